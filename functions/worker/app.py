@@ -1,0 +1,42 @@
+"""Worker: invited to one job or a few, it claims them, runs their handlers and finishes them."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from minutehand.database import ambient
+from minutehand.handlers import HandlerPackage
+from minutehand.observe import Event
+from minutehand.settings import read_settings
+from minutehand.work import answer
+
+logger = Logger(service="worker")
+metrics = Metrics(namespace="minutehand", service="worker")
+handlers = HandlerPackage("handlers")
+
+
+@logger.inject_lambda_context
+@metrics.log_metrics
+def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
+    """Answer `{"queue": ..., "offers": [[id, ack], ...]}`, or `{"queue": name}` for the next due job of a queue."""
+
+    def remaining() -> timedelta:
+        return timedelta(milliseconds=context.get_remaining_time_in_millis())
+
+    endings = answer(ambient(), handlers, event, remaining, read_settings().grace, tell)
+    counts = Counter(ending.ending for ending in endings)
+    unclaimed = len(event.get("offers", [])) - len(endings)
+    for name, value in {**counts, "unclaimed": max(0, unclaimed)}.items():
+        metrics.add_metric(name=name, value=value, unit=MetricUnit.Count)
+    return dict(counts)
+
+
+def tell(event: Event) -> None:
+    """Log one line of facts about a job, never its payload."""
+    job = event.job
+    facts = {"job": str(job.id), "kind": job.kind, "queue": job.queue, "attempt": job.attempt, **event.facts}
+    log = logger.warning if event.name in ("dead", "lost") else logger.info
+    log(event.name, extra=facts)

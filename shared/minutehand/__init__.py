@@ -1,0 +1,58 @@
+"""A job queue for code that runs on AWS Lambda and data that is in Postgres.
+
+    from minutehand import enqueue
+
+    enqueue("welcome", {"email": "ada@example.com"}, run_at=tomorrow_at_eight, key="welcome/ada")
+
+The modules in the order in which a job meets them: `enqueue`, `tick`, `offer`, `fan_out`, `claim`, `handle`,
+`finish`; `answer` and `work` put the last three together for a worker; `operate` and `read` are for people.
+"""
+
+from minutehand.database import Database
+from minutehand.enqueue import Enqueued, NewJob, Rejected, enqueue, enqueue_many
+from minutehand.errors import (
+    ConfigurationError,
+    ConflictError,
+    DatabaseError,
+    InvalidJobError,
+    KeyTakenError,
+    LostError,
+    MinutehandError,
+    NotFoundError,
+    PayloadError,
+    RunningError,
+    SchemaError,
+    UnknownKindError,
+)
+from minutehand.job import Job
+from minutehand.outcomes import Cancel, Fail, RetryAfter, Snooze
+from minutehand.retry import Retry
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Cancel",
+    "ConfigurationError",
+    "ConflictError",
+    "Database",
+    "DatabaseError",
+    "Enqueued",
+    "Fail",
+    "InvalidJobError",
+    "Job",
+    "KeyTakenError",
+    "LostError",
+    "MinutehandError",
+    "NewJob",
+    "NotFoundError",
+    "PayloadError",
+    "Rejected",
+    "Retry",
+    "RetryAfter",
+    "RunningError",
+    "SchemaError",
+    "Snooze",
+    "UnknownKindError",
+    "enqueue",
+    "enqueue_many",
+]

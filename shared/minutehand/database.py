@@ -1,0 +1,209 @@
+"""The one module that knows the driver: a connection that survives a freeze, and errors in our own words.
+
+Pooler-safe on purpose: no prepared statement, no `SET`, no session lock, no LISTEN; every statement is its own
+transaction unless a caller opens one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from time import monotonic
+from typing import Any, cast
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row
+
+from minutehand.errors import (
+    ConflictError,
+    DatabaseError,
+    ForbiddenError,
+    InvalidJobError,
+    KeyTakenError,
+    PayloadError,
+    ReadOnlyError,
+    SchemaError,
+    UnreachableError,
+)
+from minutehand.rules import sentence
+from minutehand.settings import database_url
+from minutehand.statements import statement
+
+Connection = psycopg.Connection[Any]
+Record = dict[str, Any]
+
+CONNECT_SECONDS = 5
+IDLE_SECONDS = 30.0
+CONFLICTS_RETRIED = 5
+
+
+def connect(url: str) -> Connection:
+    """Open a connection as every part of minutehand does: autocommit, and nothing prepared."""
+    with translated():
+        return psycopg.connect(
+            url, autocommit=True, prepare_threshold=None, connect_timeout=CONNECT_SECONDS, application_name="minutehand"
+        )
+
+
+class Database:
+    """A database to send statements to.
+
+    Opens its connection at first use and again when it broke or may have died in a freeze. `url` may be a
+    function, asked at each opening, so that a rotated password is picked up.
+    """
+
+    def __init__(self, url: str | Callable[[], str]) -> None:
+        """Remember where the database is; nothing is opened yet."""
+        self._url = url
+        self._connection: Connection | None = None
+        self._borrowed = False
+        self._used = monotonic()
+
+    @classmethod
+    def borrow(cls, connection: Connection) -> "Database":
+        """Use the caller's own connection, and so the caller's transaction."""
+        database = cls("")
+        database._connection, database._borrowed = connection, True
+        return database
+
+    @property
+    def connection(self) -> Connection:
+        """The open connection."""
+        if not self._borrowed:
+            if self._connection is not None and self._died():
+                self.close()
+            if self._connection is None:
+                self._connection = connect(self._url if isinstance(self._url, str) else self._url())
+            self._used = monotonic()
+        return cast(Connection, self._connection)
+
+    def run(self, name: str, /, **parameters: object) -> list[Record]:
+        """Run a statement by name and return its rows as dictionaries.
+
+        A statement alone in its transaction is run again after a serialization failure, which is what Postgres
+        answers when the row it waited for has moved to another partition: the second run sees it there.
+        """
+        for _ in range(CONFLICTS_RETRIED):
+            try:
+                return self._run(name, parameters)
+            except ConflictError:
+                if self.in_transaction:
+                    raise
+        return self._run(name, parameters)
+
+    def _run(self, name: str, parameters: Record) -> list[Record]:
+        connection = self.connection
+        with self._dropping_what_broke(), translated(), connection.cursor(row_factory=dict_row) as cursor:
+            cursor.execute(statement(name), parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """Send rows through the COPY statement of that name."""
+        connection = self.connection
+        with self._dropping_what_broke(), translated(), connection.cursor() as cursor:
+            with cursor.copy(statement(name)) as copy:
+                for row in rows:
+                    copy.write_row(row)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Open a transaction, or a savepoint inside the one that is open."""
+        connection = self.connection
+        with self._dropping_what_broke(), translated(), connection.transaction():
+            yield connection
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open on the connection."""
+        connection = self._connection
+        return connection is not None and connection.info.transaction_status != TransactionStatus.IDLE
+
+    def close(self) -> None:
+        """Close the connection, unless it is the caller's own."""
+        if self._connection is not None and not self._borrowed:
+            self._connection.close()
+            self._connection = None
+
+    def _died(self) -> bool:
+        connection = cast(Connection, self._connection)
+        if connection.closed:
+            return True
+        if monotonic() - self._used < IDLE_SECONDS or self.in_transaction:
+            return False
+        try:
+            connection.execute("select 1")
+        except psycopg.Error:
+            return True
+        return False
+
+    @contextmanager
+    def _dropping_what_broke(self) -> Iterator[None]:
+        try:
+            yield
+        except UnreachableError:
+            self.close()
+            raise
+
+
+@cache
+def ambient() -> Database:
+    """Return this process's own database, the one that the environment names."""
+    return Database(database_url)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn the driver's errors into ours."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise _translate(error) from error
+    except UnicodeEncodeError as error:
+        raise InvalidJobError("text_is_text", sentence("text_is_text")) from error
+
+
+def _translate(error: psycopg.Error) -> Exception:
+    for kinds, make in _TRANSLATIONS:
+        if isinstance(error, kinds):
+            return make(error)
+    if error.sqlstate is None and isinstance(error, psycopg.DataError):
+        return InvalidJobError("text_is_text", sentence("text_is_text"))
+    if isinstance(error, psycopg.DataError):
+        return InvalidJobError("number_is_in_range", f"{sentence('number_is_in_range')}: {_first_line(error)}")
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        return UnreachableError(f"the database cannot be reached: {_first_line(error)}")
+    return DatabaseError(f"the database refused: {_first_line(error)}")
+
+
+def _broken_rule(error: psycopg.Error) -> Exception:
+    rule = error.diag.constraint_name or "unknown"
+    if rule == "payload_fits":
+        return PayloadError(rule, f"the payload is too large: {error.diag.message_primary}")
+    return InvalidJobError(rule, sentence(rule))
+
+
+def _taken(error: psycopg.Error) -> Exception:
+    return KeyTakenError(_first_line(error))
+
+
+def _schema(error: psycopg.Error) -> Exception:
+    return SchemaError(f"the schema does not fit this code ({_first_line(error)}); run: minutehand migrate")
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return (error.diag.message_primary or str(error)).strip().splitlines()[0] if str(error).strip() else "no answer"
+
+
+_TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Error], Exception]]] = [
+    ((pg.CheckViolation,), _broken_rule),
+    ((pg.UniqueViolation,), _taken),
+    ((pg.NotNullViolation,), lambda _: InvalidJobError("kind_is_a_name", sentence("kind_is_a_name"))),
+    (
+        (pg.SerializationFailure, pg.DeadlockDetected),
+        lambda e: ConflictError(f"concurrent transactions got in each other's way ({_first_line(e)}); run yours again"),
+    ),
+    ((pg.InsufficientPrivilege,), lambda e: ForbiddenError(f"the database role may not do this: {_first_line(e)}")),
+    ((pg.ReadOnlySqlTransaction,), lambda _: ReadOnlyError("the database takes no writes: name a writable one")),
+    ((pg.UndefinedTable, pg.UndefinedFunction, pg.UndefinedColumn, pg.UndefinedObject, pg.InvalidSchemaName), _schema),
+]

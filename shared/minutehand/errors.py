@@ -1,0 +1,83 @@
+"""Every error that minutehand raises, each with a sentence that says what to do.
+
+MinutehandError
+├── InvalidJobError (ValueError)    what was asked for cannot be a job; `rule` names the rule it breaks
+│   └── PayloadError                the payload is not JSON, or too large
+├── KeyTakenError                   on_conflict="raise", and the key has an upcoming job
+├── NotFoundError                   there is no job with that id
+├── RunningError                    a running job is not touched
+├── LostError                       the claim is another worker's by now
+├── UnknownKindError                no handler file bears the kind's name
+├── ConfigurationError              a setting is missing or wrong
+└── DatabaseError
+    ├── UnreachableError            no connection, or it broke
+    ├── ReadOnlyError               a replica, or a database set to read only
+    ├── ForbiddenError              the role may not do this
+    ├── ConflictError               concurrent transactions got in each other's way: run yours again
+    └── SchemaError                 the schema is missing, older or newer than this code
+"""
+
+
+class MinutehandError(Exception):
+    """The root of the tree."""
+
+
+class InvalidJobError(MinutehandError, ValueError):
+    """What was asked for cannot be a job; `rule` is the name of the rule it breaks, the same in SQL."""
+
+    def __init__(self, rule: str, sentence: str) -> None:
+        """Carry the rule's name beside its sentence."""
+        super().__init__(sentence)
+        self.rule = rule
+
+
+class PayloadError(InvalidJobError):
+    """The payload is not JSON, or larger than the database allows."""
+
+
+class KeyTakenError(MinutehandError):
+    """The key has an upcoming job already, and the enqueuer asked to be told."""
+
+
+class NotFoundError(MinutehandError):
+    """There is no job with that id."""
+
+
+class RunningError(MinutehandError):
+    """A running job is not touched."""
+
+
+class LostError(MinutehandError):
+    """The claim is another worker's by now: whatever this one still does, the queue will not take it."""
+
+
+class UnknownKindError(MinutehandError):
+    """No handler file bears the kind's name."""
+
+
+class ConfigurationError(MinutehandError):
+    """A setting is missing or wrong."""
+
+
+class DatabaseError(MinutehandError):
+    """Postgres refused, or could not be asked."""
+
+
+class UnreachableError(DatabaseError):
+    """There is no connection to Postgres, or it broke."""
+
+
+class ReadOnlyError(DatabaseError):
+    """The server takes no writes: a replica, or a database set to read only."""
+
+
+class ForbiddenError(DatabaseError):
+    """The database role lacks a privilege."""
+
+
+class ConflictError(DatabaseError):
+    """Concurrent transactions got in each other's way; the whole transaction can be run again."""
+
+
+class SchemaError(DatabaseError):
+    """The schema is missing, older or newer than this code."""

@@ -1,0 +1,121 @@
+"""Handle: the user's function runs within its time, and whatever it does becomes an outcome."""
+
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+
+from minutehand.errors import PayloadError, UnknownKindError
+from minutehand.handlers import Handlers, MismatchError
+from minutehand.job import Job
+from minutehand.outcomes import (
+    Cancel,
+    Cancelled,
+    Done,
+    Error,
+    Fail,
+    Failed,
+    Outcome,
+    OutOfTime,
+    Released,
+    RetryAfter,
+    Settled,
+    Snooze,
+    Snoozed,
+)
+from minutehand.payload import encode
+
+OWN_FILES = str(Path(__file__).parent)
+MESSAGE_CHARACTERS = 1000
+TRACE_CHARACTERS = 4000
+UNKNOWN_KIND_WAITS = (timedelta(seconds=30), timedelta(minutes=15))
+
+
+def handle(job: Job, handlers: Handlers) -> Outcome:
+    """Run the job's handler and return what came of it; of what it raises only an interrupt comes through."""
+    try:
+        handler = handlers.find(job.kind)
+        with _within_time(job):
+            result = handler(job)
+    except UnknownKindError as error:
+        return Released(_wait_for_deploy(job), describe(error))
+    except (Exception, SystemExit, OutOfTime) as error:
+        return Settled() if job.settled else _outcome_of(error)
+    return Settled() if job.settled else _done(result)
+
+
+def _outcome_of(error: BaseException) -> Outcome:
+    match error:
+        case Snooze():
+            return Snoozed(error.delay)
+        case Cancel():
+            return Cancelled({"type": "Cancelled", "message": str(error)[:MESSAGE_CHARACTERS]})
+        case MismatchError() | Fail():
+            return Failed(describe(error), final=True)
+        case RetryAfter():
+            return Failed(describe(error), delay=error.delay)
+        case _:
+            return Failed(describe(error))
+
+
+def _done(result: object) -> Outcome:
+    """Keep the result; work that is done stays done even when its result is not JSON."""
+    if result is None:
+        return Done()
+    try:
+        return Done(encode(result))
+    except PayloadError as error:
+        return Done(error={"type": "ResultError", "message": f"the result was not kept: {error}"})
+
+
+def describe(error: BaseException) -> Error:
+    """Return an exception as the row keeps it: its type, message and the end of its trace, from the handler on."""
+    frames = traceback.TracebackException.from_exception(error)
+    frames.stack = traceback.StackSummary.from_list([f for f in frames.stack if not f.filename.startswith(OWN_FILES)])
+    trace = "".join(frames.format())
+    told = {
+        "type": type(error).__name__,
+        "message": str(error)[:MESSAGE_CHARACTERS],
+        "trace": trace[-TRACE_CHARACTERS:],
+    }
+    return {name: _storable(text) for name, text in told.items()}
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _wait_for_deploy(job: Job) -> timedelta:
+    """Wait as long again as the job has waited already: its code is probably on its way."""
+    shortest, longest = UNKNOWN_KIND_WAITS
+    return min(max(job.lateness, shortest), longest)
+
+
+@contextmanager
+def _within_time(job: Job) -> Iterator[None]:
+    """Raise OutOfTime in the handler at the job's deadline, which `extend` may move meanwhile.
+
+    By an alarm signal, which only a main thread gets; elsewhere the end of the lease has to do.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(_signal: int, _frame: FrameType | None) -> None:
+        if (left := job.deadline - monotonic()) > 0:
+            signal.setitimer(signal.ITIMER_REAL, left)
+        else:
+            raise OutOfTime("the attempt's time was up")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(job.deadline - monotonic(), 0.001))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,104 @@
+"""Handlers: a kind's file is found and imported when the kind is first claimed, and not before."""
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from minutehand.errors import UnknownKindError
+from minutehand.job import Job
+
+
+class MismatchError(Exception):
+    """The payload is not of the type that the handler's signature asks for."""
+
+
+@dataclass(frozen=True)
+class Handler:
+    """A user's function with what its signature says: a payload's type, and whether it wants the job."""
+
+    function: Callable[..., Any]
+    payload_type: Any
+    wants_job: bool
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> "Handler":
+        """Read a function's signature: `handle(payload)` or `handle(payload, job)`."""
+        names = list(inspect.signature(function).parameters)
+        hints = typing.get_type_hints(function)
+        return cls(function, hints.get(names[0]) if names else None, len(names) > 1)
+
+    def __call__(self, job: Job) -> Any:
+        """Call the function with the payload in its type; raise MismatchError when it does not fit."""
+        payload = convert(job.payload, self.payload_type)
+        return self.function(payload, job) if self.wants_job else self.function(payload)
+
+
+class Handlers(Protocol):
+    """Where a worker finds the handler of a kind."""
+
+    def find(self, kind: str) -> Handler:
+        """Return the kind's handler; raise UnknownKindError if there is none."""
+
+
+class HandlerPackage:
+    """The handlers in a package's modules: kind `billing.invoice` is `handle` in `<package>/billing/invoice.py`."""
+
+    def __init__(self, package: str = "handlers") -> None:
+        """Name the package; nothing is imported yet."""
+        self._package = package
+        self._found: dict[str, Handler] = {}
+
+    def find(self, kind: str) -> Handler:
+        """Import the kind's module at its first call and return its handler."""
+        if kind not in self._found:
+            self._found[kind] = Handler.of(self._function(kind))
+        return self._found[kind]
+
+    def _function(self, kind: str) -> Callable[..., Any]:
+        name = f"{self._package}.{kind}"
+        try:
+            module = import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+                raise UnknownKindError(f"no file {kind.replace('.', '/')}.py among the handlers") from None
+            raise
+        function = getattr(module, "handle", None)
+        if not callable(function):
+            raise UnknownKindError(f"the handler file of {kind} has no function named handle")
+        return typing.cast(Callable[..., Any], function)
+
+
+class HandlerTable:
+    """Handlers given as functions by kind."""
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]]) -> None:
+        """Read the signatures."""
+        self._handlers = {kind: Handler.of(function) for kind, function in functions.items()}
+
+    def find(self, kind: str) -> Handler:
+        """Return the kind's handler."""
+        try:
+            return self._handlers[kind]
+        except KeyError:
+            raise UnknownKindError(f"no handler for {kind}") from None
+
+
+def convert(payload: Any, wanted: Any) -> Any:
+    """Return the payload as the type that a handler asks for: a dataclass or a pydantic model; else as it is."""
+    if hasattr(wanted, "model_validate"):
+        try:
+            return wanted.model_validate(payload)
+        except ValueError as error:
+            raise MismatchError(str(error)) from None
+    if dataclasses.is_dataclass(wanted):
+        import msgspec  # here, so that a worker whose handlers ask for no type does not pay for it
+
+        try:
+            return msgspec.convert(payload, type=wanted)
+        except msgspec.ValidationError as error:
+            raise MismatchError(str(error)) from None
+    return payload

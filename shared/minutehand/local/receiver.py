@@ -1,0 +1,224 @@
+"""Receive what local runs deliver: a small HTTP server on the loopback that checks, remembers and misbehaves."""
+
+import base64
+import hashlib
+import hmac
+import json
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Lock, Thread
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlsplit
+
+_LARGEST = 1024 * 1024
+_TOLERANCE = timedelta(minutes=5)
+_LONGEST_WAIT = 60
+
+
+@dataclass(frozen=True)
+class Received:
+    """One delivery as it came in and how it was answered; header names are in lower case."""
+
+    at: datetime
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: bytes
+    verified: bool
+    status: int
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+class Receiver:
+    """A receiver on 127.0.0.1, at the port given or a free one. The path of a delivery says how it is answered:
+
+    /ok               200
+    /flaky?fail=2     503 to the first two attempts of each job, then 200; it says Retry-After: 1, or what after=5 says,
+                      or nothing with after=0
+    /broken           500, always
+    /gone             410
+    /slow?seconds=3   200 after this time, which is a minute at most
+
+    With a secret it answers 401 to whatever is not signed with it.
+    It remembers the latest deliveries, as many as `keep`, and tells `on_delivery` of each before it answers.
+    """
+
+    def __init__(
+        self,
+        secret: str | None = None,
+        port: int = 0,
+        keep: int = 1000,
+        on_delivery: Callable[[Received], None] | None = None,
+    ) -> None:
+        """Prepare it; it listens from `start` on, or inside `with`."""
+        self._secret = secret
+        self._port = port
+        self._on_delivery = on_delivery
+        self._kept: deque[Received] = deque(maxlen=keep)
+        self._attempts = _Attempts()
+        self._stopping = Event()
+        self._server: _Server | None = None
+
+    def __enter__(self) -> Self:
+        """Start."""
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        """Where it listens, without a slash at the end."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def received(self) -> list[Received]:
+        """The latest deliveries, the oldest of them first."""
+        return list(self._kept)
+
+    def start(self) -> None:
+        """Listen, in a thread of its own."""
+        self._stopping.clear()
+        self._server = _Server(("127.0.0.1", self._port), self)
+        self._port = self._server.server_port
+        Thread(target=self._server.serve_forever, args=[0.05], daemon=True).start()
+
+    def stop(self) -> None:
+        """Answer what is still waiting at once, then listen no more."""
+        self._stopping.set()
+        if self._server:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+    def answer(self, method: str, target: str, headers: dict[str, str], body: bytes) -> "Answer":
+        """Check a delivery, remember it, and say how to answer it."""
+        url = urlsplit(target)
+        query = dict(parse_qsl(url.query))
+        now = datetime.now(UTC)
+        verified = self._secret is not None and is_signed(self._secret, headers, body, now)
+        refused = self._secret is not None and not verified
+        answer = Answer(401, "not signed with the secret") if refused else self._behave(url.path, query, headers)
+        received = Received(now, method, url.path, query, headers, body, verified, answer.status)
+        self._kept.append(received)
+        if self._on_delivery:
+            self._on_delivery(received)
+        self._stopping.wait(answer.delay)
+        return answer
+
+    def _behave(self, path: str, query: dict[str, str], headers: dict[str, str]) -> "Answer":
+        match path:
+            case "/ok":
+                return Answer(200, "received")
+            case "/flaky" if self._attempts.count(headers.get("webhook-id", "")) > _number(query, "fail"):
+                return Answer(200, "received at last")
+            case "/flaky":
+                after = _number(query, "after")
+                return Answer(503, "not yet", {"retry-after": str(after)} if after else {})
+            case "/broken":
+                return Answer(500, "broken, as always")
+            case "/gone":
+                return Answer(410, "gone")
+            case "/slow":
+                return Answer(200, "received, slowly", delay=min(_number(query, "seconds"), _LONGEST_WAIT))
+        return Answer(404, "the paths are /ok, /flaky, /broken, /gone and /slow")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a delivery is answered: a status, a sentence in a JSON object, and after how many seconds."""
+
+    status: int
+    message: str
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: int = 0
+
+    @property
+    def body(self) -> bytes:
+        """The bytes that are sent."""
+        return json.dumps({"message": self.message}).encode()
+
+
+def _number(query: dict[str, str], name: str) -> int:
+    text = query.get(name, "")
+    return int(text[:9]) if text.isascii() and text.isdigit() else 1
+
+
+def is_signed(secret: str, headers: dict[str, str], body: bytes, now: datetime) -> bool:
+    """Whether a delivery is signed with this secret as the Standard Webhooks specification says, and is fresh."""
+    id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    try:
+        age = now - datetime.fromtimestamp(int(timestamp), UTC)
+    except (ValueError, OverflowError, OSError):
+        return False
+    key = base64.b64decode(secret.removeprefix("whsec_") + "==")
+    proof = hmac.digest(key, f"{id}.{timestamp}.".encode() + body, hashlib.sha256)
+    expected = b"v1," + base64.b64encode(proof)
+    given = headers.get("webhook-signature", "").encode().split()
+    return abs(age) <= _TOLERANCE and any(hmac.compare_digest(expected, one) for one in given)
+
+
+class _Attempts:
+    """How often each job was seen; of the latest ten thousand jobs."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._lock = Lock()
+
+    def count(self, job: str) -> int:
+        with self._lock:
+            self._counts[job] = self._counts.get(job, 0) + 1
+            if len(self._counts) > 10_000:
+                del self._counts[next(iter(self._counts))]
+            return self._counts[job]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+
+    def __init__(self, address: tuple[str, int], receiver: Receiver) -> None:
+        super().__init__(address, _Handler)
+        self.receiver = receiver
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        # Who hangs up or never speaks is no error of a receiver.
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = 5
+
+    def receive(self) -> None:
+        length = self.headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > _LARGEST or "transfer-encoding" in self.headers:
+            answer = Answer(413, "a body has a content-length of at most 1 MiB")
+        else:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            answer = self.server.receiver.answer(self.command, self.path, headers, self.rfile.read(int(length)))
+        self._send(answer)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = receive  # noqa: N815
+
+    def _send(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        for name, value in {"content-type": "application/json", **answer.headers}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(answer.body)))
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def log_message(self, *_: Any) -> None:
+        pass

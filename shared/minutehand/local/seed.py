@@ -1,0 +1,35 @@
+"""Read the seed: real webhooks of a real service, and the plan by which a local run delivers them."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from minutehand.retry import Retry
+
+
+def seed_jobs(root: Path, receiver_url: str) -> list[dict[str, Any]]:
+    """Return what to enqueue, each job as the arguments of `enqueue`, from events/seed under this root."""
+    folder = root / "events" / "seed"
+    plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    return [_job(folder, receiver_url, **planned) for planned in plan["jobs"]]
+
+
+def _job(
+    folder: Path,
+    receiver_url: str,
+    *,
+    kind: str,
+    payload: str,
+    path: str,
+    delay: float = 0,
+    retry: dict[str, Any] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    body = json.loads((folder / payload).read_text(encoding="utf-8"))
+    job = {"kind": kind, "payload": {"url": receiver_url + path, "body": body}, **options}
+    if delay:
+        job["delay"] = timedelta(seconds=delay)
+    if retry:
+        job["retry"] = Retry.from_json(retry)
+    return job

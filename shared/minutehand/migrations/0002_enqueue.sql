@@ -1,0 +1,196 @@
+-- Enqueue: the one place with the rules of entering. Python, REST and SQL all come through here.
+
+-- What an enqueuer may say of a job. What it leaves null comes from the kind's defaults, then the table's.
+create type minutehand.new_job as (
+    ordinal      bigint,
+    kind         text,
+    payload      json,
+    queue        text,
+    key          text,
+    run_at       timestamptz,
+    delay        interval,
+    priority     integer,
+    max_attempts integer,
+    retry        jsonb,
+    timeout      interval,
+    headers      jsonb
+);
+
+-- Refuses a value as a CHECK constraint would: SQLSTATE 23514 and the name of the rule.
+create function minutehand.refuse(rule text, sentence text, code text default '23514') returns void
+language plpgsql
+as $$
+begin
+    raise exception using errcode = code, constraint = rule, message = sentence, schema = 'minutehand', table = 'jobs';
+end
+$$;
+
+-- A key's upcoming job, or an error where the enqueuer asked for one. Volatile on purpose: it must see what was
+-- committed a moment ago.
+create function minutehand.upcoming(in_queue text, with_key text, on_conflict text) returns minutehand.jobs_live
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+declare
+    job minutehand.jobs_live;
+begin
+    if on_conflict = 'raise' then
+        perform minutehand.refuse('key_is_free', format('queue %L has an upcoming job with key %L', in_queue, with_key), '23505');
+    end if;
+    select j.* into job from minutehand.jobs_live j where j.queue = in_queue and j.key = with_key and j.claimed is null;
+    return job;
+end
+$$;
+
+-- Refuses what no column could: a contradiction, a delay into the past, a payload over the limit.
+create function minutehand.check_new(items minutehand.new_job[], on_conflict text) returns void
+language plpgsql stable security definer set search_path = minutehand, pg_temp
+as $$
+declare
+    fault text;
+    most  integer := (select max_payload from minutehand.settings);
+begin
+    if on_conflict is null or on_conflict not in ('replace', 'ignore', 'raise') then
+        perform minutehand.refuse('on_conflict_is_known', 'on_conflict is replace, ignore or raise');
+    end if;
+    select case when i.run_at is not null and i.delay is not null then 'run_at_or_delay'
+                when i.delay < interval '0' then 'delay_is_not_negative'
+                when octet_length(i.payload::text) > most then 'payload_fits'
+                when i.kind is null then 'kind_is_a_name' end
+      into fault
+      from unnest(items) i
+     where (i.run_at is not null and i.delay is not null) or i.delay < interval '0'
+        or octet_length(i.payload::text) > most or i.kind is null
+     limit 1;
+    if fault is not null then
+        perform minutehand.refuse(fault, case fault
+            when 'run_at_or_delay' then 'say run_at or delay, not both'
+            when 'delay_is_not_negative' then 'delay is not negative'
+            when 'payload_fits' then format('payload has at most %s bytes', most)
+            else 'kind is not null' end);
+    end if;
+end
+$$;
+
+-- Enqueues jobs in one statement. Says for each item, by its ordinal, what happened:
+--   created    a new job
+--   replaced   the upcoming job of that key is now this one; it keeps its id
+--   ignored    an upcoming job of that key stays (on_conflict = 'ignore'), or a later item of the same call
+--              replaces this one; the id is of the job that stays
+-- A moment in the past means now. With on_conflict = 'raise', an upcoming job of that key is SQLSTATE 23505.
+create function minutehand.enqueue_all(items minutehand.new_job[], on_conflict text default 'replace')
+returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    moment timestamptz := clock_timestamp();
+    first  bigint := items[1].ordinal;
+begin
+    perform minutehand.check_new(items, enqueue_all.on_conflict);
+
+    return query
+    with asked as materialized (
+        select i.ordinal, minutehand.uuid7() as id,
+               coalesce(i.queue, d.queue, 'default') as queue, i.kind, i.key, coalesce(i.payload, 'null') as payload, i.headers,
+               greatest(coalesce(i.run_at, moment + coalesce(i.delay, interval '0')), moment)
+                   + interval '1 microsecond' * (i.ordinal - first) as run_at,  -- first in, first out
+               coalesce(i.priority, d.priority, 5) as priority, coalesce(i.max_attempts, d.max_attempts, 8) as max_attempts,
+               coalesce(i.retry, d.retry) as retry, coalesce(i.timeout, d.timeout) as timeout
+          from unnest(items) i
+          left join minutehand.defaults d on d.kind = i.kind
+    ), keyed as materialized (
+        -- Of the items that share a key the last one replaces the others, or the first one keeps them out.
+        select distinct on (queue, key) *
+          from asked
+         where key is not null
+         order by queue, key, case when enqueue_all.on_conflict = 'replace' then -ordinal else ordinal end
+    ), known as (
+        insert into minutehand.lanes (queue, priority) select distinct queue, priority from asked on conflict do nothing
+    ), written as (
+        insert into minutehand.jobs_live as j
+               (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout)
+        select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout
+          from (select * from asked where key is null union all select * from keyed) chosen
+            on conflict (queue, key) where key is not null and claimed is null
+            do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,
+                          run_at = excluded.run_at, visible = excluded.visible, priority = excluded.priority,
+                          max_attempts = excluded.max_attempts, retry = excluded.retry, timeout = excluded.timeout,
+                          enqueued = clock_timestamp(), ack = null, prior = null, offered = null, attempts = 0,
+                          error = null, cancelled = false
+             where enqueue_all.on_conflict = 'replace'
+        returning j.id, j.queue, j.key
+    ), outcome as (
+        select a.ordinal, a.id as born, a.key, a.run_at, w.id as kept, k.id as won,
+               case when a.key is not null and w.id is null
+                    then minutehand.upcoming(a.queue, a.key, enqueue_all.on_conflict) end as stays
+          from asked a
+          left join (select * from written where key is not null) w on w.key = a.key and w.queue = a.queue
+          left join keyed k on k.id = a.id
+    )
+    select o.ordinal,
+           case when o.key is null then o.born else coalesce(o.kept, (o.stays).id) end,
+           case when o.key is null or o.kept = o.born then 'created' when o.kept is not null and o.won is not null then 'replaced'
+                else 'ignored' end,
+           coalesce((o.stays).visible, o.run_at)
+      from outcome o
+     order by o.ordinal;
+end
+$$;
+
+-- Enqueues one job, from any language and from triggers; see enqueue_all for what comes back.
+--
+--   select * from minutehand.enqueue('welcome', '{"email": "ada@example.com"}', delay => '3 days');
+create function minutehand.enqueue(
+    kind         text,
+    payload      json        default 'null',
+    queue        text        default null,
+    key          text        default null,
+    run_at       timestamptz default null,
+    delay        interval    default null,
+    priority     integer     default null,
+    max_attempts integer     default null,
+    retry        jsonb       default null,
+    timeout      interval    default null,
+    headers      jsonb       default null,
+    on_conflict  text        default 'replace'
+) returns table (id uuid, outcome text, visible timestamptz)
+language sql volatile
+as $$
+    select e.id, e.outcome, e.visible
+      from minutehand.enqueue_all(
+           array[row(1, enqueue.kind, enqueue.payload, enqueue.queue, enqueue.key, enqueue.run_at, enqueue.delay, enqueue.priority,
+                     enqueue.max_attempts, enqueue.retry, enqueue.timeout, enqueue.headers)::minutehand.new_job],
+           enqueue.on_conflict) e
+$$;
+
+-- Where a bulk enqueue's COPY lands for the length of its transaction.
+create unlogged table minutehand.incoming (
+    load         uuid   not null,
+    ordinal      bigint not null,
+    kind         text,
+    payload      json,
+    queue        text,
+    key          text,
+    run_at       timestamptz,
+    delay        interval,
+    priority     integer,
+    max_attempts integer,
+    retry        jsonb,
+    timeout      interval,
+    headers      jsonb
+);
+
+-- Enqueues what a COPY of this load has brought, by the rules of enqueue_all, and clears it away.
+create function minutehand.enqueue_incoming(this_load uuid, on_conflict text default 'replace')
+returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
+language sql volatile security definer set search_path = minutehand, pg_temp
+as $$
+    with gone as (
+        delete from minutehand.incoming where load = this_load returning *
+    ), items as (
+        select array_agg(row(ordinal, kind, payload, queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers)
+                         ::minutehand.new_job) as items
+          from gone
+    )
+    select e.* from items, minutehand.enqueue_all(items.items, enqueue_incoming.on_conflict) e
+$$;

@@ -1,0 +1,18 @@
+"""Offer: due rows that there is room for get a fresh ack, and are hidden while the offer is good."""
+
+from datetime import datetime, timedelta
+
+from minutehand.claim import Offer
+from minutehand.database import Database
+
+
+def offer(database: Database, capacity: int, ttl: timedelta, now: datetime | None = None) -> list[Offer]:
+    """Offer due jobs, never more than bring the offered and running ones up to `capacity`.
+
+    The dispatcher's row is held meanwhile: two ticks at once count one after the other. `now` stands for the
+    database's clock in tests.
+    """
+    with database.transaction():
+        database.run("lock", now=now)
+        records = database.run("offer", capacity=capacity, ttl=ttl, now=now)
+    return [Offer(record["id"], record["ack"], record["queue"], record["kind"]) for record in records]

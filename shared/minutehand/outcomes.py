@@ -1,0 +1,97 @@
+"""How an attempt can end: what a handler raises to say so, and what the worker then hands to `finish`."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+
+class Snooze(Exception):  # noqa: N818
+    """Raise it to have the job back later; the attempt does not count."""
+
+    def __init__(self, delay: timedelta) -> None:
+        """Snooze for this long."""
+        super().__init__(f"snoozed for {delay}")
+        self.delay = delay
+
+
+class Cancel(Exception):  # noqa: N818
+    """Raise it to end the job as cancelled: it is no longer wanted."""
+
+
+class Fail(Exception):  # noqa: N818
+    """Raise it to end the job as dead at once: no further attempt can help."""
+
+
+class RetryAfter(Exception):  # noqa: N818
+    """Raise it to fail this attempt and name the next one's moment, as a `Retry-After` header does."""
+
+    def __init__(self, after: timedelta | datetime, message: str = "asked to come back later") -> None:
+        """Retry after a delay, or at an aware moment."""
+        super().__init__(message)
+        self.after = after
+
+    @property
+    def delay(self) -> timedelta:
+        """The delay from now; a moment in the past is no delay."""
+        if isinstance(self.after, timedelta):
+            return max(self.after, timedelta())
+        return max(self.after - datetime.now(UTC), timedelta())
+
+
+class OutOfTime(KeyboardInterrupt):  # noqa: N818
+    """Raised inside a handler when its attempt's time is up.
+
+    Not an Exception, so that no handler swallows it; an interrupt, so that psycopg cancels the query it waits for.
+    """
+
+
+Error = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Done:
+    """The handler returned; `result` is JSON text, `error` says why a result could not be kept."""
+
+    result: str | None = None
+    error: Error | None = None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The handler failed: to be retried after `delay` (or the job's strategy), or dead at once if `final`."""
+
+    error: Error
+    delay: timedelta | None = None
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class Snoozed:
+    """The handler wants the job back later, and the attempt did not count."""
+
+    delay: timedelta
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """The handler said that the job is no longer wanted."""
+
+    error: Error
+
+
+@dataclass(frozen=True)
+class Released:
+    """The worker gives the job back unbegun, for now or (with an error to show) for a while."""
+
+    delay: timedelta = timedelta()
+    error: Error | None = None
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The handler finished the job itself, in its own transaction."""
+
+    result: Any = None
+
+
+Outcome = Done | Failed | Snoozed | Cancelled | Released | Settled

@@ -1,0 +1,44 @@
+"""What goes in comes out: JSON without NaN, without coerced keys, without surrogates."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from minutehand.errors import PayloadError
+
+
+def encode(payload: object) -> str:
+    """Return the payload as JSON text; raise PayloadError for what JSON would lose or change.
+
+    Dataclasses and pydantic models become objects. Integers of any size and floats keep every digit.
+    """
+    try:
+        payload = _plain(payload)
+        _check_keys(payload)
+        text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text.encode()
+    except UnicodeEncodeError:
+        raise PayloadError("payload_is_json", "the payload has a lone surrogate, which is no Unicode text") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PayloadError("payload_is_json", f"the payload is not JSON: {error}") from None
+    return text
+
+
+def _plain(payload: object) -> object:
+    if dataclasses.is_dataclass(payload) and not isinstance(payload, type):
+        return dataclasses.asdict(payload)
+    if hasattr(payload, "model_dump"):
+        return payload.model_dump(mode="json")
+    return payload
+
+
+def _check_keys(value: Any) -> None:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} is not a string")
+            _check_keys(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _check_keys(inner)

@@ -1,0 +1,66 @@
+"""How long a failed job waits: fixed, linear or exponential, capped, with full jitter."""
+
+import random
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+Strategy = Literal["fixed", "linear", "exponential"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retry:
+    """A retry strategy.
+
+    The wait after the n-th failure, before jitter and never over `max`:
+    fixed `min`; linear `min + (n - 1) * factor * min`; exponential `min * factor ** (n - 1)`.
+    Full jitter takes a chance moment between zero and that wait (Brooker, "Exponential Backoff And Jitter", 2015).
+    """
+
+    strategy: Strategy = "exponential"
+    min: timedelta = timedelta(seconds=10)
+    max: timedelta = timedelta(hours=1)
+    factor: float = 3.0
+    jitter: bool = True
+
+    def wait(self, failures: int, chance: float | None = None) -> timedelta:
+        """Return the wait after this many failures; `chance` in [0, 1) stands for the die."""
+        wait = min(self._unjittered(failures), self.max)
+        if not self.jitter:
+            return wait
+        return wait * (random.random() if chance is None else chance)  # noqa: S311
+
+    def _unjittered(self, failures: int) -> timedelta:
+        try:
+            match self.strategy:
+                case "fixed":
+                    return self.min
+                case "linear":
+                    return self.min * (1 + (failures - 1) * self.factor)
+                case "exponential":
+                    return self.min * self.factor ** (failures - 1)
+        except OverflowError:
+            return self.max
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the strategy as the database keeps it, times in seconds."""
+        return {
+            "strategy": self.strategy,
+            "min": self.min.total_seconds(),
+            "max": self.max.total_seconds(),
+            "factor": self.factor,
+            "jitter": self.jitter,
+        }
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any] | None) -> "Retry":
+        """Return the strategy that the database kept, or the default one."""
+        if kept is None:
+            return cls()
+        return cls(
+            strategy=kept["strategy"],
+            min=timedelta(seconds=kept["min"]),
+            max=timedelta(seconds=kept["max"]),
+            factor=float(kept["factor"]),
+            jitter=kept["jitter"],
+        )

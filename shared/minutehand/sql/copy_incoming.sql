@@ -1,0 +1,4 @@
+-- Brings a chunk of a bulk enqueue to the database.
+copy minutehand.incoming
+     (load, ordinal, kind, payload, queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers)
+from stdin

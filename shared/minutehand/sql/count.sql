@@ -1,0 +1,12 @@
+-- How much is due in each queue, counted no further than there could be room for, and since when.
+select l.queue, least(count(*), %(most)s) as due, min(j.visible) as oldest
+  from minutehand.lanes l
+ cross join lateral (
+       select visible
+         from minutehand.jobs_live
+        where queue = l.queue and priority = l.priority
+          and visible >= l.floor and visible <= coalesce(%(now)s, now())
+        order by visible
+        limit %(most)s) j
+ group by l.queue
+ order by l.queue

@@ -1,0 +1,5 @@
+-- Enqueues one job by the database's own rules.
+select id, outcome, visible
+  from minutehand.enqueue(
+       %(kind)s, %(payload)s::json, %(queue)s, %(key)s, %(run_at)s, %(delay)s, %(priority)s, %(max_attempts)s,
+       %(retry)s::jsonb, %(timeout)s, %(headers)s::jsonb, %(on_conflict)s)

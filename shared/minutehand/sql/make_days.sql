@@ -1,0 +1,2 @@
+-- Makes the partitions of the days ahead.
+select minutehand.make_days() as made

@@ -1,0 +1,12 @@
+-- Deletes some of the jobs that were finished before a moment.
+with old as materialized (
+    select j.id, j.deleted
+      from minutehand.jobs j
+     where j.deleted < %(before)s
+       and (%(queue)s::text is null or j.queue = %(queue)s)
+       and (%(kind)s::text is null or j.kind = %(kind)s)
+       and (%(states)s::text[] is null or minutehand.state(j) = any (%(states)s))
+     limit %(most)s
+)
+delete from minutehand.jobs j using old where j.deleted = old.deleted and j.id = old.id
+returning j.id

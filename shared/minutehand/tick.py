@@ -1,0 +1,46 @@
+"""Tick: count what is due, offer what there is room for, and invite a worker for each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import monotonic
+
+from minutehand.claim import Offer
+from minutehand.database import Database
+from minutehand.fan_out import FanOut, Invoker, fan_out
+from minutehand.offer import offer
+from minutehand.settings import Settings
+from minutehand.upkeep import Upkeep, keep_up
+
+COUNTED_AT_LEAST = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tick:
+    """What a tick saw and did; `due` is by queue and counted no further than `most` of each."""
+
+    due: Mapping[str, int]
+    most: int
+    oldest: datetime | None
+    offers: tuple[Offer, ...]
+    fan_out: FanOut
+    upkeep: Upkeep
+    took: timedelta
+
+
+def tick(database: Database, invoker: Invoker, settings: Settings, now: datetime | None = None) -> Tick:
+    """Make one pass of the dispatcher; any number of them at once, or twice, do no harm."""
+    began = monotonic()
+    upkeep = keep_up(database, now)
+    most = max(settings.capacity, COUNTED_AT_LEAST)
+    due = database.run("count", most=most, now=now)
+    offers = offer(database, settings.capacity, settings.offer_ttl, now)
+    return Tick(
+        due={record["queue"]: record["due"] for record in due},
+        most=most,
+        oldest=min((record["oldest"] for record in due), default=None),
+        offers=tuple(offers),
+        fan_out=fan_out(invoker, offers, settings.chunk),
+        upkeep=upkeep,
+        took=timedelta(seconds=monotonic() - began),
+    )

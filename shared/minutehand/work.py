@@ -1,0 +1,111 @@
+"""Work: claimed jobs are handled and finished, one after the other, by an invited worker or a resident one."""
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from threading import Event as Flag
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+from minutehand import observe
+from minutehand.claim import Offer, claim, take
+from minutehand.database import Database
+from minutehand.finish import Finish, finish
+from minutehand.handle import handle
+from minutehand.handlers import Handlers
+from minutehand.job import Job
+from minutehand.outcomes import Released
+from minutehand.upkeep import keep_up
+
+TO_FINISH = timedelta(milliseconds=500)  # what a worker keeps of its time to write down how its job ended
+UPKEEP_SECONDS = 60.0
+
+
+class EventError(ValueError):
+    """A worker's event is neither `{"offers": [[id, ack], ...]}` nor `{"queue": name}`."""
+
+
+def answer(
+    database: Database, handlers: Handlers, event: dict[str, Any], remaining: Callable[[], timedelta],
+    grace: timedelta, observer: observe.Observer = observe.nobody,
+) -> list[Finish]:  # fmt: skip
+    """Answer an invitation: claim what it offers, or the next due job of its queue, and work it off.
+
+    `remaining` tells the invocation's time left, which becomes the lease. What no time is left for is given back.
+    """
+    offers, queue = parse(event)
+    lease = remaining() - TO_FINISH
+    if lease <= TO_FINISH:
+        return []
+    grace += TO_FINISH
+    jobs = claim(database, offers, lease, grace) if queue is None else take(database, queue, 1, lease, grace)
+    end = monotonic() + (remaining() - TO_FINISH).total_seconds()
+    return work_off(jobs, handlers, lambda: monotonic() > end - TO_FINISH.total_seconds(), end, observer)
+
+
+def work_off(
+    jobs: Sequence[Job], handlers: Handlers, stopping: Callable[[], bool], end: float = math.inf,
+    observer: observe.Observer = observe.nobody,
+) -> list[Finish]:  # fmt: skip
+    """Handle and finish jobs in order; once `stopping`, give back the rest, which costs them no attempt.
+
+    An interrupt gives back the job it interrupts, too. `end` is the worker's last monotonic second.
+    """
+    endings: list[Finish] = []
+    try:
+        for job in jobs:
+            endings.append(finish(job, Released()) if stopping() else _work_off(job, handlers, end, observer))
+    except BaseException:
+        for job in jobs[len(endings) :]:
+            finish(job, Released())
+        raise
+    return endings
+
+
+def work(
+    database: Database, handlers: Handlers, stop: Flag, *, queue: str = "default", chunk: int = 10,
+    lease: timedelta = timedelta(minutes=5), grace: timedelta = timedelta(seconds=2),
+    idle: timedelta = timedelta(seconds=1), drain: bool = False, observer: observe.Observer = observe.nobody,
+) -> int:  # fmt: skip
+    """Work a queue off until `stop` is set, or with `drain` until nothing is due; return how many jobs were handled.
+
+    Takes `chunk` jobs at a time and looks again after `idle` when there was none.
+    """
+    handled, upkept = 0, -math.inf
+    while not stop.is_set():
+        if monotonic() - upkept > UPKEEP_SECONDS:
+            keep_up(database)
+            upkept = monotonic()
+        jobs = take(database, queue, chunk, lease, grace)
+        endings = work_off(jobs, handlers, stop.is_set, observer=observer)
+        handled += sum(ending.ending != "released" for ending in endings)
+        if not jobs and (drain or stop.wait(idle.total_seconds())):
+            break
+    return handled
+
+
+def parse(event: dict[str, Any]) -> tuple[list[Offer], str | None]:
+    """Return an event's offers, or the queue to take from; raise EventError for anything else."""
+    if "offers" in event:
+        return _offers(event["offers"]), None
+    if isinstance(event.get("queue"), str):
+        return [], event["queue"]
+    raise EventError('the event is neither {"offers": [[id, ack], ...]} nor {"queue": name}')
+
+
+def _offers(pairs: Any) -> list[Offer]:
+    try:
+        return [Offer(UUID(job_id), UUID(ack)) for job_id, ack in pairs]
+    except (TypeError, ValueError, AttributeError) as error:
+        raise EventError(f"offers are a list of [id, ack] pairs of UUIDs: {error}") from None
+
+
+def _work_off(job: Job, handlers: Handlers, end: float, observer: observe.Observer) -> Finish:
+    if not job.begin(end):
+        return Finish("lost")
+    observer(observe.claimed(job))
+    began = monotonic()
+    ending = finish(job, handle(job, handlers))
+    observer(observe.finished(job, ending, round((monotonic() - began) * 1000)))
+    return ending

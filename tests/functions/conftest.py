@@ -1,0 +1,161 @@
+"""What the tests of the handlers share: an attempt of a job, and a server that says what it is told."""
+
+import socket
+import ssl
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http.client import parse_headers
+from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Event, Thread
+from typing import Any, Self
+from uuid import UUID
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "functions" / "worker"))
+
+from minutehand import Database, Job
+
+Reply = str | bytes | Callable[[Event], Iterator[bytes]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request as it came over the wire."""
+
+    line: str
+    headers: dict[str, str]
+    body: bytes
+
+
+class Server(ThreadingTCPServer):
+    """A server that answers every request with the next of its replies, and from the last one on with that.
+
+    A reply is a status (and headers, a line each) without a body, or the bytes, or what yields them part by part.
+    """
+
+    allow_reuse_address = True
+
+    def __init__(
+        self, *replies: Reply, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+    ) -> None:
+        super().__init__((host, port), _Handler)
+        self.port = self.server_address[1]
+        self.authority = f"{host}:{self.port}"
+        self.replies = list(replies)
+        self.seen: list[Seen] = []
+        self.tls = tls
+        self.stopping = Event()
+
+    def __enter__(self) -> Self:
+        Thread(target=self.serve_forever, args=[0.01], daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopping.set()
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(StreamRequestHandler):
+    server: Server
+    timeout = 5
+
+    def setup(self) -> None:
+        if self.server.tls:
+            self.request = self.server.tls.wrap_socket(self.request, server_side=True)
+        super().setup()
+
+    def finish(self) -> None:
+        super().finish()
+        # The server closes the plain socket, which a secure one has taken over.
+        self.request.close()
+
+    def handle(self) -> None:
+        line = self.rfile.readline().decode().strip()
+        if not line:
+            return
+        headers = {name.lower(): value for name, value in parse_headers(self.rfile).items()}
+        self.server.seen.append(Seen(line, headers, self.rfile.read(int(headers.get("content-length", 0)))))
+        reply = self.server.replies.pop(0) if len(self.server.replies) > 1 else self.server.replies[0]
+        for part in reply(self.server.stopping) if callable(reply) else [_raw(reply)]:
+            self.wfile.write(part)
+
+
+def _raw(reply: str | bytes) -> bytes:
+    if isinstance(reply, bytes):
+        return reply
+    return "\r\n".join(
+        ["HTTP/1.1 " + reply.replace("\n", "\r\n"), "content-length: 0", "connection: close", "\r\n"]
+    ).encode()
+
+
+@pytest.fixture
+def server() -> type[Server]:
+    """A server that says what it is told, to be used with `with`."""
+    return Server
+
+
+@pytest.fixture
+def attempt() -> Callable[..., Job]:
+    """An attempt of a job with a minute left, but for what is said otherwise."""
+
+    def make(remaining: timedelta = timedelta(minutes=1), **facts: Any) -> Job:
+        moment = datetime(2026, 1, 31, 8, 0, tzinfo=UTC)
+        record = {
+            "id": UUID("0198a5b0-0000-7000-8000-000000000001"),
+            "ack": UUID("0198a5b0-0000-7000-8000-000000000002"),
+            "queue": "default",
+            "kind": "http",
+            "key": None,
+            "payload": None,
+            "headers": None,
+            "priority": 5,
+            "attempts": 1,
+            "max_attempts": 8,
+            "retry": None,
+            "timeout": None,
+            "enqueued": moment,
+            "run_at": moment,
+            "claimed": moment,
+        }
+        # Nobody listens there: a handler that asked the database for anything would fail its test.
+        database = Database("postgresql://nobody@127.0.0.1:1/none")
+        job = Job.from_record(record | facts, database, lease=remaining, grace=timedelta(seconds=2))
+        job.begin()
+        return job
+
+    return make
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[list[str]]]:
+    """Names that resolve to what a test says; a list of lists answers one look-up after the other."""
+    known: dict[str, list[list[str]]] = {}
+    look_up = socket.getaddrinfo
+
+    def answer(host: str, port: int, *args: Any, **options: Any) -> list[Any]:
+        if host not in known:
+            return look_up(host, port, *args, **options)
+        addresses = known[host].pop(0) if len(known[host]) > 1 else known[host][0]
+        return [found for address in addresses for found in look_up(address, port, *args, **options)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    return known
+
+
+@pytest.fixture
+def http_environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Deliveries to the loopback are allowed and need no secret; the rest is as in an empty environment."""
+    for name in ("SECRETS", "REDIRECTS"):
+        monkeypatch.delenv(f"MINUTEHAND_HTTP_{name}", raising=False)
+    monkeypatch.setenv("MINUTEHAND_HTTP_ALLOW", "127.0.0.0/8")
+    monkeypatch.setenv("MINUTEHAND_HTTP_UNSIGNED", "1")
+    return monkeypatch

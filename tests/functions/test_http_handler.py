@@ -1,0 +1,162 @@
+"""The http handler as a receiver sees it: what arrives, and how it is signed."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from handlers import http
+from handlers.http import Delivery
+from minutehand import Fail
+from minutehand.handle import handle
+from minutehand.handlers import HandlerPackage
+from minutehand.local.receiver import Receiver
+from minutehand.outcomes import Done, Failed
+from standardwebhooks import Webhook
+
+pytestmark = pytest.mark.usefixtures("http_environment")
+
+SECRET = "whsec_" + base64.b64encode(b"a secret of thirty-two bytes, no").decode()
+OLD_SECRET = "whsec_" + base64.b64encode(b"the one that was used before it.").decode()
+
+
+@pytest.fixture(autouse=True)
+def secret(http_environment):
+    http_environment.delenv("MINUTEHAND_HTTP_UNSIGNED")
+    http_environment.setenv("MINUTEHAND_HTTP_SECRETS", SECRET)
+
+
+@pytest.fixture
+def receiver():
+    with Receiver(SECRET) as receiver:
+        yield receiver
+
+
+def test_a_delivery_arrives_as_json_with_the_facts_of_its_job(receiver, attempt):
+    job = attempt(queue="mail", attempts=3)
+    body = {"greeting": "Grüße", "n": 1.5, "deep": [{"a": None}]}
+
+    result = http.handle(Delivery(f"{receiver.url}/ok", body), job)
+
+    [received] = receiver.received
+    assert result["status"] == 200
+    assert result["body"] == {"message": "received"}
+    assert received.method == "POST"
+    assert received.json == body
+    assert received.headers["content-type"] == "application/json"
+    assert received.headers["user-agent"].startswith("minutehand/")
+    assert received.headers["minutehand-queue"] == "mail"
+    assert received.headers["minutehand-job"] == str(job.id)
+    assert received.headers["minutehand-attempt"] == "3"
+    assert received.headers["idempotency-key"] == job.idempotency_key
+    assert received.headers["webhook-id"] == job.idempotency_key
+    assert received.headers["host"] == receiver.url.removeprefix("http://")
+
+
+def test_a_payload_of_json_becomes_a_delivery_and_a_wrong_one_does_not():
+    delivery = msgspec.convert({"url": "https://example.com", "headers": {"x-a": "b"}, "timeout": 3}, Delivery)
+
+    assert delivery == Delivery("https://example.com", headers={"x-a": "b"}, timeout=3)
+    for wrong in (
+        {},
+        {"url": 1},
+        {"url": "u", "method": "TRACE"},
+        {"url": "u", "headers": {"a": 1}},
+        {"url": "u", "timeout": "3"},
+    ):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(wrong, Delivery)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET"])
+def test_a_delivery_uses_the_method_it_names_and_needs_no_body(receiver, attempt, method):
+    http.handle(Delivery(f"{receiver.url}/ok?a=b%20c", method=method), attempt())
+
+    [received] = receiver.received
+    assert (received.method, received.query, received.body) == (method, {"a": "b c"}, b"")
+    assert "content-type" not in received.headers
+
+
+def test_an_independent_library_accepts_the_signature(receiver, attempt):
+    http.handle(Delivery(f"{receiver.url}/ok", {"a": 1}), attempt())
+
+    [received] = receiver.received
+    assert Webhook(SECRET).verify(received.body, received.headers) == {"a": 1}
+    assert received.verified
+
+
+def test_while_secrets_are_rotated_a_receiver_may_know_either(receiver, attempt, monkeypatch):
+    monkeypatch.setenv("MINUTEHAND_HTTP_SECRETS", f"{SECRET}, {OLD_SECRET.removeprefix('whsec_')}")
+
+    http.handle(Delivery(f"{receiver.url}/ok", {"a": 1}), attempt())
+
+    [received] = receiver.received
+    assert len(received.headers["webhook-signature"].split()) == 2
+    for secret in (SECRET, OLD_SECRET):
+        Webhook(secret).verify(received.body, received.headers)
+
+
+def test_a_body_that_was_changed_on_the_way_is_not_signed(receiver, attempt):
+    http.handle(Delivery(f"{receiver.url}/ok", {"a": 1}), attempt())
+
+    [received] = receiver.received
+    with pytest.raises(Exception, match="No matching signature found"):
+        Webhook(SECRET).verify(received.body + b" ", received.headers)
+
+
+def test_without_a_secret_nothing_is_sent(receiver, attempt, monkeypatch):
+    monkeypatch.delenv("MINUTEHAND_HTTP_SECRETS")
+
+    with pytest.raises(Fail, match="MINUTEHAND_HTTP_UNSIGNED=1"):
+        http.handle(Delivery(f"{receiver.url}/ok", {}), attempt())
+    assert receiver.received == []
+
+
+def test_a_secret_that_cannot_be_read_is_refused_and_not_shown(attempt, monkeypatch):
+    for wrong in ("whsec_hunter2!", "whsec_"):
+        monkeypatch.setenv("MINUTEHAND_HTTP_SECRETS", wrong)
+        with pytest.raises(Fail, match="not whsec_ followed by base64") as failure:
+            http.handle(Delivery("http://127.0.0.1:9/", {}), attempt())
+        assert "hunter2" not in str(failure.value)
+
+
+def test_a_delivery_goes_unsigned_where_that_was_asked_for(attempt, monkeypatch):
+    monkeypatch.delenv("MINUTEHAND_HTTP_SECRETS")
+    monkeypatch.setenv("MINUTEHAND_HTTP_UNSIGNED", "1")
+
+    with Receiver() as receiver:
+        http.handle(Delivery(f"{receiver.url}/ok", {}), attempt())
+
+    [received] = receiver.received
+    assert "webhook-signature" not in received.headers
+    assert received.headers["webhook-id"] == attempt().idempotency_key
+
+
+def test_the_worker_finds_the_handler_by_its_kind_and_gives_it_a_delivery(receiver, attempt):
+    payload = {"url": f"{receiver.url}/ok", "body": {"a": 1}, "timeout": 5}
+
+    outcome = handle(attempt(payload=payload), HandlerPackage("handlers"))
+
+    assert isinstance(outcome, Done)
+    assert json.loads(outcome.result)["status"] == 200
+
+
+def test_a_payload_that_is_no_delivery_is_dead_at_once_and_sends_nothing(receiver, attempt):
+    outcome = handle(attempt(payload={"url": f"{receiver.url}/ok", "method": "TRACE"}), HandlerPackage("handlers"))
+
+    assert isinstance(outcome, Failed)
+    assert outcome.final
+    assert receiver.received == []
+
+
+def test_the_handler_loads_nothing_heavy():
+    heavy = {"boto3", "botocore", "fastapi", "idna", "msgspec", "pydantic", "requests"}
+    code = f"import sys, handlers.http; print(*sys.modules.keys() & {heavy})"
+    path = os.pathsep.join(sys.path)
+
+    loaded = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": path}, check=True, capture_output=True)
+
+    assert loaded.stdout == b"\n"

@@ -1,0 +1,185 @@
+"""The http handler and its receiver: what each answer leads to, and what none leads to."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from handlers import http
+from handlers._exchange import Undelivered
+from handlers.http import Delivery
+from minutehand import Fail, RetryAfter
+from minutehand.handle import describe
+from minutehand.local.receiver import Receiver
+
+pytestmark = pytest.mark.usefixtures("http_environment")
+
+
+@pytest.fixture
+def receiver():
+    with Receiver() as receiver:
+        yield receiver
+
+
+def say(status: str, *headers: str, body: bytes = b"") -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"content-length: {len(body)}", "connection: close", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept"),
+    [
+        (say("204 No Content"), None),
+        (say("200 OK", body=b'{"a": [1, null]}'), {"a": [1, None]}),
+        (say("200 OK", body=b"thank you"), "thank you"),
+        (say("200 OK", body=b"caf\xc3\xa9 \xff\x00!"), "café !"),
+        (say("200 OK", body=b'"\\u0000"'), '"\\u0000"'),
+        (say("200 OK", body=b'"\\ud800"'), '"\\ud800"'),
+        (say("200 OK", body=b"NaN"), "NaN"),
+        (say("200 OK", body=b"1e999"), "1e999"),
+        (say("200 OK", body=b"[" * 4096), "[" * 4096),
+        (say("200 OK", body=b'"' + b"x" * 4095 + b'"'), '"' + "x" * 4095),
+    ],
+)
+def test_of_the_answer_only_what_a_row_can_hold_is_kept(server, attempt, reply, kept):
+    with server(reply) as receiver:
+        result = http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
+
+    assert result["body"] == kept
+    assert isinstance(result["ms"], int)
+    assert "\x00" not in json.loads(json.dumps(str(result["body"])))
+
+
+def test_an_endless_answer_is_read_to_64_kib_and_no_further(server, attempt):
+    sent = []
+
+    def endless(stopping):
+        yield b"HTTP/1.1 200 OK\r\n\r\n"
+        while not stopping.is_set():
+            sent.append(1024)
+            yield b"x" * 1024
+
+    with server(endless) as receiver:
+        result = http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
+
+    assert result["body"] == "x" * 4096
+    # The kernel's buffers took what lies between.
+    assert 64 * 1024 <= sum(sent) < 32 * 1024 * 1024
+
+
+def test_a_compressed_answer_is_never_unpacked(server, attempt):
+    with server(say("200 OK", "content-encoding: gzip", body=b"\x1f\x8bpacked")) as receiver:
+        result = http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
+
+    assert result["body"] == "\x1fpacked"
+    assert receiver.seen[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("status", ["400 Bad Request", "404 Not Found", "429 Too Many", "500 Broken", "503 Busy"])
+def test_an_error_is_tried_again_by_the_strategy_of_the_job(server, attempt, status):
+    with server(say(status)) as receiver, pytest.raises(Undelivered) as failure:
+        http.handle(Delivery(f"http://{receiver.authority}/a/path?token=hunter2", {"pin": "hunter2"}), attempt())
+
+    assert str(failure.value) == f"POST http://{receiver.authority} answered {status[:3]}."
+
+
+def test_gone_is_dead_at_once(receiver, attempt):
+    with pytest.raises(Fail, match="answered 410 Gone"):
+        http.handle(Delivery(f"{receiver.url}/gone", {}), attempt())
+
+
+@pytest.mark.parametrize("status", ["429 Too Many", "503 Busy", "404 Not Found", "500 Broken"])
+def test_retry_after_in_seconds_is_honoured(server, attempt, status):
+    began = datetime.now(UTC)
+
+    with server(say(status, "Retry-After: 120")) as receiver, pytest.raises(RetryAfter) as retry:
+        http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
+
+    assert timedelta(seconds=119) < retry.value.after - began < timedelta(seconds=130)
+    assert f"answered {status[:3]} and asks" in str(retry.value)
+
+
+def test_retry_after_as_a_date_is_honoured(server, attempt):
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=2)
+
+    with (
+        server(say("503 Busy", f"Retry-After: {format_datetime(moment, usegmt=True)}")) as receiver,
+        pytest.raises(RetryAfter) as retry,
+    ):
+        http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
+
+    assert retry.value.after == moment
+
+
+@pytest.mark.parametrize("asked", ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_no_receiver_may_hold_a_job_for_longer_than_a_day(server, attempt, asked):
+    with server(say("503 Busy", f"Retry-After: {asked}")) as receiver, pytest.raises(RetryAfter) as retry:
+        http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
+
+    assert abs(retry.value.after - datetime.now(UTC) - timedelta(days=1)) < timedelta(seconds=10)
+
+
+@pytest.mark.parametrize("asked", ["0", "-5", "soon", "", "1.5", "²", "Fri, 31 Dec 1999 23:59:59 GMT"])
+def test_a_retry_after_that_names_no_moment_ahead_is_left_to_the_strategy_of_the_job(server, attempt, asked):
+    reply = say("503 Busy").replace(b"connection", f"retry-after: {asked}\r\nconnection".encode("latin-1"))
+
+    with server(reply) as receiver, pytest.raises(Undelivered):
+        http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
+
+
+def test_a_receiver_that_is_not_there_is_tried_again(server, attempt):
+    with server(b"") as receiver:
+        authority = receiver.authority
+
+    with pytest.raises(Undelivered, match=f"^POST http://{authority} failed: the host takes no connection.$"):
+        http.handle(Delivery(f"http://{authority}/secret", {}), attempt())
+
+
+@pytest.mark.parametrize("reply", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"])
+def test_an_answer_that_breaks_off_is_tried_again(server, attempt, reply):
+    with server(reply) as receiver, pytest.raises(Undelivered, match="broke off before the answer was complete"):
+        http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
+
+
+@pytest.mark.parametrize(
+    "reply", ["500 Broken", "302 Found\nlocation: /hunter2", "410 Gone", "503 Busy\nretry-after: 9", b"", None]
+)
+def test_nothing_secret_is_kept_of_a_failure(server, attempt, reply):
+    def hang(stopping):
+        stopping.wait(5)
+        yield b""
+
+    secret = {"headers": {"authorization": "hunter2"}, "body": {"pin": "hunter2"}, "timeout": 0.5}
+    with server(hang if reply is None else reply) as receiver:
+        delivery = Delivery(f"http://{receiver.authority}/hunter2?token=hunter2", **secret)
+        with pytest.raises(Exception, match=f"POST http://{receiver.authority}") as failure:
+            http.handle(delivery, attempt())
+
+    assert "hunter2" not in json.dumps(describe(failure.value))
+
+
+def test_a_slow_receiver_is_left_when_the_timeout_of_the_delivery_is_over(receiver, attempt):
+    with pytest.raises(Undelivered, match=r"no complete answer within 0\.2 seconds"):
+        http.handle(Delivery(f"{receiver.url}/slow?seconds=30", {}, timeout=0.2), attempt())
+
+
+def test_a_slow_receiver_is_left_before_the_time_of_the_attempt_is_over(receiver, attempt):
+    with pytest.raises(Undelivered, match=r"no complete answer within 0\.1\d+ seconds"):
+        http.handle(Delivery(f"{receiver.url}/slow?seconds=30", {}), attempt(remaining=timedelta(seconds=0.2)))
+
+
+@pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nx-a: ", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_receiver_that_answers_drop_by_drop_is_left_at_the_time_limit(server, attempt, start):
+    def drip(stopping):
+        yield start
+        while not stopping.wait(0.02):
+            yield b"x"
+
+    with server(drip) as receiver, pytest.raises(Undelivered, match=r"no complete answer within 0\.3 seconds"):
+        http.handle(Delivery(f"http://{receiver.authority}/", {}, timeout=0.3), attempt())
+
+
+def test_an_attempt_without_time_sends_nothing(receiver, attempt):
+    with pytest.raises(Undelivered, match="no time left"):
+        http.handle(Delivery(f"{receiver.url}/ok", {}), attempt(remaining=timedelta(seconds=-1)))
+    assert receiver.received == []

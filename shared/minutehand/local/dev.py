@@ -1,0 +1,236 @@
+"""A local run: Postgres, API, dispatcher, workers and some real work, on the loopback, until Ctrl-C."""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fcntl import LOCK_EX, LOCK_NB, flock
+from pathlib import Path
+from threading import Event, Thread
+from uuid import UUID
+
+import click
+from rich.console import Console
+
+from minutehand.database import Database
+from minutehand.enqueue import enqueue
+from minutehand.local import postgres
+from minutehand.local.errors import AlreadyRunningError, LocalError, PortInUseError
+from minutehand.local.lambda_endpoint import LambdaEndpoint
+from minutehand.local.pool import Pool
+from minutehand.local.receiver import Receiver
+from minutehand.local.seed import seed_jobs
+from minutehand.local.show import Show
+from minutehand.migrate import migrate
+from minutehand.read import stats
+
+HOME = Path(".minutehand")
+WATCH_SECONDS = 0.3
+DISPATCHER_SECONDS, WORKER_SECONDS = 30.0, 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a local run is to start."""
+
+    root: Path
+    port: int
+    every: float
+    workers: int
+    seed: bool
+    until_idle: bool
+
+
+@click.command()
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="Port of the API on 127.0.0.1.")
+@click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.1, 3600), help="Seconds between ticks; 60 on AWS.")
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 64), help="Worker processes at the most.")
+@click.option("--seed/--no-seed", default=True, help="Enqueue the example webhooks of events/seed first.")
+@click.option("--until-idle", is_flag=True, help="End when nothing is left to do.")
+@click.option("--root", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The folder with functions/.")
+def dev(root: Path, port: int, every: float, workers: int, seed: bool, until_idle: bool) -> None:
+    """Run everything on this machine and show what happens.
+
+    Postgres comes from a wheel and keeps its data in .minutehand; DATABASE_URL names another one instead. The
+    functions run as on Lambda, each in processes of its own. Ctrl-C ends them all.
+
+    \b
+    minutehand dev                 the example webhooks, then whatever you enqueue
+    minutehand dev --no-seed       an empty queue, or where you left it
+    """  # noqa: D301
+    plan = Plan(root=root.absolute(), port=port, every=every, workers=workers, seed=seed, until_idle=until_idle)
+    check(plan)
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    run(plan, Console(), stop)
+
+
+def check(plan: Plan) -> None:
+    """Raise LocalError for what would stop the run halfway."""
+    if not (plan.root / "functions" / "worker" / "app.py").exists():
+        raise LocalError(f"{plan.root} has no functions/worker: run this in a minutehand project, or name one with --root")
+    if not _is_free(plan.port):
+        raise PortInUseError(f"port {plan.port} is in use: choose another with --port, or end the process that listens there")
+
+
+def run(plan: Plan, console: Console, stop: Event) -> None:
+    """Start everything, show what happens until `stop` is set, and end everything in the opposite order."""
+    show = Show(console)
+    with ExitStack() as stack:
+        url = stack.enter_context(_database(console))
+        applied = migrate(url)
+        console.print(f"schema      {'made' if applied else 'is there'}")
+        signing = os.environ.get("MINUTEHAND_HTTP_SECRETS") or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
+        receiver = stack.enter_context(_receiver(signing.split(",")[0].strip()))
+        environment = _environment(url, receiver, signing)
+        stack.enter_context(_functions(plan, show, environment, stop))
+        stack.enter_context(_api(plan, environment))
+        console.print(f"API         http://127.0.0.1:{plan.port}  (open to this machine only)")
+        console.print(f"ticks       every {plan.every:g} s; on AWS every minute\n")
+        _watch(plan, show, Database(url), receiver, stop)
+    console.print(f"\nstopped; {show.summary()}")
+
+
+@contextmanager
+def _database(console: Console) -> Iterator[str]:
+    if url := os.environ.get("DATABASE_URL"):
+        console.print("Postgres    the one of DATABASE_URL")
+        yield url
+        return
+    with alone(HOME):
+        postgres.stop(HOME)  # what a killed run has left behind
+        console.print("Postgres    starting ...", end="\r")
+        server = postgres.start(HOME)
+        note = HOME / "url"
+        try:
+            _write_private(note, server.url)
+            console.print(f"Postgres    port {server.port}, data in {HOME}")
+            yield server.url
+        finally:
+            note.unlink(missing_ok=True)
+            server.stop()
+
+
+@contextmanager
+def alone(home: Path) -> Iterator[None]:
+    """Hold the directory for one local run at a time; the lock goes with the process, however that ends."""
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "run.lock").open("w") as lock:
+        try:
+            flock(lock, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunningError(f"a local run is at work in {home.absolute()}: use that one, or end it with Ctrl-C") from None
+        yield
+
+
+@contextmanager
+def _receiver(secret: str) -> Iterator[Receiver]:
+    """Receive at the port of the last time, so that what is still to be delivered finds its way after a restart."""
+    note = HOME / "receiver-port"
+    last = int(note.read_text()) if note.exists() else 0
+    with Receiver(secret=secret, port=last if last and _is_free(last) else 0) as receiver:
+        HOME.mkdir(parents=True, exist_ok=True)
+        note.write_text(receiver.url.rpartition(":")[2])
+        yield receiver
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+
+
+def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
+    allowed = receiver.url.removeprefix("http://")
+    return {
+        "DATABASE_URL": url,
+        "MINUTEHAND_LOCAL": "1",
+        "MINUTEHAND_WORKER": "worker",
+        "MINUTEHAND_OFFER_TTL": os.environ.get("MINUTEHAND_OFFER_TTL", "15"),
+        "MINUTEHAND_HTTP_SECRETS": signing,
+        "MINUTEHAND_HTTP_ALLOW": ",".join(filter(None, [os.environ.get("MINUTEHAND_HTTP_ALLOW"), allowed])),
+        "AWS_REGION": "local", "AWS_DEFAULT_REGION": "local", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+        "POWERTOOLS_TRACE_DISABLED": "1",
+    }  # fmt: skip
+
+
+@contextmanager
+def _functions(plan: Plan, show: Show, environment: dict[str, str], stop: Event) -> Iterator[None]:
+    functions = plan.root / "functions"
+    worker = Pool("worker", functions / "worker", plan.workers, show.log, environment, WORKER_SECONDS)
+    with LambdaEndpoint({"worker": worker}) as endpoint:
+        reach = {**environment, "AWS_ENDPOINT_URL_LAMBDA": endpoint.url}
+        dispatcher = Pool("dispatcher", functions / "dispatcher", 1, show.log, reach, DISPATCHER_SECONDS)
+        ticking = Thread(target=_tick, args=(dispatcher, plan.every, stop))
+        for pool in (worker, dispatcher):
+            pool.start()
+        ticking.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            ticking.join()
+            dispatcher.close()
+            worker.close()
+
+
+def _tick(dispatcher: Pool, every: float, stop: Event) -> None:
+    while not stop.wait(every):
+        dispatcher.invoke({"scheduled": datetime.now(UTC).isoformat()})
+
+
+@contextmanager
+def _api(plan: Plan, environment: dict[str, str]) -> Iterator[None]:
+    command = [sys.executable, "-m", "minutehand.local.serve_api", str(plan.root / "functions" / "api"), str(plan.port)]
+    api = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env={**os.environ, **environment}, start_new_session=True
+    )
+    try:
+        yield
+    finally:
+        api.communicate(timeout=10)
+
+
+def _watch(plan: Plan, show: Show, database: Database, receiver: Receiver, stop: Event) -> None:
+    last = _newest(database)
+    jobs = seed_jobs(plan.root, receiver.url) if plan.seed else []
+    for job in jobs:
+        enqueue(**job, connection=database)
+    hinted = False
+    while not stop.wait(WATCH_SECONDS):
+        for record in database.run("enqueued_since", after=last, most=200):
+            show.enqueued(record)
+            last = record["id"]
+        if _idle(database):
+            if plan.until_idle:
+                stop.set()
+            elif not hinted:
+                show.hint(plan.port)
+            hinted = True
+
+
+def _newest(database: Database) -> UUID:
+    records = database.run("list", queue=None, kind=None, key=None, before=None, most=1, states=None, finished=None)
+    return records[0]["id"] if records else UUID(int=0)
+
+
+def _idle(database: Database) -> bool:
+    return all(depth.state in ("done", "dead", "cancelled") for depth in stats(database))

@@ -1,0 +1,119 @@
+"""A function's execution environments on this machine: as many processes as are needed, one event each at a time."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Queue
+from threading import Thread, Timer
+from typing import Any
+
+from minutehand.local.environment import ANSWER
+
+Listener = Callable[[str, dict[str, Any]], None]
+
+
+@dataclass
+class Pool:
+    """A function, its processes and the events that wait for them.
+
+    `listen` is told of every line of JSON that the function logs, and of `crashed` environments.
+    """
+
+    name: str
+    directory: Path
+    size: int
+    listen: Listener
+    environment: Mapping[str, str] = field(default_factory=dict)
+    timeout: float = 60.0
+    _events: Queue[dict[str, Any] | None] = field(default_factory=Queue)
+    _processes: dict[int, subprocess.Popen[str]] = field(default_factory=dict)
+    _threads: list[Thread] = field(default_factory=list)
+    _closing: bool = False
+
+    def start(self) -> None:
+        """Start the environments; their processes come with the first event."""
+        self._threads = [Thread(target=self._serve, args=(slot,), daemon=True) for slot in range(self.size)]
+        for thread in self._threads:
+            thread.start()
+
+    def invoke(self, event: dict[str, Any]) -> None:
+        """Queue an event for the next free environment."""
+        self._events.put(event)
+
+    def close(self) -> None:
+        """End the processes, each after the event it is at."""
+        self._closing = True
+        for _ in self._threads:
+            self._events.put(None)
+        for thread in self._threads:
+            thread.join(timeout=10)
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
+
+    def _serve(self, slot: int) -> None:
+        while (event := self._events.get()) is not None and not self._closing:
+            self._run(slot, event)
+        if (process := self._processes.pop(slot, None)) is not None:
+            _end(process)
+
+    def _run(self, slot: int, event: dict[str, Any]) -> None:
+        process = self._processes.get(slot) or self._spawn(slot)
+        kill = Timer(self.timeout, process.kill)
+        kill.start()
+        try:
+            _input(process).write(json.dumps(event) + "\n")
+            _input(process).flush()
+            answered = self._relay(process)
+        except BrokenPipeError:
+            answered = False
+        finally:
+            kill.cancel()
+        if not answered:
+            self._processes.pop(slot)
+            self.listen(self.name, {"message": "crashed", "exit": process.wait()})
+
+    def _relay(self, process: subprocess.Popen[str]) -> bool:
+        """Pass the function's log on until its answer comes; say False if it died instead."""
+        for line in process.stdout or ():
+            if line.startswith(ANSWER):
+                answer = json.loads(line[1:])
+                if "error" in answer:
+                    self.listen(self.name, {"message": "failed", "error": answer["error"]})
+                return True
+            self.listen(self.name, _parsed(line))
+        return False
+
+    def _spawn(self, slot: int) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "minutehand.local.environment", str(self.directory), self.name, str(self.timeout)]
+        process = subprocess.Popen(  # in a session of its own, so that Ctrl-C at the terminal reaches the parent alone
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+            env={**os.environ, **self.environment},
+        )  # fmt: skip
+        self._processes[slot] = process
+        return process
+
+
+def _input(process: subprocess.Popen[str]) -> Any:
+    return process.stdin
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    _input(process).close()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(line)
+    except ValueError:
+        parsed = None
+    return parsed if isinstance(parsed, dict) else {"message": "printed", "text": line.rstrip()}

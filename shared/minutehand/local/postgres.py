@@ -1,0 +1,213 @@
+"""Start a Postgres that nobody has to install: the server comes in a wheel, its data stay in a directory.
+
+<directory>/data        what Postgres keeps; a link to /var/lib/minutehand if root's own directory is private
+<directory>/password    of its one role, made with the data, readable to nobody else
+<directory>/port        of the last time, so that the address survives a restart
+"""
+
+import os
+import shlex
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import psutil
+
+from minutehand.local.data import check_data, make_data
+from minutehand.local.errors import (
+    AlreadyRunningError,
+    LocalError,
+    NoPasswordError,
+    NoPostgresError,
+    OtherVersionError,
+    PortInUseError,
+    StartError,
+)
+from minutehand.local.programs import from_the_wheel, run, runnable, unprivileged_user
+
+__all__ = [
+    "AlreadyRunningError",
+    "LocalError",
+    "NoPasswordError",
+    "NoPostgresError",
+    "OtherVersionError",
+    "PortInUseError",
+    "Server",
+    "StartError",
+    "start",
+    "stop",
+]
+
+HOST = "127.0.0.1"
+SETTINGS = {"shared_buffers": "32MB", "timezone": "UTC", "log_timezone": "UTC"}
+LONGEST_SOCKET_DIRECTORY = 85
+SECONDS_TO_ANSWER = "60"
+SECONDS_TO_DIE = 3
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server."""
+
+    url: str
+    port: int
+    directory: Path
+    binaries: Path
+
+    def stop(self) -> None:
+        """Stop in order, cutting the connections that are open; once it is stopped, again does nothing."""
+        stop(self.directory, binaries=self.binaries)
+
+
+def start(
+    directory: Path,
+    *,
+    version: int = 18,
+    binaries: Path | None = None,
+    port: int | None = None,
+    fsync: bool = True,
+    settings: Mapping[str, str] | None = None,
+) -> Server:
+    """Start the server of that directory on the loopback, the first time with new data.
+
+    `binaries` is another installation than the wheel's. Without `port` it is the port of the last time, or any free
+    one. `fsync=False` is faster and may lose the data when the machine fails, though not when only the server does.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    cluster = _Cluster(directory.resolve(), binaries or from_the_wheel(version), unprivileged_user())
+    with _locked(directory):
+        cluster.check()
+        make_data(cluster.home, cluster.binaries, cluster.user)
+        return cluster.start(port, {**SETTINGS, "fsync": "on" if fsync else "off", **(settings or {})})
+
+
+def stop(directory: Path, *, version: int = 18, binaries: Path | None = None) -> None:
+    """Stop whatever server runs on that directory, such as one whose starter was killed."""
+    _Cluster(directory.resolve(), binaries or from_the_wheel(version), unprivileged_user()).stop()
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    home: Path
+    binaries: Path
+    user: str | None
+
+    @property
+    def data(self) -> Path:
+        return (self.home / "data").resolve()
+
+    @property
+    def log(self) -> Path:
+        return self.data / "server.log"
+
+    def check(self) -> None:
+        if server := self.running():
+            psutil.wait_procs([server], SECONDS_TO_DIE)
+        if server := self.running():
+            raise AlreadyRunningError(
+                f"Postgres runs on {self.home} already: use it, or end it first with: kill -INT {server.pid}"
+            )
+        self.clear_away()
+        check_data(self.home, self.binaries)
+
+    def start(self, port: int | None, settings: Mapping[str, str]) -> Server:
+        if port and not _free(port):
+            raise PortInUseError(
+                f"port {port} is in use: name another, or end the process that listens on it"
+            )
+        chosen = port or self.last_port() or _any_port()
+        complaint = self.start_on(chosen, settings)
+        if complaint and not port and not _free(chosen):
+            chosen = _any_port()  # the one that was free is taken by now
+            complaint = self.start_on(chosen, settings)
+        if complaint:
+            raise StartError(f"Postgres did not start: {complaint} (see {self.log})")
+        (self.home / "port").write_text(str(chosen))
+        url = f"postgresql://postgres:{(self.home / 'password').read_text()}@{HOST}:{chosen}/postgres"
+        return Server(url, chosen, self.home, self.binaries)
+
+    def start_on(self, port: int, settings: Mapping[str, str]) -> str:
+        self.log.unlink(missing_ok=True)
+        options = self.options({"listen_addresses": HOST, "port": str(port), **settings})
+        started = self.pg_ctl("start", "-l", self.log, "-o", options)
+        if started.returncode == 0:
+            return ""
+        lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        return next((line for line in reversed(lines) if "FATAL" in line), started.stderr.strip())
+
+    def last_port(self) -> int | None:
+        remembered = self.home / "port"
+        port = int(remembered.read_text()) if remembered.exists() else None
+        return port if port and _free(port) else None
+
+    def options(self, settings: Mapping[str, str]) -> str:
+        fits = len(os.fsencode(self.data)) <= LONGEST_SOCKET_DIRECTORY
+        settings = {"unix_socket_directories": f'"{self.data}"' if fits else "", **settings}
+        return " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in settings.items())
+
+    def stop(self) -> None:
+        if self.running():
+            self.pg_ctl("stop", "-m", "fast")
+        self.clear_away()
+
+    def pg_ctl(self, verb: str, *options: str | Path) -> CompletedProcess[str]:
+        program = runnable(self.binaries, self.user) / "pg_ctl"
+        return run([program, verb, "-D", self.data, "-w", "-t", SECONDS_TO_ANSWER, *options], self.user)
+
+    def running(self) -> psutil.Process | None:
+        """Return the server's process; the number in a stale file may be somebody else's by now."""
+        try:
+            pid = int((self.data / "postmaster.pid").read_text().split()[0])
+        except (FileNotFoundError, IndexError):
+            return None
+        return next((process for process in self.processes() if process.pid == pid), None)
+
+    def processes(self) -> list[psutil.Process]:
+        data = str(self.data)
+        return [process for process in psutil.process_iter() if _serves(process, data)]
+
+    def clear_away(self) -> None:
+        """Remove what a killed server left behind: its children leave by themselves, unless they are busy.
+
+        Its lock files must go too, where nobody reaps it: Postgres takes a process that is a zombie to be alive.
+        """
+        _, busy = psutil.wait_procs(self.processes(), SECONDS_TO_DIE)
+        for process in busy:
+            process.kill()
+        psutil.wait_procs(busy, SECONDS_TO_DIE)
+        for left in [self.data / "postmaster.pid", *self.data.glob(".s.PGSQL.*")]:
+            left.unlink(missing_ok=True)
+
+
+def _serves(process: psutil.Process, data: str) -> bool:
+    try:
+        return "postgres" in process.name() and process.cwd() == data
+    except psutil.Error:
+        return False
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    with (directory / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        yield
+
+
+def _free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
+
+
+def _any_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,200 @@
+"""`minutehand dev`: everything runs, is seen to run, survives a restart, and leaves nothing behind."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from minutehand.local import postgres
+from tests.servers import Database
+
+ROOT = Path(__file__).parent.parent.parent
+SECONDS = 90
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Path]:
+    for part in ("functions", "events"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+    yield tmp_path
+    for process in _processes_of(tmp_path):
+        process.kill()
+    postgres.stop(tmp_path / ".minutehand")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def start(project: Path, *arguments: str, url: str = "", port: int | None = None) -> subprocess.Popen[str]:
+    environment = {**os.environ, **({"DATABASE_URL": url} if url else {}), "COLUMNS": "200"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "minutehand", "dev", "--port", str(port or free_port()), *arguments],
+        cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def finished(run: subprocess.Popen[str]) -> str:
+    output, _ = run.communicate(timeout=SECONDS)
+    assert "Traceback" not in output, output
+    return output
+
+
+def until(run: subprocess.Popen[str], said: str) -> str:
+    """Read what the run says until it says this."""
+    heard = ""
+    for line in run.stdout or ():
+        heard += line
+        if said in line:
+            return heard
+    raise AssertionError(f"it ended without saying {said!r}:\n{heard}")
+
+
+def left_behind(project: Path) -> list[list[str]]:
+    """The processes that still work for this project: in its folder, or with its name in their command."""
+    return [process.cmdline() for process in _processes_of(project)]
+
+
+def _processes_of(project: Path) -> list[psutil.Process]:
+    own = {os.getpid(), os.getppid()}
+    return [process for process in psutil.process_iter() if process.pid not in own and _is_of(process, project)]
+
+
+def _is_of(process: psutil.Process, project: Path) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE and (
+            process.cwd().startswith(str(project)) or any(str(project) in word for word in process.cmdline())
+        )
+    except psutil.Error:
+        return False
+
+
+def test_a_newcomer_sees_real_jobs_delivered_retried_and_one_dead_and_the_state_survives_a_restart(project: Path) -> None:
+    first = start(project, "--until-idle")
+    seen = finished(first)
+    assert first.returncode == 0, seen
+
+    for word in ("enqueued", "offered", "claimed", "done", "retrying", "dead"):
+        assert re.search(rf"^\d\d:\d\d:\d\d  {word}\b", seen, re.MULTILINE), word
+    assert re.search(r"stopped; .*\b1 dead, 13 done, 14 enqueued", seen)
+    assert left_behind(project) == []
+
+    again = start(project, "--no-seed")
+    until(again, "all is done")
+    url = (project / ".minutehand" / "url").read_text()
+    with psycopg.connect(url) as connection:
+        ends = connection.execute("select failed, count(*) from minutehand.jobs where deleted is not null group by 1 order by 1").fetchall()
+    again.send_signal(signal.SIGINT)
+    finished(again)
+
+    assert ends == [(False, 13), (True, 1)]
+    assert left_behind(project) == []
+
+
+def test_ctrl_c_in_the_middle_of_work_ends_everything_in_order(project: Path) -> None:
+    run = start(project)
+    until(run, "claimed")
+
+    os.killpg(run.pid, signal.SIGINT)
+    said = finished(run)
+
+    assert run.returncode == 0
+    assert "stopped" in said
+    assert left_behind(project) == []
+
+
+def test_a_run_that_was_killed_leaves_nothing_that_the_next_one_stumbles_over(project: Path) -> None:
+    run = start(project)
+    until(run, "claimed")
+    run.kill()
+    run.communicate(timeout=SECONDS)
+
+    again = start(project, "--no-seed")
+    until(again, "ticks")
+    again.send_signal(signal.SIGINT)
+    finished(again)
+
+    assert again.returncode == 0
+    assert left_behind(project) == []
+
+
+def test_two_runs_in_one_folder_are_one_too_many(project: Path) -> None:
+    first = start(project, "--no-seed")
+    until(first, "ticks")
+
+    second = start(project, "--no-seed")
+    said = finished(second)
+    first.send_signal(signal.SIGINT)
+    finished(first)
+
+    assert second.returncode == 5
+    assert "a local run is at work in" in said
+
+
+def test_a_port_in_use_is_one_sentence(project: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        run = start(project, port=taken.getsockname()[1])
+        said = finished(run)
+
+    assert run.returncode == 5
+    assert said.count("\n") == 1 and "is in use: choose another with --port" in said
+
+
+def test_the_data_of_another_version_are_one_sentence(project: Path) -> None:
+    postgres.start(project / ".minutehand", version=16).stop()
+
+    run = start(project)
+
+    assert "holds the data of Postgres 16" in finished(run).splitlines()[-1]
+    assert run.returncode == 5
+
+
+def test_a_database_that_is_not_there_is_one_sentence_without_its_password(project: Path) -> None:
+    run = start(project, url=f"postgresql://postgres:hunter2@127.0.0.1:{free_port()}/postgres")
+
+    said = finished(run)
+
+    assert run.returncode == 3
+    assert "cannot be reached" in said and "hunter2" not in said
+
+
+def test_a_database_that_takes_no_writes_is_one_sentence(project: Path, empty_database: Database) -> None:
+    with psycopg.connect(empty_database.admin_url, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f'alter database "{name}" set default_transaction_read_only = on'.encode())
+
+    run = start(project, url=empty_database.url)
+
+    assert "takes no writes" in finished(run)
+    assert run.returncode == 3
+
+
+def test_a_schema_newer_than_the_code_is_one_sentence(project: Path, direct_database: Database) -> None:
+    with psycopg.connect(direct_database.admin_url, autocommit=True) as connection:
+        connection.execute("insert into minutehand.migrations (version, name, checksum) values (9999, 'later', '')")
+
+    run = start(project, url=direct_database.url)
+
+    assert "newer than this code" in finished(run)
+    assert run.returncode == 4
+
+
+def test_a_folder_that_is_no_project_is_one_sentence(tmp_path: Path) -> None:
+    run = start(tmp_path)
+
+    assert "has no functions/worker" in finished(run)
+    assert run.returncode == 5

@@ -1,0 +1,1 @@
+"""Speed, as ratios against a physical limit measured in the same run."""

@@ -1,0 +1,65 @@
+"""Run the benchmarks: python -m bench [--quick]. Ratios above 1 mean faster than the limit they are held against."""
+
+import argparse
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from rich.console import Console
+from rich.table import Table
+
+from bench import cold_start, drain, enqueue, tick
+from bench.measure import Measured
+from minutehand.local import postgres
+from minutehand.migrate import migrate
+
+
+def main() -> None:
+    """Measure everything on one server and print one table."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows: shows that it runs, not how fast")
+    scale = 10 if parser.parse_args().quick else 1
+    with _database() as url:
+        measured = [
+            *enqueue.measure(url, one=2000 // scale, many=100_000 // scale),
+            *drain.measure(url, jobs=2000 // scale),
+            *tick.measure(url, backlogs=tuple(n // scale for n in (1000, 100_000, 1_000_000))),
+            *cold_start.measure(),
+        ]
+    Console(width=120).print(_table(measured))
+
+
+@contextmanager
+def _database() -> Iterator[str]:
+    if url := os.environ.get("DATABASE_URL"):
+        yield _fresh(url)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        server = postgres.start(Path(directory), settings={"shared_buffers": "256MB"})
+        try:
+            yield _fresh(server.url)
+        finally:
+            server.stop()
+
+
+def _fresh(url: str) -> str:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("drop database if exists minutehand_bench with (force)")
+        connection.execute("create database minutehand_bench")
+    fresh = psycopg.conninfo.make_conninfo(url, dbname="minutehand_bench")
+    migrate(fresh)
+    return fresh
+
+
+def _table(measured: list[Measured]) -> Table:
+    table = Table("what", "ours", "limit", "ratio", "first aim", title="medians of the rounds; ratio = speed against the limit")
+    for row in measured:
+        table.add_row(row.what, row.ours, row.limit, row.ratio, row.aim)
+    return table
+
+
+if __name__ == "__main__":
+    main()

@@ -23,7 +23,9 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     made = tick(ambient(), LambdaInvoker(settings.worker), settings)
     facts = _facts(made, _lag_ms(event))
     for name, value in facts.items():
-        metrics.add_metric(name=name, value=value, unit=MetricUnit.Milliseconds if name.endswith("_ms") else MetricUnit.Count)
+        metrics.add_metric(
+            name=name, value=value, unit=MetricUnit.Milliseconds if name.endswith("_ms") else MetricUnit.Count
+        )
     logger.info("tick", extra=facts)
     for record in made.upkeep.buried:
         logger.warning("dead", extra={"job": str(record["id"]), "kind": record["kind"], "attempt": record["attempts"]})
@@ -39,7 +41,7 @@ def _facts(made: Tick, lag_ms: int | None) -> dict[str, int]:
         "invoked": made.fan_out.invoked,
         "refused": len(made.fan_out.refused),
         "dead": len(made.upkeep.buried),
-        "oldest_due_ms": _age_ms(made.oldest),
+        "late_ms": round(made.late.total_seconds() * 1000),
         "took_ms": round(made.took.total_seconds() * 1000),
     }
     return facts if lag_ms is None else facts | {"lag_ms": lag_ms}
@@ -47,8 +49,6 @@ def _facts(made: Tick, lag_ms: int | None) -> dict[str, int]:
 
 def _lag_ms(event: dict[str, Any]) -> int | None:
     scheduled = event.get("scheduled") or event.get("time")
-    return _age_ms(datetime.fromisoformat(scheduled)) if scheduled else None
-
-
-def _age_ms(moment: datetime | None) -> int:
-    return 0 if moment is None else max(0, round((datetime.now(UTC) - moment).total_seconds() * 1000))
+    if not scheduled:
+        return None
+    return max(0, round((datetime.now(UTC) - datetime.fromisoformat(scheduled)).total_seconds() * 1000))

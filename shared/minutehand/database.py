@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from time import monotonic
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import psycopg
 from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
+from psycopg.types.json import set_json_loads
 
 from minutehand.errors import (
+    ConfigurationError,
     ConflictError,
     DatabaseError,
     ForbiddenError,
@@ -26,23 +28,42 @@ from minutehand.errors import (
     SchemaError,
     UnreachableError,
 )
+from minutehand.payload import decode
 from minutehand.rules import sentence
 from minutehand.settings import database_url
 from minutehand.statements import statement
 
 Connection = psycopg.Connection[Any]
 Record = dict[str, Any]
+Result = TypeVar("Result")
 
 CONNECT_SECONDS = 5
 IDLE_SECONDS = 30.0
-CONFLICTS_RETRIED = 5
+CONFLICTS_RETRIED = 20
 
 
 def connect(url: str) -> Connection:
     """Open a connection as every part of minutehand does: autocommit, and nothing prepared."""
+    _check_url(url)
     with translated():
-        return psycopg.connect(
+        connection = psycopg.connect(
             url, autocommit=True, prepare_threshold=None, connect_timeout=CONNECT_SECONDS, application_name="minutehand"
+        )
+    set_json_loads(decode, connection)
+    return connection
+
+
+def _check_url(url: str) -> None:
+    """Refuse what libpq would misread: its own sentence would quote a part of the password."""
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        parts = {"port": "?"}
+    ports = str(parts.get("port") or "5432").split(",")
+    if "@" in str(parts.get("host") or "") or not all(port == "" or port.isdigit() for port in ports):
+        raise ConfigurationError(
+            "DATABASE_URL cannot be read: write postgresql://user:password@host/database, and percent-encode "
+            "what is not a letter or digit in the password"
         )
 
 
@@ -79,18 +100,22 @@ class Database:
         return cast(Connection, self._connection)
 
     def run(self, name: str, /, **parameters: object) -> list[Record]:
-        """Run a statement by name and return its rows as dictionaries.
+        """Run a statement by name and return its rows as dictionaries."""
+        return self.again(lambda: self._run(name, parameters))
 
-        A statement alone in its transaction is run again after a serialization failure, which is what Postgres
-        answers when the row it waited for has moved to another partition: the second run sees it there.
+    def again(self, work: Callable[[], Result]) -> Result:
+        """Do the work of one transaction, and do it again after a serialization failure.
+
+        That is what Postgres answers when a row it waited for has moved to another partition: the next run sees it
+        there. Inside a caller's transaction the whole of it would have to run again, so the error comes through.
         """
         for _ in range(CONFLICTS_RETRIED):
             try:
-                return self._run(name, parameters)
+                return work()
             except ConflictError:
                 if self.in_transaction:
                     raise
-        return self._run(name, parameters)
+        return work()
 
     def _run(self, name: str, parameters: Record) -> list[Record]:
         connection = self.connection
@@ -171,9 +196,14 @@ def _translate(error: psycopg.Error) -> Exception:
         return InvalidJobError("text_is_text", sentence("text_is_text"))
     if isinstance(error, psycopg.DataError):
         return InvalidJobError("number_is_in_range", f"{sentence('number_is_in_range')}: {_first_line(error)}")
-    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) or _garbled(error):
         return UnreachableError(f"the database cannot be reached: {_first_line(error)}")
     return DatabaseError(f"the database refused: {_first_line(error)}")
+
+
+def _garbled(error: psycopg.Error) -> bool:
+    """Whether the driver could make nothing of the answer, as when a pooler says twice that its server is gone."""
+    return error.sqlstate is None and isinstance(error, psycopg.InternalError)
 
 
 def _broken_rule(error: psycopg.Error) -> Exception:

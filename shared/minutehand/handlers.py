@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from minutehand.errors import UnknownKindError
 from minutehand.job import Job
+from minutehand.payload import Unreadable
 
 
 class MismatchError(Exception):
@@ -89,6 +90,8 @@ class HandlerTable:
 
 def convert(payload: Any, wanted: Any) -> Any:
     """Return the payload as the type that a handler asks for: a dataclass or a pydantic model; else as it is."""
+    if isinstance(payload, Unreadable):
+        raise MismatchError("the payload is JSON that Python does not read: too deep, or a number of too many digits")
     if hasattr(wanted, "model_validate"):
         try:
             return wanted.model_validate(payload)

@@ -71,8 +71,8 @@ class Job:
 
     @property
     def idempotency_key(self) -> str:
-        """The same text at every attempt: send it to whatever must not act twice."""
-        return str(self.id)
+        """The same text at every attempt, and another once the job was replaced: for whatever must not act twice."""
+        return f"{self.id}-{round(self.enqueued.timestamp() * 1_000_000):x}"
 
     @property
     def redelivered(self) -> bool:

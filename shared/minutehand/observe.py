@@ -31,7 +31,7 @@ def finished(job: Job, finish: Finish, ran_ms: int) -> Event:
     if finish.visible is not None:
         facts["visible"] = finish.visible.isoformat()
     if finish.error is not None:
-        facts |= {"error_type": finish.error["type"], "error_message": finish.error["message"]}
+        facts["error_type"] = finish.error["type"]  # not its message, which may quote a payload
     return Event(finish.ending, job, facts)
 
 

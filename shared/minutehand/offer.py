@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from minutehand.claim import Offer
-from minutehand.database import Database
+from minutehand.database import Database, Record
 
 
 def offer(database: Database, capacity: int, ttl: timedelta, now: datetime | None = None) -> list[Offer]:
@@ -12,7 +12,11 @@ def offer(database: Database, capacity: int, ttl: timedelta, now: datetime | Non
     The dispatcher's row is held meanwhile: two ticks at once count one after the other. `now` stands for the
     database's clock in tests.
     """
+    records = database.again(lambda: _offer(database, capacity, ttl, now))
+    return [Offer(record["id"], record["ack"], record["queue"], record["kind"]) for record in records]
+
+
+def _offer(database: Database, capacity: int, ttl: timedelta, now: datetime | None) -> list[Record]:
     with database.transaction():
         database.run("lock", now=now)
-        records = database.run("offer", capacity=capacity, ttl=ttl, now=now)
-    return [Offer(record["id"], record["ack"], record["queue"], record["kind"]) for record in records]
+        return database.run("offer", capacity=capacity, ttl=ttl, now=now)

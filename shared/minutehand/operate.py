@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
 from minutehand.database import Database
 from minutehand.enqueue import check_moment
-from minutehand.errors import KeyTakenError
+from minutehand.errors import InvalidJobError, KeyTakenError
 from minutehand.read import FINISHED, State
+from minutehand.rules import sentence
 
 PURGED_AT_ONCE = 5000
 
@@ -34,9 +35,15 @@ def promote(database: Database, ids: Sequence[UUID]) -> list[Change]:
     return _change(database, "promote", ids)
 
 
-def reschedule(database: Database, ids: Sequence[UUID], run_at: datetime) -> list[Change]:
-    """Move jobs to another moment; one in the past means now."""
-    return _change(database, "reschedule", ids, run_at=check_moment(run_at))
+def reschedule(
+    database: Database, ids: Sequence[UUID], run_at: datetime | None = None, delay: timedelta | None = None
+) -> list[Change]:
+    """Move jobs to another moment, or by a delay from now; a moment in the past means now."""
+    if (run_at is None) == (delay is None):
+        raise InvalidJobError("run_at_or_delay", "say run_at or delay, and not both")
+    if delay is not None and delay < timedelta():
+        raise InvalidJobError("delay_is_not_negative", sentence("delay_is_not_negative"))
+    return _change(database, "reschedule", ids, run_at=check_moment(run_at), delay=delay)
 
 
 def retry(database: Database, ids: Sequence[UUID]) -> list[Change]:

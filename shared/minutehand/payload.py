@@ -25,6 +25,18 @@ def encode(payload: object) -> str:
     return text
 
 
+class Unreadable(str):
+    """JSON of another language that Python does not read: nested too deep, or a number of too many digits."""
+
+
+def decode(text: str | bytes) -> Any:
+    """Return what the JSON says, or the text itself as Unreadable, so that one row never costs its neighbours."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return Unreadable(text if isinstance(text, str) else bytes(text).decode())
+
+
 def _plain(payload: object) -> object:
     if dataclasses.is_dataclass(payload) and not isinstance(payload, type):
         return dataclasses.asdict(payload)

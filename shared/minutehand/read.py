@@ -90,6 +90,12 @@ def list_jobs(
     return Page(rows, rows[-1].id if len(records) > most else None)
 
 
+def clock(database: Database) -> datetime:
+    """Return the moment by the database's clock, to which a job's moments compare."""
+    moment: datetime = database.run("clock")[0]["now"]
+    return moment
+
+
 def stats(database: Database) -> list[Depth]:
     """Return how many jobs each queue has in each state."""
     return [Depth(**record) for record in database.run("stats")]

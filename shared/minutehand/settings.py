@@ -1,9 +1,12 @@
 """What the environment says, read when asked and never at import."""
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from time import monotonic
+from urllib.parse import quote
 
 from minutehand.errors import ConfigurationError
 
@@ -38,11 +41,61 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def database_url(environment: Mapping[str, str] = os.environ) -> str:
-    """Return DATABASE_URL; raise ConfigurationError when there is none."""
-    url = environment.get("DATABASE_URL", "")
-    if not url:
-        raise ConfigurationError("DATABASE_URL is not set: name the Postgres, as postgresql://user:password@host/database")
-    return url
+    """Return DATABASE_URL, or what the secret says that MINUTEHAND_DATABASE_SECRET names.
+
+    That secret, by its ARN or name in Secrets Manager, holds the URL, or the JSON that RDS keeps: host, port,
+    username, password, dbname. It is read anew at every call, so that a rotated password is the one that is used.
+    """
+    if url := environment.get("DATABASE_URL"):
+        return url
+    if name := environment.get("MINUTEHAND_DATABASE_SECRET"):
+        return _url(_fetch(name).strip())
+    raise ConfigurationError(
+        "DATABASE_URL is not set: name the Postgres, as postgresql://user:password@host/database"
+    )
+
+
+def secret(
+    name: str, environment: Mapping[str, str] = os.environ, keep: timedelta = timedelta(minutes=5)
+) -> str:
+    """Return a variable that is a secret, or the text of the secret that the variable `<name>_SECRET` names.
+
+    Nothing said is an empty text. What Secrets Manager answered is good for as long as `keep` says.
+    """
+    if text := environment.get(name):
+        return text
+    if not (named := environment.get(f"{name}_SECRET")):
+        return ""
+    read, text = _kept.get(named, (0.0, ""))
+    if not read or monotonic() - read >= keep.total_seconds():
+        read, text = _kept[named] = monotonic(), _fetch(named)
+    return text
+
+
+_kept: dict[str, tuple[float, str]] = {}
+
+
+def _fetch(name: str) -> str:
+    # Imported here, so that who keeps no secret there does not pay for boto3.
+    from minutehand.aws import secret_text
+
+    return secret_text(name)
+
+
+def _url(text: str) -> str:
+    """Return the URL that a secret holds; no error quotes any of it."""
+    if text.startswith(("postgresql://", "postgres://")):
+        return text
+    try:
+        facts = {"port": 5432, "sslmode": "require"} | json.loads(text)
+    except (ValueError, TypeError):
+        raise ConfigurationError(
+            "the database secret is neither postgresql://... nor a JSON object"
+        ) from None
+    if missing := [part for part in ("username", "password", "host", "dbname") if not facts.get(part)]:
+        raise ConfigurationError(f"the database secret lacks {' and '.join(missing)}")
+    part = {name: quote(str(value), safe="") for name, value in facts.items()}
+    return "postgresql://{username}:{password}@{host}:{port}/{dbname}?sslmode={sslmode}".format_map(part)
 
 
 def _whole(environment: Mapping[str, str], name: str, default: int, most: int) -> int:

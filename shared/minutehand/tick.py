@@ -17,11 +17,12 @@ COUNTED_AT_LEAST = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Tick:
-    """What a tick saw and did; `due` is by queue and counted no further than `most` of each."""
+    """What a tick saw and did; `due` is by queue, counted no further than `most` of each; `late` is how
+    long the longest of it has been due."""
 
     due: Mapping[str, int]
     most: int
-    oldest: datetime | None
+    late: timedelta
     offers: tuple[Offer, ...]
     fan_out: FanOut
     upkeep: Upkeep
@@ -38,7 +39,7 @@ def tick(database: Database, invoker: Invoker, settings: Settings, now: datetime
     return Tick(
         due={record["queue"]: record["due"] for record in due},
         most=most,
-        oldest=min((record["oldest"] for record in due), default=None),
+        late=max((record["late"] for record in due), default=timedelta()),
         offers=tuple(offers),
         fan_out=fan_out(invoker, offers, settings.chunk),
         upkeep=upkeep,

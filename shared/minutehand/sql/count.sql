@@ -1,5 +1,5 @@
--- How much is due in each queue, counted no further than there could be room for, and since when.
-select l.queue, least(count(*), %(most)s) as due, min(j.visible) as oldest
+-- How much is due in each queue, counted no further than there could be room for, and for how long at the longest.
+select l.queue, least(count(*), %(most)s) as due, coalesce(%(now)s, now()) - min(j.visible) as late
   from minutehand.lanes l
  cross join lateral (
        select visible

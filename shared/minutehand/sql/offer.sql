@@ -2,8 +2,11 @@
 -- take turns; in a queue the higher priority goes first, then the longest due.
 with room as materialized (
     select greatest(0, %(capacity)s - count(*))::integer as room
-      from minutehand.jobs_live
-     where ack is not null and visible > coalesce(%(now)s, now())
+      from (select visible
+              from minutehand.jobs_live
+             where ack is not null and visible > coalesce(%(now)s, now())
+             order by visible
+             limit %(capacity)s) busy
 ), due as materialized (
     select j.id, j.visible, row_number() over (partition by l.queue order by l.priority desc, j.visible) as turn
       from minutehand.lanes l
@@ -15,7 +18,7 @@ with room as materialized (
             order by visible
             limit (select room from room)) j
 ), chosen as materialized (
-    select id from due order by turn, visible limit (select room from room)
+    select id from due order by visible limit (select room from room)
 ), held as materialized (
     select id
       from minutehand.jobs_live

@@ -1,0 +1,133 @@
+"""Many jobs from a file: streamed through `enqueue_many`, each line's outcome told and counted."""
+
+import json
+import os
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import BinaryIO, TextIO, TypeVar
+from zoneinfo import ZoneInfo
+
+import click
+
+from minutehand.cli.incoming import Item, read_csv, read_ndjson
+from minutehand.cli.options import open_database
+from minutehand.cli.output import put_json, say
+from minutehand.cli.progress import Advance, progress
+from minutehand.database import Database
+from minutehand.enqueue import Enqueued, NewJob, OnConflict, Rejected, enqueue_many
+
+File = TypeVar("File", BinaryIO, TextIO)
+
+OUTCOMES = ("created", "replaced", "ignored", "rejected")
+READERS = {"ndjson": read_ndjson, "csv": read_csv}
+ENDINGS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "ndjson", ".csv": "csv"}
+
+
+def enqueue_file(
+    path: str,
+    format: str | None,
+    rejects: str | None,
+    zone: ZoneInfo | None,
+    on_conflict: OnConflict,
+    form: str,
+) -> int:
+    """Enqueue a file's lines; return the exit code, which is 1 if any was rejected."""
+    read = READERS[format or _format_of(path)]
+    with ExitStack() as opened:
+        file = opened.enter_context(_open(path))
+        sink = opened.enter_context(_open_rejects(rejects, path)) if rejects else None
+        database = opened.enter_context(open_database())
+        advance = opened.enter_context(progress("enqueued", None))
+        load = Load(form, sink, advance)
+        opened.callback(load.conclude)
+        items = opened.enter_context(closing(read(file, zone)))
+        load.run(database, items, on_conflict)
+    return 1 if load.counts["rejected"] else 0
+
+
+class Load:
+    """One bulk enqueue: which line is whose outcome, and the counts."""
+
+    def __init__(self, form: str, rejects: TextIO | None, advance: Advance) -> None:
+        """Tell outcomes in this form, and rejects to this file or else to stderr."""
+        self.counts: Counter[str] = Counter()
+        self._form, self._rejects, self._advance = form, rejects, advance
+        self._lines: deque[int] = deque()
+        self._settled = 0
+
+    def run(self, database: Database, items: Iterable[Item], on_conflict: OnConflict) -> None:
+        """Send what are jobs, chunk by chunk, and tell what became of each."""
+        for outcome in enqueue_many(self._jobs(items), on_conflict=on_conflict, connection=database):
+            self._settled = self._lines.popleft()
+            if isinstance(outcome, Rejected):
+                self._reject(self._settled, str(outcome.error))
+            else:
+                self._tell(self._settled, outcome)
+
+    def conclude(self) -> None:
+        """Say the counts; and, where it did not come to its end, from which line to go on."""
+        counts = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in OUTCOMES)
+        say(counts if not self._lines else f"{counts}; stopped after line {self._settled}")
+
+    def _jobs(self, items: Iterable[Item]) -> Iterator[NewJob]:
+        for item in items:
+            if item.job is None:
+                self._reject(item.line, item.fault)
+            else:
+                self._lines.append(item.line)
+                yield item.job
+
+    def _tell(self, line: int, enqueued: Enqueued) -> None:
+        self.counts[enqueued.outcome] += 1
+        self._advance(1)
+        if self._form == "ids":
+            click.echo(str(enqueued.id))
+        elif self._form == "json":
+            put_json(
+                {"line": line, "outcome": enqueued.outcome, "id": enqueued.id, "visible": enqueued.visible}
+            )
+
+    def _reject(self, line: int, reason: str) -> None:
+        self.counts["rejected"] += 1
+        self._advance(1)
+        if self._form == "json":
+            put_json({"line": line, "outcome": "rejected", "reason": reason})
+        if self._rejects is not None:
+            print(json.dumps({"line": line, "reason": reason}), file=self._rejects)
+        elif self._form != "json":
+            say(f"line {line}: {reason}")
+
+
+def _format_of(path: str) -> str:
+    ending = Path(path).suffix.lower()
+    if path == "-":
+        return "ndjson"
+    if ending not in ENDINGS:
+        raise click.UsageError("the file's ending tells no format; say --format ndjson or --format csv")
+    return ENDINGS[ending]
+
+
+def _open(path: str) -> BinaryIO:
+    if path != "-":
+        return _opened(lambda: Path(path).open("rb"), path)
+    if sys.stdin is None:
+        raise click.UsageError("stdin is closed, and the jobs were to come from there")
+    return os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
+
+
+def _open_rejects(path: str, source: str) -> TextIO:
+    if source != "-" and Path(path).exists() and Path(path).samefile(source):
+        raise click.UsageError("--rejects names the file that is read")
+    return _opened(lambda: Path(path).open("w", encoding="utf-8"), path)
+
+
+def _opened(open_file: Callable[[], File], path: str) -> File:
+    try:
+        return open_file()
+    except (OSError, ValueError) as error:
+        raise click.UsageError(
+            f"{path!r} cannot be opened: {getattr(error, 'strerror', None) or error}"
+        ) from None

@@ -1,0 +1,81 @@
+"""What is printed: a table that people read, aligned columns when nobody watches, or JSON, one object a line."""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import click
+
+from minutehand.cli.text import safe
+
+STYLES = {
+    "dead": "red",
+    "done": "green",
+    "cancelled": "dim",
+    "running": "bold",
+    "runs": "bold",
+    "retries": "yellow",
+}
+
+
+def say(sentence: str) -> None:
+    """Say something that is not the output itself."""
+    click.echo(safe(sentence), err=True)
+
+
+def put_json(value: Any) -> None:
+    """Print one JSON object on a line: moments in ISO 8601 and UTC, durations in seconds."""
+    click.echo(json.dumps(_plain(value)))
+
+
+def put_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, headed: bool = True) -> None:
+    """Print rows under their headers; columns in which nothing stands are left out."""
+    kept = [column for column in range(len(headers)) if any(row[column] for row in rows)]
+    headers = [headers[column] for column in kept]
+    rows = [[safe(row[column]) for column in kept] for row in rows]
+    if sys.stdout.isatty():
+        _put_rich(headers, rows, headed)
+    else:
+        _put_plain(headers, rows, headed)
+
+
+def _put_plain(headers: Sequence[str], rows: Sequence[Sequence[str]], headed: bool) -> None:
+    lines = [[header.upper() for header in headers], *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines if headed else lines[1:]:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _put_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], headed: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=headed, header_style="bold", pad_edge=False)
+    for header in headers:
+        table.add_column(header, no_wrap=header == "id", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell, STYLES.get(cell.partition(" ")[0], "") if header == "state" else "")
+                        for header, cell in zip(headers, row, strict=True)))  # fmt: skip
+    Console(soft_wrap=False).print(table)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case UUID():
+            return str(value)
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case dict():
+            return {name: _plain(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner) for inner in value]
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    return value

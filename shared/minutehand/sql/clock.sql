@@ -1,0 +1,2 @@
+-- The moment, by the only clock.
+select clock_timestamp() as now

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from types import FrameType
 
-from minutehand.errors import PayloadError, UnknownKindError
+from minutehand.errors import DatabaseError, PayloadError, UnknownKindError
 from minutehand.handlers import Handlers, MismatchError
 from minutehand.job import Job
 from minutehand.outcomes import (
@@ -40,7 +40,7 @@ def handle(job: Job, handlers: Handlers) -> Outcome:
     """Run the job's handler and return what came of it; of what it raises only an interrupt comes through."""
     try:
         handler = handlers.find(job.kind)
-        with _within_time(job):
+        with _leaving_nothing_open(job), _within_time(job):
             result = handler(job)
     except UnknownKindError as error:
         return Released(_wait_for_deploy(job), describe(error))
@@ -97,6 +97,19 @@ def _wait_for_deploy(job: Job) -> timedelta:
 
 
 @contextmanager
+def _leaving_nothing_open(job: Job) -> Iterator[None]:
+    """Drop a connection that is left in a transaction, where no outcome could be written, or was interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        job.database.close()
+        raise
+    finally:
+        if job.database.in_transaction:
+            job.database.close()
+
+
+@contextmanager
 def _within_time(job: Job) -> Iterator[None]:
     """Raise OutOfTime in the handler at the job's deadline, which `extend` may move meanwhile.
 
@@ -106,16 +119,23 @@ def _within_time(job: Job) -> Iterator[None]:
         yield
         return
 
+    rung: list[str] = []
+
     def ring(_signal: int, _frame: FrameType | None) -> None:
         if (left := job.deadline - monotonic()) > 0:
             signal.setitimer(signal.ITIMER_REAL, left)
         else:
-            raise OutOfTime("the attempt's time was up")
+            rung.append("the attempt's time was up")
+            raise OutOfTime(*rung)
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(job.deadline - monotonic(), 0.001))
     try:
+        signal.setitimer(signal.ITIMER_REAL, max(job.deadline - monotonic(), 0.001))
         yield
+    except DatabaseError as error:  # what an interrupted statement leads to
+        if rung:
+            raise OutOfTime(*rung) from error
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -8,6 +8,9 @@ from typing import Any
 from minutehand.errors import PayloadError
 
 
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def encode(payload: object) -> str:
     """Return the payload as JSON text; raise PayloadError for what JSON would lose or change.
 
@@ -16,7 +19,7 @@ def encode(payload: object) -> str:
     try:
         payload = _plain(payload)
         _check_keys(payload)
-        text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _to_json(payload)
         text.encode()
     except UnicodeEncodeError:
         raise PayloadError("payload_is_json", "the payload has a lone surrogate, which is no Unicode text") from None
@@ -46,11 +49,13 @@ def _plain(payload: object) -> object:
 
 
 def _check_keys(value: Any) -> None:
+    """Refuse keys that are no strings, which JSON would turn into some."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"the key {key!r} is not a string")
-            _check_keys(inner)
+            if not isinstance(inner, str):
+                _check_keys(inner)
     elif isinstance(value, (list, tuple)):
         for inner in value:
             _check_keys(inner)

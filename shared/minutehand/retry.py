@@ -38,7 +38,7 @@ class Retry:
                 case "linear":
                     return self.min * (1 + (failures - 1) * self.factor)
                 case "exponential":
-                    return self.min * self.factor ** (failures - 1)
+                    return self.min * float(self.factor) ** (failures - 1)
         except OverflowError:
             return self.max
 

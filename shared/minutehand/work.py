@@ -87,10 +87,11 @@ def work(
 
 def parse(event: dict[str, Any]) -> tuple[list[Offer], str | None]:
     """Return an event's offers, or the queue to take from; raise EventError for anything else."""
-    if "offers" in event:
-        return _offers(event["offers"]), None
-    if isinstance(event.get("queue"), str):
-        return [], event["queue"]
+    match event:
+        case {"offers": pairs}:
+            return _offers(pairs), None
+        case {"queue": str(queue)}:
+            return [], queue
     raise EventError('the event is neither {"offers": [[id, ack], ...]} nor {"queue": name}')
 
 

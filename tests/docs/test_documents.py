@@ -3,9 +3,13 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import psycopg
@@ -17,6 +21,7 @@ from tests.servers import Database
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
 READ_ONLY = {"text", "json", "http"}  # pictures and answers; nothing to run
+LOCAL_API = "http://127.0.0.1:8080"
 A_FILE = re.compile(r"# (functions/\S+\.py)\n")
 
 
@@ -43,6 +48,7 @@ class Reader:
 
     project: Path
     url: str
+    api: Callable[[], str]
 
     def follow(self, block: Block) -> None:
         if (file := A_FILE.match(block.text)) is not None:
@@ -53,7 +59,8 @@ class Reader:
             with psycopg.connect(self.url, autocommit=True) as connection:
                 connection.execute(block.text.encode())
         elif block.language == "sh" and not is_make(block):
-            self._run(["bash", "-euo", "pipefail", "-c", block.text])
+            text = block.text.replace(LOCAL_API, self.api()) if LOCAL_API in block.text else block.text
+            self._run(["bash", "-euo", "pipefail", "-c", text])
 
     def _save(self, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,9 +79,25 @@ def is_make(block: Block) -> bool:
 
 
 @pytest.fixture
-def reader(direct_database: Database, tmp_path: Path) -> Reader:
+def reader(direct_database: Database, tmp_path: Path) -> Iterator[Reader]:
     shutil.copytree(ROOT / "functions", tmp_path / "functions", ignore=shutil.ignore_patterns("__pycache__"))
-    return Reader(tmp_path, direct_database.url)
+    with ExitStack() as stack:
+        yield Reader(tmp_path, direct_database.url, cache(lambda: stack.enter_context(local_api(direct_database.url))))
+
+
+@contextmanager
+def local_api(url: str) -> Iterator[str]:
+    """Serve the API on a free port as a local run does."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "minutehand.local.serve_api", str(ROOT / "functions" / "api"), str(port)]
+    environment = {**os.environ, "DATABASE_URL": url, "MINUTEHAND_LOCAL": "1"}
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as served:
+        subprocess.run(["curl", "-sS", "--retry", "100", "--retry-delay", "1", "--retry-connrefused", "-o", os.devnull,
+                        f"http://127.0.0.1:{port}/health"], check=True)  # fmt: skip
+        yield f"http://127.0.0.1:{port}"
+        served.communicate()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -102,7 +125,7 @@ def test_the_make_commands_of_the_documentation_are_targets_of_the_makefile() ->
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
-    assert "make test" in (ROOT / ".ci" / "run").read_text().splitlines()
+    assert re.search(r"^make test\b", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

@@ -96,7 +96,9 @@ def _enqueue_one(
             retry=strategy, timeout=timeout, headers=named, on_conflict=on_conflict, connection=database,
         )  # fmt: skip
         if form == "table":
-            click.echo(f"{enqueued.outcome} {enqueued.id}, due {text.ago(enqueued.visible, clock(database))}")
+            now = clock(database)
+            due = text.ago(enqueued.visible, now) if enqueued.visible > now else "now"
+            click.echo(f"{enqueued.outcome} {enqueued.id}, due {due}")
         else:
             _put(enqueued, form)
 

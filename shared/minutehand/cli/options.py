@@ -79,9 +79,10 @@ def tz_option(command: Decorated) -> Decorated:
     )(command)
 
 
-def url() -> str:
-    """Return the database's URL, from the option or the environment."""
-    return click.get_current_context().meta.get(URL) or database_url()
+def said_url() -> str | None:
+    """Return the database's URL if an option says it; else the environment does."""
+    url: str | None = click.get_current_context().meta.get(URL)
+    return url
 
 
 def debugging() -> bool:
@@ -93,7 +94,7 @@ def debugging() -> bool:
 @contextmanager
 def open_database(*, checked: bool = True) -> Iterator[Database]:
     """Open the database for a verb, whose schema has to be this code's unless the verb is there to see to that."""
-    database = Database(url())
+    database = Database(said_url() or database_url)
     try:
         if checked:
             check_schema(database)

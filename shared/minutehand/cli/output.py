@@ -57,7 +57,7 @@ def _put_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], headed: boo
 
     table = Table(box=None, show_header=headed, header_style="bold", pad_edge=False)
     for header in headers:
-        table.add_column(header, no_wrap=header == "id", overflow="fold")
+        table.add_column(header, no_wrap=header in ("id", "at"), overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell, STYLES.get(cell.partition(" ")[0], "") if header == "state" else "")
                         for header, cell in zip(headers, row, strict=True)))  # fmt: skip

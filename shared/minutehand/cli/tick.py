@@ -9,7 +9,7 @@ from minutehand.database import Database
 from minutehand.errors import ConfigurationError
 from minutehand.fan_out import Invoker
 from minutehand.settings import Settings, read_settings
-from minutehand.tick import Tick
+from minutehand.tick import COUNTED_AT_LEAST, Tick
 from minutehand.tick import tick as make_tick
 
 NO_WORKER = (
@@ -41,7 +41,7 @@ def tick(dry_run: bool, form: str) -> int:
 
 
 def _count(database: Database, settings: Settings, form: str) -> int:
-    most = max(settings.capacity, 1000)
+    most = max(settings.capacity, COUNTED_AT_LEAST)
     due = database.run("count", most=most, now=None)
     if form == "json":
         put_json({"due": {record["queue"]: record["due"] for record in due}})

@@ -43,6 +43,7 @@ Exit codes:
   2    a command, an option or a setting is wrong
   3    the database cannot be reached, takes no writes, or refuses
   4    the schema is missing, older or newer than this code
+  5    a local run cannot start
   130  interrupted with Ctrl-C
   141  whoever read the output has gone
 

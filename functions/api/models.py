@@ -1,0 +1,177 @@
+"""Models: what callers may say of a job. Types are checked here; what a job may be is the database's to say."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
+
+import minutehand
+from minutehand.enqueue import OnConflict
+from minutehand.read import MOST_LISTED, State
+from minutehand.retry import Strategy
+from minutehand.rules import sentence
+
+MOST_AT_ONCE = 1000
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d([.]\d+)?([Zz]|[+-]\d\d:\d\d)")
+# No years or months: they have no length of their own.
+DURATION = re.compile(r"[+-]?P(?=.)(\d+W|(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+([.]\d+)?S)?)?)")
+_duration = TypeAdapter(timedelta)
+
+
+def read_moment(value: object) -> datetime | None:
+    """Return an RFC 3339 moment; refuse one without an offset, and numbers, which could be seconds or milliseconds."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str) and MOMENT.fullmatch(value):
+            return datetime.fromisoformat(value.upper())
+    except ValueError:
+        pass
+    raise ValueError("a moment is RFC 3339 with an offset, as 2026-01-31T08:00:00+01:00")
+
+
+def read_duration(value: object) -> timedelta | None:
+    """Return a duration said in seconds or as ISO 8601."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return timedelta(seconds=value)
+        if isinstance(value, str) and DURATION.fullmatch(value):
+            return _duration.validate_python(value)
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError("a duration is seconds, or weeks, days and less in ISO 8601, as 90, P3D or PT1H30M")
+
+
+Moment = Annotated[
+    datetime | None,
+    PlainValidator(read_moment),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]}),
+]
+Duration = Annotated[
+    timedelta | None,
+    PlainValidator(read_duration),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number"}, {"type": "string", "format": "duration"}, {"type": "null"}]}
+    ),
+]
+
+
+class Said(BaseModel):
+    """Something a caller says: a field that we do not know is refused, not dropped."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Retry(Said):
+    """How long a failed job waits; what is left out is as in `minutehand.Retry`."""
+
+    strategy: Strategy = "exponential"
+    min: Duration = Field(None, description="wait at first; 10 seconds unless said")
+    max: Duration = Field(None, description="wait at most; an hour unless said")
+    factor: StrictFloat = Field(3.0, description="how fast the wait grows")
+    jitter: StrictBool = Field(True, description="take a chance moment between zero and the wait")
+
+    def to_retry(self) -> minutehand.Retry:
+        """Return it as the library's."""
+        said = {name: getattr(self, name) for name in self.model_fields_set}
+        return minutehand.Retry(**{name: value for name, value in said.items() if value is not None})
+
+
+class NewJob(Said):
+    """A job to enqueue; what is left out or null comes from its kind's defaults, then from the table's."""
+
+    kind: str = Field(description=f"the name of its handler: {sentence('kind_is_a_name')}")
+    payload: Any = Field(
+        None, description="any JSON; what is stored is what was sent, 256 KiB unless set otherwise"
+    )
+    queue: str | None = Field(None, description=sentence("queue_is_a_name"))
+    key: str | None = Field(None, description=f"names one upcoming job of the queue: {sentence('key_fits')}")
+    run_at: Moment = Field(None, description="the moment to run; one in the past means now")
+    delay: Duration = Field(
+        None, description="from now, instead of run_at: seconds, or ISO 8601 as PT90S or P3D"
+    )
+    priority: StrictInt | None = Field(None, description=sentence("priority_is_0_to_9"))
+    max_attempts: StrictInt | None = Field(None, description=sentence("max_attempts_is_at_least_1"))
+    retry: Retry | None = Field(None, description=sentence("retry_is_a_strategy"))
+    timeout: Duration = Field(None, description=sentence("timeout_is_positive"))
+    headers: dict[str, str] | None = Field(None, description=sentence("headers_are_strings"))
+
+    def to_job(self) -> minutehand.NewJob:
+        """Return it as the library's."""
+        said = {name: getattr(self, name) for name in NewJob.model_fields}
+        return minutehand.NewJob(**said | {"retry": self.retry and self.retry.to_retry()})
+
+
+ON_CONFLICT = "what to do when the key has an upcoming job; a running one is never touched"
+
+
+class OneJob(NewJob):
+    """A job to enqueue, and what to do if its key is taken."""
+
+    on_conflict: OnConflict = Field("replace", description=ON_CONFLICT)
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """An item of a batch that is no job, and why."""
+
+    faults: list[Any]
+
+
+def _or_malformed(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return read(value)
+    except ValidationError as error:
+        return Malformed(error.errors(include_url=False, include_input=False))
+
+
+class Batch(Said):
+    """Jobs to enqueue together; one that is refused does not hold up the others."""
+
+    jobs: list[Annotated[NewJob, WrapValidator(_or_malformed)]] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    on_conflict: OnConflict = Field("replace", description=ON_CONFLICT)
+
+
+class Cancel(Said):
+    """Why a job is no longer wanted."""
+
+    reason: Annotated[str, Field(max_length=1000)] = "by hand"
+
+
+class Reschedule(Said):
+    """The moment a job is moved to: `run_at`, or `delay` from now."""
+
+    run_at: Moment = Field(None, description="one in the past means now")
+    delay: Duration = Field(None, description="seconds, or ISO 8601")
+
+
+class Filters(Said):
+    """Which jobs to list."""
+
+    queue: str | None = Field(None, description="jobs of this queue")
+    kind: str | None = Field(None, description="jobs of this kind")
+    key: str | None = Field(None, description="jobs with this key, upcoming and finished")
+    state: list[State] = Field([], description="jobs in one of these states; say it several times")
+    limit: int = Field(50, description=f"how many to a page, 1 to {MOST_LISTED}")
+    before: UUID | None = Field(None, description="the cursor of the page before this one")
+
+
+Include = Literal["payload"]

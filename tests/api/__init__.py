@@ -1,0 +1,1 @@
+"""Tests of the API function: requests and API Gateway events, answered from a real Postgres."""

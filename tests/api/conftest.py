@@ -1,0 +1,113 @@
+"""What the tests of the API share: the application as Lambda loads it, a caller with a token, and the log."""
+
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from warnings import catch_warnings
+
+import pytest
+
+from minutehand import Database, enqueue
+from minutehand.job import Job
+from tests.api.world import TOKEN, claim_one, finish
+from tests.servers import Database as Server
+
+with catch_warnings(action="ignore"):  # it would rather have the successor of httpx
+    from starlette.testclient import TestClient
+
+DIRECTORY = str(Path(__file__).parents[2] / "functions" / "api")
+
+
+@pytest.fixture(scope="session")
+def function() -> ModuleType:
+    """The function's `app` module as Lambda imports it, its siblings beside it; other functions have an `app` too."""
+    others = sys.modules.pop("app", None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(DIRECTORY)
+        own = import_module("app")
+    del sys.modules["app"]
+    if others:
+        sys.modules["app"] = others
+    return own
+
+
+@pytest.fixture
+def log(function: ModuleType) -> StringIO:
+    """What the function logs."""
+    stream = StringIO()
+    function.logger.registered_handler.setStream(stream)
+    return stream
+
+
+@pytest.fixture
+def on_database(function: ModuleType, log: StringIO) -> Iterator[Callable[[Server], Database]]:
+    """Have the function answer from a database."""
+    connections = sys.modules["connections"]
+    opened: list[Database] = []
+
+    def use(server: Server) -> Database:
+        database = Database(server.url)
+        opened.append(database)
+        function.app.dependency_overrides[connections.connect] = lambda: database
+        return database
+
+    yield use
+    function.app.dependency_overrides.clear()
+    for database in opened:
+        database.close()
+
+
+@pytest.fixture
+def jobs(database: Server, on_database: Callable[[Server], Database]) -> Database:
+    """The database that the function answers from."""
+    return on_database(database)
+
+
+@pytest.fixture
+def token(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The one token that is known."""
+    monkeypatch.setenv("MINUTEHAND_API_TOKENS", TOKEN)
+    return TOKEN
+
+
+@pytest.fixture
+def api(function: ModuleType, jobs: Database, token: str) -> TestClient:
+    """A caller who has a token."""
+    return TestClient(function.app, headers={"Authorization": f"Bearer {token}"})
+
+
+@pytest.fixture
+def running(jobs: Database) -> Job:
+    """A job that a worker has claimed."""
+    enqueue("echo", key="running", connection=jobs)
+    return claim_one(jobs)
+
+
+@pytest.fixture
+def dead(jobs: Database) -> Job:
+    """A job that is beyond help."""
+    enqueue("echo", {"secret": "payload"}, key="dead", headers={"secret": "header"}, connection=jobs)
+    job = claim_one(jobs)
+    finish(job, error={"type": "ValueError", "message": "no", "trace": "the secret trace"})
+    return job
+
+
+@pytest.fixture
+def problem() -> Callable[..., dict[str, Any]]:
+    """Check that an answer is a problem of a status, and return it."""
+
+    def check(response: Any, status: int) -> dict[str, Any]:
+        told: dict[str, Any] = response.json()
+        assert (response.status_code, response.headers["content-type"]) == (
+            status,
+            "application/problem+json",
+        )
+        assert told["status"] == status
+        assert all(isinstance(told[name], str) and told[name] for name in ("type", "title", "detail"))
+        return told
+
+    return check

@@ -1,0 +1,61 @@
+"""A batch: each item by the rules of one, and none held up by another."""
+
+from minutehand import read
+
+FAR = "2999-01-31T08:00:00+01:00"
+
+
+def test_a_batch_goes_in_whole(api, jobs):
+    answer = api.post("/jobs/batch", json={"jobs": [{"kind": "echo", "payload": n} for n in range(1000)]})
+
+    told = answer.json()
+    assert (answer.status_code, told["created"], told["rejected"]) == (200, 1000, 0)
+    assert [item["ordinal"] for item in told["items"]] == list(range(1000))
+    assert read.get(jobs, told["items"][7]["id"]).payload == 7
+
+
+def test_what_is_rejected_is_listed_and_the_rest_goes_in(api, jobs):
+    items = [
+        {"kind": "echo"}, {"kind": "no such name"}, {"kind": "echo", "colour": "red"}, 3,
+        {"kind": "echo", "run_at": "2026-01-31T08:00:00"}, {"kind": "echo", "delay": -1}, {"kind": "echo"},
+    ]  # fmt: skip
+    answer = api.post("/jobs/batch", json={"jobs": items})
+
+    told = answer.json()
+    assert answer.status_code == 207
+    assert (told["created"], told["replaced"], told["ignored"], told["rejected"]) == (2, 0, 0, 5)
+    assert [item["outcome"] == "created" for item in told["items"]] == [True, *[False] * 5, True]
+    problems = [item["problem"] for item in told["items"][1:-1]]
+    assert [told.get("rule") for told in problems] == [
+        "kind_is_a_name",
+        None,
+        None,
+        None,
+        "delay_is_not_negative",
+    ]
+    assert [told["errors"][0]["pointer"] for told in problems[1:4]] == [
+        "#/jobs/2/colour", "#/jobs/3", "#/jobs/4/run_at",
+    ]  # fmt: skip
+    assert sum(depth.jobs for depth in read.stats(jobs)) == 2
+
+
+def test_keys_are_kept_within_a_batch_and_with_what_is_there(api, jobs):
+    items = [{"kind": "echo", "key": key, "run_at": FAR} for key in ("a", "b", "a")]
+
+    first = api.post("/jobs/batch", json={"jobs": items}).json()
+    ignored = api.post("/jobs/batch", json={"jobs": items[:2], "on_conflict": "ignore"}).json()
+    raised = api.post("/jobs/batch", json={"jobs": [*items[:2], {"kind": "echo"}], "on_conflict": "raise"})
+
+    assert (first["created"], first["ignored"]) == (2, 1)
+    assert ignored["ignored"] == 2
+    assert (raised.status_code, raised.json()["rejected"], raised.json()["created"]) == (207, 2, 1)
+    assert {item["problem"]["status"] for item in raised.json()["items"][:2]} == {409}
+
+
+def test_a_batch_has_one_to_a_thousand_jobs(api, jobs, problem):
+    problem(api.post("/jobs/batch", json={"jobs": []}), 422)
+    problem(api.post("/jobs/batch", json={"jobs": [{"kind": "echo"}] * 1001}), 422)
+    problem(api.post("/jobs/batch", json=[{"kind": "echo"}]), 422)
+    problem(api.post("/jobs/batch", json={"jobs": [{"kind": "echo"}], "on_conflict": "?"}), 422)
+    problem(api.post("/jobs/batch", json={"jobs": [{"kind": "echo"}], "atomic": True}), 422)
+    assert not read.stats(jobs)

@@ -1,0 +1,104 @@
+"""The body: strict JSON within bounds, and nothing that two readers would read in two ways."""
+
+import json
+
+import pytest
+
+from minutehand import read
+from tests.api.world import on_one_server
+
+pytestmark = on_one_server
+
+MEBIBYTE = 1024 * 1024
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b'{"kind": "echo"',
+        b'{"kind": "echo",}',
+        b"{'kind': 'echo'}",
+        b'{"kind": "echo", "payload": NaN}',
+        b'{"kind": "echo", "payload": -Infinity}',
+        b'{"kind": "echo", "kind": "http"}',
+        b'{"kind": "echo", "payload": {"a": 1, "a": 2}}',
+        b'{"kind": "echo", "payload": "\xff"}',
+        b'\xef\xbb\xbf{"kind": "echo"}',
+        '{"kind": "echo"}'.encode("utf-16"),
+        b'{"kind": "echo", "payload": ' + b"1" * 5000 + b"}",
+        b'{"kind": "echo", "payload": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    ],
+)
+def test_what_is_not_plain_json_is_refused_as_broken(api, jobs, problem, body):
+    told = problem(api.post("/jobs", content=body, headers=JSON), 400)
+
+    assert told["type"] == "urn:minutehand:problem:broken-json"
+    assert not read.stats(jobs)
+
+
+@pytest.mark.parametrize(
+    "body", [rb'{"kind": "echo", "payload": 1e400}', rb'{"kind": "echo", "payload": "\ud800"}']
+)
+def test_a_payload_that_would_not_survive_is_refused(api, jobs, problem, body):
+    assert problem(api.post("/jobs", content=body, headers=JSON), 422)["rule"] == "payload_is_json"
+
+
+@pytest.mark.parametrize(
+    "body", [rb'{"kind": "\ud800"}', rb'{"kind": "echo", "\ud800": 1}', rb'{"kind": "e\u0000"}']
+)
+def test_text_that_is_no_text_is_refused_and_can_be_told(api, jobs, problem, body):
+    problem(api.post("/jobs", content=body, headers=JSON), 422)
+
+
+@pytest.mark.parametrize(
+    "content_type", [None, "text/plain", "application/x-www-form-urlencoded", "application/xml"]
+)
+def test_only_json_is_read(api, jobs, problem, content_type):
+    headers = {"Content-Type": content_type} if content_type else {}
+
+    told = problem(api.post("/jobs", content=b'{"kind": "echo"}', headers=headers), 415)
+
+    assert told["type"] == "urn:minutehand:problem:not-json"
+
+
+def test_the_content_type_may_name_its_charset(api, jobs):
+    headers = {"Content-Type": "Application/JSON; charset=utf-8"}
+
+    assert api.post("/jobs", content=b'{"kind": "echo"}', headers=headers).status_code == 201
+
+
+@pytest.mark.parametrize(("path", "most"), [("/jobs", MEBIBYTE), ("/jobs/batch", 6 * MEBIBYTE)])
+def test_a_body_over_the_bound_is_refused(api, jobs, problem, path, most):
+    problem(api.post(path, content=b" " * (most + 1), headers=JSON), 413)
+    problem(api.post(path, content=b" " * most, headers=JSON), 400)
+
+
+def test_a_body_without_a_length_is_bounded_while_it_comes(api, jobs, problem):
+    sent = 0
+
+    def chunks():
+        nonlocal sent
+        while sent < 64:
+            sent += 1
+            yield b" " * MEBIBYTE
+
+    problem(api.post("/jobs", content=chunks(), headers=JSON), 413)
+
+
+def test_an_action_without_a_body_refuses_one(api, jobs, problem):
+    path = f"/jobs/{api.post('/jobs', json={'kind': 'echo'}).json()['id']}"
+
+    problem(api.post(f"{path}/promote", json={"delay": 5}), 422)
+    assert api.post(f"{path}/promote", json={}).status_code == 200
+
+
+def test_nothing_that_was_sent_is_in_a_problem(api, jobs, problem):
+    for body in (
+        '{"kind": "s3cret" oops',
+        json.dumps({"kind": "echo", "payload": 1, "delay": "s3cret", "key": ["s3cret"]}),
+    ):
+        answer = api.post("/jobs", content=body, headers=JSON)
+        assert 400 <= answer.status_code < 500
+        assert "s3cret" not in answer.text

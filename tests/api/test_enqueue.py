@@ -1,0 +1,173 @@
+"""Enqueue over HTTP: what goes in, what is refused, and what the caller is told."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from minutehand import Retry, read
+from tests.api.world import on_one_server
+
+FAR = "2999-01-31T08:00:00+01:00"
+
+
+def test_a_job_is_created_and_its_location_leads_to_it(api, jobs):
+    answer = api.post("/jobs", json={"kind": "echo", "payload": {"a": 1}})
+
+    told = answer.json()
+    assert (answer.status_code, told["outcome"]) == (201, "created")
+    assert datetime.fromisoformat(told["visible"]) <= datetime.now(UTC)
+    assert answer.headers["location"] == f"/jobs/{told['id']}"
+    assert api.get(answer.headers["location"]).json()["id"] == told["id"]
+
+
+def test_every_field_arrives(api, jobs):
+    said = {
+        "kind": "orders.ship", "payload": [1, None], "queue": "slow", "key": "k/1", "run_at": FAR, "priority": 9,
+        "max_attempts": 1, "timeout": "PT1M30S", "headers": {"trace": "x"},
+        "retry": {"strategy": "linear", "min": 1.5, "max": "PT2M", "factor": 2, "jitter": False},
+    }  # fmt: skip
+    row = read.get(jobs, api.post("/jobs", json=said).json()["id"])
+
+    assert (row.kind, row.payload, row.queue, row.key, row.priority, row.max_attempts) == (
+        "orders.ship", [1, None], "slow", "k/1", 9, 1,
+    )  # fmt: skip
+    assert (row.run_at, row.timeout, row.headers) == (
+        datetime.fromisoformat(FAR), timedelta(seconds=90), {"trace": "x"},
+    )  # fmt: skip
+    assert Retry.from_json(row.retry) == Retry(
+        strategy="linear", min=timedelta(seconds=1.5), max=timedelta(minutes=2), factor=2, jitter=False
+    )
+
+
+def test_what_is_null_is_as_if_it_were_not_said(api, jobs):
+    fields = ("queue", "key", "run_at", "delay", "priority", "max_attempts", "retry", "timeout", "headers")
+    row = read.get(jobs, api.post("/jobs", json={"kind": "echo", **dict.fromkeys(fields)}).json()["id"])
+
+    assert (row.queue, row.priority, row.max_attempts, row.retry) == ("default", 5, 8, None)
+
+
+@on_one_server
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        (90, 90),
+        (0.5, 0.5),
+        ("PT1H30M", 5400),
+        ("P2W", 1209600),
+        ("P1DT12H", 129600),
+        ("PT0.5S", 0.5),
+        ("+PT5S", 5),
+    ],
+)
+def test_a_delay_is_seconds_or_iso_8601(api, jobs, said, seconds):
+    row = read.get(jobs, api.post("/jobs", json={"kind": "echo", "delay": said}).json()["id"])
+
+    assert abs((row.run_at - row.enqueued).total_seconds() - seconds) < 0.25
+
+
+def test_a_key_is_replaced_ignored_or_raised_as_asked(api, jobs, problem):
+    def say(**more: Any) -> Any:
+        return api.post("/jobs", json={"kind": "echo", "key": "k", "run_at": FAR, **more})
+
+    first = say()
+    assert first.status_code == 201
+    for on_conflict, outcome in [("replace", "replaced"), ("ignore", "ignored")]:
+        answer = say(on_conflict=on_conflict)
+        assert (answer.status_code, answer.json()["outcome"]) == (200, outcome)
+        assert answer.headers["location"] == first.headers["location"]
+    assert problem(say(on_conflict="raise"), 409)["type"] == "urn:minutehand:problem:key-taken"
+
+
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ({"kind": ""}, "kind_is_a_name"),
+        ({"kind": "../../etc/passwd"}, "kind_is_a_name"),
+        ({"kind": "echo'; drop table minutehand.jobs; --"}, "kind_is_a_name"),
+        ({"kind": "k" * 101}, "kind_is_a_name"),
+        ({"queue": ""}, "queue_is_a_name"),
+        ({"queue": "a b"}, "queue_is_a_name"),
+        ({"key": ""}, "key_fits"),
+        ({"key": "k" * 10_000}, "key_fits"),
+        ({"key": "a\0b"}, "text_is_text"),
+        ({"priority": 10}, "priority_is_0_to_9"),
+        ({"priority": 10**30}, "priority_is_0_to_9"),
+        ({"max_attempts": 0}, "max_attempts_is_at_least_1"),
+        ({"delay": -1}, "delay_is_not_negative"),
+        ({"delay": "-P1D"}, "delay_is_not_negative"),
+        ({"delay": 1, "run_at": FAR}, "run_at_or_delay"),
+        ({"delay": "P3000000D"}, None),
+        ({"delay": "P999999999D"}, None),
+        ({"run_at": "9999-12-31T23:59:59-12:00"}, "moment_is_finite"),
+        ({"timeout": 0}, "timeout_is_positive"),
+        ({"timeout": "P2D"}, "timeout_is_positive"),
+        ({"retry": {"min": 60, "max": 1}}, "retry_is_a_strategy"),
+        ({"retry": {"factor": -1}}, "retry_is_a_strategy"),
+        ({"headers": {"h": "x" * 9000}}, "headers_are_strings"),
+        ({"payload": "x" * 262_144}, "payload_fits"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_by_the_rules_name(api, jobs, problem, said, rule):
+    told = problem(api.post("/jobs", json={"kind": "echo", **said}), 422)
+
+    assert told["type"] == "urn:minutehand:problem:invalid"
+    assert told["rule"] == rule or (rule is None and told["rule"])
+    assert not read.stats(jobs)
+
+
+@on_one_server
+@pytest.mark.parametrize(
+    ("said", "pointer"),
+    [
+        ({"kind": 1}, "#/kind"),
+        ({"kind": None}, "#/kind"),
+        ({"unknown": 1}, "#/unknown"),
+        ({"a/b~c": 1}, "#/a~1b~0c"),
+        ({"run_at": "2026-01-31T08:00:00"}, "#/run_at"),
+        ({"run_at": "2026-01-31"}, "#/run_at"),
+        ({"run_at": "2026-02-30T08:00:00Z"}, "#/run_at"),
+        ({"run_at": "2026-01-31T24:00:01Z"}, "#/run_at"),
+        ({"run_at": "infinity"}, "#/run_at"),
+        ({"run_at": 1769846400}, "#/run_at"),
+        ({"run_at": "1769846400"}, "#/run_at"),
+        ({"delay": True}, "#/delay"),
+        ({"delay": "3 days"}, "#/delay"),
+        ({"delay": "P"}, "#/delay"),
+        ({"delay": "PT"}, "#/delay"),
+        ({"delay": "P1M"}, "#/delay"),
+        ({"delay": 1e300}, "#/delay"),
+        ({"delay": 10**400}, "#/delay"),
+        ({"priority": "5"}, "#/priority"),
+        ({"priority": True}, "#/priority"),
+        ({"priority": 5.0}, "#/priority"),
+        ({"max_attempts": [1]}, "#/max_attempts"),
+        ({"headers": {"h": 1}}, "#/headers/h"),
+        ({"retry": {"strategy": "never"}}, "#/retry/strategy"),
+        ({"retry": {"jitter": 1}}, "#/retry/jitter"),
+        ({"retry": {"factor": 10**400}}, "#/retry/factor"),
+        ({"retry": {"times": 3}}, "#/retry/times"),
+        ({"on_conflict": "overwrite"}, "#/on_conflict"),
+    ],
+)
+def test_what_is_of_the_wrong_form_is_refused_with_its_place(api, jobs, problem, said, pointer):
+    told = problem(api.post("/jobs", json={"kind": "echo", **said}), 422)
+
+    assert told["type"] == "urn:minutehand:problem:malformed"
+    assert [fault["pointer"] for fault in told["errors"]] == [pointer]
+    assert not read.stats(jobs)
+
+
+@on_one_server
+@pytest.mark.parametrize("said", [b"null", b"[]", b'"echo"', b"1", b"[[[]]]"])
+def test_a_body_that_is_no_object_is_refused(api, problem, said):
+    problem(api.post("/jobs", content=said, headers={"Content-Type": "application/json"}), 422)
+
+
+def test_a_moment_in_the_past_means_now(api, jobs):
+    before = jobs.connection.execute("select clock_timestamp()").fetchone()[0]
+    for moment in ("1999-01-31t08:00:00z", "0001-01-01T00:00:00+14:00"):
+        assert (
+            read.get(jobs, api.post("/jobs", json={"kind": "echo", "run_at": moment}).json()["id"]).run_at
+            >= before
+        )

@@ -1,0 +1,33 @@
+"""A cold start imports what an answer needs, and nothing of the other functions."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+DIRECTORY = Path(__file__).parents[2] / "functions" / "api"
+FORBIDDEN = {
+    "boto3",
+    "botocore.session",
+    "pyspark",
+    "click",
+    "rich",
+    "uvicorn",
+    "minutehand.aws",
+    "minutehand.cli",
+    "httpx",
+    "requests",
+}
+
+
+def test_the_api_imports_no_aws_client_no_spark_and_no_command_line():
+    told = subprocess.run(
+        [sys.executable, "-c", "import sys, app; print(*sys.modules)"],
+        cwd=DIRECTORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = set(told.stdout.split())
+    assert {"app", "fastapi", "mangum", "minutehand"} <= loaded
+    assert not FORBIDDEN & loaded

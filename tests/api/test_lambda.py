@@ -1,0 +1,143 @@
+"""The function as Lambda calls it: real events of an HTTP API, through the handler, to the database and back."""
+
+import base64
+import json
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from minutehand import enqueue, read
+from tests.api.world import on_one_server
+
+EVENTS = Path(__file__).parents[2] / "events"
+PLACEHOLDER = "0198a5b0-0000-7000-8000-000000000001"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What Lambda tells of an invocation."""
+
+    function_name: str = "api"
+    memory_limit_in_mb: int = 256
+    invoked_function_arn: str = "arn:aws:lambda:eu-central-1:123456789012:function:api"
+    aws_request_id: str = "52fdfc07-2182-454f-963f-5f0f9a621d72"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 30_000
+
+
+@pytest.fixture
+def call(function, jobs, monkeypatch):
+    """Have an event answered, as in Lambda."""
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "api")
+
+    def answer(event):
+        told = function.handler(event, Context())
+        assert told["isBase64Encoded"] is False
+        return told["statusCode"], told["headers"], json.loads(told["body"])
+
+    return answer
+
+
+def event(name: str, job_id: object = PLACEHOLDER):
+    return json.loads((EVENTS / f"{name}.json").read_text().replace(PLACEHOLDER, str(job_id)))
+
+
+def test_post_job(call, jobs, token):
+    status, headers, told = call(event("api-post-job"))
+
+    row = read.get(jobs, told["id"])
+    assert (status, headers["location"], headers["content-type"]) == (
+        201,
+        f"/jobs/{told['id']}",
+        "application/json",
+    )
+    assert (row.kind, row.key, row.state) == ("welcome", "welcome/ada", "scheduled")
+    assert row.payload == {"email": "ada@example.com", "balance": 12345678901234567890}
+    assert call(event("api-post-job"))[0] == 200
+
+
+def test_list_jobs(call, jobs, token):
+    for _ in range(3):
+        enqueue("echo", connection=jobs)
+
+    status, headers, told = call(event("api-list-jobs"))
+
+    assert (status, len(told["jobs"])) == (200, 2)
+    assert headers["link"] == f'<{told["next"]}>; rel="next"'
+    assert told["next"] == f"/jobs?state=due&state=scheduled&limit=2&before={told['before']}"
+
+
+def test_get_job(call, jobs, token):
+    job_id = enqueue("echo", {"ä": 1e22}, connection=jobs).id
+
+    status, _, told = call(event("api-get-job", job_id))
+
+    assert (status, told["payload"]) == (200, {"ä": 1e22})
+
+
+def test_cancel_job(call, jobs, token):
+    job_id = enqueue("echo", connection=jobs).id
+
+    assert call(event("api-cancel-job", job_id))[2]["state"] == "cancelled"
+    status, headers, told = call(event("api-cancel-job", job_id))
+    assert (status, headers["content-type"], told["state"]) == (409, "application/problem+json", "cancelled")
+
+
+@on_one_server
+def test_a_caller_whom_the_gateway_vouched_for_needs_no_token_of_ours(call, jobs):
+    vouched = event("api-stats-jwt")
+
+    assert call(vouched)[0] == 200
+    for nobody in ({}, None):
+        vouched["requestContext"]["authorizer"] = nobody
+        assert call(vouched)[0] == 503
+
+
+@on_one_server
+@pytest.mark.parametrize("name", [path.stem for path in sorted(EVENTS.glob("api-*.json"))])
+def test_no_event_is_answered_without_a_token(call, token, name):
+    stripped = event(name)
+    stripped["headers"].pop("authorization")
+    stripped["requestContext"].pop("authorizer", None)
+
+    assert call(stripped)[0] == 401
+
+
+@on_one_server
+def test_the_event_of_a_local_caller_opens_nothing(call, monkeypatch):
+    monkeypatch.setenv("MINUTEHAND_LOCAL", "1")
+    monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME")
+    forged = event("api-list-jobs")
+    forged["requestContext"]["http"]["sourceIp"] = "127.0.0.1"
+    forged["headers"] = {"host": "localhost"}
+
+    assert call(forged)[0] == 503
+
+
+@on_one_server
+def test_a_body_that_came_as_base64_is_read(call, jobs, token):
+    encoded = event("api-post-job")
+    encoded |= {"body": base64.b64encode(encoded["body"].encode()).decode(), "isBase64Encoded": True}
+
+    assert call(encoded)[0] == 201
+
+
+@on_one_server
+def test_the_log_has_the_requests_id_and_the_metrics_its_outcome(call, token, log: StringIO, capsys):
+    call(event("api-post-job"))
+    call(event("api-post-job") | {"body": '{"kind": "?"}'})
+
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    emitted = [
+        json.loads(line) for line in capsys.readouterr().out.splitlines() if "CloudWatchMetrics" in line
+    ]
+    assert {line["correlation_id"] for line in lines} == {"YDkY2jFkliAEPMA="}
+    assert [line["message"] for line in lines] == ["request", "request"]
+    assert "ada@example.com" not in log.getvalue()
+    assert [(told.get("created"), told.get("rejected"), told["requests"]) for told in emitted] == [
+        ([1.0], None, [1.0]),
+        (None, [1.0], [1.0]),
+    ]

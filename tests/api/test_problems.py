@@ -1,0 +1,172 @@
+"""Problems everywhere: whatever goes wrong is told the same way, and no more than is the caller's business."""
+
+import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from starlette.testclient import TestClient
+
+from minutehand import Database, MinutehandError, errors
+from tests.api.world import on_one_server
+
+NOWHERE = "postgresql://someone:s3cret@127.0.0.1:{port}/none"
+
+
+@pytest.fixture
+def unreachable(function, jobs, token):
+    """The API, when nobody listens where its database should be."""
+    from connections import connect
+
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        nowhere = Database(NOWHERE.format(port=closed.getsockname()[1]))
+        function.app.dependency_overrides[connect] = lambda: nowhere
+        yield TestClient(function.app, headers={"Authorization": f"Bearer {token}"})
+
+
+@on_one_server
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nowhere", 404),
+        ("GET", "/jobs/", 404),
+        ("GET", "/docs", 404),
+        ("DELETE", "/jobs", 405),
+        ("PUT", "/stats", 405),
+    ],
+)
+def test_the_router_tells_problems(api, problem, method, path, status):
+    answer = api.request(method, path)
+
+    assert problem(answer, status)["type"] == "about:blank"
+    assert (status == 405) == ("allow" in answer.headers)
+
+
+@on_one_server
+@pytest.mark.parametrize("path", ["/jobs", "/stats", "/jobs/0198a5b0-0000-7000-8000-000000000001", "/health"])
+def test_an_unreachable_database_is_a_503_that_says_when_to_come_back(unreachable, problem, log, path):
+    answer = unreachable.get(path)
+
+    assert problem(answer, 503)["type"] == "urn:minutehand:problem:unavailable"
+    assert answer.headers["retry-after"] == "5"
+    assert "127.0.0.1" not in answer.text
+    assert "cannot be reached" in log.getvalue()
+    assert "s3cret" not in log.getvalue() + answer.text
+
+
+@on_one_server
+def test_an_unreachable_database_takes_no_jobs(unreachable, problem):
+    problem(unreachable.post("/jobs", json={"kind": "echo"}), 503)
+    problem(unreachable.post("/jobs/batch", json={"jobs": [{"kind": "echo"}]}), 503)
+
+
+def test_a_database_without_the_schema_is_a_503(empty_database, on_database, function, token, problem, log):
+    on_database(empty_database)
+    caller = TestClient(function.app, headers={"Authorization": f"Bearer {token}"})
+
+    for path in ("/jobs", "/health"):
+        assert "relation" not in problem(caller.get(path), 503)["detail"]
+    assert "minutehand migrate" in log.getvalue()
+
+
+@on_one_server
+def test_a_database_that_takes_no_writes_is_a_503(api, database, jobs, problem):
+    name = jobs.connection.info.dbname
+    jobs.close()
+    with Database(database.admin_url).connection as admin:
+        admin.execute(f"alter database {name} set default_transaction_read_only = on")
+
+    problem(api.post("/jobs", json={"kind": "echo"}), 503)
+
+
+@on_one_server
+def test_a_setting_that_is_missing_is_a_500_that_names_nothing(function, jobs, token, problem, log):
+    from connections import connect
+
+    function.app.dependency_overrides.pop(connect)
+
+    answer = TestClient(function.app, headers={"Authorization": f"Bearer {token}"}).get("/jobs")
+
+    assert "DATABASE_URL" not in problem(answer, 500)["detail"]
+    assert "DATABASE_URL" in log.getvalue()
+
+
+@on_one_server
+def test_a_fault_that_nobody_foresaw_is_a_500_without_internals(api, function, problem, log):
+    from connections import connect
+
+    def fail():
+        raise ZeroDivisionError("-".join(["s3", "cret"]))
+
+    function.app.dependency_overrides[connect] = fail
+    answer = api.get("/jobs")
+
+    assert problem(answer, 500)["type"] == "urn:minutehand:problem:internal"
+    assert "s3-cret" not in answer.text + log.getvalue()
+    crashed = json.loads(log.getvalue().splitlines()[0])
+    assert (crashed["message"], crashed["error_type"]) == ("crashed", "ZeroDivisionError")
+    assert "in fail" in crashed["trace"]
+
+
+@on_one_server
+def test_every_library_error_has_a_status(function, jobs):
+    from problems import describe_error
+
+    def all_of(root):
+        return {root}.union(
+            *(all_of(kind) for kind in root.__subclasses__() if kind.__module__ == errors.__name__)
+        )
+
+    for kind in all_of(MinutehandError):
+        error = kind("rule", "told") if issubclass(kind, errors.InvalidJobError) else kind("told")
+        told = describe_error(error)
+        assert told["status"] in (404, 409, 422, 500, 503)
+        assert ("told" in told["detail"]) == (told["status"] < 500)
+
+
+@on_one_server
+def test_each_request_is_one_line_without_what_it_carried(api, log):
+    api.post("/jobs", json={"kind": "echo", "payload": "s3cret", "key": "s3cret"})
+    api.get("/jobs?key=s3cret")
+    api.post("/jobs", json={"kind": "s3cret!"})
+
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [(line["message"], line["method"], line["route"], line["status"]) for line in lines] == [
+        ("request", "POST", "/jobs", 201),
+        ("request", "GET", "/jobs", 200),
+        ("request", "POST", "/jobs", 422),
+    ]
+    assert [line["outcomes"] for line in lines] == [{"created": 1}, {}, {"rejected": 1}]
+    assert (lines[2]["problem"], lines[2]["rule"]) == ("invalid", "kind_is_a_name")
+    assert "s3cret" not in log.getvalue()
+
+
+@on_one_server
+def test_no_answer_is_kept_by_a_cache(api):
+    for path in ("/jobs", "/health", "/nowhere"):
+        assert api.get(path).headers["cache-control"] == "no-store"
+
+
+def test_requests_at_once_do_not_share_a_connection(function, database, jobs, token, monkeypatch):
+    import connections
+
+    monkeypatch.setenv("DATABASE_URL", database.url)
+    function.app.dependency_overrides.clear()
+    batch = {"jobs": [{"kind": "echo"}, {"kind": "not a name"}, {"kind": "echo"}]}
+
+    def send(_: int) -> list[int]:
+        caller = TestClient(function.app, headers={"Authorization": f"Bearer {token}"})
+        return [
+            caller.post("/jobs/batch", json=batch).status_code,
+            caller.post("/jobs", json={"kind": "echo"}).status_code,
+        ]
+
+    with ThreadPoolExecutor(12) as threads:
+        statuses = list(threads.map(send, range(24)))
+    lent = [connections._idle.get_nowait() for _ in range(connections.MOST)]
+    for database in lent:
+        database.close()
+        connections._idle.put(database)
+
+    assert statuses == [[207, 201]] * 24

@@ -1,0 +1,112 @@
+"""Read over HTTP: one job, pages of them, counts, health."""
+
+from uuid import uuid4
+
+import pytest
+
+from minutehand import enqueue, enqueue_many
+from minutehand.enqueue import NewJob
+from tests.api.world import claim_one, finish, on_one_server
+
+
+def test_what_a_job_carries_is_masked_unless_asked_for(api, dead):
+    masked = api.get(f"/jobs/{dead.id}")
+    whole = api.get(f"/jobs/{dead.id}?include=payload").json()
+
+    assert "secret" not in masked.text
+    assert masked.json()["error"] == {"type": "ValueError", "message": "no"}
+    assert (whole["payload"], whole["headers"], whole["result"]) == (
+        {"secret": "payload"},
+        {"secret": "header"},
+        None,
+    )
+    assert whole["error"]["trace"] == "the secret trace"
+    assert "secret" not in api.get("/jobs").text
+
+
+def test_a_result_is_told_with_the_payload(api, jobs):
+    enqueue("echo", connection=jobs)
+    job = claim_one(jobs)
+    finish(job, result={"sent": 2**70})
+
+    assert api.get(f"/jobs/{job.id}?include=payload").json()["result"] == {"sent": 2**70}
+
+
+def test_a_job_that_is_not_there_is_not_found(api, problem):
+    assert problem(api.get(f"/jobs/{uuid4()}"), 404)["type"] == "urn:minutehand:problem:no-such-job"
+
+
+def test_an_id_that_is_none_is_refused(api, problem):
+    assert problem(api.get("/jobs/1;drop"), 422)["errors"][0]["parameter"] == "id"
+
+
+def test_a_listing_is_filtered(api, jobs, dead):
+    for kind, queue, key in [
+        ("a", "one", "x"),
+        ("b", "one", None),
+        ("a", "two", "ä&b=c"),
+        ("http", "three", None),
+    ]:
+        enqueue(kind, queue=queue, key=key, connection=jobs)
+
+    def keys(**filters: object) -> list[tuple[str, str]]:
+        return [(job["kind"], job["queue"]) for job in api.get("/jobs", params=filters).json()["jobs"]]
+
+    assert keys(queue="one") == [("b", "one"), ("a", "one")]
+    assert keys(kind="a") == [("a", "two"), ("a", "one")]
+    assert keys(key="ä&b=c") == [("a", "two")]
+    assert keys(state="dead") == [("echo", "default")]
+    assert len(keys(state=["dead", "due"])) == 5
+    assert keys(state=["running", "done"]) == []
+    assert keys(queue="' or true --") == []
+
+
+@on_one_server
+@pytest.mark.parametrize(
+    "query",
+    ["state=late", "limit=0", "limit=1001", "limit=1e3", "limit=99999999999999999999", "before=x", "status=dead",
+     "queue=%00", "include=payload", "kind=a&kind=b&x"],
+)  # fmt: skip
+def test_a_listing_refuses_what_it_does_not_know(api, problem, query):
+    problem(api.get(f"/jobs?{query}"), 422)
+
+
+def test_pages_visit_each_job_once_while_others_are_enqueued(api, jobs):
+    before = [became.id for became in enqueue_many([NewJob("echo")] * 25, connection=jobs)]
+    enqueue("other", connection=jobs)
+    seen, path, pages = [], "/jobs?kind=echo&state=due&state=retrying&limit=4", 0
+    while path and pages < 25:
+        answer = api.get(path)
+        seen += [job["id"] for job in answer.json()["jobs"]]
+        path, pages = answer.json()["next"], pages + 1
+        assert answer.links.get("next", {}).get("url") == path
+        enqueue("echo", connection=jobs)
+
+    assert sorted(seen) == sorted(str(job_id) for job_id in before)
+    assert pages == 7
+
+
+def test_a_next_link_keeps_odd_filters(api, jobs):
+    for _ in range(2):
+        enqueue("echo", key="a&b=ä/ %", queue=f"q{_}", connection=jobs)
+
+    page = api.get("/jobs", params={"key": "a&b=ä/ %", "limit": 1}).json()
+
+    assert [job["queue"] for job in api.get(page["next"]).json()["jobs"]] == ["q0"]
+
+
+def test_stats_count_by_queue_and_state(api, jobs, dead):
+    enqueue("echo", queue="slow", connection=jobs)
+
+    depths = api.get("/stats").json()["depths"]
+
+    assert [(d["queue"], d["state"], d["jobs"]) for d in depths] == [
+        ("default", "dead", 1),
+        ("slow", "due", 1),
+    ]
+
+
+def test_health_says_ok_and_no_more(api):
+    answer = api.get("/health")
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})

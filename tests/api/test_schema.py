@@ -1,0 +1,116 @@
+"""The schema holds: schemathesis calls every operation in ways that it allows, and in ways that it does not."""
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from minutehand import enqueue
+from tests.api.world import TOKEN, on_one_server
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+OPERATIONS = [
+    "POST /jobs",
+    "POST /jobs/batch",
+    "GET /jobs",
+    "GET /jobs/{id}",
+    "POST /jobs/{id}/cancel",
+    "POST /jobs/{id}/promote",
+    "POST /jobs/{id}/reschedule",
+    "POST /jobs/{id}/retry",
+    "GET /stats",
+    "GET /health",
+]
+
+
+@pytest.fixture
+def schema(function, jobs, token):
+    """The schema of the application, which answers from a database."""
+    schema = schemathesis.openapi.from_dict(function.app.openapi())
+    schema.app = function.app
+    return schema
+
+
+@on_one_server
+def test_every_operation_is_tried(schema):
+    assert sorted(result.ok().label for result in schema.get_all_operations()) == sorted(OPERATIONS)
+
+
+@on_one_server
+@pytest.mark.parametrize(
+    ("label", "mode"),
+    # Nothing can be said wrongly to the last.
+    [
+        (label, mode)
+        for mode in GenerationMode
+        for label in OPERATIONS
+        if (label, mode) != ("GET /health", "negative")
+    ],
+)
+def test_every_operation_answers_as_the_schema_says(schema, jobs, label, mode):
+    method, path = label.split()
+    known = (
+        {"id": str(enqueue("echo", key="k", connection=jobs).id)} if mode is GenerationMode.POSITIVE else None
+    )
+
+    @settings(
+        max_examples=30,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(
+        case=schema[path][method].as_strategy(
+            generation_mode=mode, path_parameters=known if "{id}" in path else None
+        )
+    )
+    def call(case):
+        case.call_and_validate(checks=CHECKS, headers={"Authorization": f"Bearer {TOKEN}"})
+
+    call()
+
+
+def test_every_body_and_answer_has_an_example(function):
+    for path, operations in function.app.openapi()["paths"].items():
+        for method, operation in operations.items():
+            answers = {status: answer["content"] for status, answer in operation["responses"].items()}
+            assert operation["summary"], (method, path)
+            assert operation["description"], (method, path)
+            for status, content in answers.items():
+                (media_type,) = content
+                assert media_type == ("application/json" if status < "400" else "application/problem+json")
+                assert content[media_type]["example"], (method, path, status)
+
+
+@on_one_server
+def test_the_examples_of_bodies_are_accepted(api, function):
+    for path, operations in function.app.openapi()["paths"].items():
+        if body := operations.get("post", {}).get("requestBody"):
+            examples = body["content"]["application/json"]["examples"].values()
+            for example in examples:
+                job = api.post("/jobs", json={"kind": "echo", "delay": 3600}).json()["id"]
+                assert api.post(path.format(id=job), json=example["value"]).status_code in (200, 201)
+
+            assert examples
+
+
+def test_every_operation_but_health_asks_for_a_token(function):
+    paths = function.app.openapi()["paths"]
+
+    assert {
+        path for path, operations in paths.items() for o in operations.values() if not o.get("security")
+    } == {"/health"}

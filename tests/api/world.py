@@ -1,0 +1,28 @@
+"""What the tests of the API do to jobs behind its back."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from minutehand import Database, Job
+from minutehand.claim import take
+from minutehand.payload import encode
+
+TOKEN = "a-token-for-the-examples"
+# For what is settled before any server is asked.
+on_one_server = pytest.mark.parametrize("database", ["direct-18"], indirect=True)
+
+
+def claim_one(database: Database) -> Job:
+    """Claim the next due job, as a worker."""
+    (job,) = take(database, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
+    return job
+
+
+def finish(job: Job, *, result: Any = None, error: dict[str, str] | None = None) -> None:
+    """Finish a claimed job, well or badly."""
+    told = {"result": encode(result), "error": error and encode(error)}
+    assert job.database.run(
+        "finish", id=job.id, ack=job.ack, failed=error is not None, cancelled=False, **told
+    )

@@ -47,7 +47,7 @@ check: lint types imports ## Run what reads the code without running it
 
 .PHONY: fmt
 fmt: setup ## Format the code and sort its imports
-	@$(BIN)/ruff check --quiet --select I,RUF100 --fix .
+	@$(BIN)/ruff check --quiet --select I --fix .
 	@$(BIN)/ruff format --quiet .
 
 .PHONY: lint

@@ -20,7 +20,9 @@ from minutehand.migrate import migrate
 def main() -> None:
     """Measure everything on one server and print one table."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows: shows that it runs, not how fast")
+    parser.add_argument(
+        "--quick", action="store_true", help="a tenth of the rows: shows that it runs, not how fast"
+    )
     scale = 10 if parser.parse_args().quick else 1
     with _database() as url:
         measured = [
@@ -55,7 +57,14 @@ def _fresh(url: str) -> str:
 
 
 def _table(measured: list[Measured]) -> Table:
-    table = Table("what", "ours", "limit", "ratio", "first aim", title="medians of the rounds; ratio = speed against the limit")
+    table = Table(
+        "what",
+        "ours",
+        "limit",
+        "ratio",
+        "first aim",
+        title="medians of the rounds; ratio = speed against the limit",
+    )
     for row in measured:
         table.add_row(row.what, row.ours, row.limit, row.ratio, row.aim)
     return table

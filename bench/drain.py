@@ -16,8 +16,8 @@ from minutehand.work import work
 
 BARE_TABLE = """
 create table if not exists bare (
-    id uuid primary key default gen_random_uuid(), payload json not null, visible timestamptz not null default clock_timestamp(),
-    deleted timestamptz, ack uuid);
+    id uuid primary key default gen_random_uuid(), payload json not null,
+    visible timestamptz not null default clock_timestamp(), deleted timestamptz, ack uuid);
 create index if not exists bare_visible on bare (visible) where deleted is null;
 truncate bare"""
 BARE_CLAIM = """
@@ -38,7 +38,9 @@ def measure(url: str, jobs: int) -> list[Measured]:
         database.connection.execute("truncate minutehand.jobs")
         deque(enqueue_many((NewJob("echo", {"n": n}) for n in range(jobs)), connection=database), maxlen=0)
         database.connection.execute(BARE_TABLE)
-        database.connection.execute("insert into bare (payload) select '{\"n\": 1}' from generate_series(1, %s)", (jobs,))
+        database.connection.execute(
+            "insert into bare (payload) select '{\"n\": 1}' from generate_series(1, %s)", (jobs,)
+        )
         database.connection.execute("vacuum analyze minutehand.jobs_live, bare")
 
     def bare() -> None:

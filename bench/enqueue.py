@@ -23,13 +23,18 @@ def measure(url: str, one: int, many: int) -> list[Measured]:
 
     def bare_one() -> None:
         for _ in range(one):
-            database.connection.execute("insert into minutehand.jobs (kind, payload) values (%s, %s::json)", ("welcome", TEXT))
+            database.connection.execute(
+                "insert into minutehand.jobs (kind, payload) values (%s, %s::json)", ("welcome", TEXT)
+            )
 
     def ours_many() -> None:
         deque(enqueue_many((NewJob("welcome", PAYLOAD) for _ in range(many)), connection=database), maxlen=0)
 
     def raw_copy() -> None:
-        with database.connection.cursor() as cursor, cursor.copy("copy minutehand.jobs (kind, payload) from stdin") as copy:
+        with (
+            database.connection.cursor() as cursor,
+            cursor.copy("copy minutehand.jobs (kind, payload) from stdin") as copy,
+        ):
             for _ in range(many):
                 copy.write_row(("welcome", TEXT))
 

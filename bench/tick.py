@@ -25,7 +25,11 @@ def measure(url: str, backlogs: tuple[int, ...]) -> list[Measured]:
         tick(database)
         took = median(seconds(lambda: tick(database), lambda: take_back(database)) for _ in range(4 * ROUNDS))
         first = first or took
-        lines.append(Measured(f"tick with {backlog:,} due", f"{took * 1000:.2f} ms", "", f"{took / first:.2f} x", "1.30 x"))
+        lines.append(
+            Measured(
+                f"tick with {backlog:,} due", f"{took * 1000:.2f} ms", "", f"{took / first:.2f} x", "1.30 x"
+            )
+        )
     database.connection.execute("truncate minutehand.jobs")
     database.close()
     return lines
@@ -40,4 +44,6 @@ def tick(database: Database) -> None:
 
 def take_back(database: Database) -> None:
     """Make the offered rows due again."""
-    database.connection.execute("update minutehand.jobs_live set ack = null, visible = now() where ack is not null")
+    database.connection.execute(
+        "update minutehand.jobs_live set ack = null, visible = now() where ack is not null"
+    )

@@ -1,7 +1,8 @@
 """Auth: nobody comes in without a token, except from this very machine when that is asked for.
 
-    MINUTEHAND_API_TOKENS   bearer tokens, separated by commas, of 16 characters or more; several while they rotate
-    MINUTEHAND_LOCAL        1 opens an API without tokens to the loopback, never in Lambda
+    MINUTEHAND_API_TOKENS          bearer tokens, comma-separated, of 16 characters or more; several to rotate
+    MINUTEHAND_API_TOKENS_SECRET   instead of them: the secret that holds them
+    MINUTEHAND_LOCAL               1 opens an API without tokens to the loopback, never in Lambda
 
 A request that API Gateway's own authoriser (JWT, IAM, Lambda) let pass is let pass here.
 """
@@ -13,6 +14,8 @@ from ipaddress import ip_address
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from minutehand import ConfigurationError
+from minutehand.settings import secret
 from problems import Kind, ProblemError, answer_error
 from watch import logger
 
@@ -45,9 +48,11 @@ def refuse(scope: Scope) -> ProblemError | None:
     """Return why a request may not come in, or None if it may."""
     if _vouched_for(scope):
         return None
-    tokens = [
-        token.strip() for token in os.environ.get("MINUTEHAND_API_TOKENS", "").split(",") if token.strip()
-    ]
+    try:
+        tokens = [token.strip() for token in secret("MINUTEHAND_API_TOKENS").split(",") if token.strip()]
+    except ConfigurationError as error:
+        logger.error(str(error))
+        return ProblemError(CLOSED, "The secret with the API's tokens cannot be read; the log says why.")
     if tokens:
         return _refuse_bearer(scope, tokens)
     if _from_here(scope):

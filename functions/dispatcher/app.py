@@ -1,6 +1,7 @@
 """Dispatcher: woken every minute, it counts what is due and invites a worker for each."""
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
@@ -13,6 +14,7 @@ from minutehand.tick import Tick, tick
 
 logger = Logger(service="dispatcher")
 metrics = Metrics(namespace="minutehand", service="dispatcher")
+invoker = cache(LambdaInvoker)  # with its connections, from tick to tick
 
 
 @logger.inject_lambda_context
@@ -20,7 +22,7 @@ metrics = Metrics(namespace="minutehand", service="dispatcher")
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     """Make one tick; the event may carry the moment it was scheduled for, as `time` or `scheduled`."""
     settings = read_settings()
-    made = tick(ambient(), LambdaInvoker(settings.worker), settings)
+    made = tick(ambient(), invoker(settings.worker), settings)
     facts = _facts(made, _lag_ms(event))
     for name, value in facts.items():
         metrics.add_metric(
@@ -28,7 +30,9 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
         )
     logger.info("tick", extra=facts)
     for record in made.upkeep.buried:
-        logger.warning("dead", extra={"job": str(record["id"]), "kind": record["kind"], "attempt": record["attempts"]})
+        logger.warning(
+            "dead", extra={"job": str(record["id"]), "kind": record["kind"], "attempt": record["attempts"]}
+        )
     for reason in set(made.fan_out.refused):
         logger.error("invocation refused", extra={"reason": reason})
     return facts

@@ -27,7 +27,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())
 
     endings = answer(ambient(), handlers, event, remaining, read_settings().grace, tell)
-    counts = Counter(ending.ending for ending in endings)
+    counts = Counter[str](ending.ending for ending in endings)
     unclaimed = len(event.get("offers", [])) - len(endings)
     for name, value in {**counts, "unclaimed": max(0, unclaimed)}.items():
         metrics.add_metric(name=name, value=value, unit=MetricUnit.Count)

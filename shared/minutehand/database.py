@@ -47,7 +47,11 @@ def connect(url: str) -> Connection:
     _check_url(url)
     with translated():
         connection = psycopg.connect(
-            url, autocommit=True, prepare_threshold=None, connect_timeout=CONNECT_SECONDS, application_name="minutehand"
+            url,
+            autocommit=True,
+            prepare_threshold=None,
+            connect_timeout=CONNECT_SECONDS,
+            application_name="minutehand",
         )
     set_json_loads(decode, connection)
     return connection
@@ -126,10 +130,14 @@ class Database:
     def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Send rows through the COPY statement of that name."""
         connection = self.connection
-        with self._dropping_what_broke(), translated(), connection.cursor() as cursor:
-            with cursor.copy(statement(name)) as copy:
-                for row in rows:
-                    copy.write_row(row)
+        with (
+            self._dropping_what_broke(),
+            translated(),
+            connection.cursor() as cursor,
+            cursor.copy(statement(name)) as copy,
+        ):
+            for row in rows:
+                copy.write_row(row)
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -195,7 +203,9 @@ def _translate(error: psycopg.Error) -> Exception:
     if error.sqlstate is None and isinstance(error, psycopg.DataError):
         return InvalidJobError("text_is_text", sentence("text_is_text"))
     if isinstance(error, psycopg.DataError):
-        return InvalidJobError("number_is_in_range", f"{sentence('number_is_in_range')}: {_first_line(error)}")
+        return InvalidJobError(
+            "number_is_in_range", f"{sentence('number_is_in_range')}: {_first_line(error)}"
+        )
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) or _garbled(error):
         return UnreachableError(f"the database cannot be reached: {_first_line(error)}")
     return DatabaseError(f"the database refused: {_first_line(error)}")
@@ -222,7 +232,11 @@ def _schema(error: psycopg.Error) -> Exception:
 
 
 def _first_line(error: psycopg.Error) -> str:
-    return (error.diag.message_primary or str(error)).strip().splitlines()[0] if str(error).strip() else "no answer"
+    return (
+        (error.diag.message_primary or str(error)).strip().splitlines()[0]
+        if str(error).strip()
+        else "no answer"
+    )
 
 
 _TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Error], Exception]]] = [
@@ -231,9 +245,26 @@ _TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Err
     ((pg.NotNullViolation,), lambda _: InvalidJobError("kind_is_a_name", sentence("kind_is_a_name"))),
     (
         (pg.SerializationFailure, pg.DeadlockDetected),
-        lambda e: ConflictError(f"concurrent transactions got in each other's way ({_first_line(e)}); run yours again"),
+        lambda e: ConflictError(
+            f"concurrent transactions got in each other's way ({_first_line(e)}); run yours again"
+        ),
     ),
-    ((pg.InsufficientPrivilege,), lambda e: ForbiddenError(f"the database role may not do this: {_first_line(e)}")),
-    ((pg.ReadOnlySqlTransaction,), lambda _: ReadOnlyError("the database takes no writes: name a writable one")),
-    ((pg.UndefinedTable, pg.UndefinedFunction, pg.UndefinedColumn, pg.UndefinedObject, pg.InvalidSchemaName), _schema),
+    (
+        (pg.InsufficientPrivilege,),
+        lambda e: ForbiddenError(f"the database role may not do this: {_first_line(e)}"),
+    ),
+    (
+        (pg.ReadOnlySqlTransaction,),
+        lambda _: ReadOnlyError("the database takes no writes: name a writable one"),
+    ),
+    (
+        (
+            pg.UndefinedTable,
+            pg.UndefinedFunction,
+            pg.UndefinedColumn,
+            pg.UndefinedObject,
+            pg.InvalidSchemaName,
+        ),
+        _schema,
+    ),
 ]

@@ -117,7 +117,10 @@ def check_moment(moment: Any) -> Any:
     """Return an aware moment, or None; raise InvalidJobError for one without a time zone."""
     _typed(moment, datetime, "moment_is_finite", "run_at is an aware datetime")
     if moment is not None and moment.utcoffset() is None:
-        raise InvalidJobError("moment_is_finite", "run_at has no time zone; say which one, as datetime(..., tzinfo=ZoneInfo(...))")
+        raise InvalidJobError(
+            "moment_is_finite",
+            "run_at has no time zone; say which one, as datetime(..., tzinfo=ZoneInfo(...))",
+        )
     return moment
 
 
@@ -139,7 +142,9 @@ def _copy(database: Database, items: Sequence[tuple[int, NewJob]], on_conflict: 
     rows = [(ordinal, _parameters(job)) for ordinal, job in items]
     load = uuid4()
     with database.transaction():
-        database.copy("copy_incoming", ((load, ordinal, *parameters.values()) for ordinal, parameters in rows))
+        database.copy(
+            "copy_incoming", ((load, ordinal, *parameters.values()) for ordinal, parameters in rows)
+        )
         answers = database.run("enqueue_incoming", load=load, on_conflict=on_conflict)
     return [Enqueued(a["id"], a["outcome"], a["visible"], a["ordinal"]) for a in answers]
 
@@ -157,7 +162,9 @@ def _parameters(job: NewJob) -> dict[str, Any]:
         "max_attempts": _typed(job.max_attempts, int, "max_attempts_is_at_least_1"),
         "retry": _retry(job.retry),
         "timeout": _typed(job.timeout, timedelta, "timeout_is_positive", "timeout is a timedelta"),
-        "headers": None if job.headers is None else encode(dict(_typed(job.headers, Mapping, "headers_are_strings"))),
+        "headers": None
+        if job.headers is None
+        else encode(dict(_typed(job.headers, Mapping, "headers_are_strings"))),
     }
 
 

@@ -34,7 +34,9 @@ def finish(job: Job, outcome: Outcome) -> Finish:
         case Failed(error, _, final) if final or job.last:
             return _end(job, "dead", failed=True, error=error)
         case Failed(error, delay, _):
-            return _give_back(job, "retrying", delay if delay is not None else job.retry.wait(job.attempt), 0, error)
+            return _give_back(
+                job, "retrying", delay if delay is not None else job.retry.wait(job.attempt), 0, error
+            )
         case Cancelled(error):
             return _end(job, "cancelled", failed=True, cancelled=True, error=error)
         case Snoozed(delay):

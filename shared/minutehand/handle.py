@@ -76,7 +76,9 @@ def _done(result: object) -> Outcome:
 def describe(error: BaseException) -> Error:
     """Return an exception as the row keeps it: its type, message and the end of its trace, from the handler on."""
     frames = traceback.TracebackException.from_exception(error)
-    frames.stack = traceback.StackSummary.from_list([f for f in frames.stack if not f.filename.startswith(OWN_FILES)])
+    frames.stack = traceback.StackSummary.from_list(
+        [f for f in frames.stack if not f.filename.startswith(OWN_FILES)]
+    )
     trace = "".join(frames.format())
     told = {
         "type": type(error).__name__,

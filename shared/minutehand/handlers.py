@@ -91,7 +91,9 @@ class HandlerTable:
 def convert(payload: Any, wanted: Any) -> Any:
     """Return the payload as the type that a handler asks for: a dataclass or a pydantic model; else as it is."""
     if isinstance(payload, Unreadable):
-        raise MismatchError("the payload is JSON that Python does not read: too deep, or a number of too many digits")
+        raise MismatchError(
+            "the payload is JSON that Python does not read: too deep, or a number of too many digits"
+        )
     if hasattr(wanted, "model_validate"):
         try:
             return wanted.model_validate(payload)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import LiteralString, cast
+from typing import LiteralString
 
 from minutehand.database import Database
 from minutehand.errors import SchemaError
@@ -17,7 +17,7 @@ class Migration:
 
     version: int
     name: str
-    text: str
+    text: LiteralString
     applied: datetime | None = None
 
     @property
@@ -34,7 +34,10 @@ class Migration:
 @cache
 def migrations() -> tuple[Migration, ...]:
     """Return every migration that this code knows, in order."""
-    found = sorted((f for f in (files("minutehand") / "migrations").iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
+    found = sorted(
+        (f for f in (files("minutehand") / "migrations").iterdir() if f.name.endswith(".sql")),
+        key=lambda f: f.name,
+    )
     return tuple(Migration(int(f.name[:4]), f.name[5:-4], f.read_text("utf-8")) for f in found)
 
 
@@ -49,8 +52,13 @@ def migrate(database: Database | str) -> list[Migration]:
         database.run("migration_table")
         pending = [migration for migration in status(database) if migration.applied is None]
         for migration in pending:
-            connection.execute(cast(LiteralString, migration.text))
-            database.run("migration_applied", version=migration.version, name=migration.name, checksum=migration.checksum)
+            connection.execute(migration.text)
+            database.run(
+                "migration_applied",
+                version=migration.version,
+                name=migration.name,
+                checksum=migration.checksum,
+            )
     return pending
 
 
@@ -61,10 +69,14 @@ def status(database: Database) -> list[Migration]:
         applied = {record["version"]: record for record in database.run("migration_status")}
     known = {migration.version: migration for migration in migrations()}
     if newer := sorted(set(applied) - set(known)):
-        raise SchemaError(f"the schema is at version {newer[-1]}, newer than this code, which knows {max(known)}: update minutehand")
+        raise SchemaError(
+            f"the schema is at version {newer[-1]}, newer than this code, which knows {max(known)}: update minutehand"
+        )
     for version, record in applied.items():
         if record["checksum"] != known[version].checksum:
-            raise SchemaError(f"migration {version} ({known[version].name}) was changed after it had been applied here")
+            raise SchemaError(
+                f"migration {version} ({known[version].name}) was changed after it had been applied here"
+            )
     return [
         Migration(m.version, m.name, m.text, applied[m.version]["applied"] if m.version in applied else None)
         for m in migrations()
@@ -77,4 +89,6 @@ def check_schema(database: Database) -> None:
     if len(pending) == len(migrations()):
         raise SchemaError("the database has no minutehand schema yet; run: minutehand migrate")
     if pending:
-        raise SchemaError(f"the schema is {len(pending)} migrations older than this code; run: minutehand migrate")
+        raise SchemaError(
+            f"the schema is {len(pending)} migrations older than this code; run: minutehand migrate"
+        )

@@ -52,18 +52,35 @@ def retry(database: Database, ids: Sequence[UUID]) -> list[Change]:
 
 
 def purgeable(
-    database: Database, before: datetime, *, queue: str | None = None, kind: str | None = None, states: Sequence[str] = ()
+    database: Database,
+    before: datetime,
+    *,
+    queue: str | None = None,
+    kind: str | None = None,
+    states: Sequence[str] = (),
 ) -> int:
     """Count the finished jobs that `purge` would delete."""
-    counted = database.run("purgeable", before=check_moment(before), queue=queue, kind=kind, states=list(states) or None)
+    counted = database.run(
+        "purgeable", before=check_moment(before), queue=queue, kind=kind, states=list(states) or None
+    )
     return int(counted[0]["jobs"])
 
 
 def purge(
-    database: Database, before: datetime, *, queue: str | None = None, kind: str | None = None, states: Sequence[str] = ()
+    database: Database,
+    before: datetime,
+    *,
+    queue: str | None = None,
+    kind: str | None = None,
+    states: Sequence[str] = (),
 ) -> Iterator[int]:
     """Delete the jobs that were finished before a moment, some thousand at a time; yield each time how many."""
-    filters: dict[str, Any] = {"before": check_moment(before), "queue": queue, "kind": kind, "states": list(states) or None}
+    filters: dict[str, Any] = {
+        "before": check_moment(before),
+        "queue": queue,
+        "kind": kind,
+        "states": list(states) or None,
+    }
     while deleted := len(database.run("purge", most=PURGED_AT_ONCE, **filters)):
         yield deleted
 
@@ -78,7 +95,10 @@ def _change(database: Database, verb: str, ids: Sequence[UUID], **parameters: An
         return [change for job_id in ids for change in _change(database, verb, [job_id], **parameters)]
     rest = [job_id for job_id in ids if job_id not in changed]
     states = {record["id"]: record["state"] for record in database.run("states", ids=rest)} if rest else {}
-    return [Change(job_id, "changed") if job_id in changed else _unchanged(verb, job_id, states.get(job_id)) for job_id in ids]
+    return [
+        Change(job_id, "changed") if job_id in changed else _unchanged(verb, job_id, states.get(job_id))
+        for job_id in ids
+    ]
 
 
 def _unchanged(verb: str, job_id: UUID, state: State | None) -> Change:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 
-class Snooze(Exception):  # noqa: N818
+class Snooze(Exception):
     """Raise it to have the job back later; the attempt does not count."""
 
     def __init__(self, delay: timedelta) -> None:
@@ -14,15 +14,15 @@ class Snooze(Exception):  # noqa: N818
         self.delay = delay
 
 
-class Cancel(Exception):  # noqa: N818
+class Cancel(Exception):
     """Raise it to end the job as cancelled: it is no longer wanted."""
 
 
-class Fail(Exception):  # noqa: N818
+class Fail(Exception):
     """Raise it to end the job as dead at once: no further attempt can help."""
 
 
-class RetryAfter(Exception):  # noqa: N818
+class RetryAfter(Exception):
     """Raise it to fail this attempt and name the next one's moment, as a `Retry-After` header does."""
 
     def __init__(self, after: timedelta | datetime, message: str = "asked to come back later") -> None:
@@ -38,7 +38,7 @@ class RetryAfter(Exception):  # noqa: N818
         return max(self.after - datetime.now(UTC), timedelta())
 
 
-class OutOfTime(KeyboardInterrupt):  # noqa: N818
+class OutOfTime(KeyboardInterrupt):
     """Raised inside a handler when its attempt's time is up.
 
     Not an Exception, so that no handler swallows it; an interrupt, so that psycopg cancels the query it waits for.

@@ -3,10 +3,10 @@
 import dataclasses
 import json
 from collections.abc import Mapping
+from math import isinf
 from typing import Any
 
 from minutehand.errors import PayloadError
-
 
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -22,22 +22,30 @@ def encode(payload: object) -> str:
         text = _to_json(payload)
         text.encode()
     except UnicodeEncodeError:
-        raise PayloadError("payload_is_json", "the payload has a lone surrogate, which is no Unicode text") from None
+        raise PayloadError(
+            "payload_is_json", "the payload has a lone surrogate, which is no Unicode text"
+        ) from None
     except (TypeError, ValueError, RecursionError) as error:
         raise PayloadError("payload_is_json", f"the payload is not JSON: {error}") from None
     return text
 
 
 class Unreadable(str):
-    """JSON of another language that Python does not read: nested too deep, or a number of too many digits."""
+    """JSON of another language that Python does not read: nested too deep, or a number too long or too large."""
 
 
 def decode(text: str | bytes) -> Any:
     """Return what the JSON says, or the text itself as Unreadable, so that one row never costs its neighbours."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=_finite)
     except (ValueError, RecursionError):
         return Unreadable(text if isinstance(text, str) else bytes(text).decode())
+
+
+def _finite(digits: str) -> float:
+    if isinf(number := float(digits)):
+        raise ValueError(f"{digits} is too large for a float")
+    return number
 
 
 def _plain(payload: object) -> object:

@@ -78,7 +78,9 @@ def list_jobs(
 ) -> Page:  # fmt: skip
     """Return a page of jobs that match, the last enqueued first; go on with `before` from the page."""
     if unknown := set(states) - set(STATES):
-        raise InvalidJobError("state_is_known", f"no state is called {sorted(unknown)[0]!r}; they are {', '.join(STATES)}")
+        raise InvalidJobError(
+            "state_is_known", f"no state is called {sorted(unknown)[0]!r}; they are {', '.join(STATES)}"
+        )
     if not 1 <= most <= MOST_LISTED:
         raise InvalidJobError("page_is_bounded", f"a page has 1 to {MOST_LISTED} jobs")
     homes = {state in FINISHED for state in states}

@@ -28,7 +28,7 @@ class Retry:
         wait = min(self._unjittered(failures), self.max)
         if not self.jitter:
             return wait
-        return wait * (random.random() if chance is None else chance)  # noqa: S311
+        return wait * (random.random() if chance is None else chance)
 
     def _unjittered(self, failures: int) -> timedelta:
         try:

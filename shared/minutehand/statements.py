@@ -2,10 +2,10 @@
 
 from functools import cache
 from importlib.resources import files
-from typing import LiteralString, cast
+from typing import LiteralString
 
 
 @cache
 def statement(name: str) -> LiteralString:
     """Return the text of `sql/<name>.sql`, which is as constant as a literal: it ships with the code."""
-    return cast(LiteralString, (files("minutehand") / "sql" / f"{name}.sql").read_text("utf-8"))
+    return (files("minutehand") / "sql" / f"{name}.sql").read_text("utf-8")

@@ -17,8 +17,10 @@ COUNTED_AT_LEAST = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Tick:
-    """What a tick saw and did; `due` is by queue, counted no further than `most` of each; `late` is how
-    long the longest of it has been due."""
+    """What a tick saw and did.
+
+    `due` is by queue, counted no further than `most` of each; `late` is how long the longest of it has been due.
+    """
 
     due: Mapping[str, int]
     most: int

@@ -38,7 +38,9 @@ class Block:
 def blocks(page: Path) -> list[Block]:
     tokens = MarkdownIt().parse(page.read_text("utf-8"))
     return [
-        Block(page, (token.map or [0])[0] + 1, token.info.strip(), token.content) for token in tokens if token.type == "fence"
+        Block(page, (token.map or [0])[0] + 1, token.info.strip(), token.content)
+        for token in tokens
+        if token.type == "fence"
     ]
 
 
@@ -67,9 +69,19 @@ class Reader:
         path.write_text(text)
 
     def _run(self, command: list[str]) -> None:
-        environment = {**os.environ, "DATABASE_URL": self.url, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        environment = {
+            **os.environ,
+            "DATABASE_URL": self.url,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
         done = subprocess.run(
-            command, cwd=self.project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+            command,
+            cwd=self.project,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
@@ -82,7 +94,9 @@ def is_make(block: Block) -> bool:
 def reader(direct_database: Database, tmp_path: Path) -> Iterator[Reader]:
     shutil.copytree(ROOT / "functions", tmp_path / "functions", ignore=shutil.ignore_patterns("__pycache__"))
     with ExitStack() as stack:
-        yield Reader(tmp_path, direct_database.url, cache(lambda: stack.enter_context(local_api(direct_database.url))))
+        yield Reader(
+            tmp_path, direct_database.url, cache(lambda: stack.enter_context(local_api(direct_database.url)))
+        )
 
 
 @contextmanager
@@ -93,7 +107,9 @@ def local_api(url: str) -> Iterator[str]:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "minutehand.local.serve_api", str(ROOT / "functions" / "api"), str(port)]
     environment = {**os.environ, "DATABASE_URL": url, "MINUTEHAND_LOCAL": "1"}
-    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as served:
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as served:
         subprocess.run(["curl", "-sS", "--retry", "100", "--retry-delay", "1", "--retry-connrefused", "-o", os.devnull,
                         f"http://127.0.0.1:{port}/health"], check=True)  # fmt: skip
         yield f"http://127.0.0.1:{port}"
@@ -112,14 +128,26 @@ def test_a_page_does_what_it_says_from_top_to_bottom(page: Path, reader: Reader)
 def test_every_block_is_of_a_language_that_this_test_knows() -> None:
     known = {"python", "sql", "sh", *READ_ONLY}
 
-    strangers = [f"{b.page.name}:{b.line} {b.language!r}" for page in PAGES for b in blocks(page) if b.language not in known]
+    strangers = [
+        f"{b.page.name}:{b.line} {b.language!r}"
+        for page in PAGES
+        for b in blocks(page)
+        if b.language not in known
+    ]
 
     assert strangers == []
 
 
 def test_the_make_commands_of_the_documentation_are_targets_of_the_makefile() -> None:
     targets = set(re.findall(r"^([a-z/]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    typed = {command for page in PAGES for block in blocks(page) if is_make(block) for command in block.text.split("\n") if command}
+    typed = {
+        command
+        for page in PAGES
+        for block in blocks(page)
+        if is_make(block)
+        for command in block.text.split("\n")
+        if command
+    }
 
     assert typed == {"make run", "make test"} and {"run", "test"} <= targets
 

@@ -18,6 +18,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "functions" / "worker"))
 
 from minutehand import Database, Job
+from minutehand.database import ambient
+from tests.functions.fleet import WORKER, Fleet
+from tests.servers import Database as Address
 
 Reply = str | bytes | Callable[[Event], Iterator[bytes]]
 
@@ -159,3 +162,18 @@ def http_environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setenv("MINUTEHAND_HTTP_ALLOW", "127.0.0.0/8")
     monkeypatch.setenv("MINUTEHAND_HTTP_UNSIGNED", "1")
     return monkeypatch
+
+
+@pytest.fixture
+def fleet(
+    database: Address, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Fleet]:
+    """The dispatcher and the worker at a database of their own."""
+    monkeypatch.setenv("DATABASE_URL", database.url)
+    monkeypatch.setenv("MINUTEHAND_WORKER", WORKER)
+    fleet = Fleet(database.url, database.admin_url, capsys)
+    fleet.aws.install(monkeypatch)
+    yield fleet
+    fleet.close()
+    ambient().close()
+    ambient.cache_clear()

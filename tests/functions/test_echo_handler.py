@@ -1,6 +1,7 @@
 """The echo handler: what goes in comes out, unless it is asked to fail."""
 
 import pytest
+
 from handlers import echo
 
 

@@ -8,6 +8,8 @@ import sys
 
 import msgspec
 import pytest
+from standardwebhooks import Webhook
+
 from handlers import http
 from handlers.http import Delivery
 from minutehand import Fail
@@ -15,7 +17,6 @@ from minutehand.handle import handle
 from minutehand.handlers import HandlerPackage
 from minutehand.local.receiver import Receiver
 from minutehand.outcomes import Done, Failed
-from standardwebhooks import Webhook
 
 pytestmark = pytest.mark.usefixtures("http_environment")
 
@@ -57,7 +58,9 @@ def test_a_delivery_arrives_as_json_with_the_facts_of_its_job(receiver, attempt)
 
 
 def test_a_payload_of_json_becomes_a_delivery_and_a_wrong_one_does_not():
-    delivery = msgspec.convert({"url": "https://example.com", "headers": {"x-a": "b"}, "timeout": 3}, Delivery)
+    delivery = msgspec.convert(
+        {"url": "https://example.com", "headers": {"x-a": "b"}, "timeout": 3}, Delivery
+    )
 
     assert delivery == Delivery("https://example.com", headers={"x-a": "b"}, timeout=3)
     for wrong in (
@@ -145,7 +148,9 @@ def test_the_worker_finds_the_handler_by_its_kind_and_gives_it_a_delivery(receiv
 
 
 def test_a_payload_that_is_no_delivery_is_dead_at_once_and_sends_nothing(receiver, attempt):
-    outcome = handle(attempt(payload={"url": f"{receiver.url}/ok", "method": "TRACE"}), HandlerPackage("handlers"))
+    outcome = handle(
+        attempt(payload={"url": f"{receiver.url}/ok", "method": "TRACE"}), HandlerPackage("handlers")
+    )
 
     assert isinstance(outcome, Failed)
     assert outcome.final
@@ -157,6 +162,8 @@ def test_the_handler_loads_nothing_heavy():
     code = f"import sys, handlers.http; print(*sys.modules.keys() & {heavy})"
     path = os.pathsep.join(sys.path)
 
-    loaded = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": path}, check=True, capture_output=True)
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": path}, check=True, capture_output=True
+    )
 
     assert loaded.stdout == b"\n"

@@ -4,6 +4,7 @@ import socket
 from threading import Event
 
 import pytest
+
 from handlers import http
 from handlers._addresses import Destination, Refused, resolve
 from handlers._exchange import Undelivered
@@ -123,7 +124,9 @@ def test_the_next_address_is_tried_when_one_takes_no_connection(server, names, a
         ("", False),
     ],
 )
-def test_an_exception_names_a_host_a_port_of_it_or_a_network(server, names, attempt, monkeypatch, allow, reached):
+def test_an_exception_names_a_host_a_port_of_it_or_a_network(
+    server, names, attempt, monkeypatch, allow, reached
+):
     names["localhost"] = [["127.0.0.1"]]
 
     with server("200 OK") as receiver:
@@ -153,7 +156,8 @@ def test_a_name_without_an_address_is_tried_again(monkeypatch, attempt):
     monkeypatch.setattr(socket, "getaddrinfo", fail)
 
     with pytest.raises(
-        Undelivered, match=r"^POST https://nowhere.example failed: The address of nowhere.example was not found\.$"
+        Undelivered,
+        match=r"^POST https://nowhere.example failed: The address of nowhere.example was not found\.$",
     ):
         http.handle(Delivery("https://nowhere.example/"), attempt())
 

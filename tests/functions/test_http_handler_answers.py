@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+
 from handlers import http
 from handlers._exchange import Undelivered
 from handlers.http import Delivery
@@ -75,10 +76,14 @@ def test_a_compressed_answer_is_never_unpacked(server, attempt):
     assert receiver.seen[0].headers["accept-encoding"] == "identity"
 
 
-@pytest.mark.parametrize("status", ["400 Bad Request", "404 Not Found", "429 Too Many", "500 Broken", "503 Busy"])
+@pytest.mark.parametrize(
+    "status", ["400 Bad Request", "404 Not Found", "429 Too Many", "500 Broken", "503 Busy"]
+)
 def test_an_error_is_tried_again_by_the_strategy_of_the_job(server, attempt, status):
     with server(say(status)) as receiver, pytest.raises(Undelivered) as failure:
-        http.handle(Delivery(f"http://{receiver.authority}/a/path?token=hunter2", {"pin": "hunter2"}), attempt())
+        http.handle(
+            Delivery(f"http://{receiver.authority}/a/path?token=hunter2", {"pin": "hunter2"}), attempt()
+        )
 
     assert str(failure.value) == f"POST http://{receiver.authority} answered {status[:3]}."
 
@@ -135,14 +140,20 @@ def test_a_receiver_that_is_not_there_is_tried_again(server, attempt):
         http.handle(Delivery(f"http://{authority}/secret", {}), attempt())
 
 
-@pytest.mark.parametrize("reply", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"])
+@pytest.mark.parametrize(
+    "reply", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"]
+)
 def test_an_answer_that_breaks_off_is_tried_again(server, attempt, reply):
-    with server(reply) as receiver, pytest.raises(Undelivered, match="broke off before the answer was complete"):
+    with (
+        server(reply) as receiver,
+        pytest.raises(Undelivered, match="broke off before the answer was complete"),
+    ):
         http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
 
 @pytest.mark.parametrize(
-    "reply", ["500 Broken", "302 Found\nlocation: /hunter2", "410 Gone", "503 Busy\nretry-after: 9", b"", None]
+    "reply",
+    ["500 Broken", "302 Found\nlocation: /hunter2", "410 Gone", "503 Busy\nretry-after: 9", b"", None],
 )
 def test_nothing_secret_is_kept_of_a_failure(server, attempt, reply):
     def hang(stopping):
@@ -165,7 +176,9 @@ def test_a_slow_receiver_is_left_when_the_timeout_of_the_delivery_is_over(receiv
 
 def test_a_slow_receiver_is_left_before_the_time_of_the_attempt_is_over(receiver, attempt):
     with pytest.raises(Undelivered, match=r"no complete answer within 0\.1\d+ seconds"):
-        http.handle(Delivery(f"{receiver.url}/slow?seconds=30", {}), attempt(remaining=timedelta(seconds=0.2)))
+        http.handle(
+            Delivery(f"{receiver.url}/slow?seconds=30", {}), attempt(remaining=timedelta(seconds=0.2))
+        )
 
 
 @pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nx-a: ", b"HTTP/1.1 200 OK\r\n\r\n"])
@@ -175,7 +188,10 @@ def test_a_receiver_that_answers_drop_by_drop_is_left_at_the_time_limit(server, 
         while not stopping.wait(0.02):
             yield b"x"
 
-    with server(drip) as receiver, pytest.raises(Undelivered, match=r"no complete answer within 0\.3 seconds"):
+    with (
+        server(drip) as receiver,
+        pytest.raises(Undelivered, match=r"no complete answer within 0\.3 seconds"),
+    ):
         http.handle(Delivery(f"http://{receiver.authority}/", {}, timeout=0.3), attempt())
 
 

@@ -1,6 +1,7 @@
 """The http handler where a payload means ill: URLs and headers that would break, forge or tell something."""
 
 import pytest
+
 from handlers import http
 from handlers.http import Delivery
 from minutehand import Fail
@@ -71,7 +72,11 @@ def test_a_header_that_would_break_or_forge_the_request_is_refused(server, attem
 
 
 def test_other_headers_are_sent_as_they_are(server, attempt):
-    headers = {"Authorization": "Bearer abc", "X-Name": "café", "Content-Type": "application/cloudevents+json"}
+    headers = {
+        "Authorization": "Bearer abc",
+        "X-Name": "café",
+        "Content-Type": "application/cloudevents+json",
+    }
 
     with server("200 OK") as receiver:
         http.handle(Delivery(f"http://{receiver.authority}/", {}, headers=headers), attempt())
@@ -80,7 +85,9 @@ def test_other_headers_are_sent_as_they_are(server, attempt):
     assert {name: seen.headers[name.lower()] for name in headers} == headers
 
 
-@pytest.mark.parametrize("delivery", [Delivery("http://a.example", {}, "GET"), Delivery("http://a.example", timeout=0)])
+@pytest.mark.parametrize(
+    "delivery", [Delivery("http://a.example", {}, "GET"), Delivery("http://a.example", timeout=0)]
+)
 def test_a_delivery_that_cannot_be_sent_as_it_is_is_dead_at_once(attempt, delivery):
     with pytest.raises(Fail):
         http.handle(delivery, attempt())

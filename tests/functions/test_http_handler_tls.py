@@ -5,6 +5,7 @@ import ssl
 
 import pytest
 import trustme
+
 from handlers import _exchange, http
 from handlers._exchange import Undelivered
 from handlers.http import Delivery
@@ -54,7 +55,9 @@ def test_a_bare_address_is_proven_by_a_certificate_for_it(server, attempt, autho
 
 
 @pytest.mark.parametrize("subject", ["other.example", "127.0.0.1"])
-def test_a_certificate_for_another_name_or_for_the_address_is_not_trusted(server, names, attempt, authority, subject):
+def test_a_certificate_for_another_name_or_for_the_address_is_not_trusted(
+    server, names, attempt, authority, subject
+):
     names["proven.example"] = [["127.0.0.1"]]
 
     with (
@@ -109,7 +112,9 @@ def test_a_redirect_from_https_to_http_is_refused(server, names, attempt, author
 
     with (
         server("200 OK") as plain,
-        server(f"307 Elsewhere\nlocation: http://{plain.authority}/", tls=tls(authority, "proven.example")) as receiver,
+        server(
+            f"307 Elsewhere\nlocation: http://{plain.authority}/", tls=tls(authority, "proven.example")
+        ) as receiver,
         pytest.raises(Undelivered, match="from https to http"),
     ):
         http.handle(Delivery(f"https://proven.example:{receiver.port}/"), attempt())

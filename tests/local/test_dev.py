@@ -69,7 +69,9 @@ def left_behind(project: Path) -> list[list[str]]:
 
 def _processes_of(project: Path) -> list[psutil.Process]:
     own = {os.getpid(), os.getppid()}
-    return [process for process in psutil.process_iter() if process.pid not in own and _is_of(process, project)]
+    return [
+        process for process in psutil.process_iter() if process.pid not in own and _is_of(process, project)
+    ]
 
 
 def _is_of(process: psutil.Process, project: Path) -> bool:
@@ -81,7 +83,9 @@ def _is_of(process: psutil.Process, project: Path) -> bool:
         return False
 
 
-def test_a_newcomer_sees_real_jobs_delivered_retried_and_one_dead_and_the_state_survives_a_restart(project: Path) -> None:
+def test_a_newcomer_sees_real_jobs_delivered_retried_and_one_dead_and_the_state_survives_a_restart(
+    project: Path,
+) -> None:
     first = start(project, "--until-idle")
     seen = finished(first)
     assert first.returncode == 0, seen
@@ -95,7 +99,9 @@ def test_a_newcomer_sees_real_jobs_delivered_retried_and_one_dead_and_the_state_
     until(again, "all is done")
     url = (project / ".minutehand" / "url").read_text()
     with psycopg.connect(url) as connection:
-        ends = connection.execute("select failed, count(*) from minutehand.jobs where deleted is not null group by 1 order by 1").fetchall()
+        ends = connection.execute(
+            "select failed, count(*) from minutehand.jobs where deleted is not null group by 1 order by 1"
+        ).fetchall()
     again.send_signal(signal.SIGINT)
     finished(again)
 
@@ -185,7 +191,9 @@ def test_a_database_that_takes_no_writes_is_one_sentence(project: Path, empty_da
 
 def test_a_schema_newer_than_the_code_is_one_sentence(project: Path, direct_database: Database) -> None:
     with psycopg.connect(direct_database.admin_url, autocommit=True) as connection:
-        connection.execute("insert into minutehand.migrations (version, name, checksum) values (9999, 'later', '')")
+        connection.execute(
+            "insert into minutehand.migrations (version, name, checksum) values (9999, 'later', '')"
+        )
 
     run = start(project, url=direct_database.url)
 

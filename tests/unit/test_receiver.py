@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 import urllib3
-from minutehand.local.receiver import Receiver, is_signed
 from standardwebhooks import Webhook
+
+from minutehand.local.receiver import Receiver, is_signed
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of thirty-two bytes, no").decode()
 
 
 def post(url: str, body: bytes = b"{}", **headers: str) -> Any:
-    with urllib3.PoolManager(headers={name.replace("_", "-"): value for name, value in headers.items()}) as pool:
+    with urllib3.PoolManager(
+        headers={name.replace("_", "-"): value for name, value in headers.items()}
+    ) as pool:
         return pool.request("POST", url, body=body, retries=False)
 
 
@@ -96,7 +99,8 @@ def test_one_of_several_signatures_is_enough():
 def test_a_flaky_receiver_refuses_the_first_attempts_of_each_job():
     with Receiver() as receiver:
         answers = [
-            (job, post(receiver.url + "/flaky?fail=2", webhook_id=job)) for job in ("a", "b", "a", "b", "a", "a")
+            (job, post(receiver.url + "/flaky?fail=2", webhook_id=job))
+            for job in ("a", "b", "a", "b", "a", "a")
         ]
 
     assert [answer.status for job, answer in answers if job == "a"] == [503, 503, 200, 200]

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from minutehand import Retry
 
 SECOND = timedelta(seconds=1)

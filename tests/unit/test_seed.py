@@ -5,6 +5,7 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
+
 from minutehand import enqueue
 from minutehand.local.seed import seed_jobs
 

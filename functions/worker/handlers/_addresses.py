@@ -19,11 +19,11 @@ _GLOBAL_UNICAST = ip_network("2000::/3")
 _NOT_PUBLIC = [ip_network("192.88.99.0/24"), ip_network("192.0.0.0/24")]
 
 
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):
     """A URL that is not delivered to, however often it is tried."""
 
 
-class Unresolved(Exception):  # noqa: N818
+class Unresolved(Exception):
     """A host whose address was not found this time."""
 
 
@@ -122,7 +122,9 @@ def _carried(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv6Address):
         return address.is_global and address in _GLOBAL_UNICAST
-    return address.is_global and not address.is_multicast and not any(address in block for block in _NOT_PUBLIC)
+    return (
+        address.is_global and not address.is_multicast and not any(address in block for block in _NOT_PUBLIC)
+    )
 
 
 def _allowed() -> list[str]:

@@ -19,7 +19,7 @@ from ._addresses import Destination
 _MOST = 64 * 1024
 
 
-class Undelivered(Exception):  # noqa: N818
+class Undelivered(Exception):
     """A delivery that did not succeed this time."""
 
 
@@ -141,7 +141,12 @@ def _pool(destination: Destination, address: str, deadline: Deadline) -> HTTPCon
         return _Pool(address, destination.port, deadline=deadline)
     host = destination.host
     return _SecurePool(
-        address, destination.port, deadline=deadline, server_hostname=host, assert_hostname=host, ssl_context=_trust()
+        address,
+        destination.port,
+        deadline=deadline,
+        server_hostname=host,
+        assert_hostname=host,
+        ssl_context=_trust(),
     )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from minutehand.settings import secret
 
 
-class Unsigned(Exception):  # noqa: N818
+class Unsigned(Exception):
     """Secrets that are missing or cannot be read."""
 
 

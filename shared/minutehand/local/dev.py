@@ -49,12 +49,35 @@ class Plan:
 
 
 @click.command()
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="Port of the API on 127.0.0.1.")
-@click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.1, 3600), help="Seconds between ticks; 60 on AWS.")
-@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 64), help="Worker processes at the most.")
+@click.option(
+    "--port",
+    default=8080,
+    show_default=True,
+    type=click.IntRange(1, 65535),
+    help="Port of the API on 127.0.0.1.",
+)
+@click.option(
+    "--every",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(0.1, 3600),
+    help="Seconds between ticks; 60 on AWS.",
+)
+@click.option(
+    "--workers",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Worker processes at the most.",
+)
 @click.option("--seed/--no-seed", default=True, help="Enqueue the example webhooks of events/seed first.")
 @click.option("--until-idle", is_flag=True, help="End when nothing is left to do.")
-@click.option("--root", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The folder with functions/.")
+@click.option(
+    "--root",
+    default=".",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder with functions/.",
+)
 def dev(root: Path, port: int, every: float, workers: int, seed: bool, until_idle: bool) -> None:
     """Run everything on this machine and show what happens.
 
@@ -64,8 +87,10 @@ def dev(root: Path, port: int, every: float, workers: int, seed: bool, until_idl
     \b
     minutehand dev                 the example webhooks, then whatever you enqueue
     minutehand dev --no-seed       an empty queue, or where you left it
-    """  # noqa: D301
-    plan = Plan(root=root.absolute(), port=port, every=every, workers=workers, seed=seed, until_idle=until_idle)
+    """
+    plan = Plan(
+        root=root.absolute(), port=port, every=every, workers=workers, seed=seed, until_idle=until_idle
+    )
     check(plan)
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -76,9 +101,13 @@ def dev(root: Path, port: int, every: float, workers: int, seed: bool, until_idl
 def check(plan: Plan) -> None:
     """Raise LocalError for what would stop the run halfway."""
     if not (plan.root / "functions" / "worker" / "app.py").exists():
-        raise LocalError(f"{plan.root} has no functions/worker: run this in a minutehand project, or name one with --root")
+        raise LocalError(
+            f"{plan.root} has no functions/worker: run this in a minutehand project, or name one with --root"
+        )
     if not _is_free(plan.port):
-        raise PortInUseError(f"port {plan.port} is in use: choose another with --port, or end the process that listens there")
+        raise PortInUseError(
+            f"port {plan.port} is in use: choose another with --port, or end the process that listens there"
+        )
 
 
 def run(plan: Plan, console: Console, stop: Event) -> None:
@@ -88,7 +117,10 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         url = stack.enter_context(_database(console))
         applied = migrate(url)
         console.print(f"schema      {'made' if applied else 'is there'}")
-        signing = os.environ.get("MINUTEHAND_HTTP_SECRETS") or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
+        signing = (
+            os.environ.get("MINUTEHAND_HTTP_SECRETS")
+            or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
+        )
         receiver = stack.enter_context(_receiver(signing.split(",")[0].strip()))
         environment = _environment(url, receiver, signing)
         stack.enter_context(_functions(plan, show, environment, stop))
@@ -127,7 +159,9 @@ def alone(home: Path) -> Iterator[None]:
         try:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError:
-            raise AlreadyRunningError(f"a local run is at work in {home.absolute()}: use that one, or end it with Ctrl-C") from None
+            raise AlreadyRunningError(
+                f"a local run is at work in {home.absolute()}: use that one, or end it with Ctrl-C"
+            ) from None
         yield
 
 
@@ -167,9 +201,12 @@ def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
         "MINUTEHAND_OFFER_TTL": os.environ.get("MINUTEHAND_OFFER_TTL", "15"),
         "MINUTEHAND_HTTP_SECRETS": signing,
         "MINUTEHAND_HTTP_ALLOW": ",".join(filter(None, [os.environ.get("MINUTEHAND_HTTP_ALLOW"), allowed])),
-        "AWS_REGION": "local", "AWS_DEFAULT_REGION": "local", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_REGION": "local",
+        "AWS_DEFAULT_REGION": "local",
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
         "POWERTOOLS_TRACE_DISABLED": "1",
-    }  # fmt: skip
+    }
 
 
 @contextmanager
@@ -199,9 +236,19 @@ def _tick(dispatcher: Pool, every: float, stop: Event) -> None:
 
 @contextmanager
 def _api(plan: Plan, environment: dict[str, str]) -> Iterator[None]:
-    command = [sys.executable, "-m", "minutehand.local.serve_api", str(plan.root / "functions" / "api"), str(plan.port)]
+    command = [
+        sys.executable,
+        "-m",
+        "minutehand.local.serve_api",
+        str(plan.root / "functions" / "api"),
+        str(plan.port),
+    ]
     api = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env={**os.environ, **environment}, start_new_session=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        start_new_session=True,
     )
     try:
         yield
@@ -228,7 +275,9 @@ def _watch(plan: Plan, show: Show, database: Database, receiver: Receiver, stop:
 
 
 def _newest(database: Database) -> UUID:
-    records = database.run("list", queue=None, kind=None, key=None, before=None, most=1, states=None, finished=None)
+    records = database.run(
+        "list", queue=None, kind=None, key=None, before=None, most=1, states=None, finished=None
+    )
     return records[0]["id"] if records else UUID(int=0)
 
 

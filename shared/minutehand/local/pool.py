@@ -89,7 +89,14 @@ class Pool:
         return False
 
     def _spawn(self, slot: int) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "minutehand.local.environment", str(self.directory), self.name, str(self.timeout)]
+        command = [
+            sys.executable,
+            "-m",
+            "minutehand.local.environment",
+            str(self.directory),
+            self.name,
+            str(self.timeout),
+        ]
         process = subprocess.Popen(  # in a session of its own, so that Ctrl-C at the terminal reaches the parent alone
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
             env={**os.environ, **self.environment},

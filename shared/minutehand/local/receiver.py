@@ -39,7 +39,7 @@ class Received:
 
 
 class Receiver:
-    """A receiver on 127.0.0.1, at the port given or a free one. The path of a delivery says how it is answered:
+    """A receiver on 127.0.0.1, at the port given or a free one; the path of a delivery says how it is answered.
 
     /ok               200
     /flaky?fail=2     503 to the first two attempts of each job, then 200; it says Retry-After: 1, or what after=5 says,
@@ -109,7 +109,9 @@ class Receiver:
         now = datetime.now(UTC)
         verified = self._secret is not None and is_signed(self._secret, headers, body, now)
         refused = self._secret is not None and not verified
-        answer = Answer(401, "not signed with the secret") if refused else self._behave(url.path, query, headers)
+        answer = (
+            Answer(401, "not signed with the secret") if refused else self._behave(url.path, query, headers)
+        )
         received = Received(now, method, url.path, query, headers, body, verified, answer.status)
         self._kept.append(received)
         if self._on_delivery:
@@ -207,10 +209,12 @@ class _Handler(BaseHTTPRequestHandler):
             answer = Answer(413, "a body has a content-length of at most 1 MiB")
         else:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            answer = self.server.receiver.answer(self.command, self.path, headers, self.rfile.read(int(length)))
+            answer = self.server.receiver.answer(
+                self.command, self.path, headers, self.rfile.read(int(length))
+            )
         self._send(answer)
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = receive  # noqa: N815
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = receive
 
     def _send(self, answer: Answer) -> None:
         self.send_response(answer.status)

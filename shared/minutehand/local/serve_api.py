@@ -1,6 +1,6 @@
 """The API of a local run: a process that serves functions/api on the loopback until its standard input closes.
 
-    python -m minutehand.local.serve_api functions/api 8080
+python -m minutehand.local.serve_api functions/api 8080
 """
 
 import sys
@@ -13,7 +13,9 @@ import uvicorn
 def serve(directory: str, port: int) -> None:
     """Serve the application; end with the parent, even one that was killed."""
     sys.path.insert(0, directory)
-    config = uvicorn.Config(import_module("app").app, host="127.0.0.1", port=port, log_level="warning", lifespan="off")
+    config = uvicorn.Config(
+        import_module("app").app, host="127.0.0.1", port=port, log_level="warning", lifespan="off"
+    )
     server = uvicorn.Server(config)
 
     def end_with_parent() -> None:

@@ -30,7 +30,12 @@ class Show:
         """Tell of a new job."""
         self._keys[str(record["id"])] = record["key"] or ""
         delay = record["delay"]
-        self._line("enqueued", record["kind"], str(record["id"]), "now" if delay < 0.5 else f"for {delay:.0f} s from now")
+        self._line(
+            "enqueued",
+            record["kind"],
+            str(record["id"]),
+            "now" if delay < 0.5 else f"for {delay:.0f} s from now",
+        )
 
     def log(self, function: str, line: dict[str, Any]) -> None:
         """Tell what a function logged, if it is of a person's interest."""
@@ -39,11 +44,21 @@ class Show:
             return
         if function == "dispatcher" and name == "tick":
             if line["offered"]:
-                self._line("offered", "", "", f"{line['offered']} of {line['due']} due; {line['invoked']} workers invited")
+                self._line(
+                    "offered",
+                    "",
+                    "",
+                    f"{line['offered']} of {line['due']} due; {line['invoked']} workers invited",
+                )
         elif "job" in line:
             self._job(name, line)
         else:
-            self._line(name, function, "", str(line.get("error") or line.get("text") or line.get("exit") or line.get("reason", "")))
+            self._line(
+                name,
+                function,
+                "",
+                str(line.get("error") or line.get("text") or line.get("exit") or line.get("reason", "")),
+            )
 
     def _job(self, name: str, line: dict[str, Any]) -> None:
         late = line.get("lateness_ms", 0)
@@ -76,7 +91,9 @@ class Show:
 
 def _says(name: str, line: dict[str, Any]) -> str:
     if name == "claimed":
-        return f"attempt {line['attempt']}" + (f", {line['lateness_ms'] / 1000:.1f} s after its moment" if line["attempt"] == 1 else "")
+        return f"attempt {line['attempt']}" + (
+            f", {line['lateness_ms'] / 1000:.1f} s after its moment" if line["attempt"] == 1 else ""
+        )
     took = f"after {line['ran_ms']} ms" if "ran_ms" in line else ""
     error = f", {line['error_type']}" if "error_type" in line else ""
     return f"{took}{error}{_again(line)}"

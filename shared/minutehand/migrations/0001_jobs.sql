@@ -110,8 +110,9 @@ with (
 );
 alter table minutehand.jobs_live add primary key (id);
 create index jobs_live_due on minutehand.jobs_live (queue, priority, visible);
--- What capacity is counted from: it begins at now, above whatever vacuum may not remove below.
-create index jobs_live_busy on minutehand.jobs_live (visible) where ack is not null;
+-- Capacity is counted from here: the scan begins at now, above all that vacuum may not remove yet. Its condition is
+-- not `ack is not null`, or the planner would take it for an index on an ack.
+create index jobs_live_busy on minutehand.jobs_live (visible) where coalesce(offered, claimed) is not null;
 create index jobs_live_spent on minutehand.jobs_live (visible) where attempts >= max_attempts;
 create unique index jobs_live_ack on minutehand.jobs_live (ack) where ack is not null;
 -- A key names one upcoming job of a queue. A claimed one has left the index: a running job is never touched.

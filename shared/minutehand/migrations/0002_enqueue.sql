@@ -76,7 +76,8 @@ $$;
 --   replaced   the upcoming job of that key is now this one; it keeps its id
 --   ignored    an upcoming job of that key stays (on_conflict = 'ignore'), or a later item of the same call
 --              replaces this one; the id is of the job that stays
--- A moment in the past means now. With on_conflict = 'raise', an upcoming job of that key is SQLSTATE 23505.
+-- A moment in the past means now. With on_conflict = 'raise', an upcoming job of that key, or an earlier item with
+-- it, is SQLSTATE 23505.
 create function minutehand.enqueue_all(items minutehand.new_job[], on_conflict text default 'replace')
 returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
@@ -91,11 +92,15 @@ begin
     return query
     with asked as materialized (
         select i.ordinal, minutehand.uuid7() as id,
-               coalesce(i.queue, d.queue, 'default') as queue, i.kind, i.key, coalesce(i.payload, 'null') as payload, i.headers,
-               greatest(coalesce(i.run_at, moment + coalesce(i.delay, interval '0')), moment)
-                   + interval '1 microsecond' * (i.ordinal - first) as run_at,  -- first in, first out
-               coalesce(i.priority, d.priority, 5) as priority, coalesce(i.max_attempts, d.max_attempts, 8) as max_attempts,
-               coalesce(i.retry, d.retry) as retry, coalesce(i.timeout, d.timeout) as timeout
+               -- Cast here, so that an item that breaks a rule is refused even where another takes its place.
+               coalesce(i.queue, d.queue, 'default')::minutehand.queue as queue, i.kind::minutehand.kind,
+               i.key::minutehand.key, coalesce(i.payload, 'null') as payload, i.headers::minutehand.headers,
+               (greatest(coalesce(i.run_at, moment + coalesce(i.delay, interval '0')), moment)
+                   + interval '1 microsecond' * (i.ordinal - first))::minutehand.moment as run_at,  -- first in, first out
+               coalesce(i.priority, d.priority, 5)::minutehand.priority as priority,
+               coalesce(i.max_attempts, d.max_attempts, 8)::minutehand.max_attempts as max_attempts,
+               coalesce(i.retry, d.retry)::minutehand.retry as retry,
+               coalesce(i.timeout, d.timeout)::minutehand.timeout as timeout
           from unnest(items) i
           left join minutehand.defaults d on d.kind = i.kind
     ), keyed as materialized (
@@ -121,7 +126,7 @@ begin
         returning j.id, j.queue, j.key
     ), outcome as (
         select a.ordinal, a.id as born, a.key, a.run_at, w.id as kept, k.id as won,
-               case when a.key is not null and w.id is null
+               case when a.key is not null and (w.id is null or k.id is null and enqueue_all.on_conflict = 'raise')
                     then minutehand.upcoming(a.queue, a.key, enqueue_all.on_conflict) end as stays
           from asked a
           left join (select * from written where key is not null) w on w.key = a.key and w.queue = a.queue
@@ -131,7 +136,7 @@ begin
            case when o.key is null then o.born else coalesce(o.kept, (o.stays).id) end,
            case when o.key is null or o.kept = o.born then 'created' when o.kept is not null and o.won is not null then 'replaced'
                 else 'ignored' end,
-           coalesce((o.stays).visible, o.run_at)
+           coalesce((o.stays).visible, o.run_at)::timestamptz
       from outcome o
      order by o.ordinal;
 end

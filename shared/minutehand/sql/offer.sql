@@ -4,7 +4,7 @@ with room as materialized (
     select greatest(0, %(capacity)s - count(*))::integer as room
       from (select visible
               from minutehand.jobs_live
-             where ack is not null and visible > coalesce(%(now)s, now())
+             where coalesce(offered, claimed) is not null and visible > coalesce(%(now)s, now())
              order by visible
              limit %(capacity)s) busy
 ), due as materialized (
@@ -18,7 +18,7 @@ with room as materialized (
             order by visible
             limit (select room from room)) j
 ), chosen as materialized (
-    select id from due order by visible limit (select room from room)
+    select id from due order by turn, visible limit (select room from room)
 ), held as materialized (
     select id
       from minutehand.jobs_live

@@ -2,11 +2,12 @@
 with old as materialized (
     select j.id, j.deleted
       from minutehand.jobs j
-     where j.deleted < %(before)s
+     where j.deleted is not null and j.deleted < %(before)s
        and (%(queue)s::text is null or j.queue = %(queue)s)
        and (%(kind)s::text is null or j.kind = %(kind)s)
        and (%(states)s::text[] is null or minutehand.state(j) = any (%(states)s))
      limit %(most)s
 )
-delete from minutehand.jobs j using old where j.deleted = old.deleted and j.id = old.id
+delete from minutehand.jobs j
+ where j.deleted is not null and j.deleted = any (array(select deleted from old)) and j.id = any (array(select id from old))
 returning j.id

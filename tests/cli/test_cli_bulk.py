@@ -1,0 +1,155 @@
+"""`minutehand enqueue --file`: many jobs, streamed."""
+
+import json
+
+import psycopg
+import pytest
+
+
+def count(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        return len(connection.execute("select id from minutehand.jobs").fetchall())
+
+
+def test_twenty_thousand_lines_come_through_stdin_and_the_bad_ones_are_told(run, database):
+    bad = {
+        100: b"{broken",
+        7001: b'{"kind": "no spaces"}',
+        7002: b"\xff\xfe",
+        19_999: b'{"kind": "echo", "size": 1}',
+    }
+    stdin = b"".join(
+        bad.get(line, b'{"kind": "echo", "payload": %d}' % line) + b"\n" for line in range(1, 20_001)
+    )
+    ended = run("enqueue", "--file", "-", url=database.url, stdin=stdin)
+    said = ended.stderr.decode().splitlines()
+
+    assert ended.returncode == 1
+    assert said[-1] == "19996 created, 0 replaced, 0 ignored, 4 rejected"
+    assert sorted(line.split(":")[0] for line in said[:-1]) == [
+        "line 100",
+        "line 19999",
+        "line 7001",
+        "line 7002",
+    ]
+    assert count(database.admin_url) == 19_996
+
+
+def test_json_tells_of_every_line(run, direct_database):
+    stdin = b'{"kind": "echo", "key": "a"}\n\n{"kind": "echo", "key": "a"}\nnull\n{"kind": 7, "x": 1}\n'
+    ended = run("enqueue", "--file", "-", "-o", "json", url=direct_database.url, stdin=stdin)
+    told = [json.loads(line) for line in ended.stdout.splitlines()]
+
+    assert ended.returncode == 1
+    assert {each["line"]: each["outcome"] for each in told} == {
+        1: "ignored",
+        3: "created",
+        4: "rejected",
+        5: "rejected",
+    }
+
+
+def test_ids_of_what_came_in_can_be_piped_on(run, direct_database):
+    made = run(
+        "enqueue", "--file", "-", "-o", "ids", url=direct_database.url, stdin=b'{"kind": "echo"}\n' * 3
+    )
+    cancelled = run("cancel", "-", url=direct_database.url, stdin=made.stdout)
+
+    assert cancelled.returncode == 0
+    assert cancelled.stderr.decode() == "3 cancelled, 0 refused\n"
+
+
+def test_rejects_go_to_a_file_when_one_is_named(invoke, tmp_path):
+    source, rejects = tmp_path / "jobs.jsonl", tmp_path / "rejects.ndjson"
+    source.write_text('{"kind": "echo"}\nnonsense\n')
+    result = invoke("enqueue", "--file", str(source), "--rejects", str(rejects))
+
+    assert (result.exit_code, result.stderr) == (1, "1 created, 0 replaced, 0 ignored, 1 rejected\n")
+    assert json.loads(rejects.read_text()) == {"line": 2, "reason": "not JSON: Expecting value (column 1)"}
+
+
+def test_rejects_never_overwrite_the_file_that_is_read(invoke, tmp_path):
+    source = tmp_path / "jobs.ndjson"
+    source.write_text('{"kind": "echo"}\n')
+
+    assert invoke("enqueue", "--file", str(source), "--rejects", str(source)).exit_code == 2
+    assert source.read_text() == '{"kind": "echo"}\n'
+
+
+def test_csv_has_the_same_fields_as_ndjson(invoke, lines, tmp_path):
+    source = tmp_path / "jobs.csv"
+    source.write_text(
+        "\ufeffkind,payload,queue,key,run_at,delay,priority,max_attempts,timeout,retry,headers\r\n"
+        'echo,"{""a"":\n ""x""}",mail,k,2030-01-01T00:00,,9,2,90s,'
+        '"{""strategy"": ""fixed"", ""min"": ""5s""}","{""h"": ""1""}"\r\n'
+        "\r\n"
+        "echo,,,,,10m,,,,,\r\n"
+        "echo,hello,,,,,,,,,\r\n"
+        "echo\r\n"
+        "echo,,,,,,high,,,,\r\n"
+    )
+    result = invoke("enqueue", "--file", str(source), "--tz", "UTC")
+    first = lines(invoke("ls", "--queue", "mail", "-o", "json"))[0]
+    shown = lines(invoke("show", first["id"], "--payload", "-o", "json"))[0]
+
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        "line 6: payload: not JSON: Expecting value (column 1)",
+        "line 7: 1 cells, and the header has 11",
+        "line 8: priority is a whole number",
+        "2 created, 0 replaced, 0 ignored, 3 rejected",
+    ]
+    assert (shown["payload"], shown["headers"], shown["timeout"]) == ({"a": "x"}, {"h": "1"}, 90)
+    assert (shown["run_at"], shown["retry"]["min"]) == ("2030-01-01T00:00:00+00:00", 5)
+
+
+@pytest.mark.parametrize("header", ["payload", "kind,kind", "kind,colour", "", '"kind'])
+def test_a_csv_whose_header_makes_no_sense_is_refused_whole(invoke, tmp_path, header):
+    source = tmp_path / "jobs.csv"
+    source.write_text(f"{header}\necho,echo\n")
+
+    assert invoke("enqueue", "--file", str(source)).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"kind": "echo", "run_at": "2026-01-01T00:00"}', "has no offset"),
+        ('{"kind": "echo", "run_at": 5}', "run_at is an ISO 8601 moment"),
+        ('{"kind": "echo", "delay": "soon"}', "is no duration"),
+        ('{"kind": "echo", "delay": -1}', "delay is not negative"),
+        ('{"kind": "echo", "delay": 1e300}', "longer than any clock"),
+        ('{"kind": "echo", "delay": true}', "a duration is a number of seconds"),
+        ('{"kind": "echo", "payload": NaN}', "NaN is not JSON"),
+        ('{"kind": "echo", "payload": "\\ud800"}', "lone surrogate"),
+        ('{"kind": "echo", "key": "\\u0000"}', "NUL"),
+        ('{"kind": "echo", "priority": 11}', "priority is a whole number"),
+        ('{"kind": "echo", "priority": "x"}', "priority is a whole number"),
+        ('{"kind": "echo", "retry": {"colour": 1}}', "no field of retry is called 'colour'"),
+        ('{"kind": "echo", "retry": 5}', "retry is an object"),
+        ('{"kind": "echo", "headers": {"a": 1}}', "headers are an object"),
+        ('{"kind": "echo", "headers": []}', "headers are an object"),
+        ('{"payload": 1}', "kind is missing"),
+        ('{"kind": null}', "kind is missing"),
+        ("[]", "a line is a JSON object"),
+        ("[" * 50_000, "nested too deeply"),
+        ('{"kind": "echo", "payload": ' + "9" * 5000 + "}", "limit"),
+    ],
+)
+def test_a_bad_line_is_rejected_with_its_reason_and_the_others_go_on(invoke, tmp_path, line, says):
+    source = tmp_path / "jobs.ndjson"
+    source.write_text('{"kind": "echo"}\n' + line + '\n{"kind": "echo"}\n')
+    result = invoke("enqueue", "--file", str(source))
+    rejected, counts = result.stderr.splitlines()
+
+    assert result.exit_code == 1
+    assert rejected.startswith("line 2: ")
+    assert says in rejected
+    assert counts == "2 created, 0 replaced, 0 ignored, 1 rejected"
+
+
+def test_an_empty_file_is_no_error(invoke, tmp_path):
+    source = tmp_path / "jobs.csv"
+    source.write_text("kind\n")
+
+    assert invoke("enqueue", "--file", str(source)).exit_code == 0

@@ -1,0 +1,122 @@
+"""`minutehand enqueue`, one job at a time."""
+
+import json
+
+import pytest
+
+import minutehand
+from minutehand.read import get, list_jobs
+
+
+def the_job(invoke_result, direct_database):
+    database = minutehand.Database(direct_database.url)
+    row = get(database, list_jobs(database).rows[0].id)
+    database.close()
+    return row
+
+
+def test_every_option_reaches_the_row(invoke, direct_database):
+    result = invoke(
+        "enqueue", "mail.welcome", '{"to": "ada", "n": 123456789012345678901234567890}', "--queue", "mail",
+        "--key", "k", "--at", "2030-03-01T08:00", "--tz", "Europe/Berlin", "--priority", "9", "--max-attempts", "3",
+        "--timeout", "90s", "--header", "a=b=c", "--header", "d=", "--retry", "linear", "--retry-min", "1s",
+        "--retry-max", "PT2M", "--retry-factor", "2", "--no-jitter", "-o", "ids",
+    )  # fmt: skip
+    row = the_job(result, direct_database)
+
+    assert (result.exit_code, result.stdout) == (0, f"{row.id}\n")
+    assert row.payload == {"to": "ada", "n": 123456789012345678901234567890}
+    assert (row.kind, row.queue, row.key, row.priority, row.max_attempts) == (
+        "mail.welcome",
+        "mail",
+        "k",
+        9,
+        3,
+    )
+    assert row.run_at.isoformat() == row.visible.isoformat()
+    assert row.run_at.timestamp() == 1898578800
+    assert row.timeout is not None
+    assert row.timeout.total_seconds() == 90
+    assert row.headers == {"a": "b=c", "d": ""}
+    assert row.retry == {"strategy": "linear", "min": 1, "max": 120, "factor": 2, "jitter": False}
+
+
+def test_the_payload_comes_from_stdin_when_it_is_a_dash(invoke, direct_database):
+    result = invoke("enqueue", "echo", "-", stdin='["ü", 1.5, null]')
+
+    assert result.exit_code == 0
+    assert the_job(result, direct_database).payload == ["ü", 1.5, None]
+
+
+def test_a_key_replaces_ignores_or_raises(invoke, lines):
+    first, again, kept = (
+        lines(invoke("enqueue", "echo", "1", "--key", "k", "-o", "json", "--in", "1h", *more))[0]
+        for more in ([], [], ["--on-conflict", "ignore"])
+    )
+    taken = invoke("enqueue", "echo", "1", "--key", "k", "--on-conflict", "raise")
+
+    assert [first["outcome"], again["outcome"], kept["outcome"]] == ["created", "replaced", "ignored"]
+    assert first["id"] == again["id"] == kept["id"]
+    assert (taken.exit_code, taken.stdout) == (1, "")
+    assert "upcoming job with key" in taken.stderr
+
+
+def test_people_are_told_when_it_is_due(invoke):
+    told = invoke("enqueue", "echo", "--in", "800d").stdout
+
+    assert told.startswith("created ")
+    assert ", due in 2 y " in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["echo", "{broken"], 2, "PAYLOAD is not JSON"),
+        (["echo", "NaN"], 2, "PAYLOAD is not JSON"),
+        (["echo", "hello"], 2, "a text is quoted twice"),
+        (["echo", "--at", "2026-03-01T08:00"], 2, "has no offset"),
+        (["echo", "--at", "2026-03-01T08:00", "--tz", "Mars/Base"], 2, "no time zone"),
+        (["echo", "--at", "2026-03-01T08:00Z", "--in", "1h"], 2, "not both"),
+        (["echo", "--in", "-5m"], 2, "--in"),
+        (["echo", "--in", "soon"], 2, "no duration"),
+        (["echo", "--in", "4000000d"], 1, "run_at is a moment of the years 1 to 9999"),
+        (["echo", "--priority", "10"], 1, "priority is a whole number from 0 to 9"),
+        (["echo", "--priority", "99999999999"], 1, "priority is a whole number from 0 to 9"),
+        (["echo", "--max-attempts", "0"], 1, "max_attempts is a whole number from 1"),
+        (["echo", "--timeout", "2d"], 1, "timeout is a duration above zero"),
+        (["echo", "--header", "x"], 2, "NAME=VALUE"),
+        (["echo", "--header", "x=1", "--header", "x=2"], 2, "each name once"),
+        (["echo", "--retry-min", "2h", "--retry-max", "1h"], 1, "retry has a strategy"),
+        (["echo", "--key", "k" * 10_000], 1, "key is text of 1 to 1024 bytes"),
+        (["echo", "--key", ""], 1, "key is text of 1 to 1024 bytes"),
+        (["echo", "--queue", "../../etc"], 1, "queue is 1 to 100 letters"),
+        (["'; drop schema minutehand cascade; --"], 1, "kind is 1 to 100 letters"),
+        (["../../etc/passwd"], 1, "kind is 1 to 100 letters"),
+        ([""], 1, "kind is 1 to 100 letters"),
+        (["k\udcff"], 1, "is valid Unicode"),
+        (["echo", json.dumps("x" * 300_000)], 1, "the payload is too large"),
+        ([], 2, "name the KIND"),
+        (["echo", "--rejects", "x"], 2, "go with --file"),
+        (["--file", "x.ndjson", "--priority", "3"], 2, "a line says its own priority"),
+        (["--file", "x.ndjson"], 2, "cannot be opened"),
+        (["--file", "x.txt"], 2, "say --format"),
+        (["--file", "a\0b.csv"], 2, "cannot be opened"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_a_job_is_refused_in_a_sentence_and_nothing_is_written(invoke, arguments, code, says):
+    result = invoke("enqueue", *arguments)
+
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert says in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert invoke("ls", "-o", "ids").stdout == ""
+
+
+def test_hostile_text_is_kept_as_text_and_shown_harmlessly(invoke):
+    key = "'; drop table minutehand.jobs; -- \x1b[2J [red]$(reboot)"
+    invoke("enqueue", "echo", "--key", key)
+    listed = invoke("ls", "--key", key)
+
+    assert "\\x1b[2J" in listed.stdout
+    assert "\x1b" not in listed.stdout
+    assert "\x1b" not in invoke("show", listed.stdout.splitlines()[1].split()[0]).stdout

@@ -1,0 +1,135 @@
+"""`minutehand ls`, `show` and `stats`: what people read."""
+
+import psycopg
+import pytest
+
+HELD = "ack = gen_random_uuid()"
+VALUE_ERROR = """error = '{"type": "ValueError", "message": "no such user\\nreally"}'"""
+BY_HAND = """error = '{"type": "Cancelled", "message": "by hand"}'"""
+AN_HOUR_AGO, IN_A_MINUTE = "visible = now() - interval '1 hour'", "visible = now() + interval '1 minute'"
+ENDED = "deleted = now() - interval '5 hours'"
+
+STATES = [
+    ("scheduled", "visible = now() + interval '3 hours 1 minute'", "due in 3 h"),
+    ("due", "visible = now() - interval '3 minutes'", "due for 3 min"),
+    (
+        "due",
+        f"{AN_HOUR_AGO}, {HELD}, claimed = now() - interval '2 hours', attempts = 1",
+        "its worker went silent",
+    ),
+    ("offered", f"{IN_A_MINUTE}, {HELD}, offered = now() - interval '2 hours'", "offered 2 h ago"),
+    (
+        "running",
+        f"{IN_A_MINUTE}, {HELD}, claimed = now() - interval '2 hours', attempts = 2",
+        "runs for 2 h (2 of 8)",
+    ),
+    (
+        "retrying",
+        f"visible = now() + interval '2 hours 1 minute', attempts = 1, {VALUE_ERROR}",
+        "(2 of 8): ValueError: no such user",
+    ),
+    ("done", ENDED, "done 5 h ago"),
+    ("dead", f"{ENDED}, failed = true, {VALUE_ERROR}", "dead 5 h ago: ValueError: no such user"),
+    ("cancelled", f"{ENDED}, failed = true, cancelled = true, {BY_HAND}", "cancelled 5 h ago: by hand"),
+]
+
+
+def change(url: str, assignments: str) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute(f"update minutehand.jobs set {assignments}")
+
+
+@pytest.mark.parametrize(("state", "assignments", "told"), STATES)
+def test_a_list_tells_each_state_as_a_person_would(invoke, lines, direct_database, state, assignments, told):
+    invoke("enqueue", "echo")
+    change(direct_database.url, assignments)
+
+    assert told in invoke("ls", "--state", state).stdout.splitlines()[1]
+    assert lines(invoke("ls", "-o", "json"))[0]["state"] == state
+    assert told in invoke("show", invoke("ls", "-o", "ids").stdout.strip()).stdout
+
+
+def test_filters_and_pages_narrow_the_list(invoke):
+    for queue, kind, key in [("mail", "a", "x"), ("mail", "b", "y"), ("default", "b", "z")]:
+        invoke("enqueue", kind, "--queue", queue, "--key", key)
+    everything = invoke("ls", "-o", "ids").stdout.split()
+
+    assert invoke("ls", "--queue", "mail", "-o", "ids").stdout.split() == everything[1:]
+    assert invoke("ls", "--kind", "b", "-o", "ids").stdout.split() == everything[:2]
+    assert invoke("ls", "--key", "x", "-o", "ids").stdout.split() == everything[2:]
+    assert invoke("ls", "--state", "due", "--state", "dead", "-o", "ids").stdout.split() == everything
+    assert invoke("ls", "--limit", "1", "-o", "ids").stdout.split() == everything[:1]
+    assert invoke("ls", "--before", everything[0], "-o", "ids").stdout.split() == everything[1:]
+    assert f"--before {everything[1]}" in invoke("ls", "--limit", "2").stderr
+
+
+def test_all_goes_through_every_page(run, direct_database):
+    run("enqueue", "--file", "-", url=direct_database.url, stdin=b'{"kind": "echo"}\n' * 2500)
+    listed = run("ls", "--all", "-o", "ids", url=direct_database.url).stdout.split()
+
+    assert len(set(listed)) == len(listed) == 2500
+    assert len(run("ls", "--limit", "1001", "-o", "ids", url=direct_database.url).stdout.split()) == 1001
+    assert run("ls", "--all", url=direct_database.url).stdout.count(b"QUEUE") == 1
+
+
+def test_nothing_to_show_says_what_could_be_done(invoke):
+    assert "minutehand enqueue" in invoke("ls").stderr
+    assert "minutehand enqueue" in invoke("stats").stderr
+    assert invoke("tick", "--dry-run").stderr == "Nothing is due.\n"
+    assert "Nothing is set" in invoke("defaults").stderr
+    invoke("enqueue", "echo")
+    assert invoke("ls", "--queue", "other").stderr == "No job matches.\n"
+
+
+def test_what_may_be_private_is_masked_until_it_is_asked_for(invoke, lines):
+    job = lines(
+        invoke("enqueue", "echo", '{"card": "4111-secret"}', "--header", "token=secret", "-o", "json")
+    )[0]["id"]
+    masked = [
+        invoke(*verb).stdout for verb in (["show", job], ["show", job, "-o", "json"], ["ls", "-o", "json"])
+    ]
+    shown = lines(invoke("show", job, "--payload", "-o", "json"))[0]
+
+    assert not [output for output in masked if "secret" in output or "card" in output]
+    assert "an object of 1" in masked[0]
+    assert (shown["payload"], shown["headers"]) == ({"card": "4111-secret"}, {"token": "secret"})
+    assert "4111-secret" in invoke("show", job, "--payload").stdout
+
+
+def test_a_dead_job_is_shown_with_its_trace(invoke, work):
+    invoke("enqueue", "echo", '{"fail": "no luck"}', "--max-attempts", "1")
+    work()
+    shown = invoke("show", invoke("ls", "-o", "ids").stdout.strip()).stdout
+
+    assert "RuntimeError: no luck" in shown
+    assert "raise RuntimeError(words)" in shown
+    for moment in ("enqueued:", "claimed:", "finished:", "1 of 1"):
+        assert moment in shown
+
+
+def test_stats_has_a_line_for_each_queue(invoke, lines):
+    invoke("enqueue", "echo", "--queue", "mail")
+    invoke("enqueue", "echo", "--queue", "mail", "--in", "1h")
+    invoke("enqueue", "echo")
+    table = [line.split() for line in invoke("stats").stdout.splitlines()]
+
+    assert [row[:2] for row in table] == [["QUEUE", "SCHEDULED"], ["default", "1"], ["mail", "1"]]
+    assert {(each["queue"], each["state"], each["jobs"]) for each in lines(invoke("stats", "-o", "json"))} == {
+        ("default", "due", 1), ("mail", "due", 1), ("mail", "scheduled", 1),
+    }  # fmt: skip
+
+
+def test_tick_counts_what_is_due_and_offers_nothing(invoke, lines):
+    invoke("enqueue", "echo")
+
+    assert lines(invoke("tick", "--dry-run", "-o", "json")) == [{"due": {"default": 1}}]
+    assert lines(invoke("ls", "-o", "json"))[0]["state"] == "due"
+
+
+def test_tick_without_a_worker_says_what_it_needs_and_offers_nothing(invoke, lines):
+    invoke("enqueue", "echo")
+    result = invoke("tick")
+
+    assert result.exit_code == 2
+    assert "MINUTEHAND_WORKER is not set" in result.stderr
+    assert lines(invoke("ls", "-o", "json"))[0]["state"] == "due"

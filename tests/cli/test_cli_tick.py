@@ -1,0 +1,74 @@
+"""`minutehand tick` invokes the worker function, here at an address that stands in for Lambda."""
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+
+class StandIn(ThreadingHTTPServer):
+    """Remembers the events, and answers as Lambda does."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answerer)
+        self.events: list[tuple[str, Any]] = []
+        self.status = 202
+
+
+class Answerer(BaseHTTPRequestHandler):
+    """Takes an invocation."""
+
+    server: StandIn
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.events.append((self.path, json.loads(body)))
+        self.send_response(self.server.status)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    server = StandIn()
+    Thread(target=server.serve_forever, daemon=True).start()
+    for name, value in {
+        "MINUTEHAND_WORKER": "the-worker", "AWS_ENDPOINT_URL_LAMBDA": f"http://127.0.0.1:{server.server_port}",
+        "AWS_REGION": "eu-north-1", "AWS_DEFAULT_REGION": "eu-north-1",
+        "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_tick_by_hand_invokes_the_worker_for_each_due_job(run, direct_database, aws):
+    made = run(
+        "enqueue", "--file", "-", "-o", "ids", url=direct_database.url, stdin=b'{"kind": "echo"}\n' * 3
+    )
+    ticked = run("tick", url=direct_database.url)
+    paths, events = zip(*aws.events, strict=True)
+
+    assert (ticked.returncode, ticked.stderr) == (0, b"")
+    assert ticked.stdout == b"3 jobs due, 3 offered, 3 invoked, 0 refused\n"
+    assert {path for path in paths if "the-worker" in path} == set(paths)
+    assert sorted(offer[0] for event in events for offer in event["offers"]) == sorted(
+        made.stdout.decode().split()
+    )
+
+
+def test_a_refused_invocation_is_told_with_its_reason(run, direct_database, aws):
+    aws.status = 403
+    run("enqueue", "echo", url=direct_database.url)
+    ticked = run("tick", "-o", "json", url=direct_database.url)
+
+    assert ticked.returncode == 1
+    assert json.loads(ticked.stdout)["refused"] == 1
+    assert b"an invocation was refused" in ticked.stderr

@@ -1,0 +1,86 @@
+"""What people type, without a database."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import click
+import pytest
+
+from minutehand.cli import text
+from minutehand.cli.values import duration, option_moment, parse_json, read_duration, read_moment
+from minutehand.cli.values import zone as read_zone
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("typed", "seconds"),
+    [
+        ("90s", 90), ("10m", 600), ("2h30m", 9000), ("2h 30m", 9000), ("3d", 259200), ("1d12h", 129600),
+        ("0s", 0), ("0.5s", 0.5), ("PT10M", 600), ("P3D", 259200), ("pt5m", 300), ("P1DT2H", 93600),
+    ],
+)  # fmt: skip
+def test_a_duration_is_read_as_people_and_iso_write_it(typed, seconds):
+    assert read_duration(typed) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["", "10", "m", "10x", "1y", "P1Y", "P1M", "NaN", "1e9s", "9" * 30 + "d", "٣s", "1;2", "\0", "\udcff"],
+)
+def test_what_is_no_duration_is_refused_with_examples(typed):
+    with pytest.raises(ValueError, match="write 90s, 10m, 2h30m, 3d"):
+        read_duration(typed)
+
+
+def test_an_option_takes_no_negative_duration():
+    with pytest.raises(click.BadParameter):
+        duration("-PT5M")
+
+
+def test_a_moment_brings_its_offset_or_has_a_zone():
+    assert read_moment("2026-03-01T08:00Z") == datetime(2026, 3, 1, 8, tzinfo=UTC)
+    assert read_moment("2026-03-01T08:00+01:00") == datetime(2026, 3, 1, 7, tzinfo=UTC)
+    assert read_moment("2026-03-01T08:00", BERLIN) == datetime(2026, 3, 1, 7, tzinfo=UTC)
+    with pytest.raises(ValueError, match="has no offset"):
+        read_moment("2026-03-01T08:00")
+
+
+def test_a_moment_that_the_clocks_skip_or_repeat_is_refused():
+    with pytest.raises(ValueError, match="does not exist in Europe/Berlin"):
+        read_moment("2027-03-28T02:30", BERLIN)
+    with pytest.raises(ValueError, match="comes twice in Europe/Berlin"):
+        read_moment("2027-10-31T02:30", BERLIN)
+
+
+@pytest.mark.parametrize("name", ["Nowhere", "../../etc/passwd", "/etc/passwd", "Europe", "", "\0"])
+def test_what_is_no_time_zone_is_refused(name):
+    with pytest.raises(click.BadParameter, match="no time zone"):
+        read_zone(name)
+
+
+@pytest.mark.parametrize("typed", ["tomorrow", "2026-13-01", "'; drop table jobs", "", "\0", "08:00"])
+def test_what_is_no_moment_is_refused(typed):
+    with pytest.raises(click.BadParameter, match="is no moment"):
+        option_moment(typed, "UTC", "--at")
+
+
+@pytest.mark.parametrize("typed", ["NaN", "[Infinity]", "{", "'a'", "[" * 100_000, "1" * 5000])
+def test_what_is_not_json_is_refused(typed):
+    with pytest.raises(ValueError):
+        parse_json(typed)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0.2, "a moment"), (2, "2 s"), (59.6, "1 min"), (200, "3 min 20 s"), (3600, "1 h"), (9000, "2 h 30 min"),
+        (86400 * 3 + 7200, "3 d 2 h"), (86400 * 800, "2 y 70 d"), (-90, "1 min 30 s"),
+    ],
+)  # fmt: skip
+def test_a_span_is_told_in_its_two_largest_units(seconds, told):
+    assert text.span(timedelta(seconds=seconds)) == told
+
+
+def test_text_cannot_speak_to_the_terminal():
+    assert text.safe("a\x1b[31m\u202eb\n\x9b\udcff ü") == "a\\x1b[31m\\u202eb\\n\\x9b\\udcff ü"

@@ -1,0 +1,168 @@
+"""`minutehand work`: real processes and real signals."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+HANDLER = '''
+def handle(payload):
+    """Say that it has begun, and end when told to."""
+    with open(payload["begun"], "w"):
+        pass
+    with open(payload["go"]) as go:
+        go.read()
+'''
+
+
+@pytest.fixture
+def handlers(tmp_path):
+    """A folder with a handler that waits, and one that kills its process."""
+    folder = tmp_path / "handlers"
+    folder.mkdir()
+    (folder / "wait.py").write_text(HANDLER)
+    (folder / "quick.py").write_text("def handle(payload): return payload")
+    (folder / "die.py").write_text(
+        "import os, signal\ndef handle(payload): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    return str(folder)
+
+
+@pytest.fixture
+def gates(tmp_path):
+    """The payload of the handler that waits: two pipes."""
+    gates = {name: str(tmp_path / name) for name in ("begun", "go")}
+    for path in gates.values():
+        os.mkfifo(path)
+    return gates
+
+
+def rows(url):
+    with psycopg.connect(url) as connection:
+        return connection.execute(
+            "select kind, minutehand.state(j), attempts from minutehand.jobs j order by run_at, id"
+        ).fetchall()
+
+
+def enqueue(run, url, *jobs):
+    stdin = b"".join(json.dumps(job).encode() + b"\n" for job in jobs)
+    assert run("enqueue", "--file", "-", url=url, stdin=stdin).returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_the_current_job_finish_and_gives_back_the_rest(
+    run, popen, database, handlers, gates, number
+):
+    enqueue(run, database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"}, {"kind": "quick"})
+    worker = popen("work", "--chunk", "3", "--handlers", handlers, url=database.url)
+    with Path(gates["begun"]).open():
+        pass
+    assert {state for _, state, _ in rows(database.admin_url)} == {"running"}
+    worker.send_signal(number)
+    with Path(gates["go"]).open("w"):
+        pass
+
+    assert worker.wait(60) == 0
+    assert rows(database.admin_url) == [("wait", "done", 1), ("quick", "due", 0), ("quick", "due", 0)]
+    assert b"Traceback" not in worker.stderr.read()
+
+
+def test_a_second_signal_interrupts_the_handler_and_its_job_is_given_back(
+    run, popen, direct_database, handlers, gates
+):
+    enqueue(run, direct_database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"})
+    worker = popen("work", "--handlers", handlers, url=direct_database.url)
+    with Path(gates["begun"]).open():
+        pass
+    worker.send_signal(signal.SIGTERM)
+    worker.send_signal(signal.SIGINT)
+
+    assert worker.wait(60) == 130
+    assert rows(direct_database.url) == [("wait", "due", 0), ("quick", "due", 0)]
+    assert b"Traceback" not in worker.stderr.read()
+
+
+def test_an_idle_worker_stops_at_once(popen, direct_database, handlers):
+    worker = popen("work", "--idle", "1h", "--handlers", handlers, url=direct_database.url)
+    assert worker.stderr.readline().startswith(b"working on default")
+    worker.send_signal(signal.SIGTERM)
+
+    assert worker.wait(60) == 0
+
+
+def test_drain_ends_when_nothing_is_due_and_tells_of_each_job(run, direct_database):
+    enqueue(
+        run,
+        direct_database.url,
+        {"kind": "echo", "payload": "x"},
+        {"kind": "echo", "delay": 3600},
+        {"kind": "nobody"},
+    )
+    worked = run("work", "--drain", "-o", "json", url=direct_database.url)
+    told = [json.loads(line) for line in worked.stdout.splitlines()]
+
+    assert worked.returncode == 0
+    assert [(each["event"], each["kind"], each["attempt"]) for each in told] == [
+        ("done", "echo", 1), ("released", "nobody", 1),
+    ]  # fmt: skip
+
+
+def test_a_line_tells_what_happened_but_never_the_payload(run, direct_database):
+    enqueue(run, direct_database.url, {"kind": "echo", "payload": {"fail": "s3cret"}})
+    worked = run("work", "--drain", url=direct_database.url)
+
+    assert b"retrying  echo" in worked.stderr
+    assert b"RuntimeError" in worked.stderr
+    assert b"s3cret" not in worked.stderr + worked.stdout
+
+
+def test_several_processes_share_a_queue_and_drain_it(run, direct_database):
+    enqueue(run, direct_database.url, *[{"kind": "echo", "payload": n} for n in range(200)])
+    worked = run("work", "--processes", "2", "--drain", "--chunk", "5", url=direct_database.url)
+
+    assert worked.returncode == 0
+    assert rows(direct_database.url) == [("echo", "done", 1)] * 200
+
+
+def test_a_worker_that_is_killed_has_another_take_its_place(run, popen, direct_database, handlers):
+    crew = popen("work", "--processes", "2", "--handlers", handlers, url=direct_database.url)
+    enqueue(run, direct_database.url, {"kind": "die"})
+    assert any(b"killed by SIGKILL; another takes its place" in line for line in crew.stderr)
+    assert any(b"working on default" in line for line in crew.stderr)
+    crew.send_signal(signal.SIGTERM)
+
+    assert crew.wait(60) == 0
+
+
+def test_workers_do_not_outlive_their_killed_supervisor(popen, direct_database, handlers):
+    crew = popen("work", "--processes", "2", "--handlers", handlers, url=direct_database.url)
+    for _ in range(2):
+        crew.stderr.readline()
+    workers = psutil.Process(crew.pid).children()
+    crew.kill()
+    _, alive = psutil.wait_procs(workers, timeout=60)
+
+    assert len(workers) == 2
+    assert alive == []
+
+
+def test_a_crew_whose_database_is_gone_ends_with_its_exit_code(run):
+    ended = run("work", "--processes", "2", url="postgresql://ada:s3cret@127.0.0.1:1/jobs")
+
+    assert ended.returncode == 3
+    assert b"s3cret" not in ended.stderr
+
+
+def test_the_password_is_in_nobodys_arguments(popen, direct_database, handlers):
+    crew = popen("work", "--processes", "2", "--handlers", handlers, url=direct_database.url)
+    crew.stderr.readline()
+    arguments = [" ".join(child.cmdline()) for child in psutil.Process(crew.pid).children()]
+    crew.send_signal(signal.SIGTERM)
+
+    assert arguments
+    assert not [each for each in arguments if "postgresql://" in each]
+    assert crew.wait(60) == 0

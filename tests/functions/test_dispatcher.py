@@ -1,0 +1,140 @@
+"""The dispatcher, woken by real events: as many invitations as there are due jobs, and no worker twice for one."""
+
+import random
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from tests.functions.fleet import Fleet, event, lines, metrics
+
+DUE = 12
+MARK = "mark-4711"
+
+
+@pytest.mark.parametrize("name", ["scheduler-tick", "eventbridge-rule"])
+def test_a_tick_that_counts_n_due_rows_makes_n_invocations_each_of_which_claims_one_row(
+    fleet: Fleet, name: str
+) -> None:
+    jobs = [fleet.enqueue(payload=number) for number in range(DUE)]
+    fleet.enqueue(delay=timedelta(hours=1))
+
+    facts = fleet.tick(event(name))
+    answers = [fleet.work(invitation) for invitation in fleet.aws.events]
+
+    assert (facts["due"], facts["offered"], facts["invoked"], facts["refused"]) == (DUE, DUE, DUE, 0)
+    assert [len(invitation["offers"]) for invitation in fleet.aws.events] == [1] * DUE
+    assert answers == [{"done": 1}] * DUE
+    assert [(fleet.row(job).state, fleet.row(job).attempts) for job in jobs] == [("done", 1)] * DUE
+
+
+def test_a_chunk_is_how_many_jobs_an_invocation_is_invited_to(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEHAND_CHUNK", "5")
+    for _ in range(DUE):
+        fleet.enqueue()
+
+    fleet.tick()
+
+    assert sorted(len(invitation["offers"]) for invitation in fleet.aws.events) == [2, 5, 5]
+    assert sorted(fleet.work(invitation)["done"] for invitation in fleet.aws.events) == [2, 5, 5]
+
+
+def test_no_more_is_offered_than_there_is_capacity_for(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINUTEHAND_CAPACITY", "4")
+    for _ in range(DUE):
+        fleet.enqueue()
+
+    assert [fleet.tick()["offered"], fleet.tick()["offered"]] == [4, 0]
+    assert len(fleet.aws.events) == 4
+
+
+def test_a_tick_that_comes_twice_invites_nobody_twice(fleet: Fleet) -> None:
+    for _ in range(DUE):
+        fleet.enqueue()
+
+    facts = [fleet.tick(event("scheduler-tick")), fleet.tick(event("scheduler-tick"))]
+
+    assert [fact["invoked"] for fact in facts] == [DUE, 0]
+    assert len({str(invitation["offers"]) for invitation in fleet.aws.events}) == DUE
+
+
+def test_invitations_that_come_twice_and_in_any_order_claim_nothing_twice(fleet: Fleet) -> None:
+    jobs = [fleet.enqueue(payload={"fail": "this time"} if number % 2 else None) for number in range(DUE)]
+    fleet.tick()
+    delivered = fleet.aws.events * 2
+    random.Random(4711).shuffle(delivered)
+
+    answers = Counter(str(fleet.work(invitation)) for invitation in delivered)
+
+    assert answers == {"{'done': 1}": DUE // 2, "{'retrying': 1}": DUE // 2, "{}": DUE}
+    assert [fleet.row(job).attempts for job in jobs] == [1] * DUE
+
+
+def test_an_invitation_that_comes_after_its_offer_was_made_again_claims_nothing(fleet: Fleet) -> None:
+    job = fleet.enqueue()
+    fleet.tick()
+    fleet.lapse()
+    fleet.tick()
+    late, current = fleet.aws.events
+
+    assert fleet.work(late) == {}
+    assert fleet.row(job).state == "offered"
+    assert fleet.row(job).attempts == 0
+    assert fleet.work(current) == {"done": 1}
+    assert fleet.row(job).attempts == 1
+
+
+def test_a_refused_invocation_is_told_and_its_job_comes_due_again(fleet: Fleet) -> None:
+    job = fleet.enqueue()
+    fleet.aws.known.clear()
+
+    facts = fleet.tick()
+    (refusal,) = [line for line in lines(fleet.said()) if line["level"] == "ERROR"]
+
+    assert (facts["offered"], facts["invoked"], facts["refused"]) == (1, 0, 1)
+    assert "ResourceNotFound" in refusal["reason"]
+    fleet.lapse()
+    assert fleet.row(job).state == "due"
+    assert fleet.row(job).attempts == 0
+
+
+def test_an_event_without_a_moment_makes_a_tick_too(fleet: Fleet) -> None:
+    fleet.enqueue()
+
+    facts = fleet.tick({})
+
+    assert facts["invoked"] == 1
+    assert "lag_ms" not in facts
+
+
+def test_a_tick_tells_what_it_counted_in_one_line_and_in_metrics_and_nothing_of_a_payload(
+    fleet: Fleet,
+) -> None:
+    fleet.enqueue(payload={"secret": MARK}, key=f"key-{MARK}", headers={"told": MARK})
+
+    facts = fleet.tick(event("scheduler-tick"))
+    said = fleet.said()
+    (line,), (measured,) = lines(said), metrics(said)
+
+    assert measured == facts
+    assert facts["lag_ms"] > 0
+    assert {**line, **facts} == line
+    assert (line["message"], line["level"], line["service"]) == ("tick", "INFO", "dispatcher")
+    assert line["function_request_id"]
+    assert MARK not in said + str(fleet.aws.events)
+
+
+def test_a_job_whose_last_worker_never_came_back_is_told_dead(fleet: Fleet) -> None:
+    job = fleet.enqueue(payload=MARK, max_attempts=1)
+    fleet.sql("update minutehand.jobs_live set attempts = 1, claimed = now(), ack = gen_random_uuid()")
+
+    facts = fleet.tick()
+    said = fleet.said()
+    (line,) = [line for line in lines(said) if line["message"] == "dead"]
+
+    assert facts["dead"] == 1
+    assert fleet.row(job).state == "dead"
+    assert (line["job"], line["kind"], line["attempt"], line["level"]) == (str(job), "echo", 1, "WARNING")
+    assert MARK not in said

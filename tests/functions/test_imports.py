@@ -1,0 +1,46 @@
+"""A cold start imports what the first event needs: by module, since milliseconds depend on the machine."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FUNCTIONS = Path(__file__).parents[2] / "functions"
+WEB = {"fastapi", "mangum", "pydantic", "starlette"}
+ELSEWHERE = {"click", "minutehand.cli", "minutehand.local", "pyspark", "rich", *WEB}
+AWS = {"boto3", "botocore.session", "minutehand.aws"}  # Powertools looks whether there is a botocore, no more
+WHAT_THE_FIRST_JOB_NEEDS = {"handlers", "handlers.echo", "handlers.http", "msgspec", "urllib3"}
+
+
+def imported(statements: str, function: str) -> set[str]:
+    """The modules that a fresh interpreter has after it ran something in a function's folder."""
+    told = subprocess.run(
+        [sys.executable, "-c", f"import sys; {statements}; print(*sys.modules)"],
+        cwd=FUNCTIONS / function, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return set(told.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("function", "needless"),
+    [("dispatcher", ELSEWHERE | {"msgspec"}), ("worker", ELSEWHERE | AWS | WHAT_THE_FIRST_JOB_NEEDS)],
+)
+def test_a_function_imports_nothing_that_its_first_event_may_not_need(
+    function: str, needless: set[str]
+) -> None:
+    modules = imported("import app", function)
+
+    assert {"psycopg", "minutehand.database"} <= modules
+    assert modules & needless == set()
+
+
+def test_a_handler_is_imported_when_its_kind_is_first_looked_for() -> None:
+    modules = imported("import app; app.handlers.find('echo')", "worker")
+
+    assert "handlers.echo" in modules
+    assert modules & (AWS | WHAT_THE_FIRST_JOB_NEEDS) == {"handlers", "handlers.echo"}
+
+
+def test_this_check_sees_what_is_imported() -> None:
+    assert {"msgspec", "boto3", "click"} <= imported("import app, msgspec, boto3, click", "worker")

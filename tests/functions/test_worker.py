@@ -1,0 +1,203 @@
+"""The worker, invited by real events: it claims what is on offer to it, and tells what became of it."""
+
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from minutehand.work import EventError
+from tests.functions.fleet import Fleet, event, lines, metrics
+
+MARK = "mark-4711"
+ID, ACK = event("worker-offers")["offers"][0]
+on_one_server = pytest.mark.parametrize("database", ["direct-18"], indirect=True)
+
+
+@pytest.fixture
+def handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
+    """Write handlers, each a file among the worker's; what comes back is its kind."""
+    kinds: list[str] = []
+    (tmp_path / "handlers").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def write(body: str) -> str:
+        kinds.append(f"kind_{uuid4().hex[:8]}")
+        (tmp_path / "handlers" / f"{kinds[-1]}.py").write_text(body, "utf-8")
+        return kinds[-1]
+
+    yield write
+    for kind in kinds:
+        sys.modules.pop(f"handlers.{kind}", None)
+
+
+def test_the_offers_of_an_event_are_claimed_handled_and_finished(fleet: Fleet) -> None:
+    invitation = event("worker-offers")
+    fleet.offer(invitation["offers"])
+
+    answer = fleet.work(invitation)
+    rows = [fleet.row(job_id) for job_id, _ in invitation["offers"]]
+
+    assert answer == {"done": 2}
+    assert [(row.state, row.attempts) for row in rows] == [("done", 1)] * 2
+    assert [row.result for row in rows] == [{"job": job_id} for job_id, _ in invitation["offers"]]
+
+
+def test_an_event_whose_offers_nobody_made_claims_nothing(fleet: Fleet) -> None:
+    fleet.enqueue()
+
+    assert fleet.work(event("worker-offers")) == {}
+    (measured,) = metrics(fleet.said())
+    assert measured == {"unclaimed": 2}
+
+
+def test_an_offer_that_is_in_an_event_twice_is_claimed_once(fleet: Fleet) -> None:
+    invitation = event("worker-duplicated")
+    fleet.offer(invitation["offers"][:1])
+
+    assert fleet.work(invitation) == {"done": 1}
+    assert fleet.row(ID).attempts == 1
+
+
+def test_an_event_without_offers_claims_nothing_though_something_is_due(fleet: Fleet) -> None:
+    job = fleet.enqueue()
+
+    assert fleet.work(event("worker-empty")) == {}
+    assert fleet.row(job).state == "due"
+
+
+def test_an_event_that_only_names_a_queue_takes_the_next_due_job_of_it(fleet: Fleet) -> None:
+    first, second, other = fleet.enqueue(), fleet.enqueue(), fleet.enqueue(queue="other")
+
+    answers = [fleet.work(event("worker-queue")) for _ in range(3)]
+
+    assert answers == [{"done": 1}, {"done": 1}, {}]
+    assert [fleet.row(job).state for job in (first, second, other)] == ["done", "done", "due"]
+
+
+@on_one_server
+@pytest.mark.filterwarnings("ignore:No application metrics to publish")
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        event("worker-malformed"),
+        {},
+        [],
+        None,
+        "default",
+        {"queue": 5},
+        {"queue": None},
+        {"offers": None, "queue": "default"},
+        {"offers": ID, "queue": "default"},
+        {"offers": [[ID]], "queue": "default"},
+        {"offers": [[ID, ACK, ACK]], "queue": "default"},
+        {"offers": [[ID, ACK], [ID, None]], "queue": "default"},
+        {"offers": [[1, 2]], "queue": "default"},
+        {"offers": {ID: ACK}, "queue": "default"},
+        {"offers": [[ID, f"{ACK}'; drop schema minutehand cascade; --"]], "queue": "default"},
+    ],
+)
+def test_a_malformed_event_is_refused_before_anything_is_claimed(fleet: Fleet, malformed: Any) -> None:
+    fleet.offer([[ID, ACK]])
+
+    with pytest.raises(EventError):
+        fleet.work(malformed)
+    assert fleet.row(ID).state == "offered"
+    assert fleet.row(ID).attempts == 0
+
+
+def test_an_attempt_may_last_as_long_as_its_invocation_and_its_claim_a_little_longer(
+    fleet: Fleet, handler: Callable[[str], str]
+) -> None:
+    kind = handler(
+        "def handle(payload, job):\n"
+        "    return [job.remaining.total_seconds(), (job.lease + job.grace).total_seconds()]\n"
+    )
+    job = fleet.enqueue(kind)
+
+    fleet.work({"queue": "default"}, left=timedelta(minutes=10))
+    remaining, claimed = fleet.row(job).result
+
+    assert 580 < remaining < 600
+    assert 600 < claimed < 603
+
+
+def test_an_invocation_without_time_left_claims_nothing(fleet: Fleet) -> None:
+    fleet.offer([[ID, ACK]])
+
+    assert fleet.work({"queue": "default", "offers": [[ID, ACK]]}, left=timedelta(milliseconds=900)) == {}
+    assert fleet.row(ID).state == "offered"
+
+
+ENDINGS = {
+    "done": ("return payload", "INFO"),
+    "retrying": ("raise ValueError(payload)", "INFO"),
+    "dead": ("raise minutehand.Fail(payload)", "WARNING"),
+    "snoozed": ("raise minutehand.Snooze(timedelta(hours=1))", "INFO"),
+    "cancelled": ("raise minutehand.Cancel(payload)", "INFO"),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_attempt_is_told_in_two_lines_and_counted_and_nothing_of_the_payload_is_in_them(
+    fleet: Fleet, handler: Callable[[str], str], ending: str
+) -> None:
+    does, level = ENDINGS[ending]
+    kind = handler(f"import minutehand\nfrom datetime import timedelta\ndef handle(payload, job): {does}\n")
+    job = fleet.enqueue(kind, MARK, key=f"key-{MARK}", headers={"told": MARK})
+
+    answer = fleet.work({"queue": "default"})
+    said = fleet.said()
+    claimed, finished = lines(said)
+
+    assert answer == {ending: 1}
+    assert metrics(said) == [{ending: 1, "unclaimed": 0}]
+    assert (claimed["message"], claimed["level"]) == ("claimed", "INFO")
+    assert (finished["message"], finished["level"]) == (ending, level)
+    for line in (claimed, finished):
+        facts = {"job": str(job), "kind": kind, "queue": "default", "attempt": 1, "service": "worker"}
+        assert {**line, **facts} == line
+        assert line["function_request_id"]
+    assert MARK not in said
+
+
+def test_a_payload_that_does_not_fit_its_handler_is_dead_and_not_quoted(
+    fleet: Fleet, handler: Callable[[str], str]
+) -> None:
+    kind = handler(
+        "from dataclasses import dataclass\n"
+        "@dataclass\n"
+        "class Mail:\n    to: str\n    copies: int\n"
+        "def handle(payload: Mail): return payload.to\n"
+    )
+    fleet.enqueue(kind, {"to": MARK, "copies": MARK})
+
+    assert fleet.work({"queue": "default"}) == {"dead": 1}
+    assert MARK not in fleet.said()
+
+
+def test_a_kind_without_a_handler_is_told_and_waits_for_its_deploy_at_no_cost(fleet: Fleet) -> None:
+    job = fleet.enqueue("billing.invoice", MARK)
+
+    assert fleet.work({"queue": "default"}) == {"released": 1}
+    said = fleet.said()
+    assert lines(said)[-1]["error_type"] == "UnknownKindError"
+    assert MARK not in said
+    assert fleet.row(job).attempts == 0
+
+
+def test_a_handler_is_imported_when_its_kind_is_first_claimed(
+    fleet: Fleet, handler: Callable[[str], str]
+) -> None:
+    mine, other = handler("def handle(payload): return 1\n"), handler("def handle(payload): return 2\n")
+    fleet.enqueue(mine)
+
+    before = {name for name in (mine, other) if f"handlers.{name}" in sys.modules}
+    fleet.work({"queue": "default"})
+    after = {name for name in (mine, other) if f"handlers.{name}" in sys.modules}
+
+    assert before == set()
+    assert after == {mine}

@@ -1,0 +1,53 @@
+"""The tick comes once a minute, at its time or not at all."""
+
+import json
+import re
+
+import pytest
+
+from tests.template.stack import Properties, Stack, arn
+
+RATE = re.compile(r"rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)")
+AT_ITS_TIME = {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 60}
+
+
+def schedule(stack: Stack) -> Properties:
+    (schedule,) = stack.of_type("AWS::Scheduler::Schedule").values()
+    return schedule
+
+
+@pytest.mark.planted(r"rate\(1 minute\)", "rate(30 seconds)")
+@pytest.mark.planted(r"rate\(1 minute\)", "rate(1 minutes)")
+@pytest.mark.planted(r"rate\(1 minute\)", "rate(5 minutes)")
+def test_a_tick_comes_every_minute(stack: Stack) -> None:
+    expression = schedule(stack)["ScheduleExpression"]
+
+    assert RATE.fullmatch(expression)
+    assert expression == "rate(1 minute)"
+    assert schedule(stack)["FlexibleTimeWindow"] == {"Mode": "OFF"}
+
+
+@pytest.mark.planted("RetryPolicy: {MaximumRetryAttempts: 0", "RetryPolicy: {MaximumRetryAttempts: 185")
+@pytest.mark.planted(
+    r"RetryPolicy: {MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60}",
+    "RetryPolicy: {MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 86400}",
+)
+@pytest.mark.planted(r"RetryPolicy: {[^}]*}", "State: ENABLED")
+def test_a_tick_that_missed_its_minute_is_dropped(stack: Stack) -> None:
+    assert schedule(stack)["Target"]["RetryPolicy"] == AT_ITS_TIME
+
+
+@pytest.mark.planted("aws.scheduler.scheduled-time", "aws.scheduler.execution-id")
+@pytest.mark.planted('"scheduled": ', '"when": ')
+def test_a_tick_carries_the_moment_it_was_meant_for(stack: Stack) -> None:
+    assert json.loads(schedule(stack)["Target"]["Input"]) == {"scheduled": "<aws.scheduler.scheduled-time>"}
+
+
+@pytest.mark.planted(r"\$\{AWS::StackName\}-tick", "minutehand-tick")
+def test_two_stacks_of_an_account_have_a_schedule_each(stack: Stack) -> None:
+    assert schedule(stack)["Name"] == {"Fn::Sub": "${AWS::StackName}-tick"}
+
+
+def test_a_tick_wakes_the_dispatcher(stack: Stack) -> None:
+    assert arn("DispatcherFunction") == schedule(stack)["Target"]["Arn"]
+    assert arn("ScheduleRole") == schedule(stack)["Target"]["RoleArn"]

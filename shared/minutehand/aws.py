@@ -9,7 +9,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from minutehand.errors import ConfigurationError
-from minutehand.fan_out import THREADS
+
+CONNECTIONS = 64  # more than a fan-out has threads
 
 
 class LambdaInvoker:
@@ -45,7 +46,7 @@ def secret_text(name: str) -> str:
 
 
 CONFIG = Config(
-    max_pool_connections=2 * THREADS,
+    max_pool_connections=CONNECTIONS,
     connect_timeout=3,
     read_timeout=10,
     retries={"mode": "standard", "max_attempts": 3},

@@ -1,22 +1,11 @@
 """Claim: an offered ack becomes the worker's own, or a worker takes what is due by itself."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from minutehand.database import Database
 from minutehand.job import Job
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A worker's right to claim one job."""
-
-    id: UUID
-    ack: UUID
-    queue: str = "default"
-    kind: str = ""
+from minutehand.offer import Offer
 
 
 def claim(database: Database, offers: Sequence[Offer], lease: timedelta, grace: timedelta) -> list[Job]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from uuid import UUID, uuid4
 
 from minutehand.database import Connection, Database, ambient
-from minutehand.errors import InvalidJobError, KeyTakenError, MinutehandError
+from minutehand.errors import InvalidJobError, KeyTakenError, MinutehandError, PayloadError
 from minutehand.payload import encode
 from minutehand.retry import Retry
 from minutehand.rules import sentence
@@ -162,9 +162,7 @@ def _parameters(job: NewJob) -> dict[str, Any]:
         "max_attempts": _typed(job.max_attempts, int, "max_attempts_is_at_least_1"),
         "retry": _retry(job.retry),
         "timeout": _typed(job.timeout, timedelta, "timeout_is_positive", "timeout is a timedelta"),
-        "headers": None
-        if job.headers is None
-        else encode(dict(_typed(job.headers, Mapping, "headers_are_strings"))),
+        "headers": _headers(job.headers),
     }
 
 
@@ -174,6 +172,16 @@ def _typed(value: Any, kind: type, rule: str, says: str | None = None) -> Any:
     if isinstance(value, int) and not -(2**31) <= value < 2**31:
         raise InvalidJobError(rule, sentence(rule))
     return value
+
+
+def _headers(headers: Any) -> str | None:
+    if headers is None:
+        return None
+    _typed(headers, Mapping, "headers_are_strings")
+    try:
+        return encode(dict(headers))
+    except PayloadError:
+        raise InvalidJobError("headers_are_strings", sentence("headers_are_strings")) from None
 
 
 def _retry(retry: Any) -> str | None:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from minutehand.claim import Offer
+from minutehand.offer import Offer
 
 THREADS = 32
 

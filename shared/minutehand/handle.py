@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from types import FrameType
 
-from minutehand.errors import DatabaseError, PayloadError, UnknownKindError
+from minutehand.errors import PayloadError, UnknownKindError
 from minutehand.handlers import Handlers, MismatchError
 from minutehand.job import Job
 from minutehand.outcomes import (
@@ -33,6 +33,7 @@ from minutehand.payload import encode
 OWN_FILES = str(Path(__file__).parent)
 MESSAGE_CHARACTERS = 1000
 TRACE_CHARACTERS = 4000
+SAID_BY_HANDLERS = (Snooze, Cancel, Fail, RetryAfter)
 UNKNOWN_KIND_WAITS = (timedelta(seconds=30), timedelta(minutes=15))
 
 
@@ -134,8 +135,8 @@ def _within_time(job: Job) -> Iterator[None]:
     try:
         signal.setitimer(signal.ITIMER_REAL, max(job.deadline - monotonic(), 0.001))
         yield
-    except DatabaseError as error:  # what an interrupted statement leads to
-        if rung:
+    except Exception as error:  # such as an interrupted statement leads to
+        if rung and not isinstance(error, SAID_BY_HANDLERS):
             raise OutOfTime(*rung) from error
         raise
     finally:

@@ -109,7 +109,7 @@ class Job:
 
         The only effects that happen exactly once. Raises LostError, and rolls back, if the claim is lost.
         """
-        with self.database.transaction() as connection:
+        with self.database.transaction(lent=True) as connection:
             yield connection
             result = None if self.result is None else encode(self.result)
             if not self.database.run(

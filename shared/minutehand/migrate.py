@@ -1,6 +1,7 @@
 """Migrate: the schema's versions, forward only, each a file in `migrations/` whose first line says why."""
 
 import hashlib
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -46,7 +47,9 @@ def migrate(database: Database | str) -> list[Migration]:
 
     Two at once are one after the other, and the second finds nothing to do.
     """
-    database = Database(database) if isinstance(database, str) else database
+    if isinstance(database, str):
+        with closing(Database(database)) as own:
+            return migrate(own)
     with database.transaction() as connection:
         database.run("migration_lock")
         database.run("migration_table")

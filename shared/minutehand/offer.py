@@ -1,9 +1,20 @@
 """Offer: due rows that there is room for get a fresh ack, and are hidden while the offer is good."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
-from minutehand.claim import Offer
 from minutehand.database import Database, Record
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A worker's right to claim one job."""
+
+    id: UUID
+    ack: UUID
+    queue: str = "default"
+    kind: str = ""
 
 
 def offer(database: Database, capacity: int, ttl: timedelta, now: datetime | None = None) -> list[Offer]:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
 
-from minutehand.claim import Offer
 from minutehand.database import Database
 from minutehand.fan_out import FanOut, Invoker, fan_out
-from minutehand.offer import offer
+from minutehand.offer import Offer, offer
 from minutehand.settings import Settings
 from minutehand.upkeep import Upkeep, keep_up
 

@@ -9,12 +9,13 @@ from typing import Any
 from uuid import UUID
 
 from minutehand import observe
-from minutehand.claim import Offer, claim, take
+from minutehand.claim import claim, take
 from minutehand.database import Database
 from minutehand.finish import Finish, finish
 from minutehand.handle import handle
 from minutehand.handlers import Handlers
 from minutehand.job import Job
+from minutehand.offer import Offer
 from minutehand.outcomes import Released
 from minutehand.upkeep import keep_up
 

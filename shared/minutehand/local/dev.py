@@ -3,7 +3,6 @@
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 from base64 import b64encode
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from threading import Event, Thread
 from uuid import UUID
@@ -21,8 +19,8 @@ from rich.console import Console
 
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
-from minutehand.local import postgres
-from minutehand.local.errors import AlreadyRunningError, LocalError, PortInUseError
+from minutehand.local.errors import LocalError, PortInUseError
+from minutehand.local.home import is_free, receive, serve_database
 from minutehand.local.lambda_endpoint import LambdaEndpoint
 from minutehand.local.pool import Pool
 from minutehand.local.receiver import Receiver
@@ -31,7 +29,6 @@ from minutehand.local.show import Show
 from minutehand.migrate import migrate
 from minutehand.read import stats
 
-HOME = Path(".minutehand")
 WATCH_SECONDS = 0.3
 DISPATCHER_SECONDS, WORKER_SECONDS = 30.0, 60.0
 
@@ -104,7 +101,7 @@ def check(plan: Plan) -> None:
         raise LocalError(
             f"{plan.root} has no functions/worker: run this in a minutehand project, or name one with --root"
         )
-    if not _is_free(plan.port):
+    if not is_free(plan.port):
         raise PortInUseError(
             f"port {plan.port} is in use: choose another with --port, or end the process that listens there"
         )
@@ -114,14 +111,14 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
     """Start everything, show what happens until `stop` is set, and end everything in the opposite order."""
     show = Show(console)
     with ExitStack() as stack:
-        url = stack.enter_context(_database(console))
+        url = stack.enter_context(serve_database(console))
         applied = migrate(url)
         console.print(f"schema      {'made' if applied else 'is there'}")
         signing = (
             os.environ.get("MINUTEHAND_HTTP_SECRETS")
             or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
         )
-        receiver = stack.enter_context(_receiver(signing.split(",")[0].strip()))
+        receiver = stack.enter_context(receive(signing.split(",")[0].strip()))
         environment = _environment(url, receiver, signing)
         stack.enter_context(_functions(plan, show, environment, stop))
         stack.enter_context(_api(plan, environment))
@@ -129,67 +126,6 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         console.print(f"ticks       every {plan.every:g} s; on AWS every minute\n")
         _watch(plan, show, Database(url), receiver, stop)
     console.print(f"\nstopped; {show.summary()}")
-
-
-@contextmanager
-def _database(console: Console) -> Iterator[str]:
-    if url := os.environ.get("DATABASE_URL"):
-        console.print("Postgres    the one of DATABASE_URL")
-        yield url
-        return
-    with alone(HOME):
-        postgres.stop(HOME)  # what a killed run has left behind
-        console.print("Postgres    starting ...", end="\r")
-        server = postgres.start(HOME)
-        note = HOME / "url"
-        try:
-            _write_private(note, server.url)
-            console.print(f"Postgres    port {server.port}, data in {HOME}")
-            yield server.url
-        finally:
-            note.unlink(missing_ok=True)
-            server.stop()
-
-
-@contextmanager
-def alone(home: Path) -> Iterator[None]:
-    """Hold the directory for one local run at a time; the lock goes with the process, however that ends."""
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / "run.lock").open("w") as lock:
-        try:
-            flock(lock, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            raise AlreadyRunningError(
-                f"a local run is at work in {home.absolute()}: use that one, or end it with Ctrl-C"
-            ) from None
-        yield
-
-
-@contextmanager
-def _receiver(secret: str) -> Iterator[Receiver]:
-    """Receive at the port of the last time, so that what is still to be delivered finds its way after a restart."""
-    note = HOME / "receiver-port"
-    last = int(note.read_text()) if note.exists() else 0
-    with Receiver(secret=secret, port=last if last and _is_free(last) else 0) as receiver:
-        HOME.mkdir(parents=True, exist_ok=True)
-        note.write_text(receiver.url.rpartition(":")[2])
-        yield receiver
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
 
 
 def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:

@@ -189,7 +189,8 @@ begin
                            name, day::text || ' 00:00+00', (day + 1)::text || ' 00:00+00');
             made := made + 1;
         exception
-            when check_violation or lock_not_available or duplicate_table then null;
+            -- The last: another session makes the same day at this moment.
+            when check_violation or lock_not_available or duplicate_table or unique_violation then null;
         end;
     end loop;
     return made;

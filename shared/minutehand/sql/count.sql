@@ -7,6 +7,6 @@ select l.queue, least(count(*), %(most)s) as due, coalesce(%(now)s, now()) - min
         where queue = l.queue and priority = l.priority
           and visible >= l.floor and visible <= coalesce(%(now)s, now())
         order by visible
-        limit %(most)s) j
+        limit (select %(most)s::bigint)) j  -- hidden from the planner, which would rather sort what looks like few rows
  group by l.queue
  order by l.queue

@@ -9,7 +9,7 @@ with head as materialized (
             where queue = l.queue and priority = l.priority
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
             order by visible
-            limit %(most)s
+            limit (select %(most)s::bigint)  -- hidden from the planner, which would rather sort what looks like few rows
               for update skip locked) j
      where l.queue = %(queue)s
      order by l.priority desc, j.visible

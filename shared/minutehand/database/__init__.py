@@ -1,4 +1,4 @@
-"""The one module that knows the driver: a connection that survives a freeze, and errors in our own words.
+"""The one package that knows the driver: a connection that survives a freeze, and errors in our own words.
 
 Pooler-safe on purpose: no prepared statement, no `SET`, no session lock, no LISTEN; every statement is its own
 transaction unless a caller opens one.
@@ -11,25 +11,13 @@ from time import monotonic
 from typing import Any, TypeVar, cast
 
 import psycopg
-from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
 
-from minutehand.errors import (
-    ConfigurationError,
-    ConflictError,
-    DatabaseError,
-    ForbiddenError,
-    InvalidJobError,
-    KeyTakenError,
-    PayloadError,
-    ReadOnlyError,
-    SchemaError,
-    UnreachableError,
-)
+from minutehand.database.refusals import translated
+from minutehand.errors import ConfigurationError, ConflictError, UnreachableError
 from minutehand.payload import decode
-from minutehand.rules import sentence
 from minutehand.settings import database_url
 from minutehand.statements import statement
 
@@ -140,11 +128,19 @@ class Database:
                 copy.write_row(row)
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """Open a transaction, or a savepoint inside the one that is open."""
+    def transaction(self, *, lent: bool = False) -> Iterator[Connection]:
+        """Open a transaction, or a savepoint inside the one that is open.
+
+        What fails in a block that is `lent`, to a handler's own statements, comes through in the driver's words.
+        """
         connection = self.connection
-        with self._dropping_what_broke(), translated(), connection.transaction():
-            yield connection
+        theirs: list[Exception] = []
+        with self._dropping_what_broke(), translated(theirs), connection.transaction():
+            try:
+                yield connection
+            except (psycopg.Error, UnicodeEncodeError) as error:
+                theirs += [error] if lent else []
+                raise
 
     @property
     def in_transaction(self) -> bool:
@@ -183,88 +179,3 @@ class Database:
 def ambient() -> Database:
     """Return this process's own database, the one that the environment names."""
     return Database(database_url)
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Turn the driver's errors into ours."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise _translate(error) from error
-    except UnicodeEncodeError as error:
-        raise InvalidJobError("text_is_text", sentence("text_is_text")) from error
-
-
-def _translate(error: psycopg.Error) -> Exception:
-    for kinds, make in _TRANSLATIONS:
-        if isinstance(error, kinds):
-            return make(error)
-    if error.sqlstate is None and isinstance(error, psycopg.DataError):
-        return InvalidJobError("text_is_text", sentence("text_is_text"))
-    if isinstance(error, psycopg.DataError):
-        return InvalidJobError(
-            "number_is_in_range", f"{sentence('number_is_in_range')}: {_first_line(error)}"
-        )
-    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) or _garbled(error):
-        return UnreachableError(f"the database cannot be reached: {_first_line(error)}")
-    return DatabaseError(f"the database refused: {_first_line(error)}")
-
-
-def _garbled(error: psycopg.Error) -> bool:
-    """Whether the driver could make nothing of the answer, as when a pooler says twice that its server is gone."""
-    return error.sqlstate is None and isinstance(error, psycopg.InternalError)
-
-
-def _broken_rule(error: psycopg.Error) -> Exception:
-    rule = error.diag.constraint_name or "unknown"
-    if rule == "payload_fits":
-        return PayloadError(rule, f"the payload is too large: {error.diag.message_primary}")
-    return InvalidJobError(rule, sentence(rule))
-
-
-def _taken(error: psycopg.Error) -> Exception:
-    return KeyTakenError(_first_line(error))
-
-
-def _schema(error: psycopg.Error) -> Exception:
-    return SchemaError(f"the schema does not fit this code ({_first_line(error)}); run: minutehand migrate")
-
-
-def _first_line(error: psycopg.Error) -> str:
-    return (
-        (error.diag.message_primary or str(error)).strip().splitlines()[0]
-        if str(error).strip()
-        else "no answer"
-    )
-
-
-_TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Error], Exception]]] = [
-    ((pg.CheckViolation,), _broken_rule),
-    ((pg.UniqueViolation,), _taken),
-    ((pg.NotNullViolation,), lambda _: InvalidJobError("kind_is_a_name", sentence("kind_is_a_name"))),
-    (
-        (pg.SerializationFailure, pg.DeadlockDetected),
-        lambda e: ConflictError(
-            f"concurrent transactions got in each other's way ({_first_line(e)}); run yours again"
-        ),
-    ),
-    (
-        (pg.InsufficientPrivilege,),
-        lambda e: ForbiddenError(f"the database role may not do this: {_first_line(e)}"),
-    ),
-    (
-        (pg.ReadOnlySqlTransaction,),
-        lambda _: ReadOnlyError("the database takes no writes: name a writable one"),
-    ),
-    (
-        (
-            pg.UndefinedTable,
-            pg.UndefinedFunction,
-            pg.UndefinedColumn,
-            pg.UndefinedObject,
-            pg.InvalidSchemaName,
-        ),
-        _schema,
-    ),
-]

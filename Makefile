@@ -27,8 +27,8 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 .PHONY: run
-run: setup ## Run it all on this machine, with example webhooks
-	@$(BIN)/minutehand dev
+run: setup ## Run it all on this machine, with example webhooks; ARGS="--port 8081"
+	@$(BIN)/minutehand dev $(ARGS)
 
 .PHONY: test
 test: check ## Run everything that a change must pass

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from minutehand.database import Connection, Database, Record
-from minutehand.errors import LostError
+from minutehand.errors import ConflictError, LostError
 from minutehand.payload import encode
 from minutehand.retry import Retry
 
@@ -112,8 +112,13 @@ class Job:
         with self.database.transaction(lent=True) as connection:
             yield connection
             result = None if self.result is None else encode(self.result)
-            if not self.database.run(
-                "finish", id=self.id, ack=self.ack, failed=False, cancelled=False, result=result, error=None
-            ):
+            if not self._done(result):
                 raise LostError(f"job {self.id} is another worker's by now; nothing was written")
         self.settled = True
+
+    def _done(self, result: str | None) -> bool:
+        facts = {"failed": False, "cancelled": False, "result": result, "error": None}
+        try:
+            return bool(self.database.run("finish", id=self.id, ack=self.ack, **facts))
+        except ConflictError:  # it waited for the row, which somebody else has finished meanwhile
+            return False

@@ -102,9 +102,16 @@ def test_a_newcomer_sees_real_jobs_delivered_retried_and_one_dead_and_the_state_
         ends = connection.execute(
             "select failed, count(*) from minutehand.jobs where deleted is not null group by 1 order by 1"
         ).fetchall()
+    listed = subprocess.run(
+        [sys.executable, "-m", "minutehand", "ls", "--state", "dead", "-o", "json"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+    )
     again.send_signal(signal.SIGINT)
     finished(again)
 
+    assert '"key": "github/security-advisory-published"' in listed.stdout  # found without DATABASE_URL
     assert ends == [(False, 13), (True, 1)]
     assert left_behind(project) == []
 

@@ -113,5 +113,6 @@ class Verbs(click.Group):
 def cli() -> None:
     """Run a job queue for code that runs on AWS Lambda and data that is in Postgres.
 
-    DATABASE_URL names the database; `minutehand VERB --help` explains a verb.
+    DATABASE_URL names the database; without it, a local run in this folder is found.
+    `minutehand VERB --help` explains a verb.
     """

@@ -10,7 +10,13 @@ from typing import Any
 
 import click
 
-from minutehand.cli.options import connection_options, open_database, output_option, said_url
+from minutehand.cli.options import (
+    connection_options,
+    open_database,
+    output_option,
+    said_url,
+    url_of_local_run,
+)
 from minutehand.cli.output import put_json, say
 from minutehand.cli.stop import Stop
 from minutehand.cli.supervise import Crew
@@ -172,6 +178,6 @@ def _crew(processes: int, form: str) -> int:
     for name, option in (("idle", "--idle"), ("lease", "--lease")):
         command += [option, f"{ctx.params[name].total_seconds():f}s"]
     command += ["--drain"] * ctx.params["drain"]
-    url = said_url()
+    url = said_url() or url_of_local_run()
     environment = {**os.environ, "DATABASE_URL": url} if url else os.environ
     return Crew(command, environment).run(processes)

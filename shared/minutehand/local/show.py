@@ -1,6 +1,8 @@
 """What a local run shows: a line for each thing that happens, as it happens, in a person's words."""
 
+import sys
 from datetime import datetime, timedelta
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -75,7 +77,7 @@ class Show:
         with self._lock:
             self._console.print(
                 f"\nall is done: {self.summary()}. Enqueue something from another terminal:\n"
-                "  minutehand enqueue echo '{\"hello\": \"world\"}'\n"
+                f"  {_own_name()} enqueue echo '{{\"hello\": \"world\"}}'\n"
                 f"  curl -H 'content-type: application/json' -d '{{\"kind\": \"echo\"}}' http://127.0.0.1:{port}/jobs\n"
                 "Ctrl-C ends everything.\n", highlight=False, soft_wrap=True,
             )  # fmt: skip
@@ -87,6 +89,11 @@ class Show:
             text.append(f"{name:<10}", STYLES.get(name, ""))
             text.append(f"{kind:<8} {self._keys.get(job) or job[-12:]:<34} {says}")
             self._console.print(text, highlight=False, soft_wrap=True)
+
+
+def _own_name() -> str:
+    """Return the command as it was typed here, so that it can be typed again."""
+    return sys.argv[0] if Path(sys.argv[0]).name == "minutehand" else "minutehand"
 
 
 def _says(name: str, line: dict[str, Any]) -> str:

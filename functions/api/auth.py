@@ -67,7 +67,8 @@ def refuse(scope: Scope) -> ProblemError | None:
 def _vouched_for(scope: Scope) -> bool:
     """Only Lambda can put an event into the scope, and only API Gateway an authoriser into that."""
     context = scope.get("aws.event", {}).get("requestContext") or {}
-    return bool(context.get("authorizer"))
+    authorizer = context.get("authorizer") or {}
+    return any(authorizer.get(kind) for kind in ("jwt", "iam", "lambda"))
 
 
 def _refuse_bearer(scope: Scope, tokens: list[str]) -> ProblemError | None:

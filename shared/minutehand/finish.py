@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
-from minutehand.database import Database, Record
-from minutehand.errors import KeyTakenError
+from minutehand.database import Record
+from minutehand.errors import DatabaseError, InvalidJobError, KeyTakenError, UnreachableError
 from minutehand.job import Job
 from minutehand.outcomes import Cancelled, Done, Error, Failed, Outcome, Released, Settled, Snoozed
 from minutehand.payload import encode
+
+FARTHEST = timedelta(days=2_880_000)  # the calendar of the database ends in the year 9999
 
 Ending = Literal["done", "dead", "cancelled", "retrying", "snoozed", "released", "superseded", "lost"]
 
@@ -26,8 +28,18 @@ def finish(job: Job, outcome: Outcome) -> Finish:
     """Write the outcome, in one statement fenced by the job's ack.
 
     `lost` is no error: another worker has claimed the job meanwhile, and nothing was overwritten. `superseded`
-    means that the job would come back, but a newer upcoming job has its key.
+    means that the job would come back, but a newer upcoming job has its key. A broken connection is opened again
+    once, which the fence makes safe; an outcome that the database refuses is a failure of the attempt.
     """
+    try:
+        return _finish(job, outcome)
+    except UnreachableError:
+        return _finish(job, outcome)
+    except (InvalidJobError, DatabaseError) as error:
+        return _finish(job, Failed({"type": "OutcomeError", "message": f"the outcome was refused: {error}"}))
+
+
+def _finish(job: Job, outcome: Outcome) -> Finish:
     match outcome:
         case Done(result, error):
             return _end(job, "done", result=result, error=error)
@@ -59,11 +71,11 @@ def _end(
 
 
 def _give_back(job: Job, ending: Ending, delay: timedelta, refund: int, error: Error | None) -> Finish:
-    parameters = {"delay": max(delay, timedelta()), "refund": refund, "error": _json(error)}
+    parameters = {"delay": min(max(delay, timedelta()), FARTHEST), "refund": refund, "error": _json(error)}
     try:
         records = job.database.run("give_back", id=job.id, ack=job.ack, **parameters)
     except KeyTakenError:
-        return _supersede(job.database, job)
+        return _supersede(job, error)
     return _back(ending, records, error)
 
 
@@ -71,8 +83,9 @@ def _back(ending: Ending, records: list[Record], error: Error | None) -> Finish:
     return Finish(ending, records[0]["visible"], error) if records else Finish("lost", error=error)
 
 
-def _supersede(database: Database, job: Job) -> Finish:
-    ended = database.run("supersede", id=job.id, ack=job.ack)
+def _supersede(job: Job, error: Error | None) -> Finish:
+    why = None if error is None else f"{error['type']}: {error['message']}"
+    ended = job.database.run("supersede", id=job.id, ack=job.ack, why=why)
     return Finish("superseded" if ended else "lost")
 
 

@@ -20,6 +20,7 @@ from minutehand.outcomes import (
     Error,
     Fail,
     Failed,
+    Interrupted,
     Outcome,
     OutOfTime,
     Released,
@@ -38,14 +39,18 @@ UNKNOWN_KIND_WAITS = (timedelta(seconds=30), timedelta(minutes=15))
 
 
 def handle(job: Job, handlers: Handlers) -> Outcome:
-    """Run the job's handler and return what came of it; of what it raises only an interrupt comes through."""
+    """Run the job's handler and return what came of it; only the worker's own interrupt comes through."""
     try:
         handler = handlers.find(job.kind)
         with _leaving_nothing_open(job), _within_time(job):
             result = handler(job)
     except UnknownKindError as error:
         return Released(_wait_for_deploy(job), describe(error))
-    except (Exception, SystemExit, OutOfTime) as error:
+    except Interrupted:
+        raise
+    except (
+        BaseException
+    ) as error:  # SystemExit, CancelledError, GeneratorExit: a handler's end is not its worker's
         return Settled() if job.settled else _outcome_of(error)
     return Settled() if job.settled else _done(result)
 
@@ -55,7 +60,7 @@ def _outcome_of(error: BaseException) -> Outcome:
         case Snooze():
             return Snoozed(error.delay)
         case Cancel():
-            return Cancelled({"type": "Cancelled", "message": str(error)[:MESSAGE_CHARACTERS]})
+            return Cancelled({"type": "Cancelled", "message": _message(error)})
         case MismatchError() | Fail():
             return Failed(describe(error), final=True)
         case RetryAfter():
@@ -83,10 +88,17 @@ def describe(error: BaseException) -> Error:
     trace = "".join(frames.format())
     told = {
         "type": type(error).__name__,
-        "message": str(error)[:MESSAGE_CHARACTERS],
+        "message": _message(error),
         "trace": trace[-TRACE_CHARACTERS:],
     }
     return {name: _storable(text) for name, text in told.items()}
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return _storable(str(error)[:MESSAGE_CHARACTERS])
+    except Exception as broken:
+        return f"(its message cannot be had: {type(broken).__name__})"
 
 
 def _storable(text: str) -> str:

@@ -1,7 +1,7 @@
 """A claimed job: what a handler is given, and its worker's right to finish it."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from minutehand.database import Connection, Database, Record
-from minutehand.errors import ConflictError, LostError
+from minutehand.errors import ConflictError, InvalidJobError, LostError
 from minutehand.payload import encode
 from minutehand.retry import Retry
 
@@ -41,9 +41,10 @@ class Job:
     database: Database = field(repr=False)
     lease: timedelta = field(repr=False)
     grace: timedelta = field(repr=False)
-    leased: float = field(repr=False)  # this process's monotonic second at which the lease began
+    held: float = field(repr=False)  # this process's monotonic second until which the claim holds
     limit: float = field(default=math.inf, repr=False)  # and the one at which the worker itself ends
     deadline: float = field(default=0.0, repr=False)  # and the one at which the attempt's time is up
+    behind: Sequence["Job"] = field(default=(), repr=False)
     settled: bool = field(default=False, repr=False)
     result: object = field(default=None, repr=False)
 
@@ -54,15 +55,18 @@ class Job:
         facts["headers"] = record["headers"] or {}
         known = {name: facts[name] for name in cls.__dataclass_fields__ if name in facts}
         own = min(lease, record["timeout"] or lease)
-        return cls(**known, database=database, lease=own, grace=grace, leased=monotonic())
+        held = monotonic() + (own + grace).total_seconds()
+        return cls(**known, database=database, lease=own, grace=grace, held=held)
 
-    def begin(self, limit: float = math.inf) -> bool:
-        """Start the attempt's time; say False if the lease ran out in the chunk and others have the job by now."""
-        self.limit = limit
-        if monotonic() - self.leased > self.grace.total_seconds() / 2:
-            return self._lease_again(self.lease)
-        self.deadline = min(monotonic() + self.lease.total_seconds(), self.limit)
-        return True
+    def begin(self, limit: float = math.inf, behind: Sequence["Job"] = ()) -> bool:
+        """Start the attempt's time; say False if the lease ran out in the chunk and others have the job by now.
+
+        `behind` are the jobs of the chunk whose turn comes later: their claims are kept, too.
+        """
+        self.limit, self.behind = limit, behind
+        own = min(self.lease.total_seconds(), limit - monotonic())
+        self.deadline = monotonic() + own
+        return self._hold(timedelta(seconds=own))
 
     @property
     def remaining(self) -> timedelta:
@@ -94,14 +98,25 @@ class Job:
 
         The attempt's time grows with it, though not past the end of a Lambda invocation.
         """
-        if not self._lease_again(by):
+        if by <= timedelta():
+            raise InvalidJobError("lease_is_positive", "extend by more than nothing")
+        self.held = 0.0
+        if not self._hold(by):
             raise LostError(f"job {self.id} was offered to another worker")
+        self.deadline = min(monotonic() + by.total_seconds(), self.limit)
 
-    def _lease_again(self, lease: timedelta) -> bool:
-        if not self.database.run("extend", id=self.id, ack=self.ack, lease=lease + self.grace):
-            return False
-        self.deadline = min(monotonic() + lease.total_seconds(), self.limit)
-        return True
+    def _hold(self, time: timedelta) -> bool:
+        """Keep this claim for the time, and those behind for as long as they wait, where they would not hold."""
+        for job in self.behind:
+            job._keep(time, time + job.lease)
+        return self._keep(time, time)
+
+    def _keep(self, needed: timedelta, lease: timedelta) -> bool:
+        if monotonic() + (needed + self.grace / 2).total_seconds() <= self.held:
+            return True
+        kept = self.database.run("extend", id=self.id, ack=self.ack, lease=lease + self.grace)
+        self.held = monotonic() + (lease + self.grace).total_seconds() if kept else 0.0
+        return bool(kept)
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:

@@ -9,7 +9,9 @@ class Snooze(Exception):
     """Raise it to have the job back later; the attempt does not count."""
 
     def __init__(self, delay: timedelta) -> None:
-        """Snooze for this long."""
+        """Snooze for this long; TypeError for what is no timedelta."""
+        if not isinstance(delay, timedelta):
+            raise TypeError(f"Snooze takes a timedelta, not {delay!r}")
         super().__init__(f"snoozed for {delay}")
         self.delay = delay
 
@@ -26,7 +28,11 @@ class RetryAfter(Exception):
     """Raise it to fail this attempt and name the next one's moment, as a `Retry-After` header does."""
 
     def __init__(self, after: timedelta | datetime, message: str = "asked to come back later") -> None:
-        """Retry after a delay, or at an aware moment."""
+        """Retry after a delay, or at an aware moment; TypeError for anything else."""
+        if not isinstance(after, timedelta) and (
+            not isinstance(after, datetime) or after.utcoffset() is None
+        ):
+            raise TypeError(f"RetryAfter takes a timedelta or an aware datetime, not {after!r}")
         super().__init__(message)
         self.after = after
 
@@ -36,6 +42,10 @@ class RetryAfter(Exception):
         if isinstance(self.after, timedelta):
             return max(self.after, timedelta())
         return max(self.after - datetime.now(UTC), timedelta())
+
+
+class Interrupted(KeyboardInterrupt):
+    """Raised by a worker's own signal handler, to have the job that it is at given back."""
 
 
 class OutOfTime(KeyboardInterrupt):

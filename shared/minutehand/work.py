@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from threading import Event as Flag
 from time import monotonic
@@ -11,12 +12,13 @@ from uuid import UUID
 from minutehand import observe
 from minutehand.claim import claim, take
 from minutehand.database import Database
+from minutehand.errors import DatabaseError
 from minutehand.finish import Finish, finish
 from minutehand.handle import handle
 from minutehand.handlers import Handlers
 from minutehand.job import Job
 from minutehand.offer import Offer
-from minutehand.outcomes import Released
+from minutehand.outcomes import Interrupted, Released
 from minutehand.upkeep import keep_up
 
 TO_FINISH = timedelta(milliseconds=500)  # what a worker keeps of its time to write down how its job ended
@@ -51,16 +53,23 @@ def work_off(
 ) -> list[Finish]:  # fmt: skip
     """Handle and finish jobs in order; once `stopping`, give back the rest, which costs them no attempt.
 
-    An interrupt gives back the job it interrupts, too. `end` is the worker's last monotonic second.
+    So is what the time is too short for, judged by its timeout or by the longest before it; `end` is the worker's
+    last monotonic second. An interrupt gives back the job it interrupts, too; after any other error the job in hand
+    keeps its claim, and comes back when that lapses.
     """
     endings: list[Finish] = []
-    try:
-        for job in jobs:
-            endings.append(finish(job, Released()) if stopping() else _work_off(job, handlers, end, observer))
-    except BaseException:
-        for job in jobs[len(endings) :]:
-            finish(job, Released())
-        raise
+    longest = 0.0
+    for place, job in enumerate(jobs):
+        began = monotonic()
+        if stopping() or (place > 0 and not _fits(job, longest, end - began)):
+            endings.append(_release(job, observer))
+            continue
+        try:
+            endings.append(_work_off(job, jobs[place + 1 :], handlers, end, observer))
+        except BaseException as error:
+            _release_quietly(jobs[place if isinstance(error, Interrupted) else place + 1 :], observer)
+            raise
+        longest = max(longest, monotonic() - began)
     return endings
 
 
@@ -80,7 +89,7 @@ def work(
             upkept = monotonic()
         jobs = take(database, queue, chunk, lease, grace)
         endings = work_off(jobs, handlers, stop.is_set, observer=observer)
-        handled += sum(ending.ending != "released" for ending in endings)
+        handled += sum(ending.ending not in ("released", "lost") for ending in endings)
         if not jobs and (drain or stop.wait(idle.total_seconds())):
             break
     return handled
@@ -103,11 +112,31 @@ def _offers(pairs: Any) -> list[Offer]:
         raise EventError(f"offers are a list of [id, ack] pairs of UUIDs: {error}") from None
 
 
-def _work_off(job: Job, handlers: Handlers, end: float, observer: observe.Observer) -> Finish:
-    if not job.begin(end):
-        return Finish("lost")
-    observer(observe.claimed(job))
+def _fits(job: Job, longest: float, left: float) -> bool:
+    return left >= (longest if job.timeout is None else job.timeout.total_seconds())
+
+
+def _release(job: Job, observer: observe.Observer) -> Finish:
+    ending = finish(job, Released())
+    observer(observe.finished(job, ending, 0))
+    return ending
+
+
+def _release_quietly(jobs: Sequence[Job], observer: observe.Observer) -> None:
+    """Give jobs back as far as that is still possible; the others come back when their leases are over."""
+    with suppress(DatabaseError):
+        for job in jobs:
+            _release(job, observer)
+
+
+def _work_off(
+    job: Job, behind: Sequence[Job], handlers: Handlers, end: float, observer: observe.Observer
+) -> Finish:
     began = monotonic()
-    ending = finish(job, handle(job, handlers))
+    if job.begin(end, behind):
+        observer(observe.claimed(job))
+        ending = finish(job, handle(job, handlers))
+    else:
+        ending = Finish("lost")
     observer(observe.finished(job, ending, round((monotonic() - began) * 1000)))
     return ending

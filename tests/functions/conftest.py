@@ -18,7 +18,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "functions" / "worker"))
 
 from minutehand import Database, Job
-from minutehand.database import ambient
+from minutehand.database import ambient, own_database
 from tests.functions.fleet import WORKER, Fleet
 from tests.servers import Database as Address
 
@@ -176,4 +176,4 @@ def fleet(
     yield fleet
     fleet.close()
     ambient().close()
-    ambient.cache_clear()
+    own_database.cache_clear()

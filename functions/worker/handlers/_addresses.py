@@ -17,6 +17,10 @@ _NAT64 = ip_network("64:ff9b::/96")
 _GLOBAL_UNICAST = ip_network("2000::/3")
 # Python calls these global; the second is where a cloud keeps its metadata.
 _NOT_PUBLIC = [ip_network("192.88.99.0/24"), ip_network("192.0.0.0/24")]
+_NOT_PUBLIC_6 = [
+    ip_network("3fff::/20"),
+    ip_network("2620:4f:8000::/48"),
+]  # documentation, and DNS's own sink
 
 
 class Refused(Exception):
@@ -121,7 +125,8 @@ def _carried(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv6Address):
-        return address.is_global and address in _GLOBAL_UNICAST
+        routed = address.is_global and address in _GLOBAL_UNICAST
+        return routed and not any(address in block for block in _NOT_PUBLIC_6)
     return (
         address.is_global and not address.is_multicast and not any(address in block for block in _NOT_PUBLIC)
     )

@@ -6,6 +6,8 @@ import signal
 import threading
 from types import FrameType
 
+from minutehand.outcomes import Interrupted
+
 
 class Stop(threading.Event):
     """A flag that a signal handler may set: an Event's own lock could be held by the very code it interrupts."""
@@ -26,7 +28,7 @@ class Stop(threading.Event):
         """Ask for an end; when that was asked before, interrupt the handler that runs, if one does."""
         if self.interruptible and self._asked:
             self.interruptible = False
-            raise KeyboardInterrupt
+            raise Interrupted
         self.set()
 
     def set(self) -> None:

@@ -4,13 +4,17 @@ Pooler-safe on purpose: no prepared statement, no `SET`, no session lock, no LIS
 transaction unless a caller opens one.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import cache
+from threading import get_ident
 from time import monotonic
 from typing import Any, TypeVar, cast
 
 import psycopg
+from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
@@ -27,6 +31,7 @@ Result = TypeVar("Result")
 
 CONNECT_SECONDS = 5
 IDLE_SECONDS = 30.0
+FAR = timedelta(days=100_000_000)  # an interval holds more days than seconds; its refusal is then the rule's
 CONFLICTS_RETRIED = 20
 
 
@@ -112,6 +117,7 @@ class Database:
     def _run(self, name: str, parameters: Record) -> list[Record]:
         connection = self.connection
         with self._dropping_what_broke(), translated(), connection.cursor(row_factory=dict_row) as cursor:
+            cursor.adapters.register_dumper(timedelta, _Seconds)  # on a borrowed connection, too
             cursor.execute(statement(name), parameters)
             return cursor.fetchall() if cursor.description else []
 
@@ -122,8 +128,12 @@ class Database:
             self._dropping_what_broke(),
             translated(),
             connection.cursor() as cursor,
-            cursor.copy(statement(name)) as copy,
         ):
+            cursor.adapters.register_dumper(timedelta, _Seconds)
+            self._copy(cursor, name, rows)
+
+    def _copy(self, cursor: psycopg.Cursor[Any], name: str, rows: Iterable[tuple[object, ...]]) -> None:
+        with cursor.copy(statement(name)) as copy:
             for row in rows:
                 copy.write_row(row)
 
@@ -175,7 +185,27 @@ class Database:
             raise
 
 
-@cache
 def ambient() -> Database:
-    """Return this process's own database, the one that the environment names."""
+    """Return this thread's own connection to the database that the environment names.
+
+    A thread has its own, since what another one enqueues must not roll back with it; so has a forked process.
+    """
+    return own_database(os.getpid(), get_ident())
+
+
+@cache
+def own_database(_process: int, _thread: int) -> Database:
+    """Return the database of one thread, opened when it is first asked something."""
     return Database(database_url)
+
+
+class _Seconds(Dumper):
+    """A duration as seconds: the driver says days, and a day is 23 or 25 hours where the clock changes."""
+
+    oid = psycopg.postgres.types["interval"].oid
+
+    def dump(self, duration: timedelta) -> bytes:
+        if abs(duration) > FAR:
+            return f"{duration.days} days".encode()
+        whole = duration // timedelta(seconds=1)
+        return f"{whole} seconds {(duration % timedelta(seconds=1)).microseconds} microseconds".encode()

@@ -27,9 +27,10 @@ from minutehand.local.receiver import Receiver
 from minutehand.local.seed import seed_jobs
 from minutehand.local.show import Show
 from minutehand.migrate import migrate
-from minutehand.read import stats
+from minutehand.read import FINISHED, STATES, list_jobs
 
 WATCH_SECONDS = 0.3
+UNFINISHED = [state for state in STATES if state not in FINISHED]
 DISPATCHER_SECONDS, WORKER_SECONDS = 30.0, 60.0
 
 
@@ -218,4 +219,4 @@ def _newest(database: Database) -> UUID:
 
 
 def _idle(database: Database) -> bool:
-    return all(depth.state in ("done", "dead", "cancelled") for depth in stats(database))
+    return not list_jobs(database, states=UNFINISHED, most=1).rows

@@ -12,6 +12,7 @@ from rich.text import Text
 from minutehand.database import Record
 
 LATE_MS = 5000
+TOLD = ("enqueued", "done", "retrying", "snoozed", "cancelled", "dead", "lost", "late", "crashed")
 STYLES = {
     "enqueued": "cyan", "offered": "blue", "claimed": "yellow", "late": "magenta", "done": "green",
     "retrying": "dark_orange", "dead": "bold red", "lost": "red", "crashed": "bold red", "failed": "bold red",
@@ -70,7 +71,8 @@ class Show:
 
     def summary(self) -> str:
         """Return the endings so far in one phrase."""
-        return ", ".join(f"{self.counts[name]} {name}" for name in sorted(self.counts)) or "nothing yet"
+        told = [f"{self.counts[name]} {name}" for name in TOLD if name in self.counts]
+        return ", ".join(told) or "nothing yet"
 
     def hint(self, port: int) -> None:
         """Say, when there is nothing left to do, what one could do."""

@@ -110,7 +110,9 @@ begin
          where key is not null
          order by queue, key, case when enqueue_all.on_conflict = 'replace' then -ordinal else ordinal end
     ), known as (
-        insert into minutehand.lanes (queue, priority) select distinct queue, priority from asked on conflict do nothing
+        insert into minutehand.lanes (queue, priority)  -- in order, so that two enqueuers do not wait for each other
+        select distinct queue, priority from asked order by queue, priority
+            on conflict do nothing
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout)
@@ -168,6 +170,10 @@ as $$
            enqueue.on_conflict) e
 $$;
 
+-- What only the functions above call, with their owner's rights, is nobody else's to call: `upcoming` shows a payload.
+revoke execute on function minutehand.upcoming(text, text, text), minutehand.check_new(minutehand.new_job[], text),
+                           minutehand.lower_floor(), minutehand.make_days(integer, date) from public;
+
 -- Where a bulk enqueue's COPY lands for the length of its transaction.
 create unlogged table minutehand.incoming (
     load         uuid   not null,
@@ -199,3 +205,4 @@ as $$
     )
     select e.* from items, minutehand.enqueue_all(items.items, enqueue_incoming.on_conflict) e
 $$;
+revoke execute on function minutehand.enqueue_incoming(uuid, text) from public;

@@ -1,14 +1,21 @@
 -- Raises each lane's floor to a minute before its oldest due row, or before now: what lies below needs no scan.
+-- A floor that is being lowered is left alone: by whoever holds its row, or has committed since this statement began.
 -- A row that an open transaction is about to put below is found by the next sweep.
+with free as materialized (
+    select queue, priority, floor from minutehand.lanes for update skip locked
+), higher as (
+    select l.queue, l.priority, l.floor as was, least(coalesce(%(now)s, now()), j.visible) - interval '1 minute' as floor
+      from minutehand.lanes l
+      left join lateral (
+           select visible
+             from minutehand.jobs_live
+            where queue = l.queue and priority = l.priority
+              and visible >= l.floor and visible <= coalesce(%(now)s, now())
+            order by visible
+            limit 1) j on true
+)
 update minutehand.lanes l
-   set floor = f.floor
-  from (select l.queue, l.priority, least(coalesce(%(now)s, now()), j.visible) - interval '1 minute' as floor
-          from minutehand.lanes l
-          left join lateral (
-               select visible
-                 from minutehand.jobs_live
-                where queue = l.queue and priority = l.priority
-                  and visible >= l.floor and visible <= coalesce(%(now)s, now())
-                order by visible
-                limit 1) j on true) f
- where f.queue = l.queue and f.priority = l.priority and f.floor > l.floor
+   set floor = higher.floor
+  from free, higher
+ where l.queue = free.queue and l.priority = free.priority and free.queue = higher.queue and free.priority = higher.priority
+   and free.floor = higher.was and higher.floor > higher.was

@@ -1,0 +1,1 @@
+"""Tests of the queue itself, on every server and through a pooler."""

@@ -1,0 +1,80 @@
+"""What the tests of the queue share: the queue they drive, and faults that they must notice."""
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+import minutehand.database
+from minutehand import MinutehandError
+from minutehand.statements import statement
+from tests.queue.stage import Queue
+from tests.servers import Database
+
+
+@pytest.fixture
+def queue(database: Database) -> Iterator[Queue]:
+    """A queue on every server, directly and through a pooler."""
+    queue = Queue(database.url, database.admin_url)
+    yield queue
+    queue.close()
+
+
+@pytest.fixture
+def direct_queue(direct_database: Database) -> Iterator[Queue]:
+    """A queue on one server, for what no server does differently."""
+    queue = Queue(direct_database.url, direct_database.admin_url)
+    yield queue
+    queue.close()
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A statement with a known fault put back: where its text matches `pattern`, it says `replacement`."""
+
+    name: str
+    pattern: str
+    replacement: str
+
+    def statement(self, name: str) -> str:
+        if name != self.name:
+            return statement(name)
+        text, places = re.subn(self.pattern, self.replacement, statement(name), flags=re.DOTALL)
+        assert places, (
+            f"sql/{name}.sql has nothing like {self.pattern!r} any more: put the fault back in another way"
+        )
+        return text
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "fault(statement, pattern, replacement): the test must fail with this put back"
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that names faults once as it is, and once with each fault, when it must fail."""
+    faults = [Fault(*mark.args) for mark in metafunc.definition.iter_markers("fault")]
+    if faults:
+        names = [f"fault_in_{fault.name}_{number}" for number, fault in enumerate(faults, 1)]
+        metafunc.parametrize("fault", [None, *faults], ids=["sound", *names], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fault | None:
+    fault: Fault | None = getattr(request, "param", None)
+    if fault is not None:
+        monkeypatch.setattr(minutehand.database, "statement", fault.statement)
+    return fault
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Expect the failure of a test whose statement has its fault back."""
+    if pyfuncitem.funcargs.get("fault") is None:
+        return (yield)
+    with pytest.raises((AssertionError, pytest.fail.Exception, LookupError, MinutehandError)) as caught:
+        yield
+    assert "put the fault back" not in str(caught.value), str(caught.value)
+    return True

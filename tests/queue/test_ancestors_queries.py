@@ -1,0 +1,123 @@
+"""The ancestors' five queries work word for word on `minutehand.jobs`."""
+
+from uuid import UUID
+
+import pytest
+
+from minutehand.finish import finish
+from minutehand.operate import cancel
+from minutehand.outcomes import Cancelled, Done, Failed
+from tests.queue.stage import LONG, Queue
+
+NEXT = "visible <= now() and deleted is null"
+FAILED = "deleted is not null and failed"
+COMPLETED = "deleted is not null and not failed"
+ERROR = {"type": "ValueError", "message": "no", "trace": ""}
+
+
+def ids(queue: Queue, condition: str, **parameters: object) -> set[UUID]:
+    """The jobs that a query of the ancestors finds."""
+    return {row["id"] for row in queue.sql(f"select id from minutehand.jobs where {condition}", **parameters)}
+
+
+@pytest.fixture
+def jobs(queue: Queue) -> dict[str, UUID]:
+    """One job of each fate."""
+    done, dead, cancelled = queue.claimed(), queue.claimed(max_attempts=1), queue.claimed()
+    finish(done, Done())
+    finish(dead, Failed(ERROR))
+    finish(cancelled, Cancelled({"type": "Cancelled", "message": "not wanted"}))
+    running = queue.claimed()
+    offered = queue.enqueue()
+    queue.offer()
+    return {
+        "done": done.id,
+        "dead": dead.id,
+        "cancelled": cancelled.id,
+        "running": running.id,
+        "offered": offered,
+        "scheduled": queue.enqueue(delay=LONG),
+        "due": queue.enqueue(),
+    }
+
+
+def test_next_is_what_is_visible_and_not_deleted(queue: Queue, jobs: dict[str, UUID]) -> None:
+    assert ids(queue, NEXT) == {jobs["due"]}
+
+
+def test_next_is_a_running_job_again_once_its_lease_is_over(queue: Queue, jobs: dict[str, UUID]) -> None:
+    queue.pass_time(jobs["running"])
+
+    assert ids(queue, NEXT) == {jobs["due"], jobs["running"]}
+
+
+def test_failed_is_what_is_deleted_and_failed_and_cancelled_counts_as_failed(
+    queue: Queue, jobs: dict[str, UUID]
+) -> None:
+    assert ids(queue, FAILED) == {jobs["dead"], jobs["cancelled"]}
+    assert ids(queue, FAILED + " and not cancelled") == {jobs["dead"]}
+
+
+def test_completed_is_what_is_deleted_and_not_failed(queue: Queue, jobs: dict[str, UUID]) -> None:
+    assert ids(queue, COMPLETED) == {jobs["done"]}
+
+
+def test_what_is_cancelled_by_hand_is_no_longer_next_and_counts_as_failed(
+    queue: Queue, jobs: dict[str, UUID]
+) -> None:
+    cancel(queue.database, [jobs["due"], jobs["scheduled"]])
+
+    assert ids(queue, NEXT) == set()
+    assert ids(queue, FAILED) == {jobs["dead"], jobs["cancelled"], jobs["due"], jobs["scheduled"]}
+
+
+def test_changing_visible_retries_a_job(queue: Queue) -> None:
+    job = queue.claimed()
+    queue.sql(
+        "update minutehand.jobs set visible = now() + interval '5 minutes' where ack = %(ack)s", ack=job.ack
+    )
+
+    assert ids(queue, NEXT) == set()
+
+    queue.sql("update minutehand.jobs set visible = now() where ack = %(ack)s", ack=job.ack)
+
+    assert ids(queue, NEXT) == {job.id}
+    assert [(again.id, again.attempt) for again in queue.take()] == [(job.id, 2)]
+
+
+def test_changing_visible_moves_a_scheduled_job(queue: Queue, jobs: dict[str, UUID]) -> None:
+    queue.sql("update minutehand.jobs set visible = now() where id = %(id)s", id=jobs["scheduled"])
+
+    assert {job.id for job in queue.take(10)} == {jobs["due"], jobs["scheduled"]}
+
+
+def test_one_job_is_addressed_by_its_ack(queue: Queue) -> None:
+    one, other = queue.claimed(), queue.claimed()
+
+    assert ids(queue, "ack = %(ack)s", ack=one.ack) == {one.id}
+    assert ids(queue, "ack = %(ack)s", ack=other.ack) == {other.id}
+
+
+def test_an_ack_finishes_exactly_its_job(queue: Queue) -> None:
+    one, other = queue.claimed(), queue.claimed()
+    queue.sql("update minutehand.jobs set deleted = now(), failed = false where ack = %(ack)s", ack=one.ack)
+
+    assert ids(queue, COMPLETED) == {one.id}
+    assert queue.row(other.id).state == "running"
+
+
+def test_every_claim_has_an_ack_of_its_own(queue: Queue) -> None:
+    for _ in range(50):
+        queue.enqueue()
+    jobs = queue.take(50)
+    queue.sql("update minutehand.jobs set visible = now()")
+    again = queue.take(50)
+
+    assert len({job.ack for job in jobs + again}) == 100
+
+
+def test_a_second_ack_of_the_same_text_is_refused(queue: Queue) -> None:
+    one, other = queue.claimed(), queue.claimed()
+
+    with pytest.raises(Exception, match="jobs_live_ack"):
+        queue.sql("update minutehand.jobs set ack = %(ack)s where id = %(id)s", ack=one.ack, id=other.id)

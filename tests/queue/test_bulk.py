@@ -1,0 +1,224 @@
+"""A bulk says for each of its items what happened, in order, and holds no more than a chunk of them."""
+
+import tracemalloc
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from weakref import WeakSet
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from minutehand import Enqueued, KeyTakenError, MinutehandError, NewJob, Rejected, enqueue, enqueue_many
+from tests.queue.stage import Queue
+
+MODES = ["replace", "ignore", "raise"]
+
+
+def bulk(queue: Queue, jobs: list[NewJob], **options: Any) -> list[Enqueued | Rejected]:
+    return list(enqueue_many(jobs, connection=queue.database, **options))
+
+
+def outcomes(made: list[Enqueued | Rejected]) -> list[str]:
+    return [item.outcome for item in made]
+
+
+def test_a_bulk_of_nothing_is_nothing(queue: Queue) -> None:
+    assert bulk(queue, []) == []
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 5000])
+def test_what_no_rule_lets_in_is_named_and_the_others_are_enqueued(queue: Queue, chunk: int) -> None:
+    bad: dict[int, NewJob] = {
+        0: NewJob("not a kind"),
+        3: NewJob("echo", object()),
+        4: NewJob("echo", "x" * 300_000),
+        7: NewJob("echo", priority=10),
+        11: NewJob("echo", delay=timedelta(days=999_999_999)),
+    }
+    made = bulk(queue, [bad.get(n) or NewJob("echo", n) for n in range(12)], chunk=chunk)
+
+    assert [item.ordinal for item in made] == list(range(12))
+    assert {item.ordinal for item in made if isinstance(item, Rejected)} == set(bad)
+    rules = [getattr(item.error, "rule", "") for item in made if isinstance(item, Rejected)]
+    assert rules == [
+        "kind_is_a_name",
+        "payload_is_json",
+        "payload_fits",
+        "priority_is_0_to_9",
+        "number_is_in_range",
+    ]
+    assert [job.payload for job in queue.take(20)] == [n for n in range(12) if n not in bad]
+    assert queue.sql("select * from minutehand.incoming") == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_bulk_meets_what_is_there_already_as_one_by_one_does(queue: Queue, mode: str) -> None:
+    there = queue.enqueue(payload="old", key="a")
+    made = bulk(queue, [NewJob("echo", "new", key="a"), NewJob("echo", "new", key="b")], on_conflict=mode)
+
+    first = {"replace": "replaced", "ignore": "ignored", "raise": "rejected"}[mode]
+    assert outcomes(made) == [first, "created"]
+    assert queue.row(there).payload == ("new" if mode == "replace" else "old")
+    if isinstance(made[0], Rejected):
+        assert isinstance(made[0].error, KeyTakenError)
+    else:
+        assert made[0].id == there
+
+
+def test_of_the_items_of_a_chunk_that_share_a_key_the_last_one_replaces_the_others(queue: Queue) -> None:
+    made = bulk(queue, [NewJob("echo", n, key="a") for n in range(3)])
+
+    assert outcomes(made) == ["ignored", "ignored", "created"]
+    assert len({item.id for item in made if isinstance(item, Enqueued)}) == 1
+    assert [job.payload for job in queue.take(9)] == [2]
+
+
+def test_of_the_items_of_a_chunk_that_share_a_key_the_first_one_makes_the_others_be_ignored(
+    queue: Queue,
+) -> None:
+    made = bulk(queue, [NewJob("echo", n, key="a") for n in range(3)], on_conflict="ignore")
+
+    assert outcomes(made) == ["created", "ignored", "ignored"]
+    assert [job.payload for job in queue.take(9)] == [0]
+
+
+def test_of_the_items_of_a_chunk_that_share_a_key_the_first_one_makes_the_others_be_refused(
+    queue: Queue,
+) -> None:
+    made = bulk(queue, [NewJob("echo", n, key="a") for n in range(3)], on_conflict="raise")
+
+    assert outcomes(made) == ["created", "rejected", "rejected"]
+    assert [job.payload for job in queue.take(9)] == [0]
+
+
+ITEMS = st.lists(
+    st.builds(
+        NewJob,
+        kind=st.sampled_from(["echo", "echo", "echo", "not a kind"]),
+        payload=st.integers(0, 99),
+        queue=st.sampled_from([None, "default", "other"]),
+        key=st.sampled_from([None, "a", "b"]),
+        priority=st.sampled_from([None, 0, 9, 10]),
+    ),
+    max_size=12,
+)
+
+
+def one_by_one(queue: Queue, jobs: list[NewJob], mode: str) -> list[str]:
+    said: list[str] = []
+    for job in jobs:
+        try:
+            said.append(enqueue(**vars(job), on_conflict=mode, connection=queue.database).outcome)  # type: ignore[arg-type]
+        except MinutehandError:
+            said.append("rejected")
+    return said
+
+
+def rows(queue: Queue) -> list[dict[str, Any]]:
+    """What there is to run, and forget it."""
+    return queue.sql(
+        """with gone as (delete from minutehand.jobs returning kind, payload::text, queue, key, priority)
+           select * from gone order by queue, key, payload, priority"""
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(jobs=ITEMS, chunk=st.integers(1, 12))
+def test_a_bulk_does_what_one_by_one_does(
+    direct_queue: Queue, mode: str, jobs: list[NewJob], chunk: int
+) -> None:
+    """Its words differ in one case: what a later item of its chunk replaces was never there, and is `ignored`."""
+    for n in range(3):
+        direct_queue.enqueue("echo", n, key=f"{'abc'[n]}")
+    said = one_by_one(direct_queue, jobs, mode)
+    there = rows(direct_queue)
+    for n in range(3):
+        direct_queue.enqueue("echo", n, key=f"{'abc'[n]}")
+    made = outcomes(bulk(direct_queue, jobs, on_conflict=mode, chunk=chunk))
+
+    assert rows(direct_queue) == there
+    assert len(made) == len(jobs)
+    assert [word == "rejected" for word in made] == [word == "rejected" for word in said]
+    if mode != "replace" or chunk == 1:
+        assert made == said
+
+
+def test_a_bulk_reads_a_chunk_ahead_and_no_further(queue: Queue) -> None:
+    asked: list[int] = []
+
+    def jobs() -> Iterator[NewJob]:
+        for n in range(100):
+            asked.append(n)
+            yield NewJob("echo", n)
+
+    made = enqueue_many(jobs(), connection=queue.database, chunk=10)
+    assert asked == []
+    next(made)
+    assert len(asked) == 10
+    assert len(queue.sql("select * from minutehand.jobs")) == 10
+
+
+def test_a_bulk_of_any_size_holds_a_chunk_of_it(direct_queue: Queue) -> None:
+    held: WeakSet[object] = WeakSet()
+
+    class Text(str):
+        """A payload of which one can see when it is forgotten."""
+
+    def jobs() -> Iterator[NewJob]:
+        for _ in range(100_000):
+            held.add(payload := Text("x" * 100))
+            yield NewJob("echo", payload)
+
+    most = created = 0
+    for item in enqueue_many(jobs(), connection=direct_queue.database, chunk=1000):
+        created += item.outcome == "created"
+        most = max(most, len(held))
+
+    assert created == 100_000
+    assert most <= 1001
+    (kept,) = direct_queue.sql("select count(*), count(distinct visible) as moments from minutehand.jobs")
+    assert kept == {"count": 100_000, "moments": 100_000}
+
+
+def test_a_bulk_of_any_size_needs_the_memory_of_a_chunk(direct_queue: Queue) -> None:
+    made = enqueue_many(
+        (NewJob("echo", "x" * 100) for _ in range(20_000)), connection=direct_queue.database, chunk=500
+    )
+    tracemalloc.start()
+    try:
+        assert all(item.outcome == "created" for _, item in zip(range(2000), made, strict=False))
+        tracemalloc.reset_peak()
+        few, _ = tracemalloc.get_traced_memory()
+        assert sum(item.outcome == "created" for item in made) > 17_000
+        many, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 5_000_000
+    assert many < few + 1_000_000
+
+
+def test_a_source_that_fails_leaves_whole_chunks(queue: Queue) -> None:
+    def jobs() -> Iterator[NewJob]:
+        yield from (NewJob("echo", n) for n in range(25))
+        raise OSError("the file broke off")
+
+    with pytest.raises(OSError, match="broke off"):
+        list(enqueue_many(jobs(), connection=queue.database, chunk=10))
+
+    assert len(queue.sql("select * from minutehand.jobs")) == 20
+    assert not queue.database.in_transaction
+
+
+def test_two_bulks_at_once_do_not_mix(queue: Queue) -> None:
+    def load(name: str) -> list[Enqueued | Rejected]:
+        jobs = [NewJob("echo", name, key=f"{name}/{n}") for n in range(50)]
+        return list(enqueue_many(jobs, connection=queue.another(), chunk=7))
+
+    loads = [queue.let(load, f"load-{n}") for n in range(4)]
+
+    assert all(outcomes(future.result()) == ["created"] * 50 for future in loads)
+    assert queue.sql("select count(*) from minutehand.jobs") == [{"count": 200}]

@@ -1,0 +1,154 @@
+"""With a caller's own connection, or in SQL, a job is committed or rolled back with the caller's data."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row, namedtuple_row, scalar_row
+
+from minutehand import InvalidJobError, KeyTakenError, NewJob, Rejected, enqueue, enqueue_many
+from minutehand.database import ambient, own_database
+from tests.queue.stage import Queue
+from tests.servers import Database
+
+
+@pytest.fixture(autouse=True)
+def orders(queue: Queue) -> None:
+    queue.sql("create table orders (id integer primary key)")
+
+
+def count(queue: Queue, table: str = "orders") -> int:
+    found: int = queue.sql(f"select count(*) from {table}")[0]["count"]  # type: ignore[arg-type]
+    return found
+
+
+def order(connection: psycopg.Connection[Any], number: int = 1) -> None:
+    connection.execute("insert into orders values (%s)", [number])
+
+
+FACTORIES = {"tuples": None, "dictionaries": dict_row, "named tuples": namedtuple_row, "scalars": scalar_row}
+
+
+@pytest.fixture(params=[True, False], ids=["autocommit", "no autocommit"])
+def callers(request: pytest.FixtureRequest, database: Database) -> Iterator[psycopg.Connection[Any]]:
+    """The caller's own connection, as psycopg opens it, or with autocommit."""
+    options = {"prepare_threshold": None} if "pgbouncer" in request.node.name else {}
+    with psycopg.connect(database.url, autocommit=request.param, **options) as connection:  # type: ignore[arg-type]
+        yield connection
+
+
+@pytest.mark.parametrize("factory", FACTORIES.values(), ids=FACTORIES)
+def test_a_job_commits_with_the_callers_data(
+    queue: Queue, callers: psycopg.Connection[Any], factory: Any
+) -> None:
+    if factory:
+        callers.row_factory = factory
+    with callers.transaction():
+        order(callers)
+        made = enqueue("ship", 1, connection=callers)
+        assert count(queue, "minutehand.jobs") == 0
+    callers.commit()
+
+    assert queue.row(made.id).payload == 1
+    assert count(queue) == 1
+    assert not callers.closed
+
+
+def test_a_job_rolls_back_with_the_callers_data(queue: Queue, callers: psycopg.Connection[Any]) -> None:
+    with callers.transaction():
+        order(callers)
+        enqueue("ship", 1, connection=callers)
+        assert [item.outcome for item in enqueue_many([NewJob("ship")] * 3, connection=callers)] == [
+            "created"
+        ] * 3
+        raise psycopg.Rollback
+
+    assert count(queue) == 0
+    assert count(queue, "minutehand.jobs") == 0
+
+
+def test_without_a_block_of_the_caller_its_autocommit_decides(
+    queue: Queue, callers: psycopg.Connection[Any]
+) -> None:
+    enqueue("ship", 1, connection=callers)
+    list(enqueue_many([NewJob("ship"), NewJob("ship")], connection=callers))
+    assert count(queue, "minutehand.jobs") == (3 if callers.autocommit else 0)
+
+    callers.rollback()
+    assert count(queue, "minutehand.jobs") == (3 if callers.autocommit else 0)
+
+
+def test_a_bulk_that_is_refused_in_part_leaves_the_callers_transaction_whole(
+    queue: Queue, callers: psycopg.Connection[Any]
+) -> None:
+    jobs = [NewJob("ship", 0), NewJob("not a kind"), NewJob("ship", 2)]
+    with callers.transaction():
+        order(callers)
+        made = list(enqueue_many(jobs, connection=callers))
+        order(callers, 2)
+
+    assert [isinstance(item, Rejected) for item in made] == [False, True, False]
+    assert (count(queue), count(queue, "minutehand.jobs")) == (2, 2)
+
+
+def test_one_that_is_refused_in_a_savepoint_leaves_the_callers_transaction_whole(
+    queue: Queue, callers: psycopg.Connection[Any]
+) -> None:
+    queue.enqueue(key="report")
+    with callers.transaction():
+        order(callers)
+        with pytest.raises(InvalidJobError), callers.transaction():
+            enqueue("not a kind", connection=callers)
+        with pytest.raises(KeyTakenError), callers.transaction():
+            enqueue("ship", key="report", on_conflict="raise", connection=callers)
+        order(callers, 2)
+
+    assert count(queue) == 2
+
+
+def test_a_trigger_enqueues_in_the_transaction_of_its_row(queue: Queue) -> None:
+    queue.sql(
+        """create function ship() returns trigger language plpgsql as $$
+           begin
+               perform minutehand.enqueue('ship', json_build_object('order', new.id), key => 'order/' || new.id,
+                                          delay => '3 days');
+               return new;
+           end $$;
+           create trigger ship after insert on orders for each row execute function ship()"""
+    )
+    with queue.database.transaction() as connection:
+        order(connection, 1)
+        raise psycopg.Rollback
+    with queue.database.transaction() as connection:
+        order(connection, 2)
+
+    (row,) = queue.sql("select payload, key, visible - now() as wait from minutehand.jobs")
+    assert (row["payload"], row["key"], row["wait"].days) == ({"order": 2}, "order/2", 2)
+
+
+def test_sql_says_what_became_of_it(queue: Queue) -> None:
+    (made,) = queue.sql(
+        "select * from minutehand.enqueue('ship', '{\"order\": 1}', key => 'order/1', priority => 9)"
+    )
+    (again,) = queue.sql(
+        "select * from minutehand.enqueue('ship', key => 'order/1', on_conflict => 'ignore')"
+    )
+
+    assert [made["outcome"], again["outcome"]] == ["created", "ignored"]
+    assert made["id"] == again["id"]
+    assert (queue.row(made["id"]).payload, queue.row(made["id"]).priority) == ({"order": 1}, 9)
+
+
+def test_without_a_connection_it_is_the_database_that_the_environment_names(
+    queue: Queue, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database.url)
+    own_database.cache_clear()
+    made = enqueue("ship", 1)
+    many = list(enqueue_many([NewJob("ship", 2)]))
+    ambient().close()
+    own_database.cache_clear()
+
+    assert queue.row(made.id).payload == 1
+    assert [item.outcome for item in many] == ["created"]

@@ -1,0 +1,128 @@
+"""Finished jobs lie in the partition of their day, made ahead; a missing one never stops a finish."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from minutehand.finish import finish
+from minutehand.outcomes import Done
+from minutehand.read import get
+from minutehand.upkeep import keep_up
+from tests.queue.stage import Queue
+
+
+def days(queue: Queue) -> list[str]:
+    found = queue.sql("select relname from pg_class where relname ~ '^jobs_done_[0-9]{8}$' order by 1")
+    return [row["relname"] for row in found]
+
+
+def home(queue: Queue, job_id: object) -> str:
+    (row,) = queue.sql(
+        "select tableoid::regclass::text as home from minutehand.jobs where id = %(id)s", id=job_id
+    )
+    return str(row["home"]).removeprefix("minutehand.")
+
+
+def make(queue: Queue, ahead: int, today: date) -> int:
+    made: int = queue.sql(
+        "select minutehand.make_days(%(ahead)s, %(today)s) as made", ahead=ahead, today=today
+    )[0]["made"]
+    return made
+
+
+def drop_days(queue: Queue) -> None:
+    for name in days(queue):
+        queue.sql(f"drop table minutehand.{name}")  # type: ignore[arg-type]
+
+
+def test_today_and_a_week_ahead_are_there_from_the_beginning(queue: Queue) -> None:
+    first = datetime.strptime(days(queue)[0], "jobs_done_%Y%m%d")
+
+    assert days(queue) == [(first + timedelta(days=n)).strftime("jobs_done_%Y%m%d") for n in range(8)]
+
+
+def test_a_finished_job_lies_in_the_day_on_which_it_was_finished(queue: Queue) -> None:
+    job = queue.claimed()
+    assert home(queue, job.id) == "jobs_live"
+    finish(job, Done())
+
+    deleted = queue.row(job.id).deleted
+    assert deleted is not None
+    assert home(queue, job.id) == deleted.astimezone(UTC).strftime("jobs_done_%Y%m%d")
+
+
+def test_a_day_is_a_day_of_utc(queue: Queue) -> None:
+    make(queue, 0, date(2029, 12, 31))
+    make(queue, 0, date(2030, 1, 1))
+    ids = {}
+    for moment in ("2029-12-31 23:59:59.999999+00", "2030-01-01 00:00+00", "2030-01-01 01:30+02"):
+        ids[moment] = queue.enqueue()
+        queue.sql("update minutehand.jobs set deleted = %(at)s where id = %(id)s", at=moment, id=ids[moment])
+
+    assert [home(queue, job_id) for job_id in ids.values()] == [
+        "jobs_done_20291231",
+        "jobs_done_20300101",
+        "jobs_done_20291231",
+    ]
+
+
+def test_days_are_made_ahead_once_and_made_again_without_harm(queue: Queue) -> None:
+    today = date(2030, 2, 27)
+
+    assert [make(queue, 3, today), make(queue, 3, today), make(queue, 4, today)] == [4, 0, 1]
+    assert days(queue)[-5:] == [f"jobs_done_2030{day}" for day in ("0227", "0228", "0301", "0302", "0303")]
+
+
+def test_a_missing_day_does_not_stop_a_finish(queue: Queue) -> None:
+    drop_days(queue)
+    job = queue.claimed()
+
+    assert finish(job, Done('"kept"')).ending == "done"
+    assert home(queue, job.id) == "jobs_done_default"
+    assert get(queue.database, job.id).result == "kept"
+
+
+def test_a_day_whose_rows_are_in_the_default_partition_stays_there(queue: Queue) -> None:
+    drop_days(queue)
+    early, late = queue.claimed(), queue.claimed()
+    finish(early, Done())
+    (row,) = queue.sql("select minutehand.make_days() as made")
+    finish(late, Done())
+
+    assert row["made"] == 7
+    assert [home(queue, job.id) for job in (early, late)] == ["jobs_done_default"] * 2
+
+
+def test_two_who_make_the_same_days_at_once_do_no_harm(queue: Queue) -> None:
+    other, third = queue.another(), queue.another()
+    with other.transaction() as connection:
+        connection.execute("select minutehand.make_days(0, '2030-01-01')")
+        making = queue.let(third.connection.execute, "select minutehand.make_days(0, '2030-01-01')")
+        queue.until_done_or_waiting(making)
+    ((made,),) = making.result()
+
+    assert made == 0
+    assert days(queue)[-1] == "jobs_done_20300101"
+
+
+@pytest.mark.parametrize("missing", [1, 8])
+def test_upkeep_makes_the_days_that_are_missing(queue: Queue, missing: int) -> None:
+    there = days(queue)
+    for name in there[-missing:]:
+        queue.sql(f"drop table minutehand.{name}")  # type: ignore[arg-type]
+    upkeep = keep_up(queue.database)
+
+    assert upkeep.swept
+    assert days(queue) == there
+
+
+def test_a_day_that_is_dropped_takes_its_jobs_along_and_no_others(queue: Queue) -> None:
+    make(queue, 0, date(2029, 12, 31))
+    old = queue.enqueue()
+    queue.sql("update minutehand.jobs set deleted = '2029-12-31 12:00+00' where id = %(id)s", id=old)
+    job = queue.claimed()
+    finish(job, Done())
+    live = queue.enqueue()
+    queue.sql("drop table minutehand.jobs_done_20291231")
+
+    assert {row["id"] for row in queue.sql("select id from minutehand.jobs")} == {job.id, live}

@@ -1,0 +1,176 @@
+"""Options that are stored are read: each changes what happens, and a kind's defaults stand in for what was not said."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from minutehand import Job, NewJob, Retry, enqueue, enqueue_many
+from minutehand.finish import finish
+from minutehand.outcomes import Failed
+from minutehand.read import Row
+from tests.queue.stage import GRACE, LEASE, LONG, Queue
+
+ERROR = {"type": "ValueError", "message": "no", "trace": ""}
+MINUTE = timedelta(minutes=1)
+FIXED = Retry(strategy="fixed", min=LONG, jitter=False)
+
+
+def handled(queue: Queue, **options: Any) -> Job:
+    """The job as its handler sees it."""
+    seen: list[Job] = []
+    queue.enqueue(options.pop("kind", "echo"), options.pop("payload", None), **options)
+    queue.work(lambda _, job: seen.append(job), kind="echo")
+    return seen[0]
+
+
+def says_kind(queue: Queue) -> None:
+    queue.enqueue("other")
+    assert [ending.ending for ending in queue.work(lambda _: None, kind="echo")] == ["released"]
+    queue.enqueue("echo")
+    assert [ending.ending for ending in queue.work(lambda _: None, kind="echo")] == ["done"]
+
+
+def says_payload(queue: Queue) -> None:
+    assert handled(queue, payload={"a": 1}).payload == {"a": 1}
+
+
+def says_queue(queue: Queue) -> None:
+    job_id = queue.enqueue(queue="slow")
+    assert queue.take() == []
+    assert [job.id for job in queue.take(1, "slow")] == [job_id]
+
+
+def says_key(queue: Queue) -> None:
+    assert queue.enqueue(key="a") == queue.enqueue(key="a") != queue.enqueue(key="b")
+
+
+def says_run_at(queue: Queue) -> None:
+    queue.enqueue(run_at=datetime(2500, 1, 1, tzinfo=UTC))
+    assert queue.take() == []
+
+
+def says_delay(queue: Queue) -> None:
+    queue.enqueue(delay=LONG)
+    assert queue.take() == []
+
+
+def says_priority(queue: Queue) -> None:
+    _, first = queue.enqueue(priority=1), queue.enqueue(priority=9)
+    assert [job.id for job in queue.take()] == [first]
+
+
+def says_max_attempts(queue: Queue) -> None:
+    assert finish(queue.claimed(max_attempts=1), Failed(ERROR)).ending == "dead"
+    assert finish(queue.claimed(max_attempts=2), Failed(ERROR)).ending == "retrying"
+
+
+def says_retry(queue: Queue) -> None:
+    job = queue.claimed(retry=FIXED)
+    visible = finish(job, Failed(ERROR)).visible
+    assert visible is not None
+    assert LONG <= visible - job.claimed < LONG + MINUTE
+
+
+def says_timeout(queue: Queue) -> None:
+    job = queue.claimed(timeout=timedelta(seconds=5))
+    assert job.remaining <= timedelta(seconds=5)
+    assert queue.row(job.id).visible - job.claimed <= timedelta(seconds=5) + GRACE < LEASE
+
+
+def says_headers(queue: Queue) -> None:
+    assert handled(queue, headers={"trace": "1-2-3"}).headers == {"trace": "1-2-3"}
+
+
+OPTIONS: dict[str, Callable[[Queue], None]] = {
+    "kind": says_kind,
+    "payload": says_payload,
+    "queue": says_queue,
+    "key": says_key,
+    "run_at": says_run_at,
+    "delay": says_delay,
+    "priority": says_priority,
+    "max_attempts": says_max_attempts,
+    "retry": says_retry,
+    "timeout": says_timeout,
+    "headers": says_headers,
+}
+
+
+def test_there_is_a_test_for_every_option() -> None:
+    assert list(OPTIONS) == [field.name for field in fields(NewJob)]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.fault("enqueue", r"%\((?!on_conflict)\w+\)s", "null")
+def test_an_option_that_is_said_changes_what_happens(queue: Queue, option: str) -> None:
+    OPTIONS[option](queue)
+
+
+WELCOME = {
+    "queue": "slow",
+    "priority": 2,
+    "max_attempts": 3,
+    "timeout": timedelta(seconds=7),
+    "retry": FIXED.to_json(),
+}
+SET_WELCOME = """insert into minutehand.defaults values
+    ('welcome', 'slow', 2, 3, '7 seconds', '{"strategy":"fixed","min":600,"max":3600,"factor":3,"jitter":false}')"""
+
+
+def by_python(queue: Queue, /, **options: Any) -> Row:
+    return queue.row(enqueue("welcome", connection=queue.database, **options).id)
+
+
+def by_bulk(queue: Queue, /, **options: Any) -> Row:
+    (made,) = enqueue_many([NewJob("welcome", **options)], connection=queue.database)
+    return queue.row(made.id)  # type: ignore[union-attr]
+
+
+def by_sql(queue: Queue, /, **options: Any) -> Row:
+    said = "".join(f", {name} => %({name})s" for name in options)
+    parameters = {
+        name: str(value) if isinstance(value, timedelta) else value for name, value in options.items()
+    }
+    (made,) = queue.sql(f"select id from minutehand.enqueue('welcome'{said})", **parameters)  # type: ignore[arg-type]
+    return queue.row(made["id"])
+
+
+def facts(row: Row) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in WELCOME}
+
+
+@pytest.mark.parametrize("way_in", [by_python, by_bulk, by_sql])
+def test_a_kinds_defaults_stand_in_for_what_was_not_said(queue: Queue, way_in: Callable[..., Row]) -> None:
+    queue.sql(SET_WELCOME)
+
+    assert facts(way_in(queue)) == WELCOME
+    assert facts(way_in(queue, priority=9, queue="fast")) == WELCOME | {"priority": 9, "queue": "fast"}
+    assert facts(way_in(queue, max_attempts=1)) == WELCOME | {"max_attempts": 1}
+
+
+@pytest.mark.parametrize("way_in", [by_python, by_bulk, by_sql])
+def test_without_defaults_of_the_kind_those_of_the_table_hold(
+    queue: Queue, way_in: Callable[..., Row]
+) -> None:
+    queue.sql("insert into minutehand.defaults (kind, priority) values ('other', 1)")
+    table = {"queue": "default", "priority": 5, "max_attempts": 8, "timeout": None, "retry": None}
+
+    assert facts(way_in(queue)) == table
+
+
+def test_defaults_are_those_of_the_moment_of_enqueueing(queue: Queue) -> None:
+    before = queue.enqueue("welcome")
+    queue.sql(SET_WELCOME)
+
+    assert queue.row(before).priority == 5
+
+
+def test_a_key_is_looked_up_in_the_default_queue_of_its_kind(queue: Queue) -> None:
+    queue.sql(SET_WELCOME)
+    first = queue.enqueue("welcome", key="ada")
+
+    assert queue.enqueue("welcome", key="ada", queue="slow") == first
+    assert queue.enqueue("welcome", key="ada", queue="default") != first

@@ -1,0 +1,177 @@
+"""States are read off the facts: a job walks through all eight, and listings find it in each."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from minutehand import InvalidJobError, NotFoundError
+from minutehand.finish import finish
+from minutehand.operate import cancel, promote, retry
+from minutehand.outcomes import Done, Failed, Snoozed
+from minutehand.read import STATES, Depth, get, list_jobs, stats
+from tests.queue.stage import LEASE, LONG, Queue
+
+ERROR = {"type": "ValueError", "message": "no", "trace": ""}
+
+
+def seen(queue: Queue, job_id: UUID) -> str:
+    """The job's state, which the row, every listing and the statistics tell alike."""
+    state = queue.row(job_id).state
+    assert [row.id for row in list_jobs(queue.database, states=[state]).rows] == [job_id]
+    assert list_jobs(queue.database, states=[other for other in STATES if other != state]).rows == ()
+    assert [(depth.state, depth.jobs) for depth in stats(queue.database)] == [(state, 1)]
+    return state
+
+
+def test_a_job_walks_through_all_eight_states(queue: Queue) -> None:
+    job_id = queue.enqueue(delay=LONG, max_attempts=2)
+    walk = [seen(queue, job_id)]
+    promote(queue.database, [job_id])
+    walk.append(seen(queue, job_id))
+    offers = queue.offer()
+    walk.append(seen(queue, job_id))
+    (job,) = queue.claim(*offers)
+    walk.append(seen(queue, job_id))
+    finish(job, Failed(ERROR, delay=LONG))
+    walk.append(seen(queue, job_id))
+    queue.pass_time(job_id)
+    (job,) = queue.take()
+    finish(job, Failed(ERROR))
+    walk.append(seen(queue, job_id))
+    retry(queue.database, [job_id])
+    cancel(queue.database, [job_id])
+    walk.append(seen(queue, job_id))
+    retry(queue.database, [job_id])
+    (job,) = queue.take()
+    finish(job, Done())
+    walk.append(seen(queue, job_id))
+
+    assert walk == ["scheduled", "due", "offered", "running", "retrying", "dead", "cancelled", "done"]
+    assert set(walk) == set(STATES)
+
+
+def test_what_ran_out_is_due(queue: Queue) -> None:
+    job_id = queue.enqueue()
+    for begin in (queue.offer, queue.take):
+        assert len(begin()) == 1
+        queue.pass_time(job_id)
+        assert seen(queue, job_id) == "due"
+
+
+def test_a_crashed_job_that_is_offered_again_is_offered_and_then_running(queue: Queue) -> None:
+    job = queue.claimed()
+    queue.pass_time(job.id)
+    offers = queue.offer()
+    assert seen(queue, job.id) == "offered"
+    queue.claim(*offers)
+    assert seen(queue, job.id) == "running"
+
+
+def test_a_first_attempt_that_was_snoozed_is_scheduled_and_a_second_is_retrying(queue: Queue) -> None:
+    job = queue.claimed()
+    finish(job, Snoozed(LONG))
+    assert seen(queue, job.id) == "scheduled"
+    promote(queue.database, [job.id])
+    (job,) = queue.take()
+    finish(job, Failed(ERROR, delay=timedelta()))
+    (job,) = queue.take()
+    finish(job, Snoozed(LONG))
+    assert seen(queue, job.id) == "retrying"
+
+
+def test_a_page_ends_where_the_next_one_begins(queue: Queue) -> None:
+    ids = sorted(queue.enqueue(payload=n) for n in range(25))  # those of one millisecond are in no order
+    pages, before = [], None
+    for _ in range(4):
+        page = list_jobs(queue.database, most=7, before=before)
+        pages.append([row.id for row in page.rows])
+        before = page.before
+
+    assert [len(page) for page in pages] == [7, 7, 7, 4]
+    assert [job_id for page in pages for job_id in page] == ids[::-1]
+    assert before is None
+
+
+def test_a_last_page_that_is_full_has_no_next_one(queue: Queue) -> None:
+    for _ in range(4):
+        queue.enqueue()
+
+    assert list_jobs(queue.database, most=4).before is None
+    assert list_jobs(queue.database, most=3).before is not None
+
+
+def test_what_is_enqueued_meanwhile_moves_no_page(queue: Queue) -> None:
+    ids = sorted(queue.enqueue() for _ in range(6))
+    first = list_jobs(queue.database, most=3)
+    queue.sql(
+        "insert into minutehand.jobs (id, kind) values ('ffffffff-ffff-7fff-bfff-ffffffffffff', 'echo')"
+    )
+    promote(queue.database, ids)
+    cancel(queue.database, ids[:1])
+    second = list_jobs(queue.database, most=3, before=first.before)
+
+    assert [row.id for row in first.rows + second.rows] == ids[::-1]
+
+
+def test_filters_narrow_a_listing_together(queue: Queue) -> None:
+    wanted = queue.enqueue("invoice", queue="slow", key="ada")
+    for kind, name, key in [("echo", "slow", "eve"), ("invoice", "fast", "ada"), ("invoice", "slow", "bob")]:
+        queue.enqueue(kind, queue=name, key=key)
+
+    page = list_jobs(queue.database, kind="invoice", queue="slow", key="ada", states=["due", "done"])
+    assert [row.id for row in page.rows] == [wanted]
+
+
+def test_a_listing_leaves_out_what_may_be_private_or_large(queue: Queue) -> None:
+    queue.enqueue(payload="secret", headers={"token": "secret"})
+    (row,) = list_jobs(queue.database).rows
+
+    assert (row.payload, row.headers, row.result) == (None, None, None)
+    assert "secret" not in repr(row)
+
+
+@pytest.mark.parametrize("states", [["sleeping"], ["due", "DONE"], [""]])
+def test_a_state_that_is_none_is_refused(queue: Queue, states: list[str]) -> None:
+    with pytest.raises(
+        InvalidJobError, match="they are scheduled, due, offered, running, retrying, done, dead"
+    ):
+        list_jobs(queue.database, states=states)
+
+
+@pytest.mark.parametrize("most", [0, -1, 1001])
+def test_a_page_is_bounded(queue: Queue, most: int) -> None:
+    with pytest.raises(InvalidJobError):
+        list_jobs(queue.database, most=most)
+
+
+def test_a_job_that_is_not_there_is_not_found(queue: Queue) -> None:
+    nowhere = uuid4()
+    with pytest.raises(NotFoundError, match=str(nowhere)):
+        get(queue.database, nowhere)
+
+
+def test_statistics_count_each_queue_and_state_and_tell_since_when(queue: Queue) -> None:
+    first = queue.enqueue(queue="a")
+    queue.enqueue(queue="a")
+    later = queue.enqueue(queue="b", delay=LONG)
+
+    assert stats(queue.database) == [
+        Depth("a", "due", 2, queue.row(first).visible),
+        Depth("b", "scheduled", 1, queue.row(later).visible),
+    ]
+
+
+def test_a_row_tells_all_that_is_known(queue: Queue) -> None:
+    job = queue.claimed("echo", {"a": 1}, key="k", headers={"h": "v"}, timeout=LEASE, priority=7)
+    finish(job, Done('["well"]'))
+    row = queue.row(job.id)
+
+    assert (row.id, row.queue, row.kind, row.state, row.key) == (job.id, "default", "echo", "done", "k")
+    assert (row.payload, row.headers, row.result) == ({"a": 1}, {"h": "v"}, ["well"])
+    assert (row.priority, row.attempts, row.max_attempts, row.timeout) == (7, 1, 8, LEASE)
+    assert row.claimed is not None
+    assert row.deleted is not None
+    assert datetime(2001, 9, 9, tzinfo=UTC) < row.run_at <= row.claimed <= row.deleted
+    assert row.run_at <= row.enqueued <= row.claimed
+    assert row.error is None

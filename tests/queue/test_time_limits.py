@@ -1,0 +1,198 @@
+"""An attempt has its time: the worker's, or the job's own if that is shorter, and then it is interrupted."""
+
+import random
+import signal
+from contextlib import suppress
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from minutehand import Job, Retry
+from minutehand.claim import take
+from minutehand.handlers import HandlerTable
+from minutehand.outcomes import OutOfTime
+from minutehand.work import work_off
+from tests.queue.stage import GRACE, LEASE, Queue
+
+SHORT = timedelta(milliseconds=50)
+NEVER = 60
+
+
+def loop(_payload: Any) -> None:
+    while True:
+        pass
+
+
+def swallow(_payload: Any) -> None:
+    while True:
+        try:
+            loop(_payload)
+        except Exception:
+            continue
+
+
+def ask(_payload: Any, job: Job) -> None:
+    job.database.connection.execute("select pg_sleep(%s)", [NEVER])
+
+
+def ask_in_a_transaction(_payload: Any, job: Job) -> None:
+    with job.transaction() as connection:
+        connection.execute("create table half (n int)")
+        connection.execute("select pg_sleep(%s)", [NEVER])
+
+
+def ask_within_a_block(_payload: Any, job: Job) -> None:
+    with job.transaction() as connection, connection.transaction(), connection.cursor() as cursor:
+        cursor.execute("create table half (n int)")
+        cursor.execute("select pg_sleep(%s)", [NEVER])
+
+
+@pytest.mark.parametrize("handler", [loop, swallow, ask, ask_in_a_transaction, ask_within_a_block])
+def test_a_handler_that_takes_longer_than_its_job_may_is_interrupted(queue: Queue, handler: Any) -> None:
+    job_id = queue.enqueue(timeout=SHORT, retry=Retry(strategy="fixed", jitter=False))
+    neighbour = queue.enqueue("neighbour")
+    handlers = HandlerTable({"echo": handler, "neighbour": lambda payload: payload})
+    began = monotonic()
+    endings = work_off(queue.take(2), handlers, stopping=lambda: False)
+
+    row = queue.row(job_id)
+    assert [ending.ending for ending in endings] == ["retrying", "done"]
+    assert (row.state, (row.error or {})["type"]) == ("retrying", "OutOfTime")
+    assert queue.row(neighbour).state == "done"
+    assert queue.sql("select to_regclass('half') as half") == [{"half": None}]
+    assert not queue.database.in_transaction
+    assert monotonic() - began < NEVER / 2
+
+
+def test_a_job_without_a_timeout_has_the_time_of_its_worker(queue: Queue) -> None:
+    queue.enqueue()
+    jobs = take(queue.database, "default", 1, SHORT, GRACE)
+    (ending,) = work_off(jobs, HandlerTable({"echo": loop}), stopping=lambda: False)
+
+    assert (ending.ending, (ending.error or {})["type"]) == ("retrying", "OutOfTime")
+
+
+def test_a_job_has_no_more_time_than_its_worker_whatever_its_timeout(queue: Queue) -> None:
+    queue.enqueue(timeout=timedelta(hours=5))
+    (job,) = queue.take()
+    job.begin()
+
+    assert job.remaining <= LEASE
+    assert queue.row(job.id).visible - job.claimed <= LEASE + GRACE
+
+
+def test_a_lease_is_as_long_as_the_timeout_of_its_job(queue: Queue) -> None:
+    queue.enqueue(timeout=timedelta(seconds=5))
+    (job,) = queue.take()
+
+    lease = queue.row(job.id).visible - job.claimed
+    assert timedelta(seconds=5) < lease <= timedelta(seconds=5) + GRACE
+
+
+def test_a_job_that_extends_its_time_is_interrupted_when_that_is_over(queue: Queue) -> None:
+    queue.enqueue(timeout=LEASE)
+    seen: list[timedelta] = []
+
+    def extend(_payload: Any, job: Job) -> None:
+        job.deadline = monotonic()
+        job.extend(LEASE)
+        signal.raise_signal(signal.SIGALRM)  # the alarm of the time before
+        seen.append(job.remaining)
+        job.deadline = monotonic()
+        signal.raise_signal(signal.SIGALRM)
+        seen.append(job.remaining)
+
+    (ending,) = queue.work(extend)
+
+    assert (ending.error or {})["type"] == "OutOfTime"
+    assert [LEASE / 2 < remaining <= LEASE for remaining in seen] == [True]
+
+
+def test_no_extension_goes_beyond_the_end_of_the_worker(queue: Queue) -> None:
+    queue.enqueue()
+    (job,) = queue.take()
+    job.begin(limit=monotonic() + 10)
+    job.extend(LEASE)
+
+    assert job.remaining <= timedelta(seconds=10)
+
+
+def test_no_alarm_is_left_when_a_handler_has_ended(queue: Queue) -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    for kind, handler in (("echo", lambda _: None), ("echo", lambda _: 1 / 0), ("unknown", lambda _: None)):
+        queue.enqueue(kind, timeout=LEASE)
+        queue.work(handler)
+
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+        assert signal.getsignal(signal.SIGALRM) is before
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_alarm_in_the_middle_of_a_statement_never_spoils_the_finish(queue: Queue) -> None:
+    """Wherever it hits, what was begun is rolled back, and the failure is written where others see it."""
+
+    def write_again_and_again(_payload: Any, job: Job) -> None:
+        while True:
+            with job.database.transaction() as connection:
+                connection.execute("select 1")
+
+    chance = random.Random(1)
+    for _ in range(100):
+        queue.enqueue(max_attempts=1)
+        jobs = take(queue.database, "default", 1, timedelta(milliseconds=chance.uniform(1, 4)), LEASE)
+        (ending,) = work_off(jobs, HandlerTable({"echo": write_again_and_again}), stopping=lambda: False)
+
+        assert (ending.ending, (ending.error or {})["type"]) == ("dead", "OutOfTime")
+        assert queue.row(jobs[0].id).state == "dead"
+        assert (
+            queue.sql("select state from minutehand.jobs j, minutehand.state(j) state where deleted is null")
+            == []
+        )
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, OutOfTime])
+def test_a_connection_that_was_interrupted_is_not_used_again(
+    direct_queue: Queue, interrupt: type[BaseException]
+) -> None:
+    """A cancellation that is still on its way would hit another statement."""
+    sessions = []
+
+    def stop(_payload: Any, job: Job) -> None:
+        sessions.append(job.database.connection)
+        raise interrupt
+
+    direct_queue.enqueue()
+    with suppress(KeyboardInterrupt):
+        direct_queue.work(stop)
+
+    assert sessions[0].closed
+    assert direct_queue.database.connection is not sessions[0]
+
+
+@pytest.mark.parametrize("error", [None, ValueError("no")], ids=["returns", "raises"])
+def test_a_transaction_that_a_handler_leaves_open_is_rolled_back(
+    queue: Queue, error: Exception | None
+) -> None:
+    def forget(_payload: Any, job: Job) -> None:
+        job.database.connection.execute("begin")
+        job.database.connection.execute("create table half (n int)")
+        if error:
+            raise error
+
+    job_id = queue.enqueue()
+    queue.work(forget)
+
+    (row,) = queue.sql(
+        "select state from minutehand.jobs j, minutehand.state(j) state where id = %(id)s", id=job_id
+    )
+    assert row["state"] == ("retrying" if error else "done")
+    assert queue.sql("select to_regclass('half') as half") == [{"half": None}]
+
+
+def test_a_failure_of_the_last_attempt_by_time_is_death(queue: Queue) -> None:
+    queue.enqueue(timeout=SHORT, max_attempts=1)
+    (ending,) = queue.work(loop)
+
+    assert ending.ending == "dead"

@@ -1,0 +1,137 @@
+"""A handler's writes and its job's completion are committed together, or neither is."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from minutehand import Job, LostError, enqueue
+from minutehand.finish import finish
+from minutehand.outcomes import Done
+from tests.queue.stage import Queue
+
+
+@pytest.fixture(autouse=True)
+def orders(queue: Queue) -> None:
+    queue.sql("create table orders (id integer primary key)")
+
+
+def count(queue: Queue, table: str = "orders") -> int:
+    found: int = queue.sql(f"select count(*) from {table}")[0]["count"]  # type: ignore[arg-type]
+    return found
+
+
+def order(connection: psycopg.Connection[Any], number: int = 1) -> None:
+    connection.execute("insert into orders values (%s)", [number])
+
+
+def order_twice(connection: psycopg.Connection[Any]) -> None:
+    order(connection)
+    order(connection)
+
+
+def test_a_handlers_writes_are_committed_with_the_completion(queue: Queue) -> None:
+    def ship(_payload: Any, job: Job) -> None:
+        with job.transaction() as connection:
+            order(connection)
+            assert (count(queue), queue.row(job.id).state) == (0, "running")
+            job.result = {"shipped": 1}
+        assert (count(queue), queue.row(job.id).state) == (1, "done")
+
+    job_id = queue.enqueue()
+    (ending,) = queue.work(ship)
+
+    assert ending.ending == "done"
+    assert queue.row(job_id).result == {"shipped": 1}
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(1)], ids=repr)
+def test_a_handler_that_raises_in_the_block_writes_nothing(queue: Queue, error: BaseException) -> None:
+    def ship(_payload: Any, job: Job) -> None:
+        with job.transaction() as connection:
+            order(connection)
+            raise error
+
+    queue.enqueue()
+    (ending,) = queue.work(ship)
+
+    assert ending.ending == "retrying"
+    assert count(queue) == 0
+
+
+def test_a_handler_whose_write_is_refused_writes_nothing_and_fails(queue: Queue) -> None:
+    def ship(_payload: Any, job: Job) -> None:
+        with job.transaction() as connection:
+            order(connection)
+            order(connection)
+
+    queue.enqueue()
+    (ending,) = queue.work(ship)
+
+    assert ending.ending == "retrying"
+    assert count(queue) == 0
+
+
+def test_what_a_handlers_own_statements_raise_is_its_own(queue: Queue) -> None:
+    def ship(_payload: Any, job: Job) -> str:
+        with pytest.raises(psycopg.errors.UniqueViolation), job.transaction() as connection:
+            order_twice(connection)
+        with pytest.raises(psycopg.errors.UndefinedTable), job.transaction() as connection:
+            connection.execute("select * from nowhere")
+        with job.transaction() as connection:
+            with pytest.raises(psycopg.errors.UniqueViolation), connection.transaction():
+                order_twice(connection)
+            order(connection)
+        return "shipped"
+
+    queue.enqueue()
+    (ending,) = queue.work(ship)
+
+    assert ending.ending == "done"
+    assert count(queue) == 1
+
+
+def test_a_handler_that_lost_its_claim_writes_nothing(queue: Queue) -> None:
+    others: list[Job] = []
+
+    def lose(connection: psycopg.Connection[Any], job: Job) -> None:
+        order(connection)
+        queue.pass_time(job.id)
+        others.extend(queue.take(database=queue.another()))
+
+    def ship(_payload: Any, job: Job) -> None:
+        with pytest.raises(LostError), job.transaction() as connection:
+            lose(connection, job)
+        assert not job.settled
+
+    queue.enqueue()
+    (ending,) = queue.work(ship)
+
+    assert ending.ending == "lost"
+    assert count(queue) == 0
+    assert finish(others[0], Done()).ending == "done"
+
+
+def test_a_handler_that_raises_after_the_block_stays_done(queue: Queue) -> None:
+    def ship(_payload: Any, job: Job) -> None:
+        with job.transaction() as connection:
+            order(connection)
+        raise ValueError("too late")
+
+    job_id = queue.enqueue()
+    (ending,) = queue.work(ship)
+
+    assert ending.ending == "done"
+    assert (count(queue), queue.row(job_id).state) == (1, "done")
+
+
+def test_a_job_that_a_handler_enqueues_in_the_block_is_there_with_the_completion(queue: Queue) -> None:
+    def ship(_payload: Any, job: Job) -> None:
+        with job.transaction() as connection:
+            enqueue("invoice", connection=connection)
+            assert count(queue, "minutehand.jobs where kind = 'invoice'") == 0
+
+    queue.enqueue()
+    queue.work(ship)
+
+    assert count(queue, "minutehand.jobs where kind = 'invoice'") == 1

@@ -1,0 +1,204 @@
+"""The traps that the ancestors' claims fell into; each test must fail when its fault is put back."""
+
+from threading import Barrier
+from uuid import UUID
+
+import pytest
+
+from minutehand import Job
+from minutehand.finish import finish
+from minutehand.outcomes import Done
+from minutehand.upkeep import keep_up
+from tests.queue.stage import LEASE, LONG, Queue
+
+
+@pytest.mark.fault("take", r"clock_timestamp\(\) \+ least", "j.visible + least")
+@pytest.mark.fault("take", r",\s*visible = clock_timestamp\(\) \+ .*?%\(grace\)s", "")
+def test_an_overdue_job_is_taken_by_one_of_25_claimants(queue: Queue) -> None:
+    queue.pass_time(queue.enqueue(), by=LONG)
+
+    assert [len(queue.take()) for _ in range(25)] == [1] + [0] * 24
+
+
+def test_an_overdue_job_is_taken_by_one_of_25_claimants_at_once(queue: Queue) -> None:
+    queue.pass_time(queue.enqueue(), by=LONG)
+    barrier = Barrier(25)
+
+    def claimant() -> list[Job]:
+        barrier.wait()
+        return queue.take(database=queue.another())
+
+    takers = [queue.let(claimant) for _ in range(25)]
+
+    assert sorted(len(taker.result()) for taker in takers) == [0] * 24 + [1]
+
+
+@pytest.mark.fault("claim", r"clock_timestamp\(\) \+ least", "j.visible + least")
+def test_a_late_claim_of_an_offer_holds_for_its_whole_lease(queue: Queue) -> None:
+    queue.enqueue()
+    (offered,) = queue.offer()
+    queue.pass_time(offered.id, by=LONG)
+    (job,) = queue.claim(offered)
+
+    (held,) = queue.sql("select visible - claimed as lease from minutehand.jobs where id = %(id)s", id=job.id)
+    assert LEASE < held["lease"] < 2 * LEASE
+    assert queue.take() == []
+
+
+WHOSE = r"where j.id = o.id and j.ack = o.ack[^\n]*"
+THE_SAME_KEY = r"""in (select id from minutehand.jobs_live
+                     where key in (select key from minutehand.jobs_live where id = any (\1)))"""
+
+
+@pytest.mark.fault("take", r"= any \((array\(select id from head\))\)", THE_SAME_KEY)
+@pytest.mark.fault("claim", WHOSE, "where j.key = (select key from minutehand.jobs where id = o.id)")
+def test_a_claim_touches_no_other_generation_of_its_key(queue: Queue) -> None:
+    finished = queue.claimed(key="report")
+    finish(finished, Done())
+    running = queue.claimed(key="report")
+    upcoming = queue.enqueue(key="report")
+
+    (offered,) = queue.offer()
+    assert [job.id for job in queue.claim(offered)] == [upcoming]
+    queue.pass_time(upcoming)
+    assert [job.id for job in queue.take()] == [upcoming]
+    assert queue.sql("select ack from minutehand.jobs where id = %(id)s", id=running.id) == [
+        {"ack": running.ack}
+    ]
+    assert queue.row(finished.id).state == "done"
+
+
+NESTED_LOOPS = (
+    "set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_material = off"
+)
+
+
+# `id in (select ... limit n for update skip locked)`, where the plan asks anew for every row: all of a sudden it is
+# not n that are taken. `not ... <> all` is the same question in a form for which every version chooses that plan.
+@pytest.mark.fault(
+    "take",
+    r"with head as materialized \((.*?)\n\)\n(update.*?)j.id = any \(array\(select id from head\)\)",
+    r"\2 not j.id <> all (\1)",
+)
+def test_no_plan_of_the_server_takes_more_than_was_asked(queue: Queue) -> None:
+    for _ in range(20):
+        queue.enqueue()
+
+    with queue.database.transaction() as connection:
+        connection.execute(NESTED_LOOPS)
+        assert len(queue.take(3)) == 3
+        assert len(queue.take(1)) == 1
+
+
+def test_takers_at_once_never_get_more_than_they_asked_nor_the_same(queue: Queue) -> None:
+    for _ in range(60):
+        queue.enqueue()
+    barrier = Barrier(8)
+
+    def taker() -> list[list[Job]]:
+        database = queue.another()
+        barrier.wait()
+        return [queue.take(3, database=database) for _ in range(4)]
+
+    takers = [queue.let(taker) for _ in range(8)]
+    taken = [jobs for future in takers for jobs in future.result()]
+
+    assert all(len(jobs) <= 3 for jobs in taken)
+    assert len({job.ack for jobs in taken for job in jobs}) == sum(map(len, taken))
+    assert len({job.id for jobs in taken for job in jobs} | {job.id for job in queue.take(60)}) == 60
+
+
+@pytest.mark.fault("take", r"for update skip locked", "")
+@pytest.mark.fault("take", r"skip locked", "")
+def test_a_taker_passes_over_what_another_is_taking(queue: Queue) -> None:
+    queue.enqueue()
+    queue.enqueue()
+    other = queue.another()
+
+    with other.transaction():
+        first = queue.take(database=other)
+        taking = queue.let(queue.take)
+        queue.until_done_or_waiting(taking)
+        assert taking.done()
+    second = taking.result()
+
+    assert len(first) == len(second) == 1
+    assert first[0].id != second[0].id
+
+
+@pytest.mark.fault("claim", r"j.ack = o.ack and \(j.claimed.*\)", "true")
+def test_an_event_that_comes_twice_claims_once(queue: Queue) -> None:
+    queue.enqueue()
+    (offered,) = queue.offer()
+
+    assert len(queue.claim(offered)) == 1
+    assert queue.claim(offered) == []
+
+
+@pytest.mark.fault("claim", WHOSE, "where j.id = o.id")
+def test_an_event_that_comes_late_leaves_the_next_offer_to_its_worker(queue: Queue) -> None:
+    queue.enqueue()
+    (lost,) = queue.offer()
+    queue.pass_time(lost.id)
+    (offered,) = queue.offer()
+
+    assert queue.claim(lost) == []
+    assert [job.id for job in queue.claim(offered)] == [offered.id]
+
+
+@pytest.mark.fault("take", r"attempts = j.attempts \+ 1", "attempts = j.attempts")
+def test_an_attempt_is_counted_when_it_is_taken_so_that_poison_dies(queue: Queue) -> None:
+    job_id = queue.enqueue(max_attempts=3)
+    attempts = []
+    for _ in range(3):
+        attempts += [job.attempt for job in queue.take()]
+        queue.pass_time(job_id)
+
+    assert attempts == [1, 2, 3]
+    assert queue.take() == []
+    assert_it_dies(queue, job_id)
+
+
+@pytest.mark.fault("claim", r"attempts = j.attempts \+ 1", "attempts = j.attempts")
+def test_an_attempt_is_counted_when_it_is_claimed_so_that_poison_dies(queue: Queue) -> None:
+    job_id = queue.enqueue(max_attempts=3)
+    for _ in range(3):
+        assert len(queue.claim(*queue.offer())) == 1
+        queue.pass_time(job_id)
+
+    assert queue.offer() == []
+    assert_it_dies(queue, job_id)
+
+
+def test_an_offer_that_is_lost_costs_no_attempt(queue: Queue) -> None:
+    job_id = queue.enqueue(max_attempts=1)
+    for _ in range(5):
+        assert len(queue.offer()) == 1
+        queue.pass_time(job_id)
+
+    assert keep_up(queue.database).buried == ()
+    assert [job.attempt for job in queue.take()] == [1]
+
+
+@pytest.mark.fault("take", r"visible <= coalesce", "claimed is null and visible <= coalesce")
+def test_a_job_whose_worker_died_comes_back_by_itself(queue: Queue) -> None:
+    job = queue.claimed()
+    assert queue.take() == []
+    queue.pass_time(job.id)
+
+    assert [(again.id, again.attempt, again.redelivered) for again in queue.take()] == [(job.id, 2, True)]
+
+
+@pytest.mark.fault("claim", r"where j.id", "where j.visible > clock_timestamp() limit 1 and j.id")
+def test_every_statement_of_a_claim_is_one_that_postgres_takes(queue: Queue) -> None:
+    queue.enqueue()
+
+    assert len(queue.claim(*queue.offer())) == 1
+
+
+def assert_it_dies(queue: Queue, job_id: UUID) -> None:
+    assert [record["id"] for record in keep_up(queue.database).buried] == [job_id]
+    row = queue.row(job_id)
+    assert (row.state, row.attempts) == ("dead", 3)
+    assert row.error is not None
+    assert row.error["type"] == "WorkerDied"

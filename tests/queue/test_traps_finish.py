@@ -1,0 +1,153 @@
+"""The traps of finishing and of meddling: an end without the right to it, and a running job made due again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from minutehand import Job, LostError
+from minutehand.database import Database
+from minutehand.finish import finish
+from minutehand.operate import Change, cancel, promote, reschedule
+from minutehand.outcomes import Done, Failed, Outcome, Snoozed
+from tests.queue.stage import LEASE, LONG, Queue
+
+ERROR = {"type": "ValueError", "message": "no", "trace": ""}
+FENCE = r"and %\(ack\)s in \(ack, prior\)"
+
+
+def taken_over(queue: Queue, **options: Any) -> tuple[Job, Job]:
+    """A worker that was too slow, and the one that has its job by now."""
+    slow = queue.claimed(**options)
+    queue.pass_time(slow.id)
+    (owner,) = queue.take()
+    owner.begin()
+    return slow, owner
+
+
+@pytest.mark.fault("finish", FENCE, "and %(ack)s::uuid is not null")
+@pytest.mark.fault("give_back", FENCE, "and %(ack)s::uuid is not null")
+def test_a_worker_that_lost_its_claim_ends_nothing(queue: Queue) -> None:
+    slow, owner = taken_over(queue)
+    outcomes: list[Outcome] = [Done(), Failed(ERROR), Failed(ERROR, final=True), Snoozed(LONG)]
+
+    assert [finish(slow, outcome).ending for outcome in outcomes] == ["lost"] * 4
+    assert queue.row(owner.id).state == "running"
+    assert finish(owner, Done()).ending == "done"
+
+
+@pytest.mark.fault("extend", r"and ack = %\(ack\)s", "and %(ack)s::uuid is not null")
+@pytest.mark.fault("extend", r"and ack = %\(ack\)s", FENCE.replace("\\", ""))
+def test_a_worker_that_lost_its_claim_extends_nothing(queue: Queue) -> None:
+    slow, owner = taken_over(queue)
+    with pytest.raises(LostError):
+        slow.extend(LEASE)
+
+    queue.pass_time(owner.id)
+    queue.offer()
+    with pytest.raises(LostError):
+        owner.extend(LEASE)
+
+
+@pytest.mark.fault("supersede", FENCE, "and %(ack)s::uuid is not null")
+def test_a_worker_that_lost_its_claim_supersedes_nothing(queue: Queue) -> None:
+    slow = queue.claimed(key="report")
+    queue.pass_time(slow.id)
+    (owner,) = queue.take()
+    queue.enqueue(key="report")
+    queue.database.run("supersede", id=slow.id, ack=slow.ack, why=None)
+
+    assert queue.row(owner.id).state == "running"
+
+
+@pytest.mark.fault("finish", FENCE, FENCE.replace("\\", "") + " and visible > clock_timestamp()")
+@pytest.mark.fault("finish", FENCE, "and ack = %(ack)s")
+def test_work_that_was_finished_late_is_kept_while_nobody_else_has_claimed(queue: Queue) -> None:
+    late, later = queue.claimed(), queue.claimed()
+    queue.pass_time(late.id)
+    assert finish(late, Done('"late"')).ending == "done"
+    queue.pass_time(later.id)
+    queue.offer()
+    assert finish(later, Done('"later"')).ending == "done"
+
+    assert [queue.row(job.id).result for job in (late, later)] == ["late", "later"]
+
+
+@pytest.mark.fault("offer", r"prior = case .*? end", "prior = null")
+@pytest.mark.fault("offer", r"coalesce\(prior, ack\)", "ack")
+def test_any_number_of_lost_offers_leave_a_late_worker_its_right(queue: Queue) -> None:
+    late = queue.claimed()
+    for _ in range(3):
+        queue.pass_time(late.id)
+        assert len(queue.offer()) == 1
+
+    assert finish(late, Done()).ending == "done"
+
+
+@pytest.mark.fault("claim", r"prior = null, ", "")
+def test_a_claim_ends_the_right_of_the_worker_before(queue: Queue) -> None:
+    slow = queue.claimed()
+    queue.pass_time(slow.id)
+    (owner,) = queue.claim(*queue.offer())
+
+    assert finish(slow, Done()).ending == "lost"
+    assert finish(owner, Done()).ending == "done"
+
+
+BY_HAND: list[Callable[[Database, Job], list[Change]]] = [
+    lambda database, job: promote(database, [job.id]),
+    lambda database, job: reschedule(database, [job.id], job.run_at),
+    lambda database, job: cancel(database, [job.id]),
+]
+
+
+@pytest.mark.fault("promote", r"and minutehand.state\(.*?\) <> 'running'", "")
+@pytest.mark.fault("reschedule", r"and minutehand.state\(.*?\) <> 'running'", "")
+@pytest.mark.fault("cancel", r"and minutehand.state\(.*?\) <> 'running'", "")
+@pytest.mark.fault("promote", r"and minutehand.state\(.*?\) <> 'running'", "and visible > now()")
+def test_whoever_meddles_with_a_running_job_is_refused(queue: Queue) -> None:
+    job = queue.claimed()
+    before = queue.row(job.id)
+    changes = [change for meddle in BY_HAND for change in meddle(queue.database, job)]
+
+    assert [(change.outcome, change.state) for change in changes] == [("refused", "running")] * 3
+    assert queue.row(job.id) == before
+    assert queue.take() == []
+    assert finish(job, Done()).ending == "done"
+
+
+def test_whoever_enqueues_a_running_job_again_gets_another(queue: Queue) -> None:
+    job = queue.claimed(key="report")
+    other = queue.enqueue(key="report")
+
+    assert other != job.id
+    assert queue.row(job.id).state == "running"
+
+
+@pytest.mark.fault(
+    "reschedule", r"greatest\(%\(run_at\)s::timestamptz", "greatest(visible + (%(run_at)s - now())"
+)
+def test_a_rescheduled_job_waits_for_the_moment_that_was_said_and_not_from_the_old_one(queue: Queue) -> None:
+    job_id = queue.enqueue(delay=LONG)
+    moment = queue.sql("select now() + interval '1 hour' as moment")[0]["moment"]
+    reschedule(queue.database, [job_id], moment)
+
+    assert queue.row(job_id).visible == moment
+
+
+@pytest.mark.fault("extend", r"clock_timestamp\(\) \+", "visible +")
+def test_a_late_extension_counts_from_now(queue: Queue) -> None:
+    job = queue.claimed()
+    queue.pass_time(job.id)
+    job.extend(LEASE)
+
+    assert queue.row(job.id).state == "running"
+
+
+@pytest.mark.fault("give_back", r"clock_timestamp\(\) \+", "visible +")
+def test_a_late_failure_waits_its_whole_delay(queue: Queue) -> None:
+    job = queue.claimed()
+    queue.pass_time(job.id)
+    finish(job, Failed(ERROR, delay=LEASE))
+
+    assert queue.row(job.id).state == "retrying"

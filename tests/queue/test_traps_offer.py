@@ -1,0 +1,151 @@
+"""The traps of dispatching: inviting the same backlog again and again, and counting capacity outside the lock."""
+
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+
+from minutehand.finish import finish
+from minutehand.offer import Offer
+from minutehand.outcomes import Done
+from tests.queue.stage import LONG, Queue
+
+CAPACITY = 5
+
+
+@pytest.mark.fault("offer", r"coalesce\(%\(now\)s, clock_timestamp\(\)\) \+ %\(ttl\)s", "visible + %(ttl)s")
+@pytest.mark.fault("offer", r",\s*visible = coalesce\(%\(now\)s, clock_timestamp\(\)\) \+ %\(ttl\)s", "")
+def test_an_overdue_job_is_offered_by_one_of_25_ticks(queue: Queue) -> None:
+    queue.pass_time(queue.enqueue(), by=LONG)
+
+    assert [len(queue.offer()) for _ in range(25)] == [1] + [0] * 24
+
+
+@pytest.mark.fault(
+    "offer", r"coalesce\(%\(now\)s, clock_timestamp\(\)\) \+ %\(ttl\)s", "now() - interval '1 second'"
+)
+def test_a_throttled_fleet_is_not_invited_again_for_the_same_backlog(queue: Queue) -> None:
+    for _ in range(3 * CAPACITY):
+        queue.enqueue()
+
+    assert [len(queue.offer(CAPACITY)) for _ in range(10)] == [CAPACITY] + [0] * 9
+
+
+def test_an_offer_that_nobody_claimed_is_made_again_when_its_time_is_up(queue: Queue) -> None:
+    job_id = queue.enqueue()
+    (lost,) = queue.offer()
+    queue.pass_time(job_id)
+    (again,) = queue.offer()
+
+    assert (again.id, lost.id) == (job_id, job_id)
+    assert again.ack != lost.ack
+
+
+@pytest.mark.fault("offer", r"limit \(select room from room\)\n\)\nupdate", ")\nupdate")
+@pytest.mark.fault("offer", r"any \(array\(select id from chosen\)\)", "any (array(select id from due))")
+@pytest.mark.fault("offer", r" - count\(\*\)", "")
+@pytest.mark.fault("offer", r"coalesce\(offered, claimed\) is not null", "claimed is not null")
+def test_no_tick_offers_more_than_there_is_room_for(queue: Queue) -> None:
+    for name in ("a", "b", "c"):
+        for _ in range(5):
+            queue.enqueue(queue=name)
+    queue.take(2, "a")
+
+    assert len(queue.offer(capacity=6)) == 4
+    assert queue.offer(capacity=6) == []
+    assert len(queue.offer(capacity=7)) == 1
+    assert queue.offer(capacity=0) == []
+
+
+def test_room_comes_back_when_a_job_is_finished_and_when_a_worker_dies(queue: Queue) -> None:
+    for _ in range(3):
+        queue.enqueue()
+    one, other = queue.claim(*queue.offer(capacity=2))
+    finish(one, Done())
+
+    assert len(queue.offer(capacity=2)) == 1
+    queue.pass_time(other.id)
+    assert [offered.id for offered in queue.offer(capacity=2)] == [other.id]
+
+
+@pytest.mark.fault("lock", r"update.*returning ticked", "select ticked from minutehand.dispatcher")
+def test_capacity_is_counted_while_no_other_tick_counts(queue: Queue) -> None:
+    for _ in range(3 * CAPACITY):
+        queue.enqueue()
+    other = queue.another()
+
+    with other.transaction():
+        first = queue.offer(CAPACITY, database=other)
+        counting = queue.let(queue.offer, CAPACITY)
+        queue.until_done_or_waiting(counting)
+    second = counting.result()
+
+    assert len(first) + len(second) == CAPACITY
+
+
+def test_eight_dispatchers_at_once_never_exceed_the_capacity(queue: Queue) -> None:
+    for _ in range(20 * CAPACITY):
+        queue.enqueue()
+    barrier = Barrier(8)
+
+    def dispatcher() -> tuple[list[Offer], int]:
+        database, most, offers = queue.another(), 0, []
+        barrier.wait()
+        for _ in range(5):
+            offers += queue.offer(CAPACITY, database=database)
+            (held,) = queue.sql("select count(*) as jobs from minutehand.jobs_live where ack is not null")
+            most = max(most, held["jobs"])
+        return offers, most
+
+    dispatchers = [queue.let(dispatcher) for _ in range(8)]
+    made = [future.result() for future in dispatchers]
+
+    assert max(most for _, most in made) == CAPACITY
+    assert len([offered for offers, _ in made for offered in offers]) == CAPACITY
+
+
+@pytest.mark.fault("offer", r"for update skip locked", "")
+@pytest.mark.fault("offer", r"skip locked", "")
+def test_a_tick_passes_over_what_a_worker_is_taking(queue: Queue) -> None:
+    job_id = queue.enqueue()
+    other = queue.another()
+
+    with other.transaction():
+        (taken,) = queue.take(database=other)
+        offering = queue.let(queue.offer)
+        queue.until_done_or_waiting(offering)
+        waited = not offering.done()
+    offered = offering.result()
+
+    assert taken.id == job_id
+    assert offered == []
+    assert not waited
+    taken.database = queue.database
+    assert finish(taken, Done()).ending == "done"
+
+
+@pytest.mark.fault("offer", r"\(partition by l.queue order by", "(order by")
+def test_a_long_queue_does_not_keep_the_others_waiting(queue: Queue) -> None:
+    for _ in range(20):
+        queue.enqueue(queue="long")
+    for name in ("short", "shorter"):
+        queue.enqueue(queue=name)
+
+    assert {offered.queue for offered in queue.offer(capacity=3)} == {"long", "short", "shorter"}
+
+
+@pytest.mark.fault("offer", r" and attempts < max_attempts", "")
+def test_what_has_no_attempt_left_is_not_offered(queue: Queue) -> None:
+    job = queue.claimed(max_attempts=1)
+    queue.pass_time(job.id)
+
+    assert queue.offer() == []
+
+
+@pytest.mark.fault("offer", r"visible <= coalesce\(%\(now\)s, now\(\)\)", "true")
+def test_what_is_not_due_is_not_offered_a_moment_too_early(queue: Queue) -> None:
+    (row,) = queue.sql("select id, visible from minutehand.enqueue('echo', delay => '1 hour')")
+    moment = row["visible"]
+
+    assert queue.offer(now=moment - timedelta(microseconds=1)) == []
+    assert [offered.id for offered in queue.offer(now=moment)] == [row["id"]]

@@ -112,4 +112,9 @@ def _unchanged(verb: str, job_id: UUID, state: State | None) -> Change:
         return Change(job_id, "refused", state, f"it is {state}; only dead and cancelled jobs are retried")
     if state in FINISHED:
         return Change(job_id, "refused", state, f"it is {state} already")
-    return Change(job_id, "refused", state, f"it was {state} and something else changed it; try again")
+    return Change(
+        job_id,
+        "refused",
+        state,
+        f"it is {state} without an attempt left, or was changed meanwhile; look again",
+    )

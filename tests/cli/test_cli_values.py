@@ -67,7 +67,7 @@ def test_what_is_no_moment_is_refused(typed):
 
 @pytest.mark.parametrize("typed", ["NaN", "[Infinity]", "{", "'a'", "[" * 100_000, "1" * 5000])
 def test_what_is_not_json_is_refused(typed):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r".+"):
         parse_json(typed)
 
 

@@ -12,15 +12,16 @@
 --
 -- Facts are stored and states are derived from them: see 0003. The database's clock is the only clock.
 
--- A version 7 UUID (RFC 9562): 48 bits of milliseconds, then chance, so that ids sort by birth.
+-- A version 7 UUID (RFC 9562): 48 bits of milliseconds, 12 of their fraction, then chance, so that ids sort by birth.
 -- Postgres has one of its own from 18 on; this runs on every server.
 create function minutehand.uuid7() returns uuid
 language sql volatile parallel safe
 as $$
-    select encode(set_bit(set_bit(overlay(
+    select encode(overlay(
         uuid_send(gen_random_uuid())
-        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
-        from 1 for 6), 52, 1), 53, 1), 'hex')::uuid
+        placing int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint << 16
+                         | (x'7000'::bigint + extract(microseconds from clock_timestamp())::bigint % 1000 * 4096 / 1000))
+        from 1 for 8), 'hex')::uuid
 $$;
 
 -- Whether a retry strategy has only known fields, each of its type and range. Times are in seconds.

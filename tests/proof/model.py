@@ -1,0 +1,163 @@
+"""The queue as its promise says it should be, in dictionaries: what a state machine compares the real one with.
+
+Time is whole seconds that pass only when somebody lets them. A ticket stands for an ack.
+"""
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+FINISHED = ("done", "dead", "cancelled")
+
+
+@dataclass
+class Wanted:
+    """What the model knows of a job."""
+
+    queue: str
+    key: str | None
+    priority: int
+    limit: int
+    visible: int
+    attempts: int = 0
+    invitation: UUID | None = None  # good for one claim
+    claim: UUID | None = None  # good for one completion, until another worker has claimed
+    invited_since: bool = False
+    ended: str | None = None
+    ended_at: int = 0
+
+    @property
+    def upcoming(self) -> bool:
+        return self.ended is None and self.claim is None
+
+    def state(self, now: int) -> str:
+        if self.ended:
+            return self.ended
+        if self.visible <= now:
+            return "due"
+        if self.invitation and (self.claim is None or self.invited_since):
+            return "offered"
+        if self.claim:
+            return "running"
+        return "retrying" if self.attempts else "scheduled"
+
+    def free(self, visible: int) -> None:
+        """Nobody has it, and it is due at some moment."""
+        self.visible = visible
+        self.invitation, self.claim, self.invited_since = None, None, False
+
+    def end(self, how: str, now: int) -> None:
+        self.ended, self.ended_at = how, now
+        self.invitation, self.claim = None, None
+
+
+@dataclass
+class Model:
+    """All jobs, and the moment."""
+
+    now: int = 0
+    jobs: dict[UUID, Wanted] = field(default_factory=dict)
+    accepted: list[UUID] = field(default_factory=list)
+
+    def states(self) -> dict[UUID, tuple[str, int]]:
+        return {job_id: (job.state(self.now), job.attempts) for job_id, job in self.jobs.items()}
+
+    def due(self, queue: str | None = None) -> dict[UUID, Wanted]:
+        """What may be offered or taken."""
+        return {
+            job_id: job
+            for job_id, job in self.jobs.items()
+            if job.state(self.now) == "due" and job.attempts < job.limit and queue in (None, job.queue)
+        }
+
+    def busy(self) -> int:
+        return sum(job.state(self.now) in ("offered", "running") for job in self.jobs.values())
+
+    def upcoming(self, queue: str, key: str | None) -> UUID | None:
+        """The job that a key names."""
+        named = [
+            i for i, job in self.jobs.items() if key and (job.queue, job.key) == (queue, key) and job.upcoming
+        ]
+        assert len(named) <= 1
+        return named[0] if named else None
+
+    def enqueue(self, queue: str, key: str | None, mode: str, wanted: Wanted) -> str:
+        """What becomes of an enqueue; a replacement takes its place at once, a new job when its id is known."""
+        standing = self.upcoming(queue, key)
+        if standing is None:
+            return "created"
+        if mode == "replace":
+            self.jobs[standing] = wanted
+        return {"replace": "replaced", "ignore": "ignored", "raise": "raised"}[mode]
+
+    def bury(self) -> set[UUID]:
+        """End what has no attempt left and came due all the same."""
+        buried = {
+            i for i, job in self.jobs.items() if job.state(self.now) == "due" and job.attempts >= job.limit
+        }
+        for job_id in buried:
+            self.jobs[job_id].end("dead", self.now)
+        return buried
+
+    def offer(self, job_id: UUID, ack: UUID, ttl: int) -> None:
+        job = self.jobs[job_id]
+        job.invitation, job.visible, job.invited_since = ack, self.now + ttl, True
+
+    def claims(self, job_id: UUID, ack: UUID) -> bool:
+        """Whether an event's ack is still good."""
+        job = self.jobs.get(job_id)
+        return job is not None and job.ended is None and job.invitation == ack
+
+    def claim(self, job_id: UUID, ack: UUID, lease: int) -> None:
+        job = self.jobs[job_id]
+        job.free(self.now + lease)
+        job.claim, job.attempts = ack, job.attempts + 1
+
+    def extend(self, job_id: UUID, ack: UUID, lease: int) -> bool:
+        job = self.jobs.get(job_id)
+        if job is None or job.claim != ack or job.invitation:
+            return False
+        job.visible = self.now + lease
+        return True
+
+    def finish(self, job_id: UUID, ack: UUID, outcome: str, delay: int) -> str:
+        """What becomes of a worker's word: nothing, unless the claim is still its own."""
+        job = self.jobs.get(job_id)
+        if job is None or job.ended or job.claim != ack:
+            return "lost"
+        self.accepted.append(ack)
+        if outcome == "failed" and job.attempts >= job.limit:
+            outcome = "dead"
+        if outcome in FINISHED:
+            job.end(outcome, self.now)
+            return outcome
+        if self.upcoming(job.queue, job.key):
+            job.end("cancelled", self.now)
+            return "superseded"
+        job.free(self.now + delay)
+        job.attempts -= outcome != "failed"
+        return {"failed": "retrying", "snoozed": "snoozed", "released": "released"}[outcome]
+
+    def change(self, verb: str, job_id: UUID, visible: int) -> str:
+        """What becomes of something that a person does to a job."""
+        job = self.jobs.get(job_id)
+        if job is None:
+            return "absent"
+        state = job.state(self.now)
+        fitting = state in ("dead", "cancelled") if verb == "retry" else state not in ("running", *FINISHED)
+        standing = self.upcoming(job.queue, job.key)
+        if not fitting or (verb != "cancel" and standing not in (None, job_id)):
+            return "refused"
+        if verb == "cancel":
+            job.end("cancelled", self.now)
+        else:
+            job.ended = None
+            job.attempts = 0 if verb == "retry" else job.attempts
+            job.free(visible)
+        return "changed"
+
+    def purge(self, older: int) -> int:
+        """Forget what was finished so long ago."""
+        old = [i for i, job in self.jobs.items() if job.ended and job.ended_at <= self.now - older]
+        for job_id in old:
+            del self.jobs[job_id]
+        return len(old)

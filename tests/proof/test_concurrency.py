@@ -1,0 +1,199 @@
+"""Many workers and dispatchers at once: every attempt has one owner, capacity holds, and nothing is lost."""
+
+import json
+from collections import Counter
+from datetime import timedelta
+from functools import partial
+from random import Random
+from threading import Event as Flag
+from typing import Any
+
+import pytest
+from proving import (
+    GRACE,
+    LEASE,
+    TTL,
+    WAITING,
+    Post,
+    Sessions,
+    pass_time,
+    processes,
+    settings,
+    sql,
+    states,
+    together,
+    until,
+)
+
+from minutehand import Database, NewJob, Retry, enqueue_many
+from minutehand.claim import claim
+from minutehand.finish import finish
+from minutehand.offer import offer
+from minutehand.outcomes import Done
+from minutehand.tick import tick
+from minutehand.work import parse
+from tests import servers
+
+CLAIMERS = 8
+ALL = 10_000
+SOME = 1_500
+AT_ONCE = Retry(strategy="fixed", min=timedelta(), max=timedelta(), jitter=False)
+
+Record = dict[str, Any]
+
+
+@pytest.fixture
+def jobs(request: pytest.FixtureRequest) -> int:
+    """How many jobs there are: the full number on one server, fewer on the others."""
+    return ALL if "direct-18" in request.node.name else SOME
+
+
+def test_every_attempt_has_one_owner_when_eight_processes_take(
+    database: servers.Database, db: Database, jobs: int
+) -> None:
+    fill(db, jobs)
+
+    owned = processes("claimer.py", [([database.url, "take", "7"], "")] * CLAIMERS)
+
+    check_owners(owned, jobs)
+    assert states(db) == {"done": jobs}
+
+
+def test_every_attempt_has_one_owner_when_every_event_comes_twice_and_shuffled(
+    database: servers.Database, db: Database, jobs: int
+) -> None:
+    fill(db, jobs)
+    post = Post()
+    tick(db, post, settings(capacity=jobs))
+    assert len(post.events) == jobs
+
+    owned = deliver(database, post.events * 2)
+    pass_time(db)
+    again = Post()
+    tick(db, again, settings(capacity=jobs))
+    owned += deliver(database, again.events * 2 + post.events)
+
+    assert len(again.events) == flaky(jobs)
+    check_owners(owned, jobs)
+    assert states(db) == {"done": jobs}
+
+
+def test_jobs_whose_events_are_lost_are_offered_again_and_done_once(
+    database: servers.Database, db: Database
+) -> None:
+    fill(db, 300)
+    owned: list[Record] = []
+    late: list[Record] = []
+    for chance in range(5):
+        post = Post()
+        tick(db, post, settings(capacity=300))
+        lost = post.events[chance::3] if chance < 3 else []
+        owned += deliver(database, [event for event in post.events if event not in lost] + late)
+        late = lost
+        pass_time(db)
+
+    check_owners(owned, 300)
+    assert states(db) == {"done": 300}
+
+
+def test_three_dispatchers_never_bring_offered_and_running_above_capacity(sessions: Sessions) -> None:
+    capacity, most = 20, 600
+    fill(sessions(), most)
+    post, over = Post(), Flag()
+
+    def dispatch(session: Database) -> Any:
+        offered = []
+        while not over.is_set():
+            offered.append(len(tick(session, post, settings(capacity)).offers))
+        return offered
+
+    def work_off(session: Database) -> Any:
+        worked = 0
+        while not over.is_set():
+            try:
+                event = post.events.pop()
+            except IndexError:
+                over.set() if states(session).get("done") == most else None
+                continue
+            for job in claim(session, parse(event)[0], LEASE, GRACE):
+                worked += finish(job, Done()).ending == "done"
+        return worked
+
+    def sample(session: Database) -> Any:
+        seen = []
+        while not over.is_set():
+            seen.append(sql(session, BUSY)[0][0])
+        return seen
+
+    roles = [dispatch] * 3 + [work_off] * 3 + [sample]
+    *_, seen = heard = together([partial(role, sessions()) for role in roles])
+
+    assert max(seen) <= capacity
+    assert all(offered <= capacity for offers in heard[:3] for offered in offers)
+    assert sum(sum(offers) for offers in heard[:3]) == most == sum(heard[3:6])
+
+
+def test_dispatchers_at_once_share_what_room_there_is(sessions: Sessions) -> None:
+    fill(sessions(), 100)
+
+    offers = together([partial(offer, sessions(), 30, TTL) for _ in range(6)])
+
+    assert sum(len(made) for made in offers) == 30
+    assert len({made.id for many in offers for made in many}) == 30
+
+
+def test_capacity_is_counted_by_one_dispatcher_at_a_time(sessions: Sessions) -> None:
+    """What comes in between, with a higher priority, is no reason for the second to count the same room again."""
+    first, second, third = sessions(), sessions(), sessions()
+    fill(third, 30)
+    ready, over = Flag(), Flag()
+
+    def offers_slowly() -> int:
+        with first.transaction():
+            made = offer(first, 30, TTL)
+            assert list(enqueue_many((NewJob("echo", priority=9) for _ in range(30)), connection=third))
+            ready.set()
+            until(lambda: over.is_set() or sql(third, WAITING)[0][0])
+        return len(made)
+
+    def offers_too() -> int:
+        ready.wait(TTL.total_seconds())
+        made = offer(second, 30, TTL)
+        over.set()
+        return len(made)
+
+    assert together([offers_slowly, offers_too]) == [30, 0]
+
+
+BUSY = """select count(*) from minutehand.jobs
+           where deleted is null and ack is not null and visible > clock_timestamp()"""
+
+
+def fill(db: Database, most: int) -> None:
+    """Enqueue jobs that are due, every tenth of which fails at first and is due again at once."""
+    made = (NewJob("echo", "flaky" if n % 10 == 0 else n, retry=AT_ONCE, priority=n % 3) for n in range(most))
+    assert all(one.outcome == "created" for one in enqueue_many(made, connection=db))
+
+
+def flaky(most: int) -> int:
+    return len(range(0, most, 10))
+
+
+def deliver(database: servers.Database, events: list[Record]) -> list[Record]:
+    """Give each event to one of the claimers, in no order."""
+    lines = [json.dumps(event) for event in events]
+    Random(len(lines)).shuffle(lines)
+    hands = ["\n".join(lines[start::CLAIMERS]) for start in range(CLAIMERS)]
+    return processes("claimer.py", [([database.url, "events", "1"], hand) for hand in hands])
+
+
+def check_owners(owned: list[Record], most: int) -> None:
+    """Check that nobody shared an attempt, that all was done once, and that nothing was left."""
+    owners = Counter((record["job"], record["attempt"]) for record in owned)
+    done = Counter(record["job"] for record in owned if record["ending"] == "done")
+
+    assert set(owners.values()) == {1}
+    assert set(done.values()) == {1}
+    assert len(done) == most
+    assert len(owners) == most + flaky(most)
+    assert {record["ending"] for record in owned} <= {"done", "retrying"}

@@ -1,0 +1,215 @@
+"""A connection that died, a server that is away: a typed error that says what to do, and one reconnect."""
+
+import socket
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from proving import Post, Sessions, settings
+from psycopg.conninfo import make_conninfo
+from wire import Wire
+
+import minutehand.database
+from minutehand import ConfigurationError, Database, DatabaseError, NewJob, enqueue, enqueue_many
+from minutehand.errors import ForbiddenError, ReadOnlyError, SchemaError, UnreachableError
+from minutehand.tick import tick
+from tests import servers
+
+PASSWORD = "s3cret/@:?#w0rd"
+
+
+class Door:
+    """A database's address that counts how often it was asked for."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self.opened = url, 0
+
+    def __call__(self) -> str:
+        self.opened += 1
+        return self.url
+
+
+def test_a_connection_that_died_in_a_freeze_is_opened_again_and_nobody_notices(
+    database: servers.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
+    with Wire(database.url) as wire:
+        door = Door(wire.url)
+        db = Database(door)
+        enqueue("echo", connection=db)
+        wire.cut()
+
+        assert enqueue("echo", connection=db).outcome == "created"
+        assert door.opened == 2
+        db.close()
+
+
+def test_a_connection_that_dies_at_work_is_an_error_once_and_opened_again_after(
+    database: servers.Database,
+) -> None:
+    with Wire(database.url) as wire:
+        door = Door(wire.url)
+        db = Database(door)
+        enqueue("echo", connection=db)
+        wire.cut()
+
+        with pytest.raises(UnreachableError):
+            enqueue("echo", connection=db)
+        assert enqueue("echo", connection=db).outcome == "created"
+        assert door.opened == 2
+        db.close()
+
+
+def test_a_backend_that_is_terminated_is_replaced(
+    direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
+    door = Door(direct_database.url)
+    db = Database(door)
+    with psycopg.connect(direct_database.admin_url, autocommit=True) as admin:
+        admin.execute("select pg_terminate_backend(%s)", [db.connection.info.backend_pid])
+
+    assert enqueue("echo", connection=db).outcome == "created"
+    assert door.opened == 2
+    db.close()
+
+
+def test_a_server_that_restarts_is_reached_again(database: servers.Database) -> None:
+    with Wire(database.url) as wire:
+        db = Database(wire.url)
+        enqueue("echo", connection=db)
+        wire.close()
+
+        for _ in range(3):
+            with pytest.raises(UnreachableError, match="cannot be reached"):
+                enqueue("echo", connection=db)
+        wire.listen()
+
+        assert enqueue("echo", connection=db).outcome == "created"
+        db.close()
+
+
+def test_a_transaction_whose_connection_dies_is_gone_as_a_whole(
+    database: servers.Database, sessions: Sessions
+) -> None:
+    with Wire(database.url) as wire:
+        db = Database(wire.url)
+        with pytest.raises(UnreachableError), db.transaction():  # noqa: PT012
+            enqueue("echo", connection=db)
+            wire.cut()
+            enqueue("echo", connection=db)
+
+        assert not db.in_transaction
+        assert enqueue("echo", connection=db).outcome == "created"
+        assert sessions().run("stats")[0]["jobs"] == 1
+        db.close()
+
+
+def test_a_bulk_whose_connection_dies_writes_whole_chunks_only(
+    database: servers.Database, sessions: Sessions
+) -> None:
+    with Wire(database.url) as wire:
+        db = Database(wire.url)
+
+        def jobs() -> Any:
+            for n in range(20):
+                wire.cut() if n == 15 else None
+                yield NewJob("echo", n)
+
+        with pytest.raises(UnreachableError):
+            list(enqueue_many(jobs(), connection=db, chunk=10))
+        assert sessions().run("stats")[0]["jobs"] == 10
+        db.close()
+
+
+@pytest.mark.parametrize(
+    "doing",
+    [
+        lambda db: enqueue("echo", connection=db),
+        lambda db: tick(db, Post(), settings()),
+        lambda db: db.run("stats"),
+    ],
+    ids=["enqueue", "tick", "stats"],
+)
+def test_a_server_that_is_not_there_is_one_sentence(doing: Callable[[Database], object]) -> None:
+    db = Database(f"postgresql://postgres@127.0.0.1:{nobody()}/postgres")
+
+    with pytest.raises(UnreachableError, match=r"^the database cannot be reached: .*refused"):
+        doing(db)
+
+
+def test_a_wrong_password_is_refused_and_never_told(direct_database: servers.Database) -> None:
+    db = Database(make_conninfo(direct_database.url, password=PASSWORD))
+
+    with pytest.raises(UnreachableError) as caught:
+        enqueue("echo", connection=db)
+    assert "password authentication failed" in str(caught.value)
+    assert_untold(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://ada:{PASSWORD}@127.0.0.1/app",
+        "postgresql://ada:s3cret%zzw0rd@127.0.0.1/app",
+        "postgress://ada:s3cret-w0rd@127.0.0.1/app",
+        "postgresql://ada:s3cret@w0rd@127.0.0.1/app",
+        "postgresql://ada:s3cret#w0rd@127.0.0.1:54321x/app",
+        "password=s3cret'w0rd",
+    ],
+)
+def test_an_address_that_cannot_be_read_never_tells_the_password(url: str) -> None:
+    with pytest.raises((ConfigurationError, DatabaseError)) as caught:
+        enqueue("echo", connection=Database(url))
+    assert_untold(caught.value)
+
+
+def test_a_database_that_takes_no_writes_is_named_so(direct_database: servers.Database) -> None:
+    db = Database(make_conninfo(direct_database.url, options="-c default_transaction_read_only=on"))
+
+    for doing in (lambda: enqueue("echo", connection=db), lambda: tick(db, Post(), settings())):
+        with pytest.raises(ReadOnlyError, match="writable"):
+            doing()
+    with pytest.raises(ReadOnlyError):
+        list(enqueue_many([NewJob("echo")], connection=db))
+    db.close()
+
+
+def test_a_role_that_may_not_and_a_schema_that_is_missing_are_named_so(
+    direct_database: servers.Database, empty_database: servers.Database
+) -> None:
+    nobodys = Database(make_conninfo(direct_database.url, options="-c role=pg_monitor"))
+    empty = Database(empty_database.url)
+
+    with pytest.raises(ForbiddenError):
+        enqueue("echo", connection=nobodys)
+    with pytest.raises(SchemaError, match="minutehand migrate"):
+        enqueue("echo", connection=empty)
+    nobodys.close()
+    empty.close()
+
+
+def test_a_borrowed_connection_is_never_closed_for_its_owner(database: servers.Database) -> None:
+    with Wire(database.url) as wire, minutehand.database.connect(wire.url) as connection:
+        enqueue("echo", connection=connection, delay=timedelta(days=1))
+        wire.cut()
+
+        with pytest.raises(UnreachableError):
+            enqueue("echo", connection=connection)
+        assert connection.closed
+
+
+def assert_untold(error: BaseException | None) -> None:
+    """Check the sentence, and what a trace would show of its causes."""
+    while error is not None:
+        assert not any(part in str(error) for part in ("s3cret", "w0rd"))
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def nobody() -> int:
+    """A port on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port

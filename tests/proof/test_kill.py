@@ -1,0 +1,226 @@
+"""Killed at any point, a worker loses its claim and never a job."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+from proving import GRACE, HERE, LEASE, Post, Sessions, pass_time, settings, sql, until
+
+from minutehand import Database, Job, Retry, enqueue
+from minutehand.claim import take
+from minutehand.finish import finish
+from minutehand.handlers import HandlerTable
+from minutehand.outcomes import Cancelled, Done, Failed, Outcome, Snoozed
+from minutehand.read import Row, get
+from minutehand.tick import tick
+from minutehand.work import answer
+from tests import servers
+
+BEFORE_COMMIT = ["claimed", "handler", "effect", "finishing"]
+POINTS = [("effect", point) for point in [*BEFORE_COMMIT, "finished"]] + [
+    ("transact", point) for point in ("claimed", "transaction", "settled")
+]
+COMMITTED = {"finished", "settled"}
+Event = dict[str, Any]
+
+
+@pytest.fixture
+def db(sessions: Sessions) -> Database:
+    db = sessions()
+    sql(db, "create table effects (job uuid)")
+    return db
+
+
+@pytest.mark.parametrize(("kind", "point"), POINTS)
+def test_a_job_whose_worker_is_killed_is_due_again_and_done(
+    database: servers.Database, db: Database, kind: str, point: str
+) -> None:
+    job_id = enqueue(kind, connection=db).id
+
+    ack = kill_at(database, point, next_event(db))
+    row = after_lease(db, job_id)
+
+    if point in COMMITTED:
+        assert (row.state, row.attempts) == ("done", 1)
+    else:
+        assert (row.state, row.attempts) == ("due", 1)
+        assert work_off(db) == ["done"]
+        assert (get(db, job_id).state, get(db, job_id).attempts) == ("done", 2)
+    assert tell_all(db, job_id, ack) == {"lost"}
+    assert get(db, job_id).state == "done"
+    effects = sql(db, "select count(*) from effects where job = %(id)s", id=job_id)[0][0]
+    assert effects == (2 if point in ("effect", "finishing") else 1)
+    if kind == "transact":
+        assert effects == 1
+
+
+def test_a_killed_workers_ack_finishes_nothing_once_another_has_claimed(
+    database: servers.Database, db: Database
+) -> None:
+    job_id = enqueue("effect", connection=db).id
+    ack = kill_at(database, "handler", next_event(db))
+    after_lease(db, job_id)
+
+    (job,) = take(db, "default", 1, LEASE, GRACE)
+
+    assert tell_all(db, job_id, ack) == {"lost"}
+    assert get(db, job_id).state == "running"
+    assert finish(job, Done()).ending == "done"
+
+
+def test_a_job_that_kills_its_workers_is_dead_after_exactly_its_attempts(
+    database: servers.Database, db: Database
+) -> None:
+    job_id = enqueue("effect", max_attempts=3, connection=db).id
+
+    for attempt in (1, 2, 3):
+        kill_at(database, "handler", next_event(db))
+        assert after_lease(db, job_id).attempts == attempt
+    post = Post()
+    made = tick(db, post, settings())
+    row = get(db, job_id)
+
+    assert [record["id"] for record in made.upkeep.buried] == [job_id]
+    assert (post.events, row.state, row.attempts) == ([], "dead", 3)
+    assert row.error is not None
+    assert row.error["type"] == "WorkerDied"
+
+
+def test_jobs_whose_dispatcher_is_killed_before_the_fan_out_are_offered_again(
+    database: servers.Database, db: Database
+) -> None:
+    ids = {enqueue("effect", n, connection=db).id for n in range(3)}
+    with process("dispatcher", database.url) as dispatcher:
+        assert hear(dispatcher) == {"at": "offered"}
+
+    post = Post()
+    assert tick(db, post, settings()).offers == ()
+    pass_time(db)
+
+    assert {offer.id for offer in tick(db, post, settings()).offers} == ids
+    assert [ending for event in post.events for ending in work(db, event)] == ["done"] * 3
+    assert {get(db, job_id).attempts for job_id in ids} == {1}
+
+
+@pytest.mark.parametrize(("kind", "point"), POINTS)
+def test_a_worker_whose_connection_is_cut_loses_no_job(
+    database: servers.Database, db: Database, kind: str, point: str
+) -> None:
+    job_id = enqueue(kind, connection=db, retry=AT_ONCE).id
+    event = next_event(db)
+
+    with process("worker", database.url, point, json.dumps(event)) as worker:
+        hear(worker)
+        cut(database)
+        worker.stdin.write("go on\n")  # type: ignore[union-attr]
+        worker.stdin.flush()  # type: ignore[union-attr]
+        told = hear(worker)
+
+    db.close()
+    assert told.get("raised", "UnreachableError") == "UnreachableError", told
+    assert set(told.get("endings", [])) <= {"done", "retrying", "lost"}
+    row = after_lease(db, job_id)
+    assert row.state in ("due", "done")
+    assert point not in COMMITTED or row.state == "done"
+    if row.state == "due":
+        assert work_off(db) == ["done"]
+    assert get(db, job_id).state == "done"
+    effects = sql(db, "select count(*) from effects where job = %(id)s", id=job_id)[0][0]
+    assert effects >= 1
+    assert kind == "effect" or effects == 1
+
+
+AT_ONCE = Retry(strategy="fixed", min=LEASE * 0, max=LEASE * 0, jitter=False)
+CUT = """select count(pg_terminate_backend(pid)) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()"""
+OPEN = """select count(*) from pg_stat_activity
+           where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null"""
+
+
+@contextmanager
+def process(*words: str) -> Iterator["subprocess.Popen[str]"]:
+    """A process that is dead by the end of the block, by SIGKILL if it has not ended itself."""
+    child = subprocess.Popen(
+        [sys.executable, HERE / "mortal.py", *words], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def hear(child: "subprocess.Popen[str]") -> dict[str, Any]:
+    assert child.stdout is not None
+    heard: dict[str, Any] = json.loads(child.stdout.readline())
+    return heard
+
+
+def kill_at(database: servers.Database, point: str, event: Event) -> UUID:
+    """Kill a worker at a point; return the ack it had."""
+    with process("worker", database.url, point, json.dumps(event)) as worker:
+        said = hear(worker)
+    assert said["at"] == point
+    gone = Database(database.admin_url)
+    until(lambda: sql(gone, OPEN)[0][0] == 0)
+    gone.close()
+    return UUID(said["ack"])
+
+
+def cut(database: servers.Database) -> None:
+    """End every backend of the database."""
+    admin = Database(database.admin_url)
+    sql(admin, CUT)
+    until(lambda: sql(admin, CUT)[0][0] == 0)
+    admin.close()
+
+
+def next_event(db: Database) -> Event:
+    post = Post()
+    tick(db, post, settings())
+    (event,) = post.events
+    return event
+
+
+def after_lease(db: Database, job_id: UUID) -> Row:
+    """The job as it stands when its lease would be over."""
+    pass_time(db)
+    return get(db, job_id)
+
+
+def work(db: Database, event: Event) -> list[str]:
+    """Have a worker that nobody kills answer an event."""
+
+    def effect(_: object, job: Job) -> None:
+        sql(db, "insert into effects values (%(id)s)", id=job.id)
+
+    def transact(_: object, job: Job) -> None:
+        with job.transaction() as connection:
+            connection.execute("insert into effects values (%s)", [job.id])
+
+    table = HandlerTable({"effect": effect, "transact": transact})
+    return [ending.ending for ending in answer(db, table, event, lambda: LEASE, GRACE)]
+
+
+def work_off(db: Database) -> list[str]:
+    return work(db, next_event(db))
+
+
+def tell_all(db: Database, job_id: UUID, ack: UUID) -> set[str]:
+    """Say with an ack all that a worker could say of its job; return what the queue made of it."""
+    (facts,) = db.run("get", id=job_id)
+    late = Job.from_record({**facts, "ack": ack}, db, LEASE, GRACE)
+    error = {"type": "Late", "message": "too late"}
+    outcomes: list[Outcome] = [
+        Done(),
+        Failed(error),
+        Failed(error, final=True),
+        Cancelled(error),
+        Snoozed(LEASE),
+    ]
+    return {finish(late, outcome).ending for outcome in outcomes}

@@ -1,0 +1,177 @@
+"""What each statement costs with a million jobs finished, and 100 thousand due: in pages, not in time."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+
+import pytest
+from backlog import Stock, fill
+from explain import explain
+from proving import GRACE, LEASE
+
+import minutehand
+from minutehand.claim import claim
+from minutehand.database import Connection, connect
+from minutehand.offer import offer
+from tests import servers
+
+# The pages that a statement may look at, for as many rows as Stock gives it: about twice what was seen.
+PAGES = {
+    "bury": 10, "cancel": 200, "claim": 800, "clock": 0, "count": 100, "defaults": 5, "enqueue": 150,
+    "enqueue_incoming": 50, "enqueued_since": 400, "extend": 60, "finish": 30, "get": 60, "give_back": 60, "list": 200,
+    "lock": 10, "make_days": 100, "migration_applied": 10, "migration_known": 10, "migration_lock": 5,
+    "migration_status": 5, "offer": 1600, "promote": 400, "purge": 5000, "raise_floor": 60, "reschedule": 400,
+    "retry": 600, "set_defaults": 10, "states": 900, "supersede": 30, "swept": 10, "take": 400,
+}  # fmt: skip
+WHOLE = {"purgeable": 30_000, "stats": 40_000, "sweep": 10_000}  # what looks at all there is, and says so
+NOT_EXPLAINED = {"copy_incoming", "migration_table"}  # COPY and DO have no plan
+
+INDEXES = {
+    "bury": {"jobs_live_pkey", "jobs_live_spent"},
+    "claim": {"jobs_live_ack", "jobs_live_pkey"},
+    "count": {"jobs_live_due"},
+    "extend": {"jobs_live_ack", "jobs_live_pkey"},
+    "finish": {"jobs_live_pkey"},
+    "give_back": {"jobs_live_pkey"},
+    "offer": {"jobs_live_busy", "jobs_live_due", "jobs_live_pkey"},
+    "raise_floor": {"jobs_live_due"},
+    "take": {"jobs_live_due", "jobs_live_pkey"},
+}
+READING = {"count", "raise_floor"}  # the others write to all indexes, and a larger index has a level more
+EITHER = {"bury", "claim", "extend"}  # one of the indexes is enough
+
+
+@pytest.fixture(scope="module", params=["direct-18", "direct-15"])
+def full(request: pytest.FixtureRequest, servers: servers.Servers) -> Iterator[tuple[Connection, Stock]]:
+    """A full database, made once for all tests of this file; they undo what they do."""
+    address = servers.address(request.param)
+    database = address.make()
+    with connect(database.admin_url) as connection:
+        fill(connection, finished=1_000_000, due=100_000, scheduled=100_000)
+        yield connection, Stock.of(connection)
+    address.drop(database)
+
+
+@pytest.fixture
+def connection(direct_database: servers.Database) -> Iterator[Connection]:
+    with connect(direct_database.admin_url) as connection:
+        yield connection
+
+
+def test_every_statement_is_listed() -> None:
+    names = {file.name.removesuffix(".sql") for file in (files("minutehand") / "sql").iterdir()}
+
+    assert names == {*PAGES, *WHOLE, *NOT_EXPLAINED}
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_a_statement_looks_at_few_pages_and_reads_no_table_through(
+    full: tuple[Connection, Stock], name: str
+) -> None:
+    connection, stock = full
+
+    plan = explain(connection, name, stock.parameters(name))
+
+    assert plan.scanned - ({"jobs_done_default"} if name != "purge" else plan.scanned) == set()
+    assert plan.buffers <= PAGES[name]
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_what_looks_at_everything_looks_once(full: tuple[Connection, Stock], name: str) -> None:
+    connection, stock = full
+
+    assert explain(connection, name, stock.parameters(name)).buffers <= WHOLE[name]
+
+
+@pytest.mark.parametrize("name", sorted(INDEXES))
+def test_the_flow_uses_its_indexes(full: tuple[Connection, Stock], name: str) -> None:
+    connection, stock = full
+
+    used = {
+        index
+        for index in explain(connection, name, stock.parameters(name)).indexes
+        if index.startswith("jobs")
+    }
+
+    assert used <= INDEXES[name]
+    assert used if name in EITHER else used == INDEXES[name]
+
+
+@pytest.mark.parametrize("name", ["finish", "supersede", "cancel"])
+def test_what_ends_a_job_looks_for_it_among_the_live_ones_only(
+    full: tuple[Connection, Stock], name: str
+) -> None:
+    connection, stock = full
+
+    assert explain(connection, name, stock.parameters(name)).read <= {"jobs_live"}
+
+
+@pytest.mark.parametrize("name", ["count", "offer", "take", "claim", "finish", "raise_floor"])
+def test_the_cost_does_not_follow_the_backlog(
+    full: tuple[Connection, Stock], connection: Connection, name: str
+) -> None:
+    fill(connection, finished=1000, due=10_000, scheduled=10_000)
+    stock = Stock.of(connection)
+    small = explain(connection, name, stock.parameters(name))
+
+    large = explain(full[0], name, full[1].parameters(name))
+
+    assert large.buffers <= small.buffers * (1.3 if name in READING else 1.8) + 20
+
+
+@pytest.mark.parametrize("before", [0, 900])
+def test_a_page_of_a_list_costs_the_same_at_any_depth(full: tuple[Connection, Stock], before: int) -> None:
+    connection, stock = full
+    ids = connection.execute("select id from minutehand.jobs_live order by id desc limit 1000").fetchall()
+
+    plan = explain(connection, "list", stock.parameters("list") | {"before": ids[before][0]})
+
+    assert plan.buffers <= PAGES["list"]
+
+
+def test_the_floor_keeps_scans_short_while_an_old_snapshot_keeps_the_dead(
+    direct_database: servers.Database, connection: Connection
+) -> None:
+    """Without it they wade through all that vacuum may not remove: the test sees that happen first."""
+    with connect(direct_database.admin_url) as old, old.transaction():
+        old.execute("set transaction isolation level repeatable read")
+        old.execute("select 1")
+        bury_the_dead(connection)
+
+        wading = {name: cost(connection, name) for name in BOUNDED}
+        minutehand.Database.borrow(connection).run("raise_floor", now=LATER)
+        raised = {name: cost(connection, name) for name in BOUNDED}
+        connection.execute(DUE_LATER, [LATER, DEAD])
+        surprised = {name: cost(connection, name) for name in BOUNDED}
+
+    assert all(wading[name] > 10_000 for name in BOUNDED)
+    assert all(raised[name] <= BOUNDED[name] for name in BOUNDED)
+    assert all(surprised[name] <= BOUNDED[name] for name in BOUNDED), (
+        "when the planner does not know of a new backlog"
+    )
+
+
+DEAD = 100_000
+BOUNDED = {"count": 600, "take": 120, "offer": 1600, "raise_floor": 60}
+LATER = datetime.now(UTC) + timedelta(minutes=30)
+DUE_LATER = "insert into minutehand.jobs_live (kind, visible) select 'echo', %s from generate_series(1, %s)"
+
+
+def bury_the_dead(connection: Connection) -> None:
+    """Offer, claim and finish jobs under the old snapshot, then leave a few that are due much later."""
+    database = minutehand.Database.borrow(connection)
+    fill(connection, finished=0, due=DEAD, scheduled=0)
+    claim(database, offer(database, DEAD, LEASE), LEASE, GRACE)
+    connection.execute("update minutehand.jobs set deleted = now() where deleted is null")
+    connection.execute(DUE_LATER, [LATER, 1000])
+    connection.execute("analyze minutehand.jobs_live")
+
+
+def cost(connection: Connection, name: str) -> int:
+    """The pages that a statement looks at, half an hour from now."""
+    parameters: dict[str, dict[str, object]] = {
+        "count": {"most": 1000},
+        "offer": {"capacity": 50, "ttl": LEASE},
+        "take": {"queue": "default", "most": 1, "lease": LEASE, "grace": GRACE},
+    }
+    return explain(connection, name, {**parameters.get(name, {}), "now": LATER}).buffers

@@ -1,0 +1,207 @@
+"""Two who want the same row at once: one gets it, the other is told so, and no driver's error comes through."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from threading import Event as Flag
+from typing import Any
+from uuid import UUID
+
+import pytest
+from proving import GRACE, LEASE, TTL, WAITING, Sessions, sql, states, together, until
+
+from minutehand import Database, Enqueued, Job, KeyTakenError, LostError, NewJob, enqueue, enqueue_many
+from minutehand.claim import claim, take
+from minutehand.finish import finish
+from minutehand.offer import Offer, offer
+from minutehand.operate import Change, cancel, promote, reschedule
+from minutehand.outcomes import Done, Failed, Released
+from minutehand.read import get
+
+ENQUEUERS = 8
+ROUNDS = 10
+
+
+@pytest.mark.parametrize("on_conflict", ["replace", "ignore", "raise"])
+def test_eight_who_enqueue_one_key_leave_one_upcoming_job(sessions: Sessions, on_conflict: Any) -> None:
+    eight = [sessions() for _ in range(ENQUEUERS)]
+
+    for number in range(ROUNDS):
+        told = together([partial(keyed, session, f"key/{number}", on_conflict) for session in eight])
+
+        later = {"replace": "replaced", "ignore": "ignored", "raise": "KeyTakenError"}[on_conflict]
+        assert Counter(outcome for outcome, _ in told) == {"created": 1, later: ENQUEUERS - 1}
+        assert len({job_id for _, job_id in told if job_id}) == 1
+    assert states(eight[0]) == {"due": ROUNDS}
+
+
+def test_a_key_that_is_replaced_while_it_is_worked_off_never_loses_its_latest_job(sessions: Sessions) -> None:
+    over = Flag()
+
+    def enqueues(session: Database) -> list[Enqueued]:
+        told = [enqueue("echo", n, key="one", connection=session) for n in range(400)]
+        over.set()
+        return told
+
+    def works(session: Database) -> list[Job]:
+        done = []
+        while True:
+            last = over.is_set()
+            jobs = take(session, "default", 1, LEASE, GRACE)
+            done += [job for job in jobs if finish(job, Done()).ending == "done"]
+            if last and not jobs:
+                return done
+
+    told, *worked = together([partial(role, sessions()) for role in (enqueues, works, works, works)])
+
+    done = {job.payload for jobs in worked for job in jobs}
+    unrun = [n for n in range(400) if n not in done]
+    assert len(done) == sum(map(len, worked))
+    assert {told[n + 1].outcome for n in unrun} <= {"replaced"}
+    assert sum(one.outcome == "created" for one in told) == len(done)
+    assert states(sessions()) == {"done": len(done)}
+
+
+def test_what_is_cancelled_while_it_is_claimed_is_either_done_or_cancelled(sessions: Sessions) -> None:
+    changes, owned = operate_while_claimed(sessions, lambda db, job_id: cancel(db, [job_id]))
+
+    cancelled = {change.id for change in changes if change.outcome == "changed"}
+    assert {change.outcome for change in changes} <= {"changed", "refused"}
+    assert cancelled.isdisjoint(owned)
+    assert len(cancelled) + len(owned) == 300
+    assert sum(states(sessions()).values()) == 300
+
+
+@pytest.mark.parametrize(
+    "change",
+    [promote, lambda db, ids: reschedule(db, ids, datetime.now(UTC))],
+    ids=["promoted", "rescheduled"],
+)
+def test_what_is_moved_while_it_is_claimed_is_done_once(
+    sessions: Sessions, change: Callable[..., list[Change]]
+) -> None:
+    changes, owned = operate_while_claimed(sessions, lambda db, job_id: change(db, [job_id]))
+
+    assert {change.outcome for change in changes} <= {"changed", "refused"}
+    assert len(owned) == len(set(owned)) == 300
+    assert states(sessions()) == {"done": 300}
+
+
+def test_offers_are_made_while_the_jobs_at_the_head_are_cancelled(sessions: Sessions) -> None:
+    ids = fill(sessions(), 3000)
+    session = sessions()
+
+    def cancels() -> int:
+        chunks = [ids[start : start + 50] for start in range(0, len(ids), 50)]
+        return sum(change.outcome == "changed" for chunk in chunks for change in cancel(session, chunk))
+
+    def offers(session: Database) -> int:
+        return sum(len(offer(session, 100, timedelta(milliseconds=1))) for _ in range(100))
+
+    cancelled, _ = together([cancels, partial(offers, sessions())])
+
+    assert states(session)["cancelled"] == cancelled == len(ids)
+
+
+WAITS: dict[str, Callable[[Database, Job, Offer], Any]] = {
+    "finish": lambda db, job, _: finish(at(db, job), Done()).ending,
+    "finish with a retry": lambda db, job, _: (
+        finish(at(db, job), Failed({"type": "E", "message": ""})).ending
+    ),
+    "finish with a release": lambda db, job, _: finish(at(db, job), Released()).ending,
+    "finish in a transaction": lambda db, job, _: transact(at(db, job)),
+    "claim": lambda db, _, mine: "lost" if not claim(db, [mine], LEASE, GRACE) else "claimed",
+    "promote": lambda db, job, _: promote(db, [job.id])[0].outcome,
+    "reschedule": lambda db, job, _: reschedule(db, [job.id], datetime.now(UTC))[0].outcome,
+    "cancel": lambda db, job, _: cancel(db, [job.id])[0].outcome,
+}
+
+
+@pytest.mark.parametrize("what", WAITS)
+def test_who_waited_for_a_row_that_was_finished_meanwhile_is_told_so(sessions: Sessions, what: str) -> None:
+    """The row moves to another partition, and Postgres answers 40001 to who waited for it."""
+    db, other = sessions(), sessions()
+    job_id = enqueue("echo", connection=db).id
+    (mine,) = offer(db, 1, TTL)
+    job = Job.from_record({**FACTS, "id": job_id, "ack": mine.ack}, db, LEASE, GRACE)
+
+    def finishes() -> None:
+        with db.transaction():
+            db.run("finish", id=job.id, ack=job.ack, failed=False, cancelled=False, result=None, error=None)
+            until(lambda: sql(db, WAITING)[0][0])
+
+    _, told = together([finishes, lambda: waits(WAITS[what], other, db, job, mine)])
+
+    assert told in ("lost", "refused")
+    assert get(db, job_id).state == "done"
+
+
+FACTS: dict[str, Any] = {
+    "queue": "default", "kind": "echo", "key": None, "payload": None, "headers": None, "priority": 5, "attempts": 1,
+    "max_attempts": 8, "retry": None, "timeout": None, "enqueued": datetime.now(UTC), "run_at": datetime.now(UTC),
+    "claimed": datetime.now(UTC), "visible": datetime.now(UTC) + LEASE,
+}  # fmt: skip
+
+
+def waits(
+    call: Callable[[Database, Job, Offer], Any], other: Database, db: Database, job: Job, mine: Offer
+) -> Any:
+    until(lambda: db.in_transaction)
+    return call(other, job, mine)
+
+
+def transact(job: Job) -> str:
+    try:
+        with job.transaction() as connection:
+            connection.execute("create table effects ()")
+    except LostError:
+        assert sql(job.database, "select to_regclass('effects')") == [(None,)]
+        return "lost"
+    return "done"
+
+
+def at(db: Database, job: Job) -> Job:
+    """The same claim, seen from another session."""
+    return Job(**{name: getattr(job, name) for name in Job.__dataclass_fields__} | {"database": db})
+
+
+def keyed(db: Database, key: str, on_conflict: Any) -> tuple[str, UUID | None]:
+    try:
+        told = enqueue("echo", key=key, on_conflict=on_conflict, connection=db)
+    except KeyTakenError as error:
+        return type(error).__name__, None
+    return told.outcome, told.id
+
+
+def fill(db: Database, most: int) -> list[UUID]:
+    return [
+        one.id
+        for one in enqueue_many((NewJob("echo", n) for n in range(most)), connection=db)
+        if one.outcome == "created"
+    ]
+
+
+def operate_while_claimed(
+    sessions: Sessions, change: Callable[[Database, UUID], list[Change]]
+) -> tuple[list[Change], list[UUID]]:
+    """Change 300 jobs one by one, from the last, while two dispatch-and-work and two take; say who owned what."""
+    ids = fill(sessions(), 300)
+
+    def operates(session: Database) -> list[Change]:
+        return [made for job_id in reversed(ids) for made in change(session, job_id)]
+
+    def works(session: Database, invited: bool) -> list[UUID]:
+        done: list[UUID] = []
+        while set(states(session)) - {"done", "cancelled"}:
+            jobs = (
+                claim(session, offer(session, 20, TTL), LEASE, GRACE)
+                if invited
+                else take(session, "default", 2, LEASE, GRACE)
+            )
+            done += [job.id for job in jobs if finish(job, Done()).ending == "done"]
+        return done
+
+    workers = [partial(works, sessions(), invited) for invited in (True, False, True, False)]
+    changes, *owned = together([partial(operates, sessions()), *workers])
+    return changes, [job_id for many in owned for job_id in many]

@@ -1,0 +1,130 @@
+"""A proxy between a client and Postgres that writes down each statement as it goes over the wire."""
+
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Thread
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+SPECIAL = {80877103, 80877104}  # SSLRequest and GSSENCRequest
+
+
+@dataclass(frozen=True)
+class Said:
+    """A statement as the client sent it; `name` is what it asked the server to remember it by."""
+
+    text: str
+    name: str = ""
+
+
+class Wire:
+    """Listens on a port of its own and passes everything on; `cut` ends what is open, `close` refuses what is new."""
+
+    def __init__(self, url: str) -> None:
+        parts = conninfo_to_dict(url)
+        self._behind = (str(parts["host"]), int(str(parts["port"])))
+        self._open: list[socket.socket] = []
+        self._threads: list[Thread] = []
+        self._url, self.port = url, 0
+        self.said: list[Said] = []
+        self.startups: list[dict[str, str]] = []
+        self.listen()
+
+    @property
+    def url(self) -> str:
+        return make_conninfo(
+            self._url, host="127.0.0.1", port=self.port, sslmode="disable", gssencmode="disable"
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def listen(self) -> None:
+        """Answer again, on the same port."""
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self.port = self._listener.getsockname()[1]
+        self._start(self._accept, self._listener)
+
+    def cut(self) -> None:
+        """End every connection that is open, as a server that stops does."""
+        for end in self._open:
+            _end(end)
+
+    def close(self) -> None:
+        """Be gone: nothing is open, and nobody answers."""
+        _end(self._listener)
+        self.cut()
+        for thread in self._threads:
+            thread.join()
+        for end in (self._listener, *self._open):
+            end.close()
+        self._open, self._threads = [], []
+
+    def _start(self, target: Callable[..., None], *args: socket.socket) -> None:
+        self._threads.append(Thread(target=target, args=args))
+        self._threads[-1].start()
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.create_connection(self._behind)
+                for end in (client, server):
+                    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._open += [client, server]
+                self._start(self._pass_on, client, server)
+                self._start(self._answer, server, client)
+
+    def _pass_on(self, client: socket.socket, server: socket.socket) -> None:
+        with suppress(OSError, EOFError), client.makefile("rb") as stream:
+            server.sendall(self._startup(stream))
+            while True:
+                kind, body = _read(stream, 1), _body(stream)
+                self._note(kind, body[4:])
+                server.sendall(kind + body)
+        _end(server)
+
+    def _answer(self, server: socket.socket, client: socket.socket) -> None:
+        with suppress(OSError):
+            while block := server.recv(65536):
+                client.sendall(block)
+        _end(client)
+
+    def _startup(self, stream: BinaryIO) -> bytes:
+        body = _body(stream)
+        assert struct.unpack("!I", body[4:8])[0] not in SPECIAL
+        words = body[8:].decode().split("\0")
+        self.startups.append(dict(zip(words[::2], words[1::2], strict=False)))
+        return body
+
+    def _note(self, kind: bytes, body: bytes) -> None:
+        if kind == b"Q":
+            self.said.append(Said(body.rstrip(b"\0").decode()))
+        elif kind == b"P":
+            name, text, _ = body.split(b"\0", 2)
+            self.said.append(Said(text.decode(), name.decode()))
+
+
+def _end(end: socket.socket) -> None:
+    with suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+
+
+def _body(stream: BinaryIO) -> bytes:
+    length = _read(stream, 4)
+    return length + _read(stream, struct.unpack("!I", length)[0] - 4)
+
+
+def _read(stream: BinaryIO, most: int) -> bytes:
+    block = stream.read(most)
+    if len(block) < most:
+        raise EOFError
+    return block

@@ -1,0 +1,137 @@
+"""A chunk: jobs that wait behind another keep their claims, and what there is no time for goes back unharmed."""
+
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from minutehand import Job, enqueue
+from minutehand.handlers import HandlerTable
+from minutehand.upkeep import keep_up
+from minutehand.work import answer, work_off
+from tests.queue.stage import GRACE, Queue
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.mark.fault("extend", r"\+ %\(lease\)s", "")
+def test_a_job_with_a_short_timeout_keeps_its_claim_behind_a_long_one(queue: Queue) -> None:
+    queue.enqueue("long", priority=9)
+    short = queue.enqueue("short", timeout=timedelta(milliseconds=100), max_attempts=1)
+    ran = []
+
+    def long(_payload: Any, job: Job) -> None:
+        held = queue.sql(
+            "select visible - clock_timestamp() as rest from minutehand.jobs where id = %(id)s", id=short
+        )
+        assert held[0]["rest"] > job.remaining
+        keep_up(queue.another(), queue.sql("select clock_timestamp() + %(s)s as t", s=GRACE + SECOND)[0]["t"])
+
+    handlers = HandlerTable({"long": long, "short": lambda _: ran.append("short")})
+    endings = work_off(queue.take(2), handlers, stopping=lambda: False)
+
+    assert [ending.ending for ending in endings] == ["done", "done"]
+    assert ran == ["short"]
+
+
+def test_extending_the_job_in_hand_keeps_those_behind_it(queue: Queue) -> None:
+    queue.enqueue("long", priority=9)
+    behind = queue.enqueue("long")
+
+    def long(_payload: Any, job: Job) -> None:
+        if job.id != behind:
+            job.extend(timedelta(hours=2))
+            assert not queue.waits(behind, timedelta(hours=2))  # longer
+
+    endings = work_off(queue.take(2), HandlerTable({"long": long}), stopping=lambda: False)
+
+    assert [ending.ending for ending in endings] == ["done", "done"]
+
+
+@pytest.mark.parametrize("nothing", [timedelta(), timedelta(seconds=-60)])
+def test_extending_by_nothing_is_refused_and_the_claim_stays(queue: Queue, nothing: timedelta) -> None:
+    job = queue.claimed()
+
+    with pytest.raises(ValueError, match="more than nothing"):
+        job.extend(nothing)
+
+    assert queue.row(job.id).state == "running"
+
+
+def test_what_the_time_is_too_short_for_goes_back_without_costing_an_attempt(queue: Queue) -> None:
+    queue.enqueue(priority=9, max_attempts=1)
+    rest = queue.enqueue(timeout=timedelta(seconds=30), max_attempts=1)
+
+    endings = work_off(queue.take(2), HandlerTable({"echo": lambda _: None}), lambda: False, monotonic() + 10)
+
+    assert [ending.ending for ending in endings] == ["done", "released"]
+    assert queue.row(rest).attempts == 0
+
+
+def test_an_event_with_a_running_claims_ack_claims_nothing(queue: Queue) -> None:
+    running = queue.claimed()
+    event = {"offers": [[str(running.id), str(running.ack)]]}
+
+    endings = answer(queue.database, HandlerTable({}), event, lambda: timedelta(minutes=1), GRACE)
+
+    assert endings == []
+    assert queue.row(running.id).attempts == 1
+
+
+@pytest.mark.fault("offer", r"\s+for update skip locked\)", ")")
+def test_the_heads_that_others_hold_do_not_keep_the_rest_from_being_offered(queue: Queue) -> None:
+    held, free = queue.enqueue(), queue.enqueue()
+    other = queue.another()
+    with other.transaction() as connection:
+        connection.execute("select from minutehand.jobs where id = %s for update", (held,))
+        waiting = queue.let(queue.offer, 1)
+        queue.until_done_or_waiting(waiting)
+
+        assert waiting.done()
+        assert [offered.id for offered in waiting.result()] == [free]
+
+
+@pytest.mark.fault("raise_floor", r" for update skip locked", "")
+def test_a_floor_that_is_being_lowered_is_neither_waited_for_nor_raised(queue: Queue) -> None:
+    queue.enqueue()
+    other = queue.another()
+    with other.transaction() as connection:
+        connection.execute("update minutehand.lanes set floor = '2001-01-01+00'")
+        raising = queue.let(queue.database.run, "raise_floor", now=None)
+        queue.until_done_or_waiting(raising)
+
+        assert raising.done()
+
+
+@pytest.mark.parametrize(
+    "function", ["upcoming(text, text, text)", "make_days(integer, date)", "enqueue_incoming(uuid, text)"]
+)
+def test_a_role_that_may_only_enqueue_may_call_nothing_else(queue: Queue, function: str) -> None:
+    allowed = queue.sql(
+        "select has_function_privilege('pg_monitor', to_regprocedure(%(name)s)::oid, 'execute') as may",
+        name=f"minutehand.{function}",
+    )
+
+    assert allowed == [{"may": False}]
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
+def test_a_delay_of_days_is_so_many_times_24_hours_wherever_the_database_is(queue: Queue, zone: str) -> None:
+    queue.sql("select set_config('test.zone', %(zone)s, false)", zone=zone)
+    queue.sql(
+        "do $$ begin execute format('alter database %%I set timezone = %%L', current_database(),"
+        " current_setting('test.zone')); end $$".replace("%%", "%")
+    )
+    elsewhere = queue.another()
+    later = [queue.enqueue(delay=timedelta(days=days)) for days in (120, 200)]
+    with elsewhere.transaction():
+        later += [enqueue("echo", delay=timedelta(days=days), connection=elsewhere).id for days in (120, 200)]
+
+    waits = queue.sql(
+        "select extract(epoch from visible - enqueued) / 86400 as days"
+        "  from minutehand.jobs where id = any (%(ids)s) order by id",
+        ids=later,
+    )
+
+    assert [round(float(row["days"]), 4) for row in waits] == [120, 200, 120, 200]

@@ -1,0 +1,106 @@
+"""Whatever a handler does, the job comes to an end and its worker goes on."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from threading import Thread
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from minutehand import Cancel, RetryAfter, Snooze, enqueue
+from minutehand.database import ambient, own_database
+from tests.queue.stage import Queue
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+POISONS: dict[str, Callable[[], BaseException]] = {
+    "a message with a NUL": lambda: Cancel("a\0b"),
+    "a message with a surrogate": lambda: Cancel("\udc80"),
+    "a snooze of no duration": lambda: Snooze(5),  # type: ignore[arg-type]
+    "a moment without a zone": lambda: RetryAfter(datetime(2030, 1, 1)),
+    "a moment that is none": lambda: RetryAfter("tomorrow"),  # type: ignore[arg-type]
+    "no message to be had": Mute,
+    "cancelled": asyncio.CancelledError,
+    "a generator's end": GeneratorExit,
+    "somebody's interrupt": KeyboardInterrupt,
+    "the process's end": SystemExit,
+}
+
+
+@pytest.mark.parametrize("poison", POISONS.values(), ids=POISONS)
+def test_a_handler_that_raises_anything_ends_its_last_attempt(
+    queue: Queue, poison: Callable[[], BaseException]
+) -> None:
+    def handler(_payload: Any) -> None:
+        raise poison()
+
+    job_id, ending = queue.attempt(handler, max_attempts=1)
+
+    assert ending.ending in ("dead", "cancelled")
+    assert queue.row(job_id).attempts == 1
+
+
+@pytest.mark.parametrize("far", [Snooze(timedelta.max), RetryAfter(timedelta.max)], ids=["snooze", "retry"])
+def test_a_delay_beyond_all_calendars_ends_at_the_calendars_end(queue: Queue, far: Exception) -> None:
+    def handler(_payload: Any) -> None:
+        raise far
+
+    job_id, ending = queue.attempt(handler, max_attempts=3)
+
+    assert ending.ending in ("snoozed", "retrying")
+    assert queue.row(job_id).visible.year > 9000
+
+
+def test_a_connection_that_broke_during_the_handler_does_not_lose_its_finish(queue: Queue) -> None:
+    def handler(_payload: Any) -> str:
+        queue.sql(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid() and application_name = 'minutehand'"
+        )
+        return "done all the same"
+
+    job_id, ending = queue.attempt(handler)
+
+    assert ending.ending == "done"
+    assert queue.row(job_id).result == "done all the same"
+
+
+def test_a_superseded_job_keeps_why_it_had_failed(queue: Queue) -> None:
+    def handler(_payload: Any) -> None:
+        queue.enqueue(key="k")
+        raise ValueError("the real reason")
+
+    job_id, ending = queue.attempt(handler, key="k")
+
+    assert ending.ending == "superseded"
+    assert "ValueError: the real reason" in (queue.row(job_id).error or {})["message"]
+
+
+def test_what_one_thread_enqueues_does_not_roll_back_with_another(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", queue._url)
+    queue.enqueue()  # or the two would wait for each other to announce the lane
+    enqueued: list[UUID] = []
+
+    def other() -> None:
+        enqueued.append(enqueue("echo").id)
+        ambient().close()
+
+    with pytest.raises(ZeroDivisionError), ambient().transaction():  # noqa: PT012
+        enqueue("echo")
+        thread = Thread(target=other)
+        thread.start()
+        thread.join()
+        raise ZeroDivisionError
+    ambient().close()
+    own_database.cache_clear()
+
+    assert queue.row(enqueued[0]).state == "due"
+    assert queue.sql("select count(*) from minutehand.jobs") == [{"count": 2}]

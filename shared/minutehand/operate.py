@@ -9,7 +9,7 @@ from uuid import UUID
 from minutehand.database import Database
 from minutehand.enqueue import check_moment
 from minutehand.errors import InvalidJobError, KeyTakenError
-from minutehand.read import FINISHED, State
+from minutehand.read import FINISHED, State, check_states
 from minutehand.rules import sentence
 
 PURGED_AT_ONCE = 5000
@@ -61,7 +61,11 @@ def purgeable(
 ) -> int:
     """Count the finished jobs that `purge` would delete."""
     counted = database.run(
-        "purgeable", before=check_moment(before), queue=queue, kind=kind, states=list(states) or None
+        "purgeable",
+        before=check_moment(before),
+        queue=queue,
+        kind=kind,
+        states=check_states(states, sorted(FINISHED)),
     )
     return int(counted[0]["jobs"])
 
@@ -79,7 +83,7 @@ def purge(
         "before": check_moment(before),
         "queue": queue,
         "kind": kind,
-        "states": list(states) or None,
+        "states": check_states(states, sorted(FINISHED)),
     }
     while deleted := len(database.run("purge", most=PURGED_AT_ONCE, **filters)):
         yield deleted

@@ -77,10 +77,7 @@ def list_jobs(
     states: Sequence[str] = (), before: UUID | None = None, most: int = 50,
 ) -> Page:  # fmt: skip
     """Return a page of jobs that match, the last enqueued first; go on with `before` from the page."""
-    if unknown := set(states) - set(STATES):
-        raise InvalidJobError(
-            "state_is_known", f"no state is called {sorted(unknown)[0]!r}; they are {', '.join(STATES)}"
-        )
+    check_states(states)
     if not 1 <= most <= MOST_LISTED:
         raise InvalidJobError("page_is_bounded", f"a page has 1 to {MOST_LISTED} jobs")
     homes = {state in FINISHED for state in states}
@@ -96,6 +93,15 @@ def clock(database: Database) -> datetime:
     """Return the moment by the database's clock, to which a job's moments compare."""
     moment: datetime = database.run("clock")[0]["now"]
     return moment
+
+
+def check_states(states: Sequence[str], known: Sequence[str] = STATES) -> list[str] | None:
+    """Return states to filter by, None for no filter; raise InvalidJobError for one that there is not."""
+    if unknown := sorted(set(states) - set(known)):
+        raise InvalidJobError(
+            "state_is_known", f"no state is called {unknown[0]!r}; they are {', '.join(known)}"
+        )
+    return list(states) or None
 
 
 def stats(database: Database) -> list[Depth]:

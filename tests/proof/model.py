@@ -147,6 +147,8 @@ class Model:
         standing = self.upcoming(job.queue, job.key)
         if not fitting or (verb != "cancel" and standing not in (None, job_id)):
             return "refused"
+        if verb in ("promote", "reschedule") and job.attempts >= job.limit:
+            return "refused"  # its last worker never came back
         if verb == "cancel":
             job.end("cancelled", self.now)
         else:

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from proving import GRACE, LEASE, TTL, WAITING, Sessions, sql, states, together, until
+from proving import DEADLINE_SECONDS, GRACE, LEASE, TTL, WAITING, Sessions, sql, states, together, until
 
 from minutehand import Database, Enqueued, Job, KeyTakenError, LostError, NewJob, enqueue, enqueue_many
 from minutehand.claim import claim, take
@@ -125,13 +125,19 @@ def test_who_waited_for_a_row_that_was_finished_meanwhile_is_told_so(sessions: S
     job_id = enqueue("echo", connection=db).id
     (mine,) = offer(db, 1, TTL)
     job = Job.from_record({**FACTS, "id": job_id, "ack": mine.ack}, db, LEASE, GRACE)
+    held = Flag()
 
     def finishes() -> None:
         with db.transaction():
             db.run("finish", id=job.id, ack=job.ack, failed=False, cancelled=False, result=None, error=None)
+            held.set()
             until(lambda: sql(db, WAITING)[0][0])
 
-    _, told = together([finishes, lambda: waits(WAITS[what], other, db, job, mine)])
+    def waits() -> Any:
+        assert held.wait(DEADLINE_SECONDS)
+        return WAITS[what](other, job, mine)
+
+    _, told = together([finishes, waits])
 
     assert told in ("lost", "refused")
     assert get(db, job_id).state == "done"
@@ -142,13 +148,6 @@ FACTS: dict[str, Any] = {
     "max_attempts": 8, "retry": None, "timeout": None, "enqueued": datetime.now(UTC), "run_at": datetime.now(UTC),
     "claimed": datetime.now(UTC), "visible": datetime.now(UTC) + LEASE,
 }  # fmt: skip
-
-
-def waits(
-    call: Callable[[Database, Job, Offer], Any], other: Database, db: Database, job: Job, mine: Offer
-) -> Any:
-    until(lambda: db.in_transaction)
-    return call(other, job, mine)
 
 
 def transact(job: Job) -> str:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 
 class Snooze(Exception):
@@ -100,8 +99,6 @@ class Released:
 @dataclass(frozen=True)
 class Settled:
     """The handler finished the job itself, in its own transaction."""
-
-    result: Any = None
 
 
 Outcome = Done | Failed | Snoozed | Cancelled | Released | Settled

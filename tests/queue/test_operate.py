@@ -232,25 +232,3 @@ def test_a_running_job_that_is_cancelled_while_it_finishes_is_one_of_both(queue:
 
     assert finishing.result().ending == "lost"
     assert queue.row(job.id).state == "cancelled"
-
-
-def test_a_purge_of_a_state_that_is_none_is_refused_and_not_taken_for_nothing_to_do(queue: Queue) -> None:
-    with pytest.raises(
-        InvalidJobError, match="no state is called 'finished'; they are cancelled, dead, done"
-    ):
-        next(purge(queue.database, datetime.now(UTC), states=["finished"]), None)
-
-
-@pytest.mark.parametrize("verb", ["promote", "reschedule"])
-def test_what_lost_its_last_worker_is_not_promised_another_run(queue: Queue, verb: str) -> None:
-    job = queue.claimed(max_attempts=1)
-    queue.pass_time(job.id)
-
-    (change,) = (
-        promote(queue.database, [job.id])
-        if verb == "promote"
-        else reschedule(queue.database, [job.id], delay=LONG)
-    )
-
-    assert change.outcome == "refused"
-    assert "without an attempt left" in change.why

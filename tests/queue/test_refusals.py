@@ -1,0 +1,31 @@
+"""What people ask for by hand and cannot have is refused, and not taken for done."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from minutehand import InvalidJobError
+from minutehand.operate import promote, purge, reschedule
+from tests.queue.stage import LONG, Queue
+
+
+def test_a_purge_of_a_state_that_is_none_is_refused_and_not_taken_for_nothing_to_do(queue: Queue) -> None:
+    with pytest.raises(
+        InvalidJobError, match="no state is called 'finished'; they are cancelled, dead, done"
+    ):
+        next(purge(queue.database, datetime.now(UTC), states=["finished"]), None)
+
+
+@pytest.mark.parametrize("verb", ["promote", "reschedule"])
+def test_what_lost_its_last_worker_is_not_promised_another_run(queue: Queue, verb: str) -> None:
+    job = queue.claimed(max_attempts=1)
+    queue.pass_time(job.id)
+
+    (change,) = (
+        promote(queue.database, [job.id])
+        if verb == "promote"
+        else reschedule(queue.database, [job.id], delay=LONG)
+    )
+
+    assert change.outcome == "refused"
+    assert "without an attempt left" in change.why

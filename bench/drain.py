@@ -48,7 +48,7 @@ def measure(url: str, jobs: int) -> list[Measured]:
             database.connection.execute(BARE_FINISH, claimed[:2])
 
     def invited() -> None:
-        for made in offer(database, jobs, timedelta(minutes=5)):
+        for made in offer(database, jobs, timedelta(minutes=5)).offers:
             for job in claim(database, [made], LEASE, GRACE):
                 finish(job, Done())
 

@@ -1,5 +1,6 @@
 """Watch: one line about each request, never what it carried, and the counts of what was enqueued."""
 
+import os
 import traceback
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 logger = Logger(service="api")
-metrics = Metrics(namespace="minutehand", service="api")
+metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="api")
 
 ENQUEUES = {"/jobs", "/jobs/batch"}
 ID_CHARACTERS = 36

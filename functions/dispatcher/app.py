@@ -1,7 +1,9 @@
 """Dispatcher: woken every minute, it counts what is due and invites a worker for each."""
 
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from time import monotonic
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
@@ -11,44 +13,85 @@ from minutehand.aws import LambdaInvoker
 from minutehand.database import ambient
 from minutehand.settings import read_settings
 from minutehand.tick import Tick, tick
+from minutehand.upkeep import Health, look
 
 logger = Logger(service="dispatcher")
-metrics = Metrics(namespace="minutehand", service="dispatcher")
-invoker = cache(LambdaInvoker)  # with its connections, from tick to tick
+metrics = Metrics(
+    namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="dispatcher"
+)
+invoker = LambdaInvoker()  # with its connections, from tick to tick
 
 
 @logger.inject_lambda_context
-@metrics.log_metrics
-def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
-    """Make one tick; the event may carry the moment it was scheduled for, as `time` or `scheduled`."""
-    settings = read_settings()
-    made = tick(ambient(), invoker(settings.worker), settings)
-    facts = _facts(made, _lag_ms(event))
-    for name, value in facts.items():
-        metrics.add_metric(
-            name=name, value=value, unit=MetricUnit.Milliseconds if name.endswith("_ms") else MetricUnit.Count
-        )
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Make one tick; the event may carry the moment it was scheduled for, as `time` or `scheduled`.
+
+    With `check` it makes no tick, but says whether it reaches the database and every worker.
+    """
+    if event.get("check"):
+        return check()
+    made = tick(ambient(), invoker, read_settings())
+    facts = _facts(made, look(ambient()), _lag_ms(event))
     logger.info("tick", extra=facts)
-    for record in made.upkeep.buried:
-        logger.warning(
-            "dead", extra={"job": str(record["id"]), "kind": record["kind"], "attempt": record["attempts"]}
-        )
-    for reason in set(made.fan_out.refused):
-        logger.error("invocation refused", extra={"reason": reason})
+    _measure(facts)
+    _complain(made)
     return facts
 
 
-def _facts(made: Tick, lag_ms: int | None) -> dict[str, int]:
+def check() -> dict[str, Any]:
+    """Try the database, and Lambda for each worker, from where the dispatcher runs."""
+    return {
+        "database": _try(lambda: ambient().run("clock")),
+        "workers": {
+            worker: _try(lambda worker=worker: invoker.check(worker))  # type: ignore[misc]
+            for worker in read_settings().workers.workers
+        },
+    }
+
+
+def _try(call: Callable[[], object]) -> dict[str, Any]:
+    began, error = monotonic(), ""
+    try:
+        call()
+    except Exception as raised:
+        error = f"{type(raised).__name__}: {raised}"
+    return {"ok": not error, "ms": round((monotonic() - began) * 1000), "error": error}
+
+
+def _facts(made: Tick, health: Health, lag_ms: int | None) -> dict[str, int]:
     facts = {
         "due": sum(made.due.values()),
-        "offered": len(made.offers),
+        "oldest_due_ms": round(made.late.total_seconds() * 1000),
+        "offered": len(made.offered.offers),
+        "budget": made.offered.budget,
+        "vain": made.offered.vain,
         "invoked": made.fan_out.invoked,
         "refused": len(made.fan_out.refused),
         "dead": len(made.upkeep.buried),
-        "late_ms": round(made.late.total_seconds() * 1000),
-        "took_ms": round(made.took.total_seconds() * 1000),
+        "tick_ms": round(made.took.total_seconds() * 1000),
+        "oldest_snapshot_ms": round(health.snapshot.total_seconds() * 1000),
+        "dead_rows_per_live": health.dead_rows_per_live,
+        "connections_percent": health.connections_percent,
     }
     return facts if lag_ms is None else facts | {"lag_ms": lag_ms}
+
+
+def _measure(facts: dict[str, int]) -> None:
+    for name, value in facts.items():
+        unit = MetricUnit.Milliseconds if name.endswith("_ms") else MetricUnit.Count
+        metrics.add_metric(name=name, value=value, unit=unit)
+    metrics.flush_metrics()
+
+
+def _complain(made: Tick) -> None:
+    for record in made.upkeep.buried:
+        facts = {"job": str(record["id"]), "kind": record["kind"], "queue": record["queue"]}
+        logger.warning("dead", extra=facts | {"attempt": record["attempts"]})
+    if made.offered.vain:
+        facts = {"vain": str(made.offered.vain), "budget": str(made.offered.budget)}
+        logger.warning("offers lapsed", extra=facts)
+    for worker, reason in {(refusal.invitation.worker, refusal.reason) for refusal in made.fan_out.refused}:
+        logger.error("invocation refused", extra={"worker": worker, "reason": reason})
 
 
 def _lag_ms(event: dict[str, Any]) -> int | None:

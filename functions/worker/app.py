@@ -1,5 +1,6 @@
 """Worker: invited to one job or a few, it claims them, runs their handlers and finishes them."""
 
+import os
 from collections import Counter
 from datetime import timedelta
 from typing import Any
@@ -14,12 +15,11 @@ from minutehand.settings import read_settings
 from minutehand.work import answer
 
 logger = Logger(service="worker")
-metrics = Metrics(namespace="minutehand", service="worker")
+metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="worker")
 handlers = HandlerPackage("handlers")
 
 
 @logger.inject_lambda_context
-@metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     """Answer `{"queue": ..., "offers": [[id, ack], ...]}`, or `{"queue": name}` for the next due job of a queue."""
 
@@ -28,9 +28,16 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
 
     endings = answer(ambient(), handlers, event, remaining, read_settings().grace, tell)
     counts = Counter[str](ending.ending for ending in endings)
-    unclaimed = len(event.get("offers", [])) - len(endings)
-    for name, value in {**counts, "unclaimed": max(0, unclaimed)}.items():
+    invited = len(event.get("offers", endings))
+    measured = {
+        "claimed": len(endings),
+        "unclaimed": max(0, invited - len(endings)),
+        "empty": int(not endings),
+        **counts,
+    }
+    for name, value in measured.items():
         metrics.add_metric(name=name, value=value, unit=MetricUnit.Count)
+    metrics.flush_metrics()
     return dict(counts)
 
 

@@ -1,4 +1,4 @@
-"""Fan-out: each chunk of offers becomes an asynchronous invocation of a worker."""
+"""Fan-out: each chunk of offers becomes an asynchronous invocation of the worker that serves it."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from minutehand.offer import Offer
+from minutehand.route import Routes
 
 THREADS = 32
 
@@ -13,43 +14,65 @@ THREADS = 32
 class Invoker(Protocol):
     """Whatever can start a worker: Lambda, or a pool of processes on this machine."""
 
-    def invoke(self, event: dict[str, Any]) -> None:
+    def invoke(self, worker: str, event: dict[str, Any]) -> None:
         """Hand over an event without waiting for its work; raise if it was not accepted."""
 
 
 @dataclass(frozen=True)
+class Invitation:
+    """Offers of one queue, and the worker function that is to claim them."""
+
+    worker: str
+    queue: str
+    offers: tuple[Offer, ...]
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """What the worker is told: `{"queue": ..., "offers": [[id, ack], ...]}`; a payload never travels."""
+        return {"queue": self.queue, "offers": [[str(offer.id), str(offer.ack)] for offer in self.offers]}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An invitation that was not accepted, and why."""
+
+    invitation: Invitation
+    reason: str
+
+
+@dataclass(frozen=True)
 class FanOut:
-    """How many invocations were accepted, and why others were not; their offers come due again by themselves."""
+    """How many invitations were accepted, and the others."""
 
     invoked: int
-    refused: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
 
 
-def fan_out(invoker: Invoker, offers: Sequence[Offer], chunk: int = 1) -> FanOut:
-    """Invoke a worker for every `chunk` offers of a queue, many at a time."""
-    events = invitations(offers, chunk)
-    if not events:
+def fan_out(invoker: Invoker, offers: Sequence[Offer], routes: Routes, chunk: int = 1) -> FanOut:
+    """Invoke a worker for every `chunk` offers that share worker and queue, many at a time."""
+    invited = invitations(offers, routes, chunk)
+    if not invited:
         return FanOut(0)
-    with ThreadPoolExecutor(min(THREADS, len(events))) as pool:
-        refused = tuple(filter(None, pool.map(lambda event: _invoke(invoker, event), events)))
-    return FanOut(len(events) - len(refused), refused)
+    with ThreadPoolExecutor(min(THREADS, len(invited))) as pool:
+        refused = tuple(filter(None, pool.map(lambda invitation: _invoke(invoker, invitation), invited)))
+    return FanOut(len(invited) - len(refused), refused)
 
 
-def invitations(offers: Sequence[Offer], chunk: int) -> list[dict[str, Any]]:
-    """Return the events of a fan-out: `{"queue": ..., "offers": [[id, ack], ...]}`; a payload never travels."""
-    queues: dict[str, list[list[str]]] = {}
+def invitations(offers: Sequence[Offer], routes: Routes, chunk: int) -> list[Invitation]:
+    """Return the invitations of a fan-out."""
+    together: dict[tuple[str, str], list[Offer]] = {}
     for offer in offers:
-        queues.setdefault(offer.queue, []).append([str(offer.id), str(offer.ack)])
+        together.setdefault((routes.worker(offer.queue, offer.kind), offer.queue), []).append(offer)
     return [
-        {"queue": queue, "offers": pairs[start : start + chunk]}
-        for queue, pairs in queues.items()
-        for start in range(0, len(pairs), chunk)
+        Invitation(worker, queue, tuple(offers[start : start + chunk]))
+        for (worker, queue), offers in together.items()
+        for start in range(0, len(offers), chunk)
     ]
 
 
-def _invoke(invoker: Invoker, event: dict[str, Any]) -> str | None:
+def _invoke(invoker: Invoker, invitation: Invitation) -> Refusal | None:
     try:
-        invoker.invoke(event)
+        invoker.invoke(invitation.worker, invitation.event)
     except Exception as error:  # whatever it is, the other chunks go out
-        return f"{type(error).__name__}: {error}"
+        return Refusal(invitation, f"{type(error).__name__}: {error}")
     return None

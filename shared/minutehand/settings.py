@@ -2,13 +2,18 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from time import monotonic
+from threading import Lock
+from time import time
 from urllib.parse import quote
 
 from minutehand.errors import ConfigurationError
+from minutehand.route import Routes, read_routes
+
+KEEP = timedelta(minutes=5)
+KEEP_TOKEN = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,13 +25,14 @@ class Settings:
     MINUTEHAND_OFFER_TTL    seconds until an offer that nobody claimed is made again (120)
     MINUTEHAND_GRACE        seconds from the end of a worker's time to the end of its lease (2)
     MINUTEHAND_WORKER       the worker function's name or ARN
+    MINUTEHAND_WORKERS      the functions of some queues or kinds, as JSON (see minutehand.route)
     """
 
     capacity: int = 50
     chunk: int = 1
     offer_ttl: timedelta = timedelta(seconds=120)
     grace: timedelta = timedelta(seconds=2)
-    worker: str = ""
+    workers: Routes = Routes()
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -36,28 +42,26 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         chunk=_whole(environment, "MINUTEHAND_CHUNK", 1, most=1000),
         offer_ttl=timedelta(seconds=_whole(environment, "MINUTEHAND_OFFER_TTL", 120, most=3600)),
         grace=timedelta(seconds=_whole(environment, "MINUTEHAND_GRACE", 2, most=900)),
-        worker=environment.get("MINUTEHAND_WORKER", ""),
+        workers=read_routes(environment),
     )
 
 
-def database_url(environment: Mapping[str, str] = os.environ) -> str:
+def database_url(environment: Mapping[str, str] = os.environ, keep: timedelta = KEEP) -> str:
     """Return DATABASE_URL, or what the secret says that MINUTEHAND_DATABASE_SECRET names.
 
     That secret, by its ARN or name in Secrets Manager, holds the URL, or the JSON that RDS keeps: host, port,
-    username, password, dbname. It is read anew at every call, so that a rotated password is the one that is used.
+    username, password, dbname. What it lacks of these is in MINUTEHAND_DATABASE_HOST, _PORT and _NAME.
     """
     if url := environment.get("DATABASE_URL"):
         return url
     if name := environment.get("MINUTEHAND_DATABASE_SECRET"):
-        return _url(_fetch(name).strip())
+        return _url(_kept.text(name, lambda: _fetch(name), keep).strip(), environment)
     raise ConfigurationError(
         "DATABASE_URL is not set: name the Postgres, as postgresql://user:password@host/database"
     )
 
 
-def secret(
-    name: str, environment: Mapping[str, str] = os.environ, keep: timedelta = timedelta(minutes=5)
-) -> str:
+def secret(name: str, environment: Mapping[str, str] = os.environ, keep: timedelta = KEEP) -> str:
     """Return a variable that is a secret, or the text of the secret that the variable `<name>_SECRET` names.
 
     Nothing said is an empty text. What Secrets Manager answered is good for as long as `keep` says.
@@ -66,36 +70,110 @@ def secret(
         return text
     if not (named := environment.get(f"{name}_SECRET")):
         return ""
-    read, text = _kept.get(named, (0.0, ""))
-    if not read or monotonic() - read >= keep.total_seconds():
-        read, text = _kept[named] = monotonic(), _fetch(named)
-    return text
+    return _kept.text(named, lambda: _fetch(named), keep)
 
 
-_kept: dict[str, tuple[float, str]] = {}
+def database_token(host: str, port: int, user: str, keep: timedelta = KEEP_TOKEN) -> str:
+    """Return what RDS takes as the user's password; of the fifteen minutes that it is good for, ten are used."""
+    # Imported here, as in _fetch.
+    from minutehand.aws import database_token as signed
+
+    return _kept.text(f"token {user} {host} {port}", lambda: signed(host, port, user), keep)
+
+
+def forget(environment: Mapping[str, str] = os.environ) -> None:
+    """Fetch the database's secret and sign its tokens anew when they are next asked for: the server refused them."""
+    _kept.forget(environment.get("MINUTEHAND_DATABASE_SECRET", ""))
+
+
+class _Kept:
+    """Texts that cost a request, kept until they are old; an environment has a few."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, tuple[float, str]] = {}
+        self._asking = Lock()
+
+    def text(self, name: str, ask: Callable[[], str], keep: timedelta) -> str:
+        """Return what was answered last, or ask; threads that want the same at once ask once.
+
+        The wall clock tells the age: the other one may stand still while the environment is frozen.
+        """
+        with self._asking:
+            asked, text = self._texts.get(name, (0.0, ""))
+            if not 0 <= time() - asked < keep.total_seconds():
+                asked, text = self._texts[name] = time(), ask()
+            return text
+
+    def forget(self, name: str) -> None:
+        """Forget one, and all tokens."""
+        with self._asking:
+            self._texts = {
+                kept: text
+                for kept, text in self._texts.items()
+                if kept != name and not kept.startswith("token ")
+            }
+
+
+_kept = _Kept()
 
 
 def _fetch(name: str) -> str:
-    # Imported here, so that who keeps no secret there does not pay for boto3.
+    # Imported here, so that who keeps no secret there does not pay for it.
     from minutehand.aws import secret_text
 
     return secret_text(name)
 
 
-def _url(text: str) -> str:
+def _url(text: str, environment: Mapping[str, str]) -> str:
     """Return the URL that a secret holds; no error quotes any of it."""
     if text.startswith(("postgresql://", "postgres://")):
         return text
     try:
-        facts = {"port": 5432, "sslmode": "require"} | json.loads(text)
-    except (ValueError, TypeError):
+        facts = _elsewhere(environment) | {key: said for key, said in json.loads(text).items() if said}
+    except (ValueError, TypeError, AttributeError):
         raise ConfigurationError(
             "the database secret is neither postgresql://... nor a JSON object"
         ) from None
     if missing := [part for part in ("username", "password", "host", "dbname") if not facts.get(part)]:
-        raise ConfigurationError(f"the database secret lacks {' and '.join(missing)}")
+        raise ConfigurationError(
+            f"the database secret lacks {' and '.join(missing)}: "
+            "host, port and name may be in MINUTEHAND_DATABASE_HOST, MINUTEHAND_DATABASE_PORT, MINUTEHAND_DATABASE_NAME"
+        )
     part = {name: quote(str(value), safe="") for name, value in facts.items()}
-    return "postgresql://{username}:{password}@{host}:{port}/{dbname}?sslmode={sslmode}".format_map(part)
+    user = "{username}" if iam(environment) else "{username}:{password}"
+    tls = "?sslmode={sslmode}" if "sslmode" in part else ""
+    return f"postgresql://{user}@{{host}}:{{port}}/{{dbname}}{tls}".format_map(part)
+
+
+def _elsewhere(environment: Mapping[str, str]) -> dict[str, str]:
+    """What RDS's own secret may leave out; a password is not sent in the clear, unless the secret itself says so."""
+    said = {
+        "host": environment.get("MINUTEHAND_DATABASE_HOST", ""),
+        "port": environment.get("MINUTEHAND_DATABASE_PORT") or "5432",
+        "dbname": environment.get("MINUTEHAND_DATABASE_NAME", ""),
+    }
+    return said if verified(environment) else said | {"sslmode": "require"}
+
+
+def connect_seconds(environment: Mapping[str, str] = os.environ) -> int:
+    """Return how long opening a connection may take, retries and all: MINUTEHAND_CONNECT_TIMEOUT (5)."""
+    return _whole(environment, "MINUTEHAND_CONNECT_TIMEOUT", 5, most=900)
+
+
+def iam(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether tokens are signed in place of a password: MINUTEHAND_DATABASE_IAM."""
+    return _one_of(environment, "MINUTEHAND_DATABASE_IAM", ("", "0", "1")) == "1"
+
+
+def verified(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the server's certificate is verified, unless its URL says otherwise: MINUTEHAND_DATABASE_TLS."""
+    return _one_of(environment, "MINUTEHAND_DATABASE_TLS", ("", "verify")) == "verify"
+
+
+def _one_of(environment: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
+    if (said := environment.get(name, "")) not in known:
+        raise ConfigurationError(f"{name} is {said!r}: it is {' or '.join(filter(None, known))}, or empty")
+    return said
 
 
 def _whole(environment: Mapping[str, str], name: str, default: int, most: int) -> int:

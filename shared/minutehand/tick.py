@@ -7,7 +7,7 @@ from time import monotonic
 
 from minutehand.database import Database
 from minutehand.fan_out import FanOut, Invoker, fan_out
-from minutehand.offer import Offer, offer
+from minutehand.offer import Offered, offer, withdraw
 from minutehand.settings import Settings
 from minutehand.upkeep import Upkeep, keep_up
 
@@ -24,25 +24,30 @@ class Tick:
     due: Mapping[str, int]
     most: int
     late: timedelta
-    offers: tuple[Offer, ...]
+    offered: Offered
     fan_out: FanOut
     upkeep: Upkeep
     took: timedelta
 
 
 def tick(database: Database, invoker: Invoker, settings: Settings, now: datetime | None = None) -> Tick:
-    """Make one pass of the dispatcher; any number of them at once, or twice, do no harm."""
+    """Make one pass of the dispatcher; any number of them at once, or twice, do no harm.
+
+    An offer whose invitation was refused is taken back: it would only keep its job and its room for nothing.
+    """
     began = monotonic()
     upkeep = keep_up(database, now)
     most = max(settings.capacity, COUNTED_AT_LEAST)
     due = database.run("count", most=most, now=now)
-    offers = offer(database, settings.capacity, settings.offer_ttl, now)
+    offered = offer(database, settings.capacity, settings.offer_ttl, now)
+    sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk)
+    withdraw(database, [offer for refusal in sent.refused for offer in refusal.invitation.offers])
     return Tick(
         due={record["queue"]: record["due"] for record in due},
         most=most,
         late=max((record["late"] for record in due), default=timedelta()),
-        offers=tuple(offers),
-        fan_out=fan_out(invoker, offers, settings.chunk),
+        offered=offered,
+        fan_out=sent,
         upkeep=upkeep,
         took=timedelta(seconds=monotonic() - began),
     )

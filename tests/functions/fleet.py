@@ -67,6 +67,7 @@ class Lambda:
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
+        self.invoked: list[str] = []
         self.known = {WORKER}
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
@@ -78,7 +79,10 @@ class Lambda:
         function = re.search(r"/functions/([^/]+)/invocations$", unquote(request.url))
         if function is None or function[1] not in self.known:
             return _answer(request, 404, b'{"Message": "Function not found"}', "ResourceNotFoundException")
+        if request.headers["X-Amz-Invocation-Type"] in ("DryRun", b"DryRun"):
+            return _answer(request, 204)
         assert request.headers["X-Amz-Invocation-Type"] in ("Event", b"Event")
+        self.invoked.append(function[1])
         self.events.append(json.loads(request.body))
         return _answer(request, 202)
 
@@ -102,9 +106,9 @@ class Fleet:
         self.database.close()
         self._admin.close()
 
-    def tick(self, event: dict[str, Any] | None = None) -> dict[str, int]:
+    def tick(self, event: dict[str, Any] | None = None) -> dict[str, Any]:
         context = LambdaContext("minutehand-dispatcher", timedelta(seconds=30))
-        told: dict[str, int] = self.dispatcher.handler(event or {}, context)
+        told: dict[str, Any] = self.dispatcher.handler(event or {}, context)
         return told
 
     def work(self, event: dict[str, Any], left: timedelta = timedelta(minutes=1)) -> dict[str, int]:

@@ -1,12 +1,15 @@
 """The dispatcher, woken by real events: as many invitations as there are due jobs, and no worker twice for one."""
 
+import json
 import random
 from collections import Counter
 from datetime import timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
 
-from tests.functions.fleet import Fleet, event, lines, metrics
+from tests.functions.fleet import WORKER, Fleet, event, lines, metrics
 
 DUE = 12
 MARK = "mark-4711"
@@ -86,7 +89,7 @@ def test_an_invitation_that_comes_after_its_offer_was_made_again_claims_nothing(
     assert fleet.row(job).attempts == 1
 
 
-def test_a_refused_invocation_is_told_and_its_job_comes_due_again(fleet: Fleet) -> None:
+def test_a_refused_invocation_is_told_and_its_job_is_due_at_once(fleet: Fleet) -> None:
     job = fleet.enqueue()
     fleet.aws.known.clear()
 
@@ -95,9 +98,61 @@ def test_a_refused_invocation_is_told_and_its_job_comes_due_again(fleet: Fleet) 
 
     assert (facts["offered"], facts["invoked"], facts["refused"]) == (1, 0, 1)
     assert "ResourceNotFound" in refusal["reason"]
-    fleet.lapse()
+    assert refusal["worker"] == WORKER
     assert fleet.row(job).state == "due"
     assert fleet.row(job).attempts == 0
+
+
+def test_a_job_goes_to_the_worker_of_its_kind_or_queue(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    routes = {"kind:invoice.*": "invoices", "queue:reports": "reports"}
+    monkeypatch.setenv("MINUTEHAND_WORKERS", json.dumps(routes))
+    monkeypatch.setenv("MINUTEHAND_CHUNK", "10")
+    fleet.aws.known.update(routes.values())
+    made = {
+        "reports": [fleet.enqueue("report", queue="reports"), fleet.enqueue("report", queue="reports")],
+        "invoices": [fleet.enqueue("invoice.send", queue="reports")],
+        WORKER: [fleet.enqueue("invoices"), fleet.enqueue("report")],
+    }
+
+    facts = fleet.tick()
+
+    assert facts["invoked"] == 3
+    for worker, invitation in zip(fleet.aws.invoked, fleet.aws.events, strict=True):
+        assert {UUID(job) for job, _ in invitation["offers"]} == set(made.pop(worker))
+    assert made == {}
+
+
+def test_a_check_makes_no_tick_and_says_what_the_dispatcher_reaches(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEHAND_WORKERS", '{"queue:reports": "reports"}')
+    job = fleet.enqueue()
+
+    told: dict[str, Any] = fleet.tick({"check": True})
+
+    assert told["database"]["ok"]
+    assert told["workers"][WORKER]["ok"]
+    assert not told["workers"]["reports"]["ok"]
+    assert "ResourceNotFound" in told["workers"]["reports"]["error"]
+    assert fleet.row(job).state == "due"
+    assert fleet.aws.events == []
+
+
+def test_offers_that_lapsed_are_told_and_lower_what_is_offered(fleet: Fleet) -> None:
+    for _ in range(DUE):
+        fleet.enqueue()
+    fleet.tick()
+    fleet.sql(
+        "update minutehand.jobs_live set visible = (select ticked from minutehand.dispatcher) + interval '1 ms'"
+    )
+    fleet.said()
+
+    facts = fleet.tick()
+
+    assert facts["vain"] == DUE
+    assert facts["budget"] == 50 - DUE
+    (line,) = [line for line in lines(fleet.said()) if line["level"] == "WARNING"]
+    assert line["message"] == "offers lapsed"
 
 
 def test_an_event_without_a_moment_makes_a_tick_too(fleet: Fleet) -> None:

@@ -80,6 +80,7 @@ class Stock:
             ["queue", "run_at", "delay", "priority", "max_attempts", "retry", "timeout", "headers"]
         )
         known: dict[str, dict[str, Any]] = {
+            "budget": {"capacity": 70},
             "bury": {"now": None, "most": 1000},
             "cancel": some | {"reason": "by hand"},
             "claim": lease | {"ids": list(self.offered), "acks": list(self.offered.values())},
@@ -94,7 +95,7 @@ class Stock:
             "list": dict.fromkeys(["before", "queue", "kind", "key", "finished", "states"]) | {"most": 51},
             "lock": {"now": None},
             "migration_applied": {"version": 9999, "name": "none", "checksum": "none"},
-            "offer": {"now": None, "capacity": 70, "ttl": timedelta(minutes=2)},
+            "offer": {"now": None, "budget": 70, "ttl": timedelta(minutes=2)},
             "promote": some,
             "purge": old | {"most": 100},
             "purgeable": old,
@@ -107,6 +108,7 @@ class Stock:
             "supersede": {**mine, "why": None},
             "sweep": {"now": None},
             "swept": {"now": None},
+            "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},
             "take": lease | {"queue": "default", "most": 10, "now": None},
         }
         return known.get(name, {})

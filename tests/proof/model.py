@@ -29,12 +29,16 @@ class Wanted:
     def upcoming(self) -> bool:
         return self.ended is None and self.claim is None
 
+    @property
+    def open_invitation(self) -> bool:
+        return self.ended is None and bool(self.invitation) and (self.claim is None or self.invited_since)
+
     def state(self, now: int) -> str:
         if self.ended:
             return self.ended
         if self.visible <= now:
             return "due"
-        if self.invitation and (self.claim is None or self.invited_since):
+        if self.open_invitation:
             return "offered"
         if self.claim:
             return "running"
@@ -57,6 +61,23 @@ class Model:
     now: int = 0
     jobs: dict[UUID, Wanted] = field(default_factory=dict)
     accepted: list[UUID] = field(default_factory=list)
+    ticked: int = -1
+    left: int | None = None  # of the capacity, by the last lapse
+    lapsed: int = 0
+
+    def budget(self, capacity: int) -> int:
+        """How many may be offered or running; called once a tick."""
+        vain = sum(
+            self.ticked < job.visible <= self.now and job.open_invitation for job in self.jobs.values()
+        )
+        minutes = (self.now - self.lapsed) // 60
+        grown = 2 ** min(minutes - 9, 20) - 1 if minutes >= 10 else 0
+        had = capacity if self.left is None else min(capacity, self.left + grown)
+        self.ticked = self.now
+        if vain:
+            self.left, self.lapsed = max(1, had - vain if vain < had else had // 2), self.now
+            return self.left
+        return had
 
     def states(self) -> dict[UUID, tuple[str, int]]:
         return {job_id: (job.state(self.now), job.attempts) for job_id, job in self.jobs.items()}

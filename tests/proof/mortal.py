@@ -86,7 +86,7 @@ class Attentive(Database):
 class Silent:
     """An invoker that never gets to invoke."""
 
-    def invoke(self, _: dict[str, Any]) -> NoReturn:
+    def invoke(self, *_: object) -> NoReturn:
         say(at="offered")
         sys.stdin.readline()
         raise TimeoutError

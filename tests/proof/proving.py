@@ -30,7 +30,8 @@ LATER_BY = (
           set deleted = deleted - %(by)s, visible = visible - %(by)s, run_at = run_at - %(by)s,
               enqueued = enqueued - %(by)s, offered = offered - %(by)s, claimed = claimed - %(by)s""",
     "update minutehand.lanes set floor = floor - %(by)s",
-    "update minutehand.dispatcher set ticked = ticked - %(by)s, swept = swept - %(by)s",
+    """update minutehand.dispatcher
+          set ticked = ticked - %(by)s, since = since - %(by)s, swept = swept - %(by)s, lapsed = lapsed - %(by)s""",
 )
 
 WAITING = """select exists (select from pg_locks l join pg_stat_activity a using (pid)
@@ -43,7 +44,7 @@ class Post:
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
 
-    def invoke(self, event: dict[str, Any]) -> None:
+    def invoke(self, _: str, event: dict[str, Any]) -> None:
         self.events.append(event)
 
 

@@ -104,7 +104,7 @@ def test_three_dispatchers_never_bring_offered_and_running_above_capacity(sessio
     def dispatch(session: Database) -> Any:
         offered = []
         while not over.is_set():
-            offered.append(len(tick(session, post, settings(capacity)).offers))
+            offered.append(len(tick(session, post, settings(capacity)).offered.offers))
         return offered
 
     def work_off(session: Database) -> Any:
@@ -150,7 +150,7 @@ def test_capacity_is_counted_by_one_dispatcher_at_a_time(sessions: Sessions) -> 
 
     def offers_slowly() -> int:
         with first.transaction():
-            made = offer(first, 30, TTL)
+            made = offer(first, 30, TTL).offers
             assert list(enqueue_many((NewJob("echo", priority=9) for _ in range(30)), connection=third))
             ready.set()
             until(lambda: over.is_set() or sql(third, WAITING)[0][0])
@@ -158,7 +158,7 @@ def test_capacity_is_counted_by_one_dispatcher_at_a_time(sessions: Sessions) -> 
 
     def offers_too() -> int:
         ready.wait(TTL.total_seconds())
-        made = offer(second, 30, TTL)
+        made = offer(second, 30, TTL).offers
         over.set()
         return len(made)
 

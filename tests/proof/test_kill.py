@@ -99,10 +99,10 @@ def test_jobs_whose_dispatcher_is_killed_before_the_fan_out_are_offered_again(
         assert hear(dispatcher) == {"at": "offered"}
 
     post = Post()
-    assert tick(db, post, settings()).offers == ()
+    assert tick(db, post, settings()).offered.offers == ()
     pass_time(db)
 
-    assert {offer.id for offer in tick(db, post, settings()).offers} == ids
+    assert {offer.id for offer in tick(db, post, settings()).offered.offers} == ids
     assert [ending for event in post.events for ending in work(db, event)] == ["done"] * 3
     assert {get(db, job_id).attempts for job_id in ids} == {1}
 

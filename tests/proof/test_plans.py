@@ -17,16 +17,18 @@ from tests import servers
 
 # The pages that a statement may look at, for as many rows as Stock gives it: about twice what was seen.
 PAGES = {
-    "bury": 10, "cancel": 200, "claim": 800, "clock": 0, "count": 100, "defaults": 5, "enqueue": 150,
-    "enqueue_incoming": 50, "enqueued_since": 400, "extend": 60, "finish": 30, "get": 60, "give_back": 60, "list": 200,
+    "budget": 20, "bury": 10, "cancel": 200, "claim": 800, "clock": 0, "count": 100, "defaults": 5, "enqueue": 150,
+    "enqueue_incoming": 50, "enqueued_since": 400, "extend": 60, "finish": 30, "get": 60, "give_back": 60, "health": 20, "list": 200,
     "lock": 10, "make_days": 100, "migration_applied": 10, "migration_known": 10, "migration_lock": 5,
     "migration_status": 5, "offer": 1600, "promote": 400, "purge": 5000, "raise_floor": 60, "reschedule": 400,
     "retry": 600, "set_defaults": 10, "states": 900, "supersede": 30, "swept": 10, "take": 400,
+    "withdraw": 800,
 }  # fmt: skip
 WHOLE = {"purgeable": 30_000, "stats": 40_000, "sweep": 10_000}  # what looks at all there is, and says so
 NOT_EXPLAINED = {"copy_incoming", "migration_table"}  # COPY and DO have no plan
 
 INDEXES = {
+    "budget": {"jobs_live_busy"},
     "bury": {"jobs_live_pkey", "jobs_live_spent"},
     "claim": {"jobs_live_ack", "jobs_live_pkey"},
     "count": {"jobs_live_due"},
@@ -36,9 +38,14 @@ INDEXES = {
     "offer": {"jobs_live_busy", "jobs_live_due", "jobs_live_pkey"},
     "raise_floor": {"jobs_live_due"},
     "take": {"jobs_live_due", "jobs_live_pkey"},
+    "withdraw": {"jobs_live_ack", "jobs_live_pkey"},
 }
-READING = {"count", "raise_floor"}  # the others write to all indexes, and a larger index has a level more
-EITHER = {"bury", "claim", "extend"}  # one of the indexes is enough
+READING = {
+    "budget",
+    "count",
+    "raise_floor",
+}  # the others write to all indexes, and a larger index has a level more
+EITHER = {"bury", "claim", "extend", "withdraw"}  # one of the indexes is enough
 
 
 @pytest.fixture(scope="module", params=["direct-18", "direct-15"])
@@ -161,7 +168,7 @@ def bury_the_dead(connection: Connection) -> None:
     """Offer, claim and finish jobs under the old snapshot, then leave a few that are due much later."""
     database = minutehand.Database.borrow(connection)
     fill(connection, finished=0, due=DEAD, scheduled=0)
-    claim(database, offer(database, DEAD, LEASE), LEASE, GRACE)
+    claim(database, offer(database, DEAD, LEASE).offers, LEASE, GRACE)
     connection.execute("update minutehand.jobs set deleted = now() where deleted is null")
     connection.execute(DUE_LATER, [LATER, 1000])
     connection.execute("analyze minutehand.jobs_live")

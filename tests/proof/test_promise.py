@@ -115,10 +115,10 @@ MOVE_FLOOR = "update minutehand.lanes set floor = floor + %(by)s"
 
 def found(db: Database) -> set[UUID]:
     """What a tick offers."""
-    return {made.id for made in tick(db, Post(), settings()).offers}
+    return {made.id for made in tick(db, Post(), settings()).offered.offers}
 
 
 def finished(db: Database, job_id: UUID) -> None:
-    (job,) = claim(db, offer(db, 1, LEASE), LEASE, GRACE)
+    (job,) = claim(db, offer(db, 1, LEASE).offers, LEASE, GRACE)
     assert job.id == job_id
     finish(job, Done())

@@ -97,7 +97,7 @@ def test_offers_are_made_while_the_jobs_at_the_head_are_cancelled(sessions: Sess
         return sum(change.outcome == "changed" for chunk in chunks for change in cancel(session, chunk))
 
     def offers(session: Database) -> int:
-        return sum(len(offer(session, 100, timedelta(milliseconds=1))) for _ in range(100))
+        return sum(len(offer(session, 100, timedelta(milliseconds=1)).offers) for _ in range(100))
 
     cancelled, _ = together([cancels, partial(offers, sessions())])
 
@@ -123,7 +123,7 @@ def test_who_waited_for_a_row_that_was_finished_meanwhile_is_told_so(sessions: S
     """The row moves to another partition, and Postgres answers 40001 to who waited for it."""
     db, other = sessions(), sessions()
     job_id = enqueue("echo", connection=db).id
-    (mine,) = offer(db, 1, TTL)
+    (mine,) = offer(db, 1, TTL).offers
     job = Job.from_record({**FACTS, "id": job_id, "ack": mine.ack}, db, LEASE, GRACE)
     held = Flag()
 
@@ -194,7 +194,7 @@ def operate_while_claimed(
         done: list[UUID] = []
         while set(states(session)) - {"done", "cancelled"}:
             jobs = (
-                claim(session, offer(session, 20, TTL), LEASE, GRACE)
+                claim(session, offer(session, 20, TTL).offers, LEASE, GRACE)
                 if invited
                 else take(session, "default", 2, LEASE, GRACE)
             )

@@ -109,14 +109,18 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def ticks(self) -> None:
-        buried, room = self.model.bury(), max(0, CAPACITY - self.model.busy())
+        buried, budget = self.model.bury(), self.model.budget(CAPACITY)
+        room = max(0, budget - self.model.busy())
         due = self.model.due()
         made = tick(self.db, self.post, queue_settings(CAPACITY))
         assert {record["id"] for record in made.upkeep.buried} == buried
         assert sum(made.due.values()) == len(due)
-        assert len(made.offers) == min(room, len(due))
-        for offer in made.offers:
-            assert all(self.before(offer.id, other) for other in set(due) - {one.id for one in made.offers})
+        assert made.offered.budget == budget
+        assert len(made.offered.offers) == min(room, len(due))
+        for offer in made.offered.offers:
+            assert all(
+                self.before(offer.id, other) for other in set(due) - {one.id for one in made.offered.offers}
+            )
             self.model.offer(offer.id, offer.ack, TTL)
 
     def before(self, offered: UUID, other: UUID) -> bool:

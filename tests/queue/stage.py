@@ -14,7 +14,7 @@ from minutehand import Database, Job, enqueue
 from minutehand.claim import claim, take
 from minutehand.finish import Finish
 from minutehand.handlers import HandlerTable
-from minutehand.offer import Offer, offer
+from minutehand.offer import Offer, Offered, offer
 from minutehand.read import Row, get
 from minutehand.work import work_off
 
@@ -63,6 +63,11 @@ class Queue:
     def offer(
         self, capacity: int = 100, database: Database | None = None, now: datetime | None = None
     ) -> list[Offer]:
+        return list(self.offered(capacity, database, now).offers)
+
+    def offered(
+        self, capacity: int = 100, database: Database | None = None, now: datetime | None = None
+    ) -> Offered:
         return offer(database or self.database, capacity, timedelta(minutes=2), now)
 
     def claim(self, *offers: Offer, database: Database | None = None) -> list[Job]:

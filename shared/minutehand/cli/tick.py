@@ -34,7 +34,7 @@ def tick(dry_run: bool, form: str) -> int:
       MINUTEHAND_WORKER=minutehand-worker minutehand tick
     """
     settings = read_settings()
-    if not dry_run and not settings.worker:
+    if not dry_run and not settings.workers.default:
         raise ConfigurationError(NO_WORKER)
     with open_database() as database:
         return _count(database, settings, form) if dry_run else _tick(database, settings, form)
@@ -57,32 +57,30 @@ def _count(database: Database, settings: Settings, form: str) -> int:
 
 
 def _tick(database: Database, settings: Settings, form: str) -> int:
-    made = make_tick(database, _invoker(settings.worker), settings)
+    made = make_tick(database, _invoker(), settings)
     facts = {
-        "due": dict(made.due), "offered": len(made.offers), "invoked": made.fan_out.invoked,
+        "due": dict(made.due), "offered": len(made.offered.offers), "invoked": made.fan_out.invoked,
         "refused": len(made.fan_out.refused), "dead": len(made.upkeep.buried), "late": made.late, "took": made.took,
     }  # fmt: skip
     if form == "json":
         put_json(facts)
     else:
         click.echo(_told(made))
-    for reason in sorted(set(made.fan_out.refused)):
-        say(
-            f"an invocation was refused, and its offer is made again in {text.span(settings.offer_ttl)}: {reason}"
-        )
+    for reason in sorted({refusal.reason for refusal in made.fan_out.refused}):
+        say(f"an invocation was refused, and its jobs are due again: {reason}")
     return 1 if made.fan_out.refused else 0
 
 
 def _told(made: Tick) -> str:
     due, sent = sum(made.due.values()), made.fan_out
-    return f"{text.jobs(due)} due, {len(made.offers)} offered, {sent.invoked} invoked, {len(sent.refused)} refused"
+    return f"{text.jobs(due)} due, {len(made.offered.offers)} offered, {sent.invoked} invoked, {len(sent.refused)} refused"
 
 
-def _invoker(worker: str) -> Invoker:
+def _invoker() -> Invoker:
     try:
         from minutehand.aws import LambdaInvoker
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"invoking Lambda is an extra ({error.name} is missing); run: pip install 'minutehand[aws]'"
         ) from None
-    return LambdaInvoker(worker)
+    return LambdaInvoker()

@@ -1,12 +1,12 @@
 -- Gives each due row that there is room for a fresh ack, and hides it for as long as the offer is good. Queues
 -- take turns; in a queue the higher priority goes first, then the longest due. Rows that others hold are passed over.
 with room as materialized (
-    select greatest(0, %(capacity)s - count(*))::integer as room
+    select greatest(0, %(budget)s - count(*))::integer as room
       from (select visible
               from minutehand.jobs_live
              where coalesce(offered, claimed) is not null and visible > coalesce(%(now)s, now())
              order by visible
-             limit %(capacity)s) busy
+             limit %(budget)s) busy
 ), due as materialized (
     select j.id, j.visible, row_number() over (partition by l.queue order by l.priority desc, j.visible) as turn
       from minutehand.lanes l

@@ -1,0 +1,63 @@
+"""Route: the worker function that serves a job, by its kind or its queue."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from minutehand.errors import ConfigurationError
+
+SUBJECTS = ("queue", "kind")
+
+
+@dataclass(frozen=True)
+class Route:
+    """The jobs whose queue or kind (`subject`) is like a pattern go to a function, by its name or ARN."""
+
+    subject: str
+    pattern: str
+    worker: str
+
+
+@dataclass(frozen=True)
+class Routes:
+    """The routes, of which the first that fits is taken, and the worker of all other jobs."""
+
+    default: str = ""
+    routes: tuple[Route, ...] = ()
+
+    def worker(self, queue: str, kind: str) -> str:
+        """Return the function to invoke for a job."""
+        subjects = {"queue": queue, "kind": kind}
+        fitting = (r.worker for r in self.routes if fnmatchcase(subjects[r.subject], r.pattern))
+        return next(fitting, self.default)
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """Every function there is a route to, once."""
+        return tuple(dict.fromkeys(filter(None, [self.default, *(route.worker for route in self.routes)])))
+
+
+def read_routes(environment: Mapping[str, str]) -> Routes:
+    """Read MINUTEHAND_WORKER and MINUTEHAND_WORKERS, such as `{"queue:reports": name, "kind:invoice.*": name}`.
+
+    Raises ConfigurationError for what is no such object.
+    """
+    default, text = environment.get("MINUTEHAND_WORKER", ""), environment.get("MINUTEHAND_WORKERS") or "{}"
+    try:
+        routes = tuple(_route(key, worker) for key, worker in json.loads(text).items())
+    except (ValueError, AttributeError) as error:
+        raise ConfigurationError(
+            'MINUTEHAND_WORKERS is no JSON object such as {"queue:reports": "a-function", "kind:invoice.*": '
+            f'"another"}}: {error}'
+        ) from None
+    return Routes(default, routes)
+
+
+def _route(key: str, worker: object) -> Route:
+    subject, colon, pattern = key.partition(":")
+    if subject not in SUBJECTS or not pattern:
+        raise ValueError(f"{key!r} is neither queue:<pattern> nor kind:<pattern>")
+    if not isinstance(worker, str) or not worker:
+        raise ValueError(f"{key!r} names no function")
+    return Route(subject, pattern, worker)

@@ -1,36 +1,132 @@
-"""What each function's import costs: processor time of a fresh interpreter, the least of several."""
+"""What a cold start costs: the zips of each function and its layers, and the processor time of its import."""
 
-import resource
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
+import zipfile
+from io import BytesIO
 from pathlib import Path
+from platform import machine
+
+import boto3
 
 from bench.measure import Measured
 
-ROUNDS = 5
-FUNCTIONS = Path(__file__).parent.parent / "functions"
+ROUNDS = 9
+ROOT = Path(__file__).parent.parent
+SUFFIX = {"x86_64": "X86", "arm64": "Arm64", "aarch64": "Arm64"}
+LAYERS = {"worker": [], "dispatcher": [], "migrate": [], "api": ["Api"]}  # beside those of all
+IN_THE_RUNTIME = ("boto3", "botocore", "s3transfer", "dateutil", "six.py", "jmespath", "urllib3")
+AIMS = {"zip of worker": "6.00 MB", "import of worker": "200 ms"}
+VERSION = "import sys; print('%d.%d' % sys.version_info[:2], '%d.%d.%d' % sys.version_info[:3])"
+TIME = "import time; print(time.process_time())"  # of the whole process, so with the interpreter's start
 
 
 def measure() -> list[Measured]:
-    """Measure the interpreter alone and each function above it."""
-    bare = _cpu_seconds("pass")
+    """Build the layers for the template's Python, or else for this one, and measure each function on them."""
+    python, version, exact = interpreter()
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        for layer in ("Dependencies", "Api", "Library"):
+            build(layer, place / "compiled" / layer, python, version)
+        copy_runtime(place / "runtime", python)
+        shutil.copytree(ROOT / "functions", place / "functions", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(place / "compiled", place / "plain", ignore=shutil.ignore_patterns("__pycache__"))
+        return [Measured("cold start", f"Python {exact}"), *sizes(place), *times(place, python)]
+
+
+def interpreter() -> tuple[str, str, str]:
+    """Return an interpreter of the template's version if one is on the PATH, and this one if not."""
+    template = (ROOT / "template.yaml").read_text("utf-8")
+    wanted = template.partition("Runtime: python")[2].split()[0]
+    for python in (f"python{wanted}", sys.executable):
+        try:
+            told = subprocess.run([python, "-c", VERSION], capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        version, exact = told.stdout.split()
+        break
+    return python, version, exact if version == wanted else f"{exact}: there is no {wanted} here"
+
+
+def build(layer: str, artifacts: Path, python: str, version: str) -> None:
+    """Build a layer for this machine and an interpreter."""
+    name = layer if layer == "Library" else layer + SUFFIX[machine()]
+    told = {"ARTIFACTS_DIR": artifacts, "HOST_PYTHON": sys.executable, "PYTHON": python, "VERSION": version}
+    subprocess.run(
+        ["make", "--silent", f"build-{name}Layer", *(f"{name}={value}" for name, value in told.items())],
+        cwd=ROOT / "layers" / layer.lower(), check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def copy_runtime(place: Path, python: str) -> None:
+    """Copy what Lambda's runtime has of the packages that are here, compiled as it has them."""
+    for source in (Path(boto3.__file__).parent.parent / name for name in IN_THE_RUNTIME):
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        place.mkdir(exist_ok=True)
+        copy(source, place / source.name)
+    subprocess.run([python, "-m", "compileall", "-q", place], check=True)
+
+
+def sizes(place: Path) -> list[Measured]:
+    """Measure what a cold start unpacks: a function and its layers, packed as `sam package` packs them."""
+    lines = []
+    for function in LAYERS:
+        with_pyc, without = (
+            zipped([*folders(place / kind, function), place / "functions" / function])
+            for kind in ("compiled", "plain")
+        )
+        what = f"zip of {function}"
+        lines.append(
+            Measured(
+                what, f"{with_pyc / 1e6:.2f} MB", f"{without / 1e6:.2f} without .pyc", "", AIMS.get(what, "")
+            )
+        )
+    return lines
+
+
+def folders(place: Path, function: str) -> list[Path]:
+    """Return where a function's modules are, beside its own folder and the runtime."""
+    return [place / layer / "python" for layer in ("Dependencies", *LAYERS[function], "Library")]
+
+
+def zipped(packed: list[Path]) -> int:
+    """Return the bytes of a zip."""
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for folder in packed:
+            for path in sorted(folder.rglob("*")):
+                file.write(path, path.relative_to(folder.parent))
+    return len(buffer.getvalue())
+
+
+def times(place: Path, python: str) -> list[Measured]:
+    """Measure the imports in turn, so that a machine whose speed drifts slows all; the least of the rounds counts."""
+    modules = {**dict.fromkeys(LAYERS, "app"), "psycopg alone": "psycopg", "nothing": "sys"}
+    least: dict[tuple[str, str], float] = {}
+    for _ in range(ROUNDS):
+        for name, module in modules.items():
+            for kind in ("compiled", "plain"):
+                took = imported(place, kind, name, module, python)
+                least[name, kind] = min(took, least.get((name, kind), took))
     return [
-        Measured(f"import of {name}", f"{(_cpu_seconds(_importing(name)) - bare) * 1000:.0f} ms CPU")
-        for name in ("worker", "dispatcher", "api")
-        if (FUNCTIONS / name / "app.py").exists()
-    ]
+        Measured(
+            f"import of {name}", f"{least[name, 'compiled']:.0f} ms CPU",
+            f"{least[name, 'plain']:.0f} without .pyc", "", AIMS.get(f"import of {name}", ""),
+        )
+        for name in modules
+    ]  # fmt: skip
 
 
-def _importing(name: str) -> str:
-    return f"import sys; sys.path.insert(0, {str(FUNCTIONS / name)!r}); import app"
-
-
-def _cpu_seconds(code: str) -> float:
-    return min(_once(code) for _ in range(ROUNDS))
-
-
-def _once(code: str) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+def imported(place: Path, kind: str, name: str, module: str, python: str) -> float:
+    """Return a fresh interpreter's processor time, in milliseconds, from its start to the end of an import."""
+    function = name if name in LAYERS else "worker"
+    path = [*folders(place / kind, function), place / "runtime"]
+    told = subprocess.run(
+        [python, "-c", f"import {module}; {TIME}"], cwd=place / "functions" / function,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return float(told.stdout) * 1000

@@ -29,10 +29,14 @@ from minutehand.migrate import migrate
 EXTERNAL = os.environ.get("MINUTEHAND_TEST_DATABASE_URL", "")
 REQUIRED = frozenset(filter(None, os.environ.get("MINUTEHAND_TEST_REQUIRE", "").split(",")))
 DEBIAN = Path("/usr/lib/postgresql")
+POOLS = {"pgbouncer-18": 3, "wide-pgbouncer-18": 20}  # how many server connections each pooler has
 SECONDS_TO_ANSWER = 15
 
 # Without autovacuum nothing happens behind a test's back; nothing here has to survive a crash.
-SETTINGS = {"autovacuum": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+SETTINGS = {
+    "autovacuum": "off", "full_page_writes": "off", "synchronous_commit": "off",
+    "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1h", "max_wal_size": "4GB",
+}  # fmt: skip
 PGBOUNCER = """\
 [databases]
 * = host=127.0.0.1 port={server}
@@ -45,7 +49,7 @@ auth_type = scram-sha-256
 auth_file = {home}/users
 auth_user = postgres
 pool_mode = transaction
-default_pool_size = 3
+default_pool_size = {pool}
 max_client_conn = 500
 logfile = {home}/log
 """
@@ -71,7 +75,7 @@ class Address:
         """Make a database: a copy of the template, or one with nothing in it."""
         name = f"test_{uuid4().hex[:12]}"
         source = self.template if migrated else "template0"
-        _execute(self.admin_url, f"create database {name} template {source}")
+        _execute(self.admin_url, f"create database {name} template {source} strategy file_copy")
         return Database(_at(self.url, name), _at(self.admin_url, name))
 
     def drop(self, database: Database) -> None:
@@ -91,7 +95,7 @@ class Servers:
         self._addresses: dict[str, Address] = {}
 
     def address(self, name: str) -> Address:
-        """Return direct-18, direct-16, direct-15 or pgbouncer-18, starting what it needs."""
+        """Return direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18, starting what it needs."""
         if name not in self._addresses:
             self._addresses[name] = self._open(name)
         return self._addresses[name]
@@ -105,8 +109,8 @@ class Servers:
             process.wait()
 
     def _open(self, name: str) -> Address:
-        if name == "pgbouncer-18":
-            return self._pooled(_pgbouncer(), self.address("wheel-18"))
+        if name in POOLS:
+            return self._pooled(name, _pgbouncer(), self.address("wheel-18"))
         if name == "direct-18":
             return _migrated(EXTERNAL) if EXTERNAL else self.address("wheel-18")
         if name == "direct-15":
@@ -118,13 +122,15 @@ class Servers:
             self._home / name, version=version, binaries=binaries, fsync=False, settings=SETTINGS
         ).url
 
-    def _pooled(self, program: str, direct: Address) -> Address:
+    def _pooled(self, name: str, program: str, direct: Address) -> Address:
         server = urlsplit(direct.url)
-        home = self._home / "pgbouncer"
+        home = self._home / name
         home.mkdir()
         port = _free_port()
         (home / "users").write_text(f'"postgres" "{server.password}"\n')
-        (home / "ini").write_text(PGBOUNCER.format(server=server.port, port=port, home=home))
+        (home / "ini").write_text(
+            PGBOUNCER.format(server=server.port, port=port, home=home, pool=POOLS[name])
+        )
         user = unprivileged_user()
         chown(home, user or os.geteuid())
         with (home / "output").open("w") as output:

@@ -1,8 +1,8 @@
 """How long a failed job waits: fixed, linear or exponential, capped, with full jitter."""
 
-import random
 from dataclasses import dataclass
 from datetime import timedelta
+from random import SystemRandom  # a restored snapshot would repeat the others' numbers
 from typing import Any, Literal
 
 Strategy = Literal["fixed", "linear", "exponential"]
@@ -28,7 +28,7 @@ class Retry:
         wait = min(self._unjittered(failures), self.max)
         if not self.jitter:
             return wait
-        return wait * (random.random() if chance is None else chance)
+        return wait * (SystemRandom().random() if chance is None else chance)
 
     def _unjittered(self, failures: int) -> timedelta:
         try:

@@ -14,6 +14,11 @@ FORBIDDEN = {
     "uvicorn",
     "minutehand.aws",
     "minutehand.cli",
+    "minutehand.doctor",
+    "minutehand.local",
+    "minutehand.testing",
+    "msgspec",
+    "urllib3",
     "httpx",
     "requests",
 }

@@ -8,7 +8,9 @@ import pytest
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 WEB = {"fastapi", "mangum", "pydantic", "starlette"}
-ELSEWHERE = {"click", "minutehand.cli", "minutehand.local", "pyspark", "rich", *WEB}
+ELSEWHERE = {
+    "click", "minutehand.cli", "minutehand.doctor", "minutehand.local", "minutehand.testing", "pyspark", "rich", *WEB
+}  # fmt: skip
 AWS = {"boto3", "botocore.session", "minutehand.aws"}  # Powertools looks whether there is a botocore, no more
 WHAT_THE_FIRST_JOB_NEEDS = {"handlers", "handlers.echo", "handlers.http", "msgspec", "urllib3"}
 
@@ -33,6 +35,16 @@ def test_a_function_imports_nothing_that_its_first_event_may_not_need(
 
     assert {"psycopg", "minutehand.database"} <= modules
     assert modules & needless == set()
+
+
+def test_the_migration_imports_of_its_layers_nothing_before_its_event() -> None:
+    """So that it can tell CloudFormation what is wrong with them."""
+    modules = imported("import app", "migrate")
+
+    assert "app" in modules
+    assert {
+        name for name in modules if name.startswith(("minutehand", "psycopg", "boto"))
+    } | modules & WEB == set()
 
 
 def test_a_handler_is_imported_when_its_kind_is_first_looked_for() -> None:

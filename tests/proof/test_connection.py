@@ -53,7 +53,7 @@ def test_a_connection_that_dies_at_work_is_an_error_once_and_opened_again_after(
         door = Door(wire.url)
         db = Database(door)
         enqueue("echo", connection=db)
-        wire.cut()
+        wire.cut_at("enqueue")
 
         with pytest.raises(UnreachableError):
             enqueue("echo", connection=db)
@@ -115,7 +115,7 @@ def test_a_bulk_whose_connection_dies_writes_whole_chunks_only(
 
         def jobs() -> Any:
             for n in range(20):
-                wire.cut() if n == 15 else None
+                wire.cut_at("copy") if n == 15 else None
                 yield NewJob("echo", n)
 
         with pytest.raises(UnreachableError):

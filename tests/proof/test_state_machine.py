@@ -83,7 +83,11 @@ class Machine(RuleBasedStateMachine):
     def empty(self) -> None:
         for table in ("jobs", "lanes"):
             sql(self.db, f"delete from minutehand.{table}")
-        sql(self.db, "update minutehand.dispatcher set swept = '-infinity'")
+        sql(
+            self.db,
+            """update minutehand.dispatcher
+                  set swept = '-infinity', ticked = '-infinity', since = '-infinity', budget = null, lapsed = null""",
+        )
         self.model = Model()
         self.post = Post()
         self.claimed: list[Job] = []

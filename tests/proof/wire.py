@@ -33,6 +33,7 @@ class Wire:
         self._url, self.port = url, 0
         self.said: list[Said] = []
         self.startups: list[dict[str, str]] = []
+        self._cut_at = ""
         self.listen()
 
     @property
@@ -57,6 +58,10 @@ class Wire:
         """End every connection that is open, as a server that stops does."""
         for end in self._open:
             _end(end)
+
+    def cut_at(self, word: str) -> None:
+        """End every connection when a statement with that word in it comes by next."""
+        self._cut_at = word
 
     def close(self) -> None:
         """Be gone: nothing is open, and nobody answers."""
@@ -111,6 +116,9 @@ class Wire:
         elif kind == b"P":
             name, text, _ = body.split(b"\0", 2)
             self.said.append(Said(text.decode(), name.decode()))
+        if self._cut_at and self.said and self._cut_at in self.said[-1].text:
+            self._cut_at = ""
+            self.cut()
 
 
 def _end(end: socket.socket) -> None:

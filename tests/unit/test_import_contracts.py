@@ -39,6 +39,9 @@ FORBIDDEN = [
     ("core", "import minutehand.aws", "minutehand -> minutehand.aws"),
     ("core", "import minutehand.local", "minutehand.aws -> minutehand.local"),
     ("core", "import minutehand.cli", "minutehand.new_module -> minutehand.cli"),
+    ("testing", "import pytest", "minutehand.tick -> pytest"),
+    ("testing", "import pytest", "minutehand.local.seed -> pytest"),
+    ("testing", "from minutehand.testing import JobQueue", "minutehand.cli.work -> minutehand.testing"),
 ]
 
 

@@ -1,0 +1,19 @@
+-- A clock that a test can move. Whatever says now() or clock_timestamp() without a schema finds these two here, since
+-- the database's search_path names this schema before pg_catalog: defaults, functions and statements alike.
+create schema minutehand_testing;
+create table minutehand_testing.clock (
+    one       boolean  primary key default true check (one),
+    travelled interval not null default '0'
+);
+insert into minutehand_testing.clock default values;
+
+create function minutehand_testing.clock_timestamp() returns timestamptz
+language sql volatile parallel safe
+as $$ select pg_catalog.clock_timestamp() + (select travelled from minutehand_testing.clock) $$;
+
+create function minutehand_testing.now() returns timestamptz
+language sql stable parallel safe
+as $$ select pg_catalog.now() + (select travelled from minutehand_testing.clock) $$;
+
+grant usage on schema minutehand_testing to public;
+grant select on minutehand_testing.clock to public;

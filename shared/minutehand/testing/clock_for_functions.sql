@@ -1,0 +1,15 @@
+-- Shows the clock to the functions that keep a search_path of their own.
+do $$
+declare
+    found regprocedure;
+begin
+    for found in
+        select p.oid
+          from pg_catalog.pg_proc p
+         where p.pronamespace = 'minutehand'::regnamespace
+           and exists (select from unnest(p.proconfig) setting where setting like 'search_path=%')
+    loop
+        execute format('alter function %s set search_path = minutehand, minutehand_testing, pg_catalog, pg_temp', found);
+    end loop;
+end
+$$

@@ -1,0 +1,69 @@
+"""A database for each test: the schema and the user's own tables are made once, in a template, and copied."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import cached_property
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from minutehand.database import Connection, Database, connect
+from minutehand.migrate import migrate as migrate_minutehand
+from minutehand.testing.statements import run
+
+# Where a new session looks for what is named without its schema. New tables go to public, as ever.
+SEARCH_PATH = '"$user", public, minutehand_testing, pg_catalog'
+
+
+class Databases:
+    """The copies of a template, on a server that stays open for the length of a run."""
+
+    def __init__(self, url: str, template: str, strategy: str = "") -> None:
+        """Remember where the server is."""
+        self._url, self._template, self._strategy = url, template, strategy
+
+    @contextmanager
+    def clone(self) -> Iterator[str]:
+        """Make a copy and yield its URL; drop it afterwards, whoever still uses it."""
+        name = self._template.removesuffix("template") + uuid4().hex[:12]
+        self._execute(f"create database {name} template {self._template} {self._strategy}")
+        try:
+            # A copy has everything of its template but the settings.
+            self._execute(f"alter database {name} set search_path = {SEARCH_PATH}")
+            yield at(self._url, name)
+        finally:
+            self._execute(f"drop database {name} with (force)")
+
+    def close(self) -> None:
+        """Close what is open."""
+        if "_connection" in self.__dict__:
+            self._connection.close()
+
+    def _execute(self, statement: str) -> None:
+        """Run a statement with a name in it, which no parameter can be; the names are made here."""
+        self._connection.execute(statement.encode())
+
+    @cached_property
+    def _connection(self) -> Connection:
+        return connect(self._url)
+
+
+def make_template(url: str, name: str, migrate: Callable[[str], object]) -> None:
+    """Make the template: the clock, the schema, then whatever `migrate` makes at the URL that it is given."""
+    with closing(connect(url)) as connection:
+        connection.execute(f"drop database if exists {name} with (force)".encode())
+        connection.execute(f"create database {name}".encode())
+        connection.execute(f"alter database {name} set search_path = {SEARCH_PATH}".encode())
+        with closing(Database(at(url, name))) as template:
+            run(template, "clock")
+            migrate_minutehand(template)
+            run(template, "clock_for_functions")
+        migrate(at(url, name))
+        connection.execute(f"alter database {name} allow_connections false".encode())
+        connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name]
+        )
+
+
+def at(url: str, database: str) -> str:
+    """Return the URL of another database of the same server."""
+    return urlsplit(url)._replace(path=f"/{database}").geturl()

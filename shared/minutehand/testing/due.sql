@@ -1,0 +1,6 @@
+-- The queues in which something is due, the one that has waited longest first.
+select queue
+  from minutehand.jobs_live
+ where visible <= clock_timestamp() and attempts < max_attempts and (%(queue)s::text is null or queue = %(queue)s)
+ group by queue
+ order by min(visible)

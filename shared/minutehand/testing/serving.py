@@ -1,0 +1,108 @@
+"""The server of a test run: one for all its processes, started when a test first needs it, gone when they are.
+
+<temporary directory>/minutehand-testing-<run>/alive        each process and its janitor hold a lock on it
+                                              /starting     held while one of them starts the server
+                                              /server.json  where the server is, and the template to copy
+                                              /postgres     the server's own, unless it is somebody else's
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from fcntl import LOCK_EX, LOCK_SH, flock
+from pathlib import Path
+from typing import IO, cast
+
+from minutehand.local import postgres
+from minutehand.testing.databases import Databases, make_template
+
+# Nothing here has to survive a crash, and nothing happens behind a test's back. With the last four a database is
+# copied in an eighth of the time.
+SETTINGS = {
+    "autovacuum": "off", "full_page_writes": "off", "synchronous_commit": "off", "max_connections": "300",
+    "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1h", "max_wal_size": "4GB",
+}  # fmt: skip
+JANITOR = Path(__file__).with_name("janitor.py")
+
+
+@contextmanager
+def serving(run: str, url: str | None, migrate: Callable[[str], object]) -> Iterator[Databases]:
+    """Give this process its part in the run's databases, on the server at `url` or one from the wheel.
+
+    The first process of the run starts the server and has `migrate` complete the template.
+    """
+    home = Path(tempfile.gettempdir()).resolve() / f"minutehand-testing-{run}"
+    with _alive(home), ExitStack() as open_here:
+        with _locked(home / "starting"):
+            if not (home / "server.json").exists():
+                _start(home, f"minutehand_{run[:12]}_template", url, migrate)
+            found = json.loads((home / "server.json").read_text())
+        databases = Databases(**found, strategy="" if url else "strategy file_copy")
+        open_here.callback(databases.close)
+        yield databases
+
+
+def _start(home: Path, template: str, url: str | None, migrate: Callable[[str], object]) -> None:
+    if url is None:
+        url = _from_the_wheel(home / "postgres")
+    make_template(url, template, migrate)
+    unfinished = home / "server.json.unfinished"
+    unfinished.touch(mode=0o600)
+    unfinished.write_text(json.dumps({"url": url, "template": template}))
+    unfinished.rename(home / "server.json")
+
+
+def _from_the_wheel(home: Path) -> str:
+    """Start a server, or use the one that a process has started whose template then failed."""
+    try:
+        server = postgres.start(home, fsync=False, settings=SETTINGS)
+    except postgres.AlreadyRunningError:
+        postgres.stop(home)
+        server = postgres.start(home, fsync=False, settings=SETTINGS)
+    return server.url
+
+
+@contextmanager
+def _alive(home: Path) -> Iterator[None]:
+    """Keep a janitor while this process uses the directory; it outlives us, and learns of our end by its input."""
+    lock = _enter(home)
+    command = [sys.executable, "-P", str(JANITOR), str(home), str(lock)]
+    path = os.pathsep.join(filter(None, sys.path))
+    janitor = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        pass_fds=[lock],
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    os.close(lock)
+    try:
+        yield
+    finally:
+        cast(IO[bytes], janitor.stdin).close()
+        janitor.wait()
+
+
+def _enter(home: Path) -> int:
+    """Return a shared lock on the directory, which is made anew if a janitor was just about to remove it."""
+    while True:
+        home.mkdir(mode=0o711, exist_ok=True)
+        try:
+            lock = os.open(home / "alive", os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:
+            continue
+        flock(lock, LOCK_SH)
+        if (home / "alive").exists() and os.fstat(lock).st_ino == (home / "alive").stat().st_ino:
+            return lock
+        os.close(lock)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        flock(lock, LOCK_EX)
+        yield

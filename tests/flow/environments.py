@@ -1,0 +1,62 @@
+"""Hundreds of workers' execution environments: processes that imported the worker once and run its handler.
+
+Reads `{"environments": n, "events": [...]}` from standard input; says what the handlers answered, or what went wrong.
+"""
+
+import json
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+WORKER = Path(__file__).parents[2] / "functions" / "worker"
+
+
+class Context:
+    """What Lambda passes beside an event."""
+
+    function_name, memory_limit_in_mb, aws_request_id = "worker", 512, "request"
+    invoked_function_arn = "arn:aws:lambda:eu-central-1:123456789012:function:worker"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+def live(handler: Any, events: list[Any], ready: Any, answers: Any) -> None:
+    """Be an environment: connect when all others do, then answer one event after the other."""
+    try:
+        from minutehand.database import ambient
+
+        ready.wait()
+        ambient().run("clock")
+        ready.wait()
+        answers.put([handler(event, Context()) for event in events])
+    except BaseException as error:
+        ready.abort()
+        answers.put([{"fault": f"{type(error).__name__}: {error}"}])
+
+
+def main() -> None:
+    """Run them all, and say their answers."""
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where the handler logs to
+    sys.path.insert(0, str(WORKER))
+    from app import handler
+
+    told = json.load(sys.stdin)
+    fork = multiprocessing.get_context("fork")
+    ready, answers = fork.Barrier(told["environments"]), fork.Queue()
+    shares = [told["events"][place :: told["environments"]] for place in range(told["environments"])]
+    processes = [fork.Process(target=live, args=(handler, share, ready, answers)) for share in shares]
+    for process in processes:
+        process.start()
+    said = [answer for _ in processes for answer in answers.get(timeout=120)]
+    for process in processes:
+        process.join()
+    json.dump(said, answer)
+    answer.close()
+
+
+if __name__ == "__main__":
+    main()

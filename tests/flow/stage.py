@@ -1,0 +1,168 @@
+"""The whole flow, in two homes: the functions in this process, and the built ones in Lambda's runtime."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+from uuid import UUID
+
+import pytest
+
+from emulator import Clock, Emulator, Hooks, WellBehaved
+from minutehand import Database, enqueue
+from minutehand.read import Row, get
+from tests import servers
+from tests.functions.fleet import WORKER, Fleet, LambdaContext, event
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "a-token-for-the-examples"
+MINUTE = 60.0
+
+__all__ = ["Emulated", "Flow", "Home", "InProcess", "emulated", "event"]
+
+
+class Home(Protocol):
+    """Where the functions live."""
+
+    def request(self, told: dict[str, Any]) -> dict[str, Any]:
+        """Have the API answer a request of the HTTP API."""
+
+    def tick(self, told: dict[str, Any]) -> None:
+        """Let the schedule wake the dispatcher, and let all that this causes happen."""
+
+
+class InProcess:
+    """The functions in this process; what the dispatcher invokes is delivered to the worker."""
+
+    def __init__(self, fleet: Fleet, api: ModuleType) -> None:
+        self._fleet, self._api = fleet, api
+
+    def request(self, told: dict[str, Any]) -> dict[str, Any]:
+        context = LambdaContext("minutehand-api", timedelta(seconds=29))
+        answer: dict[str, Any] = self._api.handler(told, context)
+        return answer
+
+    def tick(self, told: dict[str, Any]) -> None:
+        self._fleet.tick(told)
+        while self._fleet.aws.events:
+            self._fleet.work(self._fleet.aws.events.pop(0))
+
+
+class Emulated:
+    """The built functions, each environment a process, behind the Invoke API."""
+
+    def __init__(self, lambda_: Emulator, said: list[tuple[str, str]]) -> None:
+        self.lambda_, self.said = lambda_, said
+
+    def request(self, told: dict[str, Any]) -> dict[str, Any]:
+        answer = self.lambda_.invoke("ApiFunction", told)
+        assert answer.error is None, answer.payload
+        response: dict[str, Any] = answer.json()
+        return response
+
+    def tick(self, told: dict[str, Any]) -> None:
+        self.lambda_.send("DispatcherFunction", told)
+        self.lambda_.pass_time(MINUTE)
+
+    def lines(self, function: str) -> Iterator[dict[str, Any]]:
+        """The structured lines that a function logged."""
+        for name, line in self.said:
+            if name == function and line.startswith("{"):
+                yield json.loads(line)
+
+
+class Flow:
+    """A database and the functions at it."""
+
+    def __init__(self, database: servers.Database, home: Home) -> None:
+        self.address, self.home = database, home
+        self.database = Database(database.url)
+        self._admin = Database(database.admin_url)
+
+    def close(self) -> None:
+        self.database.close()
+        self._admin.close()
+
+    def enqueue(self, kind: str = "echo", payload: object = None, **options: Any) -> UUID:
+        return enqueue(kind, payload, connection=self.database, **options).id
+
+    def row(self, job_id: object) -> Row:
+        return get(self.database, UUID(str(job_id)))
+
+    def sql(self, text: str, **parameters: object) -> list[tuple[Any, ...]]:
+        """Send a statement straight to the server."""
+        cursor = self._admin.connection.execute(text, parameters or None)  # type: ignore[arg-type]
+        return cursor.fetchall() if cursor.description else []
+
+    def pass_time(self, seconds: float) -> None:
+        """Every moment that the database knows is longer ago by as much."""
+        for text in EARLIER:
+            self.sql(text, by=f"{seconds} seconds")
+
+
+EARLIER = (
+    """update minutehand.jobs_live
+          set visible = visible - %(by)s::interval, run_at = run_at - %(by)s::interval,
+              offered = offered - %(by)s::interval, claimed = claimed - %(by)s::interval""",
+    "update minutehand.lanes set floor = floor - %(by)s::interval",
+    """update minutehand.dispatcher
+          set ticked = ticked - %(by)s::interval, since = since - %(by)s::interval,
+              swept = swept - %(by)s::interval, lapsed = lapsed - %(by)s::interval""",
+)
+
+
+@contextmanager
+def emulated(
+    url: str, *, hooks: Hooks | None = None, clock: Clock | None = None, concurrency: int = 4,
+    parameters: dict[str, str] | None = None, environment: dict[str, Any] | None = None,
+) -> Iterator[Emulated]:  # fmt: skip
+    """The stack's functions in the emulator, at a database."""
+    said: list[tuple[str, str]] = []
+    with Emulator(
+        ROOT / "template.yaml", environment=reach(url) | (environment or {}), parameters=parameters or {},
+        concurrency=concurrency, hooks=hooks or WellBehaved(), clock=clock or Clock(speed=0), cache=ROOT / ".emulator",
+        log=lambda function, line: said.append((function, line)),
+    ) as lambda_:  # fmt: skip
+        yield Emulated(lambda_, said)
+
+
+def reach(url: str) -> dict[str, str]:
+    """What the functions need of their environment beside what the template says."""
+    return {
+        "DATABASE_URL": url,
+        "MINUTEHAND_DATABASE_SECRET": "",
+        "MINUTEHAND_DATABASE_TLS": "",
+        "MINUTEHAND_API_TOKENS": TOKEN,
+        "MINUTEHAND_API_TOKENS_SECRET": "",
+    }
+
+
+@contextmanager
+def in_process(
+    database: servers.Database, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[InProcess]:
+    """The functions loaded as tests/functions and tests/api do."""
+    for name, value in reach(database.url).items():
+        patch.setenv(name, value)
+    patch.setenv("MINUTEHAND_WORKER", WORKER)
+    patch.syspath_prepend(str(ROOT / "functions" / "worker"))
+    fleet = Fleet(database.url, database.admin_url, capsys)
+    fleet.aws.install(patch)
+    api = _api(patch)
+    yield InProcess(fleet, api)
+    fleet.close()
+
+
+def _api(patch: pytest.MonkeyPatch) -> ModuleType:
+    others = sys.modules.pop("app", None)
+    patch.syspath_prepend(str(ROOT / "functions" / "api"))
+    own = import_module("app")
+    del sys.modules["app"]
+    if others:
+        sys.modules["app"] = others
+    return own

@@ -1,0 +1,59 @@
+"""From a request to a finished row: what is tested in this process holds in Lambda's runtime, word for word."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from tests.flow.stage import Flow, event
+
+
+def post(job: dict[str, Any]) -> dict[str, Any]:
+    """A request of the HTTP API that enqueues a job."""
+    body = json.dumps(job)
+    told = event("api-post-job")
+    headers = told["headers"] | {"content-length": str(len(body))}
+    return told | {"body": body, "headers": headers}
+
+
+def test_a_request_becomes_a_row_that_the_next_tick_has_finished(flow: Flow) -> None:
+    answer = flow.home.request(post({"kind": "echo", "payload": {"n": 12345678901234567890}}))
+    created = json.loads(answer["body"])
+
+    assert answer["statusCode"] == 201
+    assert flow.row(created["id"]).state == "due"
+    flow.home.tick(event("scheduler-tick"))
+    row = flow.row(created["id"])
+    assert (row.state, row.attempts, row.result) == ("done", 1, {"n": 12345678901234567890})
+
+
+def test_a_job_that_fails_is_retried_until_it_is_dead_and_one_that_is_not_due_waits(flow: Flow) -> None:
+    failing = flow.enqueue(payload={"fail": "every time"}, max_attempts=2)
+    later = flow.enqueue(delay=timedelta(hours=1))
+
+    flow.home.tick(event("scheduler-tick"))
+    assert (flow.row(failing).state, flow.row(later).state) == ("retrying", "scheduled")
+    flow.sql("update minutehand.jobs_live set visible = now() where id = %(id)s", id=failing)
+    flow.home.tick(event("scheduler-tick"))
+
+    row = flow.row(failing)
+    assert (row.state, row.attempts) == ("dead", 2)
+    assert flow.row(later).state == "scheduled"
+
+
+def test_every_due_job_is_done_once_though_the_tick_comes_twice(flow: Flow) -> None:
+    jobs = [flow.enqueue(payload=number) for number in range(20)]
+
+    flow.home.tick(event("scheduler-tick"))
+    flow.home.tick(event("scheduler-tick"))
+
+    assert [(flow.row(job).state, flow.row(job).attempts, flow.row(job).result) for job in jobs] == [
+        ("done", 1, number) for number in range(20)
+    ]
+
+
+def test_a_request_without_a_token_enqueues_nothing(flow: Flow) -> None:
+    told = post({"kind": "echo"})
+    del told["headers"]["authorization"]
+
+    assert flow.home.request(told)["statusCode"] == 401
+    assert flow.sql("select count(*) from minutehand.jobs") == [(0,)]

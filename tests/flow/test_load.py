@@ -1,0 +1,95 @@
+"""What a backlog costs: how many invocations a job, when Lambda throttles, and when it delivers everything twice.
+
+MINUTEHAND_FLOW_JOBS says how many jobs the backlog has (300).
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from threading import Lock
+
+import pytest
+
+from emulator import Clock, Invocation, WellBehaved, throttled
+from tests.conftest import NewDatabase
+from tests.flow.stage import MINUTE, Emulated, Flow, emulated
+
+JOBS = int(os.environ.get("MINUTEHAND_FLOW_JOBS", "300"))
+A_MINUTE = 60
+CAPACITY = 50
+
+
+class Throttle(WellBehaved):
+    """Lambda starts a worker once a second of its clock, and refuses all others."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._next, self._lock = clock, 0.0, Lock()
+
+    def before(self, invocation: Invocation) -> None:
+        if invocation.function != "WorkerFunction":
+            return
+        with self._lock:
+            if self._clock.now() < self._next:
+                raise throttled("ReservedFunctionConcurrentInvocationLimitExceeded")
+            self._next = self._clock.now() + MINUTE / A_MINUTE
+
+
+class Twice(WellBehaved):
+    """Every event is delivered twice, ticks too."""
+
+    def deliver(self, _: Invocation) -> Sequence[float]:
+        return (0.0, 0.0)
+
+
+@pytest.fixture
+def flow(new_database: NewDatabase) -> Iterator[Flow]:
+    """A database with a backlog; a test adds the home."""
+    flow = Flow(new_database(), home=None)  # type: ignore[arg-type]
+    yield flow
+    flow.close()
+
+
+def minutes(flow: Flow, home: Emulated) -> Iterator[int]:
+    """Let minutes pass, each with a tick, until every job is finished."""
+    minute = 0
+    while flow.sql("select count(*) from minutehand.jobs_live") != [(0,)]:
+        home.lambda_.tick()
+        home.lambda_.pass_time(MINUTE, patience=300)
+        flow.pass_time(MINUTE)
+        minute += 1
+        yield minute
+
+
+def test_workers_that_are_throttled_to_60_jobs_a_minute_cost_at_most_1_05_invocations_a_job(
+    flow: Flow,
+) -> None:
+    jobs = [flow.enqueue() for _ in range(JOBS)]
+    clock = Clock(speed=0)
+
+    with emulated(flow.address.url, clock=clock, hooks=Throttle(clock)) as home:
+        for minute in minutes(flow, home):
+            assert minute < JOBS, "they are never done"
+        reading = home.lambda_.meter.functions["WorkerFunction"]
+
+    assert reading.throttles > JOBS
+    print(f"{JOBS} jobs in {minute} minutes: {reading}")
+    assert reading.invocations <= 1.05 * JOBS
+    assert reading.events <= 1.05 * JOBS + CAPACITY  # the capacity is offered before anything has lapsed
+    assert Counter(flow.row(job).state for job in jobs) == {"done": JOBS}
+    assert {flow.row(job).attempts for job in jobs} == {1}
+
+
+def test_though_everything_is_delivered_twice_at_most_1_05_invocations_a_job_claim_anything(
+    flow: Flow,
+) -> None:
+    jobs = [flow.enqueue(payload=number) for number in range(120)]
+
+    with emulated(flow.address.url, hooks=Twice()) as home:
+        for minute in minutes(flow, home):
+            assert minute < 20, "they are never done"
+        claims = [line for line in home.lines("WorkerFunction") if line.get("message") == "claimed"]
+        reading = home.lambda_.meter.functions["WorkerFunction"]
+
+    assert reading.invocations > 1.5 * len(jobs)
+    assert len(claims) <= 1.05 * len(jobs)
+    assert {(flow.row(job).state, flow.row(job).attempts) for job in jobs} == {("done", 1)}

@@ -1,0 +1,65 @@
+"""Build layers as SAM does, and say what came of it."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from shutil import copytree
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = {
+    "DependenciesArm64Layer": "dependencies",
+    "DependenciesX86Layer": "dependencies",
+    "ApiArm64Layer": "api",
+    "ApiX86Layer": "api",
+    "LibraryLayer": "library",
+}
+MACHINES = {"Arm64": "aarch64", "X86": "x86_64"}
+THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
+COMPILED = {
+    "VERSION": THIS,
+    "PYTHON": sys.executable,
+}  # what is sure to be here: this interpreter, for itself
+
+
+def make(
+    layer: str, artifacts: Path, scratch: Path, /, root: Path = ROOT, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Build a layer as SAM does: in a copy of its folder, with its own Makefile, told no more than where to."""
+    folder = root / "layers" / FOLDERS[layer]
+    copytree(folder, scratch)
+    told = [f"{name}={value}" for name, value in {"HOST_PYTHON": sys.executable, **variables}.items()]
+    return subprocess.run(
+        ["make", "--silent", "--makefile", folder / "Makefile", f"build-{layer}", *told],
+        cwd=scratch, env={**os.environ, "ARTIFACTS_DIR": str(artifacts)}, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def build(layer: str, place: Path, **variables: str) -> Path:
+    """Build a layer somewhere and return what becomes /opt/python."""
+    made = make(layer, place / layer, place / f"scratch-{layer}", ROOT, **variables)
+    assert made.returncode == 0, made.stderr
+    return place / layer / "python"
+
+
+def digest(layer: Path) -> str:
+    """Tell two layers apart by anything that a zip of them would keep: names, bytes, times and modes."""
+    told = hashlib.sha256()
+    for path in (layer, *sorted(layer.rglob("*"))):
+        facts = path.stat()
+        told.update(repr((str(path.relative_to(layer)), facts.st_mode, facts.st_mtime)).encode())
+        told.update(path.read_bytes() if path.is_file() else b"")
+    return told.hexdigest()
+
+
+def zipped(*folders: Path) -> int:
+    """Return the bytes of a zip, packed as `sam package` packs."""
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for folder in folders:
+            for path in sorted(folder.rglob("*")):
+                file.write(path, path.relative_to(folder.parent))
+    return len(buffer.getvalue())

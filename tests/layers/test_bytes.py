@@ -1,0 +1,111 @@
+"""The same inputs make the same layer; its .pyc are for good, and name the place where Lambda puts it."""
+
+import importlib.util
+import marshal
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType
+
+import pytest
+
+from tests.layers.making import COMPILED, ROOT, THIS, build, digest, make
+
+NEVER_CHECKED = (0b01).to_bytes(4, "little")  # a hash, and nobody looks whether the source still has it
+
+
+def codes(code: CodeType) -> set[str]:
+    """The files that a module's code says it is from, at any depth."""
+    inner = (codes(const) for const in code.co_consts if isinstance(const, CodeType))
+    return {code.co_filename}.union(*inner)
+
+
+def test_the_library_is_built_alike_wherever_and_whenever(tmp_path: Path) -> None:
+    first = build("LibraryLayer", tmp_path / "one", **COMPILED)
+    before = os.umask(0o077)
+    try:
+        second = build("LibraryLayer", tmp_path / "another place", **COMPILED)
+    finally:
+        os.umask(before)
+
+    assert digest(first) == digest(second)
+    assert {path.stat().st_mtime for path in first.rglob("*")} == {946_684_800}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", ["DependenciesArm64Layer", "ApiX86Layer"])
+def test_the_packages_are_built_alike_wherever_and_whenever(
+    layer: str, compiled: Callable[[str], Path], tmp_path: Path
+) -> None:
+    assert digest(compiled(layer)) == digest(build(layer, tmp_path / "another" / "place", **COMPILED))
+
+
+@pytest.mark.parametrize("fault", ["bytes", "time", "mode", "name"])
+def test_a_difference_that_a_zip_would_keep_is_seen(fault: str, tmp_path: Path) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    for folder in (first, second):
+        folder.mkdir()
+        (folder / "file").write_text("text")
+    for path in (first, first / "file", second, second / "file"):
+        os.utime(path, (1, 1))
+    assert digest(first) == digest(second)
+
+    if fault == "bytes":
+        (second / "file").write_text("toxt")
+        os.utime(second / "file", (1, 1))
+    elif fault == "time":
+        os.utime(second / "file", (1, 2))
+    elif fault == "mode":
+        (second / "file").chmod(0o600)
+    else:
+        (second / "file").rename(second / "life")
+        os.utime(second, (1, 1))
+
+    assert digest(first) != digest(second)
+
+
+def test_every_module_is_compiled_for_good_and_names_where_lambda_has_it(
+    compiled: Callable[[str], Path],
+) -> None:
+    layer = compiled("LibraryLayer")
+    sources = set(layer.rglob("*.py"))
+
+    assert sources
+    for source in sources:
+        content = Path(importlib.util.cache_from_source(str(source), optimization="")).read_bytes()
+        assert content[:8] == importlib.util.MAGIC_NUMBER + NEVER_CHECKED
+        assert codes(marshal.loads(content[16:])) == {f"/opt/python/{source.relative_to(layer)}"}
+
+
+def test_without_an_interpreter_of_its_version_a_layer_has_no_pyc_and_one_line_says_so(
+    tmp_path: Path,
+) -> None:
+    shim = tmp_path / "python9.9"
+    shim.write_text("#!/bin/sh\necho 'not installed' >&2\nexit 127\n")
+    shim.chmod(0o755)
+    pythons = {
+        "of another version": (sys.executable, f"is {THIS}"),
+        "that does not run": (str(shim), "is nothing that runs"),
+        "that is not there": (str(tmp_path / "none"), "is nothing that runs"),
+    }
+    for name, (python, fault) in pythons.items():
+        made = make(
+            "LibraryLayer", tmp_path / name / "layer", tmp_path / name / "in", PYTHON=python, VERSION="9.9"
+        )
+
+        assert made.returncode == 0
+        assert made.stderr.splitlines() == [f"layer: no .pyc, for want of a Python 9.9: {python} {fault}"]
+        assert list((tmp_path / name / "layer").rglob("*.pyc")) == []
+
+
+def test_a_layer_is_not_built_nowhere() -> None:
+    done = subprocess.run(
+        ["make", "-C", ROOT / "layers" / "library", "build-LibraryLayer"],
+        env={name: value for name, value in os.environ.items() if name != "ARTIFACTS_DIR"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode != 0
+    assert "ARTIFACTS_DIR says where to build, and is not set" in done.stderr

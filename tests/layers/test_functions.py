@@ -1,0 +1,155 @@
+"""Each function runs on its layers and Lambda's runtime alone, in a zip of a size that starts fast."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from platform import machine
+from shutil import copytree, ignore_patterns
+
+import pytest
+
+from tests.layers.making import ROOT, zipped
+from tests.servers import Database
+
+FUNCTIONS = ROOT / "functions"
+SUFFIX = {"x86_64": "X86", "aarch64": "Arm64"}.get(machine())
+IN_THE_RUNTIME = (
+    "boto3",
+    "botocore",
+    "s3transfer",
+    "dateutil",
+    "six",
+)  # their jmespath and urllib3 are in a layer
+LAYERS = {
+    "dispatcher": ("Dependencies",),
+    "worker": ("Dependencies",),
+    "migrate": ("Dependencies",),
+    "api": ("Dependencies", "Api"),
+}
+MOST = 6 * 2**20  # bytes of what a worker's environment loads, layers and function; MB as Lambda counts them
+
+LOGGED = """
+from dataclasses import dataclass
+from types import SimpleNamespace
+from aws_lambda_powertools import Logger, Metrics
+
+@dataclass
+class Fact:
+    value: int
+
+logger, metrics = Logger(service="test"), Metrics(namespace="test", service="test")
+context = SimpleNamespace(
+    function_name="f", memory_limit_in_mb=1, invoked_function_arn="arn", aws_request_id="1", function_version="1"
+)
+
+@logger.inject_lambda_context(correlation_id_path="a.b")
+@metrics.log_metrics(capture_cold_start_metric=True)
+def handler(event, context):
+    metrics.add_metric(name="n", unit="Count", value=1)
+    try:
+        raise ValueError("x")
+    except ValueError:
+        logger.exception("fact", extra={"fact": Fact(1)})
+
+handler({"a": {"b": "c"}}, context)
+"""
+
+onto_this_machine = pytest.mark.skipif(
+    sys.platform != "linux" or SUFFIX is None, reason="the layers are for Linux on arm64 or x86_64"
+)
+
+
+@pytest.fixture(scope="session")
+def runtime_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What Lambda's own runtime has, and no more of what is installed here."""
+    folder = tmp_path_factory.mktemp("runtime")
+    for name in IN_THE_RUNTIME:
+        found = importlib.util.find_spec(name)
+        assert found
+        assert found.origin
+        origin = Path(found.origin)
+        origin = origin.parent if origin.name == "__init__.py" else origin
+        (folder / origin.name).symlink_to(origin)
+    return folder
+
+
+def run(code: str, function: str, *path: Path) -> str:
+    """What code prints in a fresh interpreter that has nothing of this environment."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], cwd=FUNCTIONS / function, capture_output=True, text=True, check=False,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def layers_of(compiled: Callable[[str], Path], runtime_packages: Path) -> Callable[[str], list[Path]]:
+    """Where a function's modules are: its layers, then the runtime."""
+
+    def of(function: str) -> list[Path]:
+        layers = [compiled(f"{name}{SUFFIX}Layer") for name in LAYERS[function]]
+        return [*layers, compiled("LibraryLayer"), runtime_packages]
+
+    return of
+
+
+@pytest.mark.slow
+@onto_this_machine
+@pytest.mark.parametrize("function", sorted(path.parent.name for path in FUNCTIONS.glob("*/app.py")))
+def test_a_function_s_every_module_loads_from_its_layers_alone(
+    function: str, layers_of: Callable[[str], list[Path]]
+) -> None:
+    modules = [
+        ".".join(path.relative_to(FUNCTIONS / function).with_suffix("").parts)
+        for path in (FUNCTIONS / function).rglob("*.py")
+    ]
+
+    run("\n".join(f"import {name}" for name in modules), function, *layers_of(function))
+
+
+@pytest.mark.slow
+@onto_this_machine
+def test_the_worker_s_layers_have_no_web_framework(layers_of: Callable[[str], list[Path]]) -> None:
+    finding = "from importlib.util import find_spec as f; print(*map(f, ('fastapi', 'pydantic', 'mangum', 'click')))"
+
+    assert run(finding, "worker", *layers_of("worker")).split() == ["None"] * 4
+
+
+@pytest.mark.slow
+@onto_this_machine
+def test_what_is_left_of_powertools_logs_and_measures(layers_of: Callable[[str], list[Path]]) -> None:
+    lines = [json.loads(line) for line in run(LOGGED, "worker", *layers_of("worker")).splitlines()]
+
+    wanted = {"exception_name": "ValueError", "fact": "Fact(value=1)", "correlation_id": "c"}
+    assert lines[0] == lines[0] | wanted
+    assert {name for line in lines[1:] for name in line} >= {"_aws", "ColdStart", "n"}
+
+
+@pytest.mark.slow
+@onto_this_machine
+def test_what_is_left_of_psycopg_reaches_a_database(
+    layers_of: Callable[[str], list[Path]], direct_database: Database
+) -> None:
+    code = (
+        "from minutehand import Database\n"
+        f"print(Database({direct_database.url!r}).connection.execute('select now() - now() as x').fetchone())"
+    )
+
+    assert "timedelta" in run(code, "worker", *layers_of("worker"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["Arm64", "X86"])
+def test_a_worker_and_its_layers_are_within_their_budget(
+    suffix: str, compiled: Callable[[str], Path], tmp_path: Path
+) -> None:
+    worker = copytree(FUNCTIONS / "worker", tmp_path / "worker", ignore=ignore_patterns("__pycache__"))
+
+    size = zipped(compiled(f"Dependencies{suffix}Layer"), compiled("LibraryLayer"), worker)
+
+    assert 4_000_000 < size < MOST

@@ -1,0 +1,89 @@
+"""A project of somebody who uses minutehand: files in a folder, and pytest run on them in a process of its own."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import dedent
+
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of pytest said, and how its tests ended."""
+
+    text: str
+    code: int
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many tests ended how, such as {"passed": 2}."""
+        last = self.text.strip().splitlines()[-1]
+        return {
+            name.rstrip("s"): int(count)
+            for count, name in re.findall(r"(\d+) (passed|failed|errors?|skipped)", last)
+        }
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with a user's conftest, handlers and tests."""
+
+    home: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def write(self, **files: str) -> "Project":
+        """Write files: `handlers__welcome` is handlers/welcome.py."""
+        for name, text in files.items():
+            path = self.home / f"{name.replace('__', '/')}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(dedent(text))
+        return self
+
+    def command(self, *options: str) -> list[str]:
+        """What a user types."""
+        return [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-q",
+            f"--rootdir={self.home}",
+            *options,
+        ]
+
+    @property
+    def temporary(self) -> Path:
+        """Where the run keeps its server."""
+        (self.home / "tmp").mkdir(exist_ok=True)
+        return self.home / "tmp"
+
+    def everything(self) -> Mapping[str, str]:
+        """The environment of the run: this one's, and a temporary directory of its own."""
+        ours = {"TMPDIR": str(self.temporary), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        return {**os.environ, **ours, **self.environment}
+
+    def test(self, *options: str) -> Run:
+        """Run its tests."""
+        done = subprocess.run(
+            self.command(*options), cwd=self.home, env=self.everything(), capture_output=True, text=True,
+            stdin=subprocess.DEVNULL, timeout=SECONDS,
+        )  # fmt: skip
+        return Run(done.stdout + done.stderr, done.returncode)
+
+    def left(self) -> list[str]:
+        """What the run left in the temporary directory."""
+        return sorted(path.name for path in self.temporary.iterdir() if path.name.startswith("minutehand"))
+
+
+def in_a_short_place() -> Path:
+    """Make a folder that the server's user can enter, whoever runs the tests."""
+    home = Path(tempfile.mkdtemp(prefix="minutehand-project-")).resolve()
+    home.chmod(0o755)
+    return home

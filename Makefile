@@ -2,12 +2,14 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 STAMP := .venv/.stamp
+SAM_VERSION := 1.170.0
+SAM := .venv/sam-$(SAM_VERSION)/bin/sam
 WORKERS ?= 2
 TEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
 .PHONY: help
 help: ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z\/]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(STAMP) ## Make .venv with everything that the rest needs
@@ -30,6 +32,10 @@ $(STAMP): requirements.lock pyproject.toml
 run: setup ## Run it all on this machine, with example webhooks; ARGS="--port 8081"
 	@$(BIN)/minutehand dev $(ARGS)
 
+.PHONY: lambda
+lambda: setup ## Run the built functions as Lambda would, with example webhooks; ARGS="--every 5"
+	@$(BIN)/python -m emulator $(ARGS)
+
 .PHONY: test
 test: check ## Run everything that a change must pass
 	@$(TEST)
@@ -41,6 +47,17 @@ test/unit: setup ## Run the tests that need no server
 .PHONY: test/data
 test/data: setup ## Run the tests on real servers, directly and through a pooler
 	@$(TEST) -m data
+
+.PHONY: test/sam-local
+test/sam-local: setup ## Run `sam local` for real: with the container engine that runs, or as root with dockerd
+	@$(BIN)/python -m tests.sam_local.engine
+	@$(MAKE) --no-print-directory $(SAM)
+	@MINUTEHAND_TEST_SAM=$(SAM) $(BIN)/pytest tests/sam_local
+
+# In an environment of its own: it wants other versions of what we use.
+$(SAM):
+	@$(BIN)/python -m venv $(SAM:/bin/sam=)
+	@$(SAM:/sam=/python) -m pip install --quiet --disable-pip-version-check aws-sam-cli==$(SAM_VERSION)
 
 .PHONY: check
 check: lint types imports ## Run what reads the code without running it
@@ -84,5 +101,5 @@ db/reset: setup ## Stop the Postgres of `make run` and throw its data away
 
 .PHONY: clean
 clean: ## Remove what the tools left behind; `make setup` and your data stay
-	@rm -rf dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .aws-sam
+	@rm -rf dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .aws-sam .emulator
 	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

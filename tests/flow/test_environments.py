@@ -5,12 +5,14 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from minutehand import NewJob, enqueue_many
 from minutehand.offer import offer
 from tests.conftest import NewDatabase
-from tests.flow.stage import Flow, timedelta
+from tests.flow.stage import Flow
 
 ENVIRONMENTS, JOBS, CONNECTIONS = 300, 900, 20
 
@@ -40,7 +42,7 @@ def test_300_environments_work_over_20_server_connections_and_none_is_refused(
     flow.close()
 
 
-def environments(url: str, events: list[object]) -> list[dict[str, object]]:
+def environments(url: str, events: Sequence[object]) -> list[dict[str, object]]:
     """Have the events answered by that many processes at once."""
     told = json.dumps({"environments": ENVIRONMENTS, "events": events})
     script = Path(__file__).with_name("environments.py")

@@ -21,7 +21,7 @@ from minutehand.database import Database
 from minutehand.enqueue import enqueue
 from minutehand.local.errors import LocalError, PortInUseError
 from minutehand.local.home import is_free, receive, serve_database
-from minutehand.local.lambda_endpoint import LambdaEndpoint
+from minutehand.local.lambda_endpoint import LambdaEndpoint, Pools
 from minutehand.local.pool import Pool
 from minutehand.local.receiver import Receiver
 from minutehand.local.seed import seed_jobs
@@ -150,7 +150,7 @@ def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
 def _functions(plan: Plan, show: Show, environment: dict[str, str], stop: Event) -> Iterator[None]:
     functions = plan.root / "functions"
     worker = Pool("worker", functions / "worker", plan.workers, show.log, environment, WORKER_SECONDS)
-    with LambdaEndpoint({"worker": worker}) as endpoint:
+    with LambdaEndpoint(Pools({"worker": worker})) as endpoint:
         reach = {**environment, "AWS_ENDPOINT_URL_LAMBDA": endpoint.url}
         dispatcher = Pool("dispatcher", functions / "dispatcher", 1, show.log, reach, DISPATCHER_SECONDS)
         ticking = Thread(target=_tick, args=(dispatcher, plan.every, stop))

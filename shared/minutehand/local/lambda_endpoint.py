@@ -1,30 +1,88 @@
 """Lambda's Invoke call on the loopback, so that the dispatcher reaches local workers as it reaches real ones.
 
-boto3 finds it by AWS_ENDPOINT_URL_LAMBDA. Only asynchronous invocations: 202 at once, the pool does the rest.
+boto3 finds it by AWS_ENDPOINT_URL_LAMBDA. What it does with a call is for the functions behind it to say; those of a
+local run take asynchronous invocations only: 202 at once, the pool does the rest.
 """
 
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Self
+from typing import Protocol, Self
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from minutehand.local.pool import Pool
 
 INVOKE = re.compile(r"/2015-03-31/functions/([^/]+)/invocations")
 
 
-class LambdaEndpoint:
-    """Serves Invoke for some pools by name, while the `with` block lasts."""
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """An Invoke call; the names of its headers are in small letters."""
 
-    def __init__(self, pools: Mapping[str, Pool]) -> None:
-        """Open a free port on 127.0.0.1."""
+    function: str
+    kind: str
+    payload: bytes
+    qualifier: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What the caller is told."""
+
+    status: int
+    payload: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Functions(Protocol):
+    """What is behind an endpoint."""
+
+    def answer(self, call: Call) -> Reply:
+        """Answer a call; called from many threads."""
+
+
+def refusal(status: int, name: str, message: str, reason: str | None = None) -> Reply:
+    """Return an error as Lambda words it."""
+    body = {"Type": "User" if status < 500 else "Service", "Message": message} | (
+        {"Reason": reason} if reason else {}
+    )
+    headers = {"x-amzn-ErrorType": name, "content-type": "application/json"}
+    return Reply(status=status, payload=json.dumps(body).encode(), headers=headers)
+
+
+@dataclass(frozen=True)
+class Pools:
+    """The functions of a local run, by name."""
+
+    pools: Mapping[str, Pool]
+
+    def answer(self, call: Call) -> Reply:
+        """Queue an event."""
+        pool = self.pools.get(call.function)
+        if pool is None:
+            return refusal(404, "ResourceNotFoundException", f"Function not found: {call.function}")
+        if call.kind == "DryRun":
+            return Reply(status=204)
+        if call.kind != "Event":
+            return refusal(400, "InvalidParameterValueException", "only Event")
+        pool.invoke(json.loads(call.payload or b"{}"))
+        return Reply(status=202)
+
+
+class LambdaEndpoint:
+    """Serves Invoke for some functions, while the `with` block lasts."""
+
+    def __init__(self, behind: Functions, port: int = 0) -> None:
+        """Open that port on 127.0.0.1, or a free one."""
 
         class Request(_Request):
-            functions = pools
+            functions = behind
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Request)
+        self._server = _Server(("127.0.0.1", port), Request)
         self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
 
     @property
@@ -44,30 +102,41 @@ class LambdaEndpoint:
         self._thread.join()
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 512  # a fan-out comes all at once
+
+
 class _Request(BaseHTTPRequestHandler):
-    functions: Mapping[str, Pool]
+    functions: Functions
+    protocol_version = "HTTP/1.1"  # so that a caller keeps its connection
+    disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
-        """Take an Event invocation."""
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        named = INVOKE.fullmatch(self.path)
-        pool = self.functions.get(named[1]) if named else None
-        if pool is None:
-            self._reply(404, {"Type": "User", "Message": "Function not found"}, "ResourceNotFoundException")
-        elif self.headers.get("x-amz-invocation-type") != "Event":
-            self._reply(400, {"Type": "User", "Message": "only Event"}, "InvalidParameterValueException")
-        else:
-            pool.invoke(json.loads(body or b"{}"))
-            self._reply(202, None)
+        """Take an invocation."""
+        payload = self.rfile.read(int(self.headers.get("content-length", 0)))
+        address = urlsplit(self.path)
+        named = INVOKE.fullmatch(address.path)
+        if named is None:
+            self._reply(refusal(404, "UnknownOperationException", "The emulation knows Invoke only."))
+            return
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self._reply(self.functions.answer(Call(
+            function=unquote(named[1]), kind=headers.get("x-amz-invocation-type", "RequestResponse"),
+            payload=payload, qualifier=parse_qs(address.query).get("Qualifier", [None])[0], headers=headers,
+        )))  # fmt: skip
 
-    def _reply(self, status: int, body: object, error: str | None = None) -> None:
-        content = b"" if body is None else json.dumps(body).encode()
-        self.send_response(status)
-        if error is not None:
-            self.send_header("x-amzn-errortype", error)
-        self.send_header("content-length", str(len(content)))
+    def do_GET(self) -> None:
+        """Know nothing else."""
+        self._reply(refusal(404, "UnknownOperationException", "The emulation knows Invoke only."))
+
+    def _reply(self, reply: Reply) -> None:
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        if reply.status != 204:
+            self.send_header("content-length", str(len(reply.payload)))
         self.end_headers()
-        self.wfile.write(content)
+        self.wfile.write(reply.payload)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

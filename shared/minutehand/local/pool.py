@@ -85,7 +85,7 @@ class Pool:
                 if "error" in answer:
                     self.listen(self.name, {"message": "failed", "error": answer["error"]})
                 return True
-            self.listen(self.name, _parsed(line))
+            self.listen(self.name, parsed(line))
         return False
 
     def _spawn(self, slot: int) -> subprocess.Popen[str]:
@@ -118,7 +118,8 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.wait()
 
 
-def _parsed(line: str) -> dict[str, Any]:
+def parsed(line: str) -> dict[str, Any]:
+    """Read a line that a function logged: its JSON, or the text that it printed."""
     try:
         parsed = json.loads(line)
     except ValueError:

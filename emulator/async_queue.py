@@ -1,0 +1,203 @@
+"""The asynchronous queue: events are accepted at once, tried with Lambda's patience, and given up by its rules."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
+from threading import Thread
+from typing import Any
+
+from emulator.clock import Clock
+from emulator.errors import NotSettledError
+from emulator.function import Pool
+from emulator.hooks import Hooks
+from emulator.invocation import Answer, Invocation, Refused
+from emulator.meter import Meter
+
+AFTER_ERRORS = (60.0, 120.0)  # seconds until the second and the third attempt
+BACK_OFF, LONGEST_BACK_OFF = 1.0, 300.0  # after a throttle or a fault of Lambda's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """An event that was given up, and the record that Lambda sends to the on-failure destination."""
+
+    function: str
+    destination: str | None
+    record: dict[str, Any]
+
+
+@dataclass(order=True)
+class _Waiting:
+    due: float
+    order: int
+    invocation: Invocation = field(compare=False)
+    refusals: int = field(default=0, compare=False)
+    tries: int = field(default=0, compare=False)
+    last: Answer | None = field(default=None, compare=False)
+
+
+class AsyncQueue:
+    """Holds events until a function has answered them, or they are too old, or were tried too often."""
+
+    def __init__(
+        self, clock: Clock, pool: Callable[[str], Pool], hooks: Callable[[], Hooks], meter: Meter
+    ) -> None:
+        """Begin empty; `start` serves it."""
+        self.failures: list[Failure] = []
+        self._clock, self._pool, self._hooks, self._meter = clock, pool, hooks, meter
+        self._waiting: list[_Waiting] = []
+        self._order = count()
+        self._running = 0
+        self._closing = False
+        self._chance = Random(0)
+        self._thread = Thread(target=self._serve, daemon=True)
+
+    def start(self) -> None:
+        """Serve events until `close`."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Forget what waits; what runs is not waited for."""
+        with self._clock.changed:
+            self._closing = True
+            self._clock.changed.notify_all()
+        self._thread.join()
+
+    def accept(self, invocation: Invocation) -> None:
+        """Queue an event, which Lambda answers with 202 whatever becomes of it."""
+        self._meter.count(invocation.function, events=1)
+        invocation = replace(invocation, accepted=self._clock.now())
+        for delay in self._hooks().deliver(invocation):
+            self._put(_Waiting(invocation.accepted + delay, next(self._order), invocation))
+
+    @property
+    def next_due(self) -> float | None:
+        """When the next event is due, by the clock."""
+        with self._clock.changed:
+            return self._waiting[0].due if self._waiting else None
+
+    def __len__(self) -> int:
+        """Count the events that wait or run."""
+        with self._clock.changed:
+            return len(self._waiting) + self._running
+
+    def settle(self, seconds: float = 60.0) -> None:
+        """Wait until nothing runs and nothing is due by now; raise NotSettledError after these real seconds."""
+        deadline = time.monotonic() + seconds
+        with self._clock.changed:
+            while self._running or (self._waiting and self._waiting[0].due <= self._clock.now()):
+                if (left := deadline - time.monotonic()) <= 0:
+                    raise NotSettledError(f"{self._running} events still run after {seconds:g} s")
+                self._clock.changed.wait(left)
+
+    def _put(self, waiting: _Waiting) -> None:
+        with self._clock.changed:
+            heappush(self._waiting, waiting)
+            self._clock.changed.notify_all()
+
+    def _serve(self) -> None:
+        while (waiting := self._next()) is not None:
+            try:
+                self._attempt(waiting)
+            finally:
+                self._leave()
+
+    def _next(self) -> _Waiting | None:
+        with self._clock.changed:
+            while not self._closing:
+                due = self._waiting[0].due if self._waiting else None
+                if due is not None and due <= self._clock.now():
+                    self._running += 1
+                    return heappop(self._waiting)
+                self._clock.wait_until(due)
+        return None
+
+    def _leave(self) -> None:
+        with self._clock.changed:
+            self._running -= 1
+            self._clock.changed.notify_all()
+
+    def _attempt(self, waiting: _Waiting) -> None:
+        """Start an attempt, or put the event back if there is no place for it."""
+        pool = self._pool(waiting.invocation.function)
+        if self._clock.now() - waiting.invocation.accepted > pool.function.age:
+            self._give_up(waiting, pool, "EventAgeExceeded")
+            return
+        waiting.invocation = replace(waiting.invocation, attempt=waiting.tries + 1)
+        try:
+            pool.admit(waiting.invocation)
+        except Refused:
+            self._back_off(waiting, pool)
+            return
+        with self._clock.changed:
+            self._running += 1
+        Thread(target=self._run, args=(waiting, pool), daemon=True).start()
+
+    def _run(self, waiting: _Waiting, pool: Pool) -> None:
+        try:
+            waiting.last = pool.run(waiting.invocation)
+            waiting.tries += 1
+            if waiting.last.error is not None:
+                self._try_again(waiting, pool)
+        except Refused:
+            self._back_off(waiting, pool)
+        finally:
+            self._leave()
+
+    def _try_again(self, waiting: _Waiting, pool: Pool) -> None:
+        if waiting.tries > pool.function.retries:
+            self._give_up(waiting, pool, "RetriesExhausted")
+        else:
+            self._later(waiting, pool, AFTER_ERRORS[min(waiting.tries, len(AFTER_ERRORS)) - 1])
+
+    def _back_off(self, waiting: _Waiting, pool: Pool) -> None:
+        """Put it back for longer each time, with chance in it: a fleet that was refused does not return as one."""
+        waiting.refusals += 1
+        seconds = BACK_OFF * 2 ** min(waiting.refusals - 1, 9) * self._chance.uniform(0.5, 1.5)
+        self._later(waiting, pool, min(LONGEST_BACK_OFF, seconds))
+
+    def _later(self, waiting: _Waiting, pool: Pool, seconds: float) -> None:
+        """Put it back for then, or for the moment at which it is too old."""
+        expires = waiting.invocation.accepted + pool.function.age + 0.001
+        waiting.due = min(self._clock.now() + seconds, expires)
+        self._put(waiting)
+
+    def _give_up(self, waiting: _Waiting, pool: Pool, condition: str) -> None:
+        self._meter.count(waiting.invocation.function, expired=1)
+        moment = datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="milliseconds")
+        record = describe(
+            waiting.invocation, pool.function.arn, condition, waiting.tries, waiting.last, moment
+        )
+        failure = Failure(function=pool.function.id, destination=pool.function.destination, record=record)
+        with self._clock.changed:
+            self.failures.append(failure)
+
+
+def describe(
+    invocation: Invocation, arn: str, condition: str, tries: int, last: Answer | None, moment: str
+) -> dict[str, Any]:
+    """Return the record of an event that was given up, as an on-failure destination gets it."""
+    record: dict[str, Any] = {
+        "version": "1.0",
+        "timestamp": moment.replace("+00:00", "Z"),
+        "requestContext": {
+            "requestId": invocation.id,
+            "functionArn": f"{arn}:$LATEST",
+            "condition": condition,
+            "approximateInvokeCount": tries,
+        },
+        "requestPayload": json.loads(invocation.payload or b"{}"),
+    }
+    if last is not None:
+        record["responseContext"] = {
+            "statusCode": 200,
+            "executedVersion": "$LATEST",
+            "functionError": last.error,
+        }
+        record["responsePayload"] = last.json()
+    return record

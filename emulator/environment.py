@@ -1,0 +1,234 @@
+"""One execution environment: Lambda's local server and the runtime client under it, one invocation at a time."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from threading import Event, RLock, Thread
+from time import monotonic
+
+import psutil
+
+from emulator.addresses import connect, free_address
+from emulator.bootstrap import MARK
+from emulator.deadline import Deadline
+from emulator.guard import Guard
+from emulator.invocation import Answer, Invocation, failure
+
+INIT_SECONDS = 60.0  # Lambda allows 10; a laptop that starts many at once needs longer
+OF_THE_SERVER = re.compile(r"(START|END|REPORT) RequestId: \S+")
+RAISED = {"errorMessage", "errorType", "requestId", "stackTrace"}
+NOT_LAMBDAS = (
+    "/2015-03-31/functions/function/invocations"  # the local server knows one function, of this name
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """What is needed to start an environment of a function."""
+
+    server: Path
+    python: Path
+    task: Path
+    handler: str
+    variables: Mapping[str, str]
+
+
+class Environment:
+    """The processes, their logs, and what may be done to them."""
+
+    def __init__(self, launch: Launch, guard: Guard, log: Callable[[str], None]) -> None:
+        """Start the server; the runtime begins with the first invocation."""
+        self.pid = 0
+        self.used = monotonic()
+        self.invocations = 0
+        self._guard, self._log = guard, log
+        self._lock = RLock()
+        self._dead = self._expired = False
+        self._deadline: Deadline | None = None
+        self._tail: list[str] = []
+        self._began = 0.0
+        self._ended = Event()
+        self._seconds = 0.0
+        self.home = Path(tempfile.mkdtemp(prefix="lambda-"))
+        self._host, self._port, runtime_port = free_address()
+        self._process = subprocess.Popen(
+            [launch.server, "--log-level", "fatal",
+             "--runtime-interface-emulator-address", f"{self._host}:{self._port}",
+             "--runtime-api-address", f"{self._host}:{runtime_port}",
+             launch.python, "-S", Path(__file__).with_name("bootstrap.py"), launch.handler],
+            cwd=launch.task, env={**launch.variables, "HOME": str(self.home), "TMPDIR": str(self.home)},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        guard.watch(self._process.pid)
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def invoke(self, invocation: Invocation, arn: str, timeout: float, seconds: float) -> Answer:
+        """Send an event and wait for its answer; `seconds` after the handler began, everything is killed."""
+        self.invocations += 1
+        cold = self.invocations == 1
+        self._tail, self._began, self._seconds = [], 0.0, seconds
+        self._ended.clear()
+        with self._lock:
+            self._signal(signal.SIGCONT)
+            self._deadline = Deadline(INIT_SECONDS, self._expire)
+        asked = monotonic()
+        try:
+            status, body = self._send(invocation, arn, timeout)
+        except (OSError, HTTPException):
+            status, body = 0, b""
+        finally:
+            self._deadline.call_off()
+        over = monotonic()
+        if status == 200:
+            self._ended.wait(5)  # for what it logged, which comes by another way
+        began = self._began or (over if cold and status != 200 else asked)
+        answer = self._judge(invocation, status, body, timeout)
+        return Answer(
+            payload=answer.payload, error=answer.error, broken=answer.broken or self._dead, log=tuple(self._tail),
+            cold=cold, ms=(over - began) * 1000, init_ms=(began - asked) * 1000 if cold else 0.0, pid=self.pid,
+            id=invocation.id,
+        )  # fmt: skip
+
+    @property
+    def began(self) -> float:
+        """When the handler began, by the monotonic clock; 0 or the last invocation's as long as it has not."""
+        return self._began
+
+    @property
+    def dead(self) -> bool:
+        """Whether it was killed."""
+        return self._dead
+
+    def freeze(self) -> None:
+        """Stop the function's processes, as Lambda does between invocations."""
+        with self._lock:
+            if self._deadline is not None:
+                self._deadline.pause()
+            self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let them go on."""
+        with self._lock:
+            self._signal(signal.SIGCONT)
+            if self._deadline is not None:
+                self._deadline.resume()
+
+    def kill(self) -> None:
+        """End everything at once."""
+        with self._lock:
+            if self._dead:
+                return
+            self._dead = True
+            children = [] if self.pid else self._children()
+            for group in [self._process.pid, *filter(None, [self.pid]), *children]:
+                _kill_group(group)
+
+    def close(self) -> None:
+        """End everything and leave nothing behind."""
+        self.kill()
+        self._process.wait()
+        self._reader.join(10)
+        for group in filter(None, (self._process.pid, self.pid)):
+            self._guard.forget(group)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def _expire(self) -> None:
+        self._expired = True
+        self.kill()
+
+    def _signal(self, number: int) -> None:
+        if self.pid and not self._dead:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, number)
+
+    def _children(self) -> list[int]:
+        with suppress(psutil.Error):
+            return [child.pid for child in psutil.Process(self._process.pid).children(recursive=True)]
+        return []
+
+    def _send(self, invocation: Invocation, arn: str, timeout: float) -> tuple[int, bytes]:
+        ticket = {
+            "arn": arn,
+            "timeout": timeout,
+            "trace": invocation.next_trace,
+            "client": invocation.client_context,
+        }
+        connection = HTTPConnection(self._host, self._port)
+        connection.sock = connect(self._host, self._port, lambda: self._process.poll() is None)
+        try:
+            connection.request(
+                "POST", NOT_LAMBDAS, invocation.payload or b"{}",
+                {"X-Amzn-RequestId": invocation.id, "X-Amz-Client-Context": b64encode(json.dumps(ticket).encode())},
+            )  # fmt: skip
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+    def _judge(self, invocation: Invocation, status: int, body: bytes, timeout: float) -> Answer:
+        if self._expired:
+            text = f"RequestId: {invocation.id} Error: Task timed out after {timeout:.2f} seconds"
+            self._tell(f"{invocation.id} Task timed out after {timeout:.2f} seconds")
+            return failure("Sandbox.Timedout", text)
+        if status == 200:
+            return Answer(payload=body, error="Unhandled" if _is_error(body, invocation.id) else None)
+        if status and not self._dead:
+            return Answer(payload=body, error="Unhandled", broken=True)
+        text = f"RequestId: {invocation.id} Error: Runtime exited with error: signal: killed"
+        return failure("Runtime.ExitError", text)
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as output:
+            for line in output:
+                text, mark, said = line.decode(errors="replace").rstrip("\n").partition(MARK)
+                if mark:
+                    self._hear(*said.split())
+                elif found := OF_THE_SERVER.search(text):
+                    text = text[: found.start()]
+                for (
+                    part
+                ) in text.splitlines():  # the runtime client keeps a traceback together by carriage returns
+                    self._tell(part)
+                if not mark and found and found[1] == "END":
+                    self._ended.set()
+
+    def _hear(self, word: str, what: str) -> None:
+        with self._lock:
+            if word == "began" and self._deadline is not None:
+                self._began = monotonic()
+                self._deadline.begin(self._seconds)
+            elif word == "born":
+                self.pid = int(what)
+                self._guard.watch(self.pid)
+                if self._dead:
+                    _kill_group(self.pid)
+
+    def _tell(self, text: str) -> None:
+        self._tail.append(text)
+        self._log(text)
+
+
+def _is_error(body: bytes, id: str) -> bool:
+    """Say whether this is an error: the server tells one like a result, but only the runtime client's bear all this."""
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return False
+    return isinstance(answer, dict) and answer.keys() >= RAISED and answer["requestId"] == id
+
+
+def _kill_group(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)

@@ -1,0 +1,96 @@
+"""Lambda's Invoke API over the pools, so that boto3 finds here what it finds on AWS."""
+
+import json
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from typing import Any
+
+from emulator.invocation import Answer, Invocation, Refused, new_trace
+from minutehand.local.lambda_endpoint import Call, Reply, refusal
+
+ARN = re.compile(
+    r"(?:arn:aws[a-z-]*:lambda:[a-z0-9-]+:)?(?:\d{12}:)?(?:function:)?([A-Za-z0-9_-]+)(?::([^:]+))?"
+)
+LARGEST = {"RequestResponse": 6 * 1024 * 1024, "Event": 1024 * 1024}
+LOG_TAIL = 4096
+
+
+class InvokeApi:
+    """Answers Invoke calls: checks them as Lambda does and passes them on."""
+
+    def __init__(
+        self,
+        find: Callable[[str], str | None],
+        invoke: Callable[[Invocation], Answer],
+        accept: Callable[[Invocation], None],
+    ) -> None:
+        """`find` gives the logical id of a name; the others run an invocation, or queue it."""
+        self._find, self._invoke, self._accept = find, invoke, accept
+
+    def answer(self, call: Call) -> Reply:
+        """Answer a call."""
+        try:
+            return self._answer(call)
+        except Refused as refused:
+            return refusal(refused.status, refused.name, refused.message, refused.reason)
+
+    def _answer(self, call: Call) -> Reply:
+        function = self._known(call)
+        if call.kind == "DryRun":
+            return Reply(status=204)
+        if (largest := LARGEST.get(call.kind)) is None:
+            raise Refused(400, "InvalidParameterValueException", f"{call.kind} is no InvocationType.")
+        if len(call.payload) > largest:
+            raise Refused(413, "RequestTooLargeException", f"Request must be smaller than {largest} bytes for the "
+                          "InvokeFunction operation")  # fmt: skip
+        invocation = _invocation(call, function)
+        if call.kind == "Event":
+            self._accept(invocation)
+            return Reply(status=202, headers={"x-amzn-RequestId": invocation.id})
+        return _reply(self._invoke(invocation), call)
+
+    def _known(self, call: Call) -> str:
+        named = ARN.fullmatch(call.function)
+        function = self._find(named[1]) if named else None
+        qualifier = call.qualifier or (named[2] if named else None) or "$LATEST"
+        if function is None or qualifier != "$LATEST":
+            raise Refused(404, "ResourceNotFoundException", f"Function not found: {call.function}")
+        return function
+
+
+def _invocation(call: Call, function: str) -> Invocation:
+    payload = call.payload or b"{}"
+    try:
+        json.loads(payload)
+    except ValueError:
+        message = "Could not parse request body into json"
+        raise Refused(400, "InvalidRequestContentException", message) from None
+    return Invocation(
+        function=function,
+        payload=payload,
+        event=call.kind == "Event",
+        trace=call.headers.get("x-amzn-trace-id") or new_trace(),
+        client_context=_client_context(call.headers.get("x-amz-client-context")),
+    )
+
+
+def _client_context(header: str | None) -> dict[str, Any] | None:
+    if not header:
+        return None
+    try:
+        context = json.loads(b64decode(header))
+    except ValueError:
+        message = "Client context must be a valid Base64-encoded JSON object."
+        raise Refused(400, "InvalidRequestContentException", message) from None
+    return context if isinstance(context, dict) else None
+
+
+def _reply(answer: Answer, call: Call) -> Reply:
+    headers = {"X-Amz-Executed-Version": "$LATEST", "x-amzn-RequestId": answer.id}
+    if answer.error is not None:
+        headers["X-Amz-Function-Error"] = answer.error
+    if call.headers.get("x-amz-log-type") == "Tail":
+        tail = "\n".join(answer.log).encode()[-LOG_TAIL:]
+        headers["X-Amz-Log-Result"] = b64encode(tail).decode()
+    return Reply(status=answer.status, payload=answer.payload, headers=headers)

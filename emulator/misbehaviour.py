@@ -1,0 +1,161 @@
+"""Misbehaviour: Lambda at its worst, by seed, so that what once went wrong goes wrong again."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from threading import local
+from time import monotonic
+from typing import Any, Self
+
+from emulator.clock import Clock
+from emulator.emulation import Emulator
+from emulator.hooks import Environment, WellBehaved
+from emulator.invocation import Invocation, Refused
+from emulator.misbehaviour_blows import Blows
+from emulator.misbehaviour_facts import Fact, Ledger
+from emulator.misbehaviour_fate import Delivery, Odds, Run, draw_delivery, draw_run
+from emulator.misbehaviour_throttle import Buckets, Throttle
+
+__all__ = ["Fact", "Misbehaviour", "Throttle"]
+
+HOPS = 16  # after so many, Lambda takes a chain for a loop
+
+
+class Misbehaviour(WellBehaved):
+    """Makes an emulator misbehave, while `with misbehaviour.upon(emulator):` lasts.
+
+    What happens to the n-th invocation of a function is decided by the seed and n, not by when it comes or what else
+    runs. `functions` are the logical ids that it concerns, all if not said; `odds` are the words of Odds.
+    """
+
+    def __init__(
+        self, seed: int, *, functions: Collection[str] | None = None, throttle: Throttle | None = None,
+        hops: int | None = HOPS, **odds: Any,
+    ) -> None:  # fmt: skip
+        """Do nothing yet; without odds, nothing but the end of chains that are `hops` long."""
+        self.seed, self.odds, self.hops = seed, Odds(**odds), hops
+        self.functions, self.throttle = functions, throttle or Throttle()
+        self._ledger, self._mine = Ledger(), local()
+        self._clock = Clock()
+        self._buckets = Buckets(self.throttle, self._clock)
+
+    def __repr__(self) -> str:
+        """Say how to make the same again."""
+        usual = Misbehaviour(0)
+        said = {
+            name: value for name, value in asdict(self.odds).items() if value != getattr(usual.odds, name)
+        }
+        for name in ("functions", "throttle", "hops"):
+            if getattr(self, name) != getattr(usual, name):
+                said[name] = getattr(self, name)
+        return f"Misbehaviour({', '.join([str(self.seed), *(f'{name}={value!r}' for name, value in said.items())])})"
+
+    @contextmanager
+    def upon(self, lambda_: Emulator) -> Iterator[Self]:
+        """Misbehave; an error that passes through is told the seed. Afterwards all is as it was."""
+        hooks, reserved = lambda_.hooks, dict(lambda_.concurrency.reserved)
+        self._clock, self._buckets = lambda_.clock, Buckets(self.throttle, lambda_.clock)
+        if self.throttle.at_once is not None:
+            for function in filter(self._concerns, lambda_.template.functions):
+                lambda_.limit(function, self.throttle.at_once)
+        lambda_.hooks = self
+        try:
+            yield self
+        except BaseException as error:
+            error.add_note(f"Lambda misbehaved; to have it again: {self!r}, which has {self.told}")
+            raise
+        finally:
+            lambda_.hooks = hooks
+            lambda_.concurrency.reserved.update(reserved)
+
+    @property
+    def facts(self) -> list[Fact]:
+        """What was done until now."""
+        return self._ledger.facts
+
+    @property
+    def did(self) -> Counter[str]:
+        """How often each thing was done."""
+        return Counter(fact.what for fact in self.facts)
+
+    @property
+    def told(self) -> str:
+        """What was done, in words."""
+        return ", ".join(f"{what} {times}" for what, times in sorted(self.did.items())) or "done nothing"
+
+    @property
+    def longest(self) -> Counter[str]:
+        """By function, how many functions came before it in the longest chain."""
+        return self._ledger.longest
+
+    @property
+    def recursive_invocations_dropped(self) -> Counter[str]:
+        """By function, what CloudWatch would count under this name."""
+        return Counter(fact.function for fact in self.facts if fact.what == "cut")
+
+    def delivery(self, function: str, number: int) -> Delivery:
+        """Say what is decided for the n-th event of a function."""
+        return (
+            draw_delivery(self.odds, self.seed, function, number) if self._concerns(function) else Delivery()
+        )
+
+    def run(self, function: str, number: int, time: int = 1) -> Run:
+        """Say what is decided for the n-th invocation of a function when it runs for the first, second, ... time."""
+        return draw_run(self.odds, self.seed, function, number, time) if self._concerns(function) else Run()
+
+    def deliver(self, invocation: Invocation) -> Sequence[float]:
+        """Lose, delay or duplicate an event; drop one whose chain is too long."""
+        decided = self.delivery(invocation.function, self._ledger.number(invocation))
+        if self._too_long(invocation):
+            self._note("cut", invocation, invocation.hops)
+            return ()
+        if decided.word:
+            self._note(decided.word, invocation, max(decided.delays, default=0.0))
+        return decided.delays
+
+    def before(self, invocation: Invocation) -> None:
+        """Throttle; refuse a synchronous invocation whose chain is too long."""
+        self._ledger.number(invocation)
+        if not invocation.event and self._too_long(invocation):
+            self._note("cut", invocation, invocation.hops)
+            raise Refused(400, "RecursiveInvocationException", "Lambda has detected a recursive loop.")
+        if self._concerns(invocation.function):
+            try:
+                self._buckets.take(invocation.function)
+            except Refused:
+                self._note("throttled", invocation)
+                raise
+
+    def seconds(self, invocation: Invocation, timeout: float) -> float:
+        """Let it live past its timeout."""
+        self._mine.timeout = timeout
+        overrun: float = self._mine.run.overrun  # of the `during` around it, in this thread
+        return timeout + overrun
+
+    @contextmanager
+    def during(self, invocation: Invocation, environment: Environment) -> Iterator[None]:
+        """Kill it or freeze it, and see whether it lived past its timeout."""
+        number, time = self._ledger.number(invocation), self._ledger.begin(invocation)
+        self._mine.run = decided = self.run(invocation.function, number, time)
+
+        def tell(what: str, after: float) -> None:
+            self._note(what, invocation, after)
+
+        with Blows(decided, environment, self.odds.frozen, tell):
+            yield
+        if (
+            decided.overrun
+            and decided.freeze is None
+            and monotonic() - environment.began > self._mine.timeout
+        ):
+            tell("overran", self._mine.timeout)
+
+    def _concerns(self, function: str) -> bool:
+        return self.functions is None or function in self.functions
+
+    def _too_long(self, invocation: Invocation) -> bool:
+        return self.hops is not None and invocation.hops >= self.hops
+
+    def _note(self, what: str, invocation: Invocation, after: float = 0.0) -> None:
+        self._ledger.note(what, invocation, self._clock.now(), after)

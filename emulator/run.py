@@ -1,0 +1,143 @@
+"""A run of everything at the terminal: Postgres, the functions of the template, ticks and the API, until Ctrl-C."""
+
+import os
+import secrets
+import time
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+
+from rich.console import Console
+
+from emulator.emulation import Emulator
+from emulator.gateway import Gateway
+from minutehand.database import Database
+from minutehand.enqueue import enqueue
+from minutehand.local.home import receive, serve_database
+from minutehand.local.pool import parsed
+from minutehand.local.receiver import Receiver
+from minutehand.local.seed import seed_jobs
+from minutehand.local.show import Show
+from minutehand.migrate import migrate
+from minutehand.read import FINISHED, STATES, list_jobs
+
+WATCH_SECONDS = 0.3
+UNFINISHED = [state for state in STATES if state not in FINISHED]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run is to start."""
+
+    template: Path
+    port: int = 8080
+    lambda_port: int = 0
+    every: float = 60.0
+    concurrency: int = 10
+    python: str | None = None
+    freeze: bool = True
+    seed: bool = True
+    until_idle: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def run(plan: Plan, console: Console, stop: Event) -> None:
+    """Start everything, show what happens until `stop` is set, and end everything in the opposite order."""
+    show = Show(console)
+    with ExitStack() as stack:
+        url = stack.enter_context(serve_database(console))
+        console.print(f"schema      {'made' if migrate(url) else 'is there'}")
+        signing = f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
+        receiver = stack.enter_context(receive(signing))
+        environment = {**_environment(url, receiver, signing), **plan.environment}
+        console.print("functions   building ...", end="\r")
+        emulator = stack.enter_context(_emulator(plan, environment, console, show))
+        console.print(f"functions   {', '.join(emulator.template.functions)}")
+        console.print(f"Lambda      AWS_ENDPOINT_URL_LAMBDA={emulator.url}")
+        stack.enter_context(_api(plan, emulator, console, environment["MINUTEHAND_API_TOKENS"]))
+        console.print(f"ticks       every {plan.every:g} s, the first one now\n")
+        if plan.seed:
+            for job in seed_jobs(plan.template.absolute().parent, receiver.url):
+                enqueue(**job, connection=Database(url))
+        stack.enter_context(_ticks(plan, emulator, stop))
+        _watch(plan, emulator, Database(url), stop)
+        _report(emulator, console)
+    console.print(f"stopped; {show.summary()}")
+
+
+def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
+    return {
+        "DATABASE_URL": url,
+        "MINUTEHAND_DATABASE_TLS": os.environ.get("MINUTEHAND_DATABASE_TLS", ""),
+        "MINUTEHAND_HTTP_SECRETS": signing,
+        "MINUTEHAND_HTTP_ALLOW": receiver.url.removeprefix("http://"),
+        "MINUTEHAND_API_TOKENS": os.environ.get("MINUTEHAND_API_TOKENS") or secrets.token_urlsafe(24),
+        "POWERTOOLS_TRACE_DISABLED": "1",
+    }
+
+
+def _emulator(plan: Plan, environment: Mapping[str, str], console: Console, show: Show) -> Emulator:
+    return Emulator(
+        plan.template, environment=environment, parameters=plan.parameters, python=plan.python,
+        concurrency=plan.concurrency, freeze=plan.freeze, port=plan.lambda_port,
+        say=lambda line: console.print(f"functions   {line}", highlight=False, soft_wrap=True),
+        log=lambda function, line: show.log(function.removesuffix("Function").lower(), parsed(line)),
+    )  # fmt: skip
+
+
+@contextmanager
+def _api(plan: Plan, emulator: Emulator, console: Console, tokens: str) -> Iterator[None]:
+    function = next((each for each in emulator.template.functions.values() if each.http), None)
+    if function is None or not plan.port:
+        yield
+        return
+    with Gateway(lambda event: emulator.invoke(function.id, event), plan.port) as gateway:
+        token = tokens.split(",")[0]
+        console.print(
+            f"API         curl -H 'authorization: Bearer {token}' {gateway.url}/jobs", soft_wrap=True
+        )
+        yield
+
+
+@contextmanager
+def _ticks(plan: Plan, emulator: Emulator, stop: Event) -> Iterator[None]:
+    def tick() -> None:
+        due = time.monotonic()
+        while not stop.is_set():
+            emulator.tick()
+            due += plan.every
+            stop.wait(max(0.0, due - time.monotonic()))
+
+    thread = Thread(target=tick)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _watch(plan: Plan, emulator: Emulator, database: Database, stop: Event) -> None:
+    while not stop.wait(WATCH_SECONDS):
+        idle = not emulator.pending and not list_jobs(database, states=UNFINISHED, most=1).rows
+        if plan.until_idle and idle:
+            stop.set()
+
+
+def _report(emulator: Emulator, console: Console) -> None:
+    console.print()
+    for id, used in emulator.meter.functions.items():
+        console.print(
+            f"{id:<20} {used.invocations} invocations, {used.cold_starts} cold, {used.errors} errors, "
+            f"{used.throttles} throttles, {used.billed_ms} ms billed, {used.gb_seconds:.3f} GB-s",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+    for failure in emulator.failures:
+        context = failure.record["requestContext"]
+        console.print(
+            f"given up    {failure.function} {context['requestId']} {context['condition']}", soft_wrap=True
+        )

@@ -1,0 +1,65 @@
+"""A Lambda of small functions, built once, and what tests wait for."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from emulator import Clock, Emulator
+from emulator.errors import BuildError
+from emulator.parts import architecture
+
+ROOT = Path(__file__).parents[2]
+STACK = Path(__file__).parent / "stack" / "template.yaml"
+CACHE = ROOT / ".emulator"
+
+NewLambda = Callable[..., Emulator]
+
+
+@pytest.fixture
+def new_lambda() -> Iterator[NewLambda]:
+    """Make emulators whose clock stands still unless it is told; they end with the test."""
+    try:
+        architecture()
+    except BuildError as error:
+        pytest.skip(str(error))
+    with ExitStack() as made:
+
+        def make(template: Path = STACK, **settings: Any) -> Emulator:
+            own: dict[str, Any] = {"cache": CACHE, "clock": Clock(speed=0)}
+            return made.enter_context(Emulator(template, **own | settings))
+
+        yield make
+
+
+@pytest.fixture
+def lambda_(new_lambda: NewLambda) -> Emulator:
+    return new_lambda()
+
+
+def until(true: Callable[[], Any], seconds: float = 30) -> Any:
+    """Wait until something is so."""
+    deadline = time.monotonic() + seconds
+    while not (seen := true()):
+        assert time.monotonic() < deadline, "it never came to be"
+        time.sleep(0.005)
+    return seen
+
+
+def begun(folder: Path, count: int = 1) -> list[int]:
+    """Wait for that many invocations that wait in this folder; return their processes."""
+    files = until(lambda: (found := list(folder.glob("*.begun"))) and len(found) >= count and found)
+    return until(
+        lambda: all(path.read_text() for path in files) and [int(path.read_text()) for path in files]
+    )
+
+
+def lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

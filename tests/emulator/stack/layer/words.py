@@ -1,0 +1,3 @@
+"""A module of a layer."""
+
+WORD = "from the layer"

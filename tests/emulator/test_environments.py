@@ -1,0 +1,186 @@
+"""Execution environments: one invocation each, cold and warm, frozen in between, and gone at the end."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+import psutil
+import pytest
+
+from emulator import Emulator, Environment, Invocation, Refused, WellBehaved
+from tests.emulator.conftest import CACHE, ROOT, STACK, NewLambda, begun, lives, until
+
+
+@pytest.fixture
+def callers() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(8) as pool:
+        yield pool
+
+
+def waiting(folder: Path) -> dict[str, str]:
+    return {"do": "wait", "folder": str(folder)}
+
+
+def test_invocations_at_once_have_environments_of_their_own_and_idle_ones_are_used_again(
+    lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    asked = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
+    both = set(begun(tmp_path, 2))
+    (tmp_path / "go").touch()
+    answers = [call.result() for call in asked]
+    last = lambda_.pool("Patient").environments[-1].pid
+
+    after = lambda_.invoke("Patient")
+
+    assert len(both) == 2 and {answer.pid for answer in answers} == both
+    assert (after.pid, after.cold) == (last, False)
+    assert lambda_.concurrency.highest["Patient"] == 2
+
+
+def test_reserved_concurrency_refuses_one_more(
+    new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    lambda_ = new_lambda()
+    lambda_.limit("Patient", 1)
+    first = callers.submit(lambda_.invoke, "Patient", waiting(tmp_path))
+    begun(tmp_path)
+
+    with pytest.raises(lambda_.client().exceptions.TooManyRequestsException) as refused:
+        lambda_.client().invoke(FunctionName="Patient")
+    lambda_.limit("Patient", 2)
+    second = callers.submit(lambda_.invoke, "Patient", waiting(tmp_path))
+    begun(tmp_path, 2)
+    (tmp_path / "go").touch()
+
+    assert refused.value.response["Reason"] == "ReservedFunctionConcurrentInvocationLimitExceeded"
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 429
+    assert first.result().error is second.result().error is None
+    assert lambda_.meter.functions["Patient"].throttles == 1
+
+
+def test_the_account_s_concurrency_is_what_is_not_reserved(
+    new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    lambda_ = new_lambda(concurrency=2, parameters={"Reserved": "1"})
+    first = callers.submit(lambda_.invoke, "Patient", waiting(tmp_path))
+    begun(tmp_path)
+
+    with pytest.raises(Refused) as refused:
+        lambda_.invoke("Patient")
+    (tmp_path / "go").touch()
+
+    assert refused.value.reason == "ConcurrentInvocationLimitExceeded"
+    assert lambda_.invoke("Echo").error is first.result().error is None
+
+
+@pytest.mark.parametrize(("freeze", "statuses"), [(True, {"stopped"}), (False, {"sleeping", "running"})])
+def test_between_invocations_an_environment_is_frozen(
+    new_lambda: NewLambda, freeze: bool, statuses: set[str]
+) -> None:
+    lambda_ = new_lambda(freeze=freeze)
+    process = psutil.Process(lambda_.invoke("Echo").pid)
+
+    assert until(lambda: process.status() in statuses)
+    assert lambda_.invoke("Echo").pid == process.pid
+
+
+class During(WellBehaved):
+    """Hands out the environment of an invocation."""
+
+    def __init__(self) -> None:
+        self.environment: Environment | None = None
+
+    @contextmanager
+    def during(self, invocation: Invocation, environment: Environment) -> Iterator[None]:
+        self.environment = environment
+        yield
+
+
+def test_an_environment_that_is_killed_answers_with_an_exit(
+    new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    hooks = During()
+    lambda_ = new_lambda(hooks=hooks)
+    call = callers.submit(lambda_.invoke, "Patient", waiting(tmp_path))
+    (pid,) = begun(tmp_path)
+
+    assert hooks.environment is not None
+    hooks.environment.kill()
+
+    assert call.result().json()["errorType"] == "Runtime.ExitError"
+    assert not lives(pid) and not lambda_.pool("Patient").environments
+
+
+def test_a_frozen_invocation_outlives_its_timeout_and_goes_on_when_it_is_thawed(
+    new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    hooks = During()
+    lambda_ = new_lambda(hooks=hooks)
+    call = callers.submit(lambda_.invoke, "Echo", waiting(tmp_path))
+    (pid,) = begun(tmp_path)
+    assert hooks.environment is not None
+
+    hooks.environment.freeze()
+    until(lambda: psutil.Process(pid).status() == "stopped")
+    assert not call.done()
+    frozen = monotonic()
+    until(lambda: monotonic() > frozen + 1.5)  # longer than the function's time, which is what this is about
+    (tmp_path / "go").touch()
+    hooks.environment.thaw()
+
+    answer = call.result()
+    assert answer.error is None, answer.payload
+    assert answer.json() == {"pid": pid, "left": 0}
+
+
+def test_idle_environments_are_ended(new_lambda: NewLambda) -> None:
+    lambda_ = new_lambda()
+    pid = lambda_.invoke("Echo").pid
+
+    lambda_.pool("Echo").reap(3600)
+    assert lives(pid)
+    lambda_.pool("Echo").reap(0)
+
+    assert not lives(pid) and lambda_.pool("Echo").environments == []
+
+
+def test_nothing_is_left_when_it_ends_though_a_function_is_at_work(
+    new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    lambda_ = new_lambda()
+    lambda_.invoke("Echo")
+    callers.submit(lambda_.invoke, "Patient", waiting(tmp_path))
+    begun(tmp_path)
+    environments = [each for name in ("Echo", "Patient") for each in lambda_.pool(name).environments]
+    before = psutil.Process().children(recursive=True)
+
+    lambda_.__exit__()
+
+    assert len(environments) == 2 and len(before) >= 5
+    assert not [process for process in before if lives(process.pid)]
+    assert not [each.home for each in environments if each.home.exists()]
+
+
+SCRIPT = f"""
+from pathlib import Path
+from emulator import Emulator
+with Emulator({str(STACK)!r}, cache=Path({str(CACHE)!r})) as lambda_:
+    lambda_.invoke("Patient", {{"do": "wait", "folder": FOLDER}})
+"""
+
+
+def test_nothing_is_left_when_the_emulator_itself_is_killed(lambda_: Emulator, tmp_path: Path) -> None:
+    script = SCRIPT.replace("FOLDER", repr(str(tmp_path)))
+    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT) as emulator:
+        (pid,) = begun(tmp_path)
+        children = psutil.Process(emulator.pid).children(recursive=True)
+
+        emulator.send_signal(signal.SIGKILL)
+
+    assert pid in {child.pid for child in children}
+    until(lambda: not [child for child in children if lives(child.pid)])

@@ -1,0 +1,180 @@
+"""Synchronous invocations: what a function and its caller see is what they see on Lambda."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from emulator import Emulator
+from tests.emulator.conftest import NewLambda, lives
+
+
+def ask(lambda_: Emulator, event: object, function: str = "Echo", **more: Any) -> tuple[Any, Any]:
+    """Invoke through boto3; the response and its payload."""
+    response = lambda_.client().invoke(FunctionName=function, Payload=json.dumps(event), **more)
+    text = response["Payload"].read()
+    return response, json.loads(text) if text else None
+
+
+def refusal(lambda_: Emulator, event: object = None, **more: Any) -> ClientError:
+    with pytest.raises(ClientError) as raised:
+        ask(lambda_, event, **more)
+    return raised.value
+
+
+def test_a_function_learns_what_lambda_tells(lambda_: Emulator) -> None:
+    response, told = ask(lambda_, {"a": [1, None, "ü"]})
+
+    assert response["StatusCode"] == 200
+    assert response["ExecutedVersion"] == "$LATEST"
+    assert "FunctionError" not in response
+    assert told["event"] == {"a": [1, None, "ü"]}
+    assert told["id"] == response["ResponseMetadata"]["RequestId"]
+    assert told["name"] == "minutehand-echo"
+    assert told["arn"] == lambda_.function("Echo").arn
+    assert told["memory"] == "256"
+    assert 0 < told["left"] <= 1000
+    assert told["environment"]["AWS_LAMBDA_FUNCTION_NAME"] == "minutehand-echo"
+    assert told["environment"]["AWS_REGION"] == told["environment"]["AWS_DEFAULT_REGION"] == "us-east-1"
+    assert "AWS_LAMBDA_FUNCTION_TIMEOUT" not in told["environment"]
+
+
+def test_variables_are_the_template_s_with_its_parameters_and_what_the_caller_sets(
+    new_lambda: NewLambda,
+) -> None:
+    lambda_ = new_lambda(
+        parameters={"Greeting": "good day"},
+        environment={"EVERYWHERE": "2", "Echo": {"HERE": "3"}},
+        stack="shop",
+    )
+
+    _, told = ask(lambda_, {})
+    _, other = ask(lambda_, {}, "Patient")
+
+    variables = told["environment"]
+    assert variables["GREETING"] == "good day"
+    assert variables["OTHER"] == "shop-Patient"
+    assert variables["OTHER_ARN"] == lambda_.function("Patient").arn
+    assert variables["JOINED"] == "good day, shop-Patient"
+    assert variables["EVERYWHERE"] == "2"
+    assert variables["HERE"] == "3" and "HERE" not in other["environment"]
+
+
+def test_layers_are_on_the_path_and_the_tests_own_packages_are_not(lambda_: Emulator) -> None:
+    _, (words, word, boto3, *path) = ask(lambda_, {"do": "layer"})
+
+    assert word == "from the layer"
+    assert "Words-" in words
+    assert "runtime-" in boto3
+    assert not [folder for folder in path if "site-packages" in folder]
+
+
+@pytest.mark.parametrize("name", ["Echo", "minutehand-echo", "ARN", "ARN:$LATEST"])
+def test_a_function_is_found_by_logical_id_name_and_arn(lambda_: Emulator, name: str) -> None:
+    _, told = ask(lambda_, {}, name.replace("ARN", lambda_.function("Echo").arn))
+
+    assert told["name"] == "minutehand-echo"
+
+
+def test_what_a_function_raises_is_an_unhandled_error_and_the_environment_stays(lambda_: Emulator) -> None:
+    response, told = ask(lambda_, {"do": "throw"})
+    _, after = ask(lambda_, {})
+
+    assert (response["StatusCode"], response["FunctionError"]) == (200, "Unhandled")
+    assert (told["errorType"], told["errorMessage"]) == ("ValueError", "no such thing")
+    assert [line for line in told["stackTrace"] if "throw" in line]
+    assert lambda_.meter.functions["Echo"].cold_starts == 1
+    assert after["pid"] in {environment.pid for environment in lambda_.pool("Echo").environments}
+
+
+def test_an_exit_is_an_error_and_costs_the_environment(lambda_: Emulator) -> None:
+    _, before = ask(lambda_, {})
+    response, told = ask(lambda_, {"do": "leave"})
+    _, after = ask(lambda_, {})
+
+    assert response["FunctionError"] == "Unhandled"
+    assert told["errorType"] == "Runtime.ExitError"
+    assert "exit status 9" in told["errorMessage"]
+    assert before["pid"] != after["pid"] and not lives(before["pid"])
+
+
+def test_a_timeout_kills(lambda_: Emulator, tmp_path: Path) -> None:
+    _, before = ask(lambda_, {})
+    response, told = ask(lambda_, {"do": "wait", "folder": str(tmp_path)})
+
+    assert response["FunctionError"] == "Unhandled"
+    assert told["errorMessage"].endswith("Task timed out after 1.00 seconds")
+    assert not lives(before["pid"])
+
+
+def test_a_function_that_cannot_be_imported_says_so(new_lambda: NewLambda, tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "app.py").write_text("import nothing_of_this_name")
+    (tmp_path / "template.yaml").write_text(
+        "Resources: {Broken: {Type: AWS::Serverless::Function, Properties: {CodeUri: code}}}"
+    )
+
+    response, told = ask(new_lambda(tmp_path / "template.yaml"), {}, "Broken")
+
+    assert response["FunctionError"] == "Unhandled"
+    assert told["errorType"] == "Runtime.ImportModuleError"
+
+
+def test_the_log_s_tail_and_every_line_are_told(new_lambda: NewLambda) -> None:
+    lines: list[tuple[str, str]] = []
+    lambda_ = new_lambda(log=lambda function, line: lines.append((function, line)))
+
+    response, _ = ask(lambda_, {"do": "throw"}, LogType="Tail")
+
+    tail = base64.b64decode(response["LogResult"]).decode()
+    assert tail.startswith("did throw\n[ERROR] ValueError: no such thing\nTraceback")
+    assert lines[0] == ("Echo", "did throw")
+    assert {function for function, _ in lines} == {"Echo"}
+
+
+def test_what_is_too_large_unknown_or_no_json_is_refused_as_lambda_refuses(lambda_: Emulator) -> None:
+    six, one = "x" * (6 * 1024 * 1024), "x" * (1024 * 1024)
+
+    codes = [
+        refusal(lambda_, six).response,
+        refusal(lambda_, one, InvocationType="Event").response,
+        refusal(lambda_, function="Nobody").response,
+        refusal(lambda_, function="Echo:live").response,
+    ]
+
+    assert [(each["ResponseMetadata"]["HTTPStatusCode"], each["Error"]["Code"]) for each in codes] == [
+        (413, "RequestTooLargeException"),
+        (413, "RequestTooLargeException"),
+        (404, "ResourceNotFoundException"),
+        (404, "ResourceNotFoundException"),
+    ]
+    with pytest.raises(ClientError, match="InvalidRequestContentException"):
+        lambda_.client().invoke(FunctionName="Echo", Payload=b"{")
+    assert lambda_.meter.total.invocations == 0
+
+
+def test_an_answer_that_is_too_large_is_an_error(lambda_: Emulator) -> None:
+    response, told = ask(lambda_, {"do": "large", "bytes": 6 * 1024 * 1024 + 200})
+
+    assert response.get("FunctionError") == "Unhandled", str(told)[:200]
+    assert told["errorType"] == "Function.ResponseSizeTooLarge"
+
+
+def test_a_dry_run_answers_without_running(lambda_: Emulator) -> None:
+    response = lambda_.client().invoke(FunctionName="Echo", InvocationType="DryRun")
+
+    assert response["StatusCode"] == 204
+    assert lambda_.pool("Echo").environments == []
+
+
+def test_the_meter_counts_what_is_billed(lambda_: Emulator) -> None:
+    answers = [lambda_.invoke("Echo"), lambda_.invoke("Echo", {"do": "throw"})]
+
+    read = lambda_.meter.functions["Echo"]
+    assert (read.invocations, read.cold_starts, read.errors, read.throttles) == (2, 1, 1, 0)
+    assert read.billed_ms >= sum(answer.ms + answer.init_ms for answer in answers)
+    assert read.gb_seconds == pytest.approx(read.billed_ms / 1000 * 256 / 1024)
+    assert answers[0].cold and answers[0].init_ms > 0 and not answers[1].cold

@@ -1,0 +1,257 @@
+"""Lambda at its worst: each misbehaviour happens on order and only on order, and is told and metered."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from emulator import Clock, Emulator, Invocation, Refused, WellBehaved
+from emulator.errors import BuildError
+from emulator.meter import Reading
+from emulator.misbehaviour import Misbehaviour, Throttle
+from emulator.parts import architecture
+from tests.emulator.conftest import CACHE, STACK, begun, until
+
+CALL = {"do": "call", "more": 20}
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[Emulator]:
+    try:
+        architecture()
+    except BuildError as error:
+        pytest.skip(str(error))
+    with Emulator(STACK, cache=CACHE, clock=Clock(speed=0)) as made:
+        yield made
+
+
+@pytest.fixture
+def lambda_(emulator: Emulator) -> Emulator:
+    """The same for all tests, with a meter that begins at 0."""
+    emulator.meter.functions.clear()
+    emulator.concurrency.highest.clear()
+    return emulator
+
+
+@pytest.fixture
+def callers() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+def used(lambda_: Emulator) -> Reading:
+    return lambda_.meter.total
+
+
+def waiting(folder: Path) -> dict[str, str]:
+    return {"do": "wait", "folder": str(folder)}
+
+
+def test_without_odds_nothing_happens(lambda_: Emulator) -> None:
+    with Misbehaviour(1).upon(lambda_) as well:
+        for _ in range(10):
+            lambda_.send("Patient", {})
+        lambda_.pass_time(600)
+
+    assert well.facts == [] and well.told == "done nothing"
+    assert (used(lambda_).events, used(lambda_).invocations, used(lambda_).errors) == (10, 10, 0)
+
+
+def test_a_lost_event_is_accepted_and_never_run_nor_billed(lambda_: Emulator) -> None:
+    with Misbehaviour(1, lose=1).upon(lambda_) as worst:
+        id = lambda_.send("Patient", {})
+        lambda_.pass_time(7 * 3600)
+
+    (fact,) = worst.facts
+    assert (fact.what, fact.function, fact.id, fact.number, fact.run) == ("lost", "Patient", id, 0, 0)
+    assert lambda_.meter.functions["Patient"] == Reading(events=1)
+
+
+def test_a_duplicated_event_is_run_twice_and_both_are_billed(lambda_: Emulator) -> None:
+    with Misbehaviour(1, duplicate=1).upon(lambda_) as worst:
+        lambda_.send("Patient", {})
+        lambda_.pass_time(30)
+
+    read = lambda_.meter.functions["Patient"]
+    assert worst.did == {"duplicated": 1}
+    assert (read.events, read.invocations) == (1, 2)
+    assert read.billed_ms >= 2
+    assert read.gb_seconds == pytest.approx(read.billed_ms / 1000 * lambda_.function("Patient").memory / 1024)
+
+
+def test_a_late_event_is_run_when_it_comes_unless_it_is_too_old_by_then(lambda_: Emulator) -> None:
+    given_up = len(lambda_.failures)
+    with Misbehaviour(1, late=1, late_by=(120, 180)).upon(lambda_) as worst:
+        lambda_.send("Echo", {})
+        lambda_.send("Patient", {})
+        lambda_.pass_time(119)
+        early = used(lambda_).invocations
+        lambda_.pass_time(61)
+
+    assert worst.did == {"delayed": 2} and all(120 <= fact.after <= 180 for fact in worst.facts)
+    assert early == 0
+    assert lambda_.meter.functions["Echo"].invocations == 1
+    assert lambda_.meter.functions["Patient"] == Reading(events=1, expired=1)  # of 60 seconds at the most
+    assert len(lambda_.failures) == given_up + 1
+
+
+def test_a_killed_environment_answers_with_an_exit_and_only_that_one(
+    lambda_: Emulator, tmp_path: Path
+) -> None:
+    with Misbehaviour(1, kill=1).upon(lambda_) as worst:
+        answer = lambda_.invoke("Patient", waiting(tmp_path))
+    after = lambda_.invoke("Patient")
+
+    (pid,) = begun(tmp_path)
+    (fact,) = worst.facts
+    assert answer.json()["errorType"] == "Runtime.ExitError" and answer.pid == pid
+    assert (fact.what, fact.id, fact.run) == ("killed", answer.id, 1)
+    assert fact.after == worst.run("Patient", 0).kill
+    assert after.error is None and after.pid != answer.pid
+    assert (used(lambda_).invocations, used(lambda_).errors) == (2, 1)
+
+
+def test_a_handler_that_has_ended_before_its_kill_is_not_killed_nor_is_the_next_one(
+    lambda_: Emulator,
+) -> None:
+    with Misbehaviour(1, kill=1, within=3600).upon(lambda_) as worst:
+        answers = [lambda_.invoke("Patient") for _ in range(5)]
+
+    assert [answer.error for answer in answers] == [None] * 5
+    assert len({answer.pid for answer in answers}) == 1
+    assert worst.facts == []
+
+
+def test_kills_at_any_moment_of_a_short_handler_leave_nothing_dead_to_the_next(lambda_: Emulator) -> None:
+    with Misbehaviour(1, kill=0.5, within=0.01).upon(lambda_) as worst:
+        answers = [lambda_.invoke("Patient") for _ in range(16)]
+
+    spared = [answer for n, answer in enumerate(answers) if worst.run("Patient", n).kill is None]
+    killed = {fact.id for fact in worst.facts}
+    assert 4 < len(spared) < 12
+    assert [answer.error for answer in spared] == [None] * len(spared)
+    assert killed.isdisjoint(answer.id for answer in spared)
+    assert killed >= {answer.id for answer in answers if answer.error}
+
+
+def test_a_frozen_environment_stands_still_outlives_its_time_and_goes_on(
+    lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    with Misbehaviour(1, freeze=1, within=0.1, frozen=1.5).upon(lambda_) as worst:
+        call = callers.submit(lambda_.invoke, "Echo", waiting(tmp_path))
+        (pid,) = begun(tmp_path)
+        until(lambda: worst.did["frozen"])
+        stopped = psutil.Process(pid).status()
+        (tmp_path / "go").touch()
+        answer = call.result()
+
+    assert stopped == "stopped"
+    assert answer.error is None, answer.payload
+    assert answer.json() == {"pid": pid, "left": 0}
+
+
+@pytest.mark.parametrize(("overrun", "facts"), [(0, {}), (1, {"overran": 1})])
+def test_a_function_may_live_past_its_timeout_and_is_killed_all_the_same(
+    lambda_: Emulator, tmp_path: Path, overrun: float, facts: dict[str, int]
+) -> None:
+    with Misbehaviour(1, overrun=overrun).upon(lambda_) as worst:
+        answer = lambda_.invoke("Echo", waiting(tmp_path))
+        lambda_.invoke("Echo")
+
+    assert answer.json()["errorMessage"].endswith("Task timed out after 1.00 seconds")
+    assert answer.ms >= 1000 + 680 * overrun
+    assert worst.did == facts
+
+
+def test_a_throttle_lets_so_many_through_at_once_and_gives_the_place_back(
+    lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    with Misbehaviour(1, functions={"Patient"}, throttle=Throttle(at_once=2)).upon(lambda_):
+        calls = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
+        begun(tmp_path, 2)
+        with pytest.raises(Refused) as refused:
+            lambda_.invoke("Patient")
+        assert lambda_.invoke("Echo").error is None
+        (tmp_path / "go").touch()
+        assert [call.result().error for call in calls] == [None, None]
+
+    assert refused.value.reason == "ReservedFunctionConcurrentInvocationLimitExceeded"
+    assert lambda_.concurrency.highest["Patient"] == 2
+    assert lambda_.meter.functions["Patient"].throttles == 1
+    assert lambda_.concurrency.reserved == {"Echo": None, "Patient": None}
+
+
+def test_a_throttle_lets_so_many_start_a_minute_and_the_others_later(lambda_: Emulator) -> None:
+    with Misbehaviour(1, throttle=Throttle(a_minute=2)).upon(lambda_) as worst:
+        for _ in range(6):
+            lambda_.send("Echo", {})
+        lambda_.settle()
+        started = [used(lambda_).invocations]
+        for _ in range(4):
+            lambda_.pass_time(60)
+            started.append(used(lambda_).invocations)
+        lambda_.pass_time(3600)
+
+    assert started[0] == 1
+    assert all(count <= 1 + 2 * minute for minute, count in enumerate(started)) and started[-1] > 2
+    assert used(lambda_).invocations == used(lambda_).events == 6
+    assert worst.did["throttled"] == used(lambda_).throttles > 0
+
+
+@pytest.mark.parametrize(("hops", "runs", "dropped"), [(16, 16, 1), (None, 21, 0)])
+def test_a_chain_breaks_at_its_sixteenth_hop(
+    lambda_: Emulator, hops: int | None, runs: int, dropped: int
+) -> None:
+    with Misbehaviour(1, hops=hops).upon(lambda_) as worst:
+        lambda_.send("Patient", CALL)
+        lambda_.settle()
+
+    assert worst.recursive_invocations_dropped.total() == worst.did["cut"] == dropped
+    assert worst.longest["Patient"] == (16 if hops else 20)
+    assert (used(lambda_).events, used(lambda_).invocations) == (runs + dropped, runs)
+
+
+def test_a_synchronous_call_at_the_end_of_a_chain_is_refused(lambda_: Emulator) -> None:
+    trace = "Root=1-00000000-000000000000000000000000;Lineage=0a0b0c0d:16"
+
+    with Misbehaviour(1).upon(lambda_) as worst, pytest.raises(Refused) as refused:
+        lambda_.run(Invocation(function="Patient", payload=b"{}", trace=trace))
+
+    assert (refused.value.status, refused.value.name) == (400, "RecursiveInvocationException")
+    assert worst.recursive_invocations_dropped == {"Patient": 1}
+
+
+def test_the_same_seed_does_the_same_to_the_same_events_and_another_does_not(lambda_: Emulator) -> None:
+    def done(seed: int) -> list[Any]:
+        with Misbehaviour(seed, duplicate=0.2, late=0.2, lose=0.2).upon(lambda_) as worst:
+            for _ in range(30):
+                lambda_.send("Patient", {})
+            lambda_.pass_time(600)
+        return [(fact.what, fact.number, fact.after) for fact in worst.facts]
+
+    first, again, other = done(5), done(5), done(6)
+
+    assert {what for what, _, _ in first} == {"duplicated", "delayed", "lost"}
+    assert first == again != other
+
+
+def test_a_failure_is_told_the_seed_and_lambda_behaves_well_again(lambda_: Emulator) -> None:
+    hooks = lambda_.hooks
+    worst = Misbehaviour(4711, lose=1, throttle=Throttle(at_once=1))
+
+    def fail() -> None:
+        with worst.upon(lambda_):
+            lambda_.send("Patient", json.loads("{}"))
+            raise AssertionError("something is wrong")
+
+    with pytest.raises(AssertionError) as failed:
+        fail()
+
+    (note,) = failed.value.__notes__
+    assert repr(worst) in note and "4711" in note and "lost 1" in note
+    assert lambda_.hooks is hooks and isinstance(hooks, WellBehaved)
+    assert lambda_.concurrency.reserved == {"Echo": None, "Patient": None}

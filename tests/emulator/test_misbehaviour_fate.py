@@ -1,0 +1,99 @@
+"""What a seed decides: the same for the same, something else for another, and no more than was asked for."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from emulator.misbehaviour import Misbehaviour, Throttle
+
+MANY = range(2000)
+WORST: dict[str, Any] = {
+    "kill": 0.1,
+    "freeze": 0.1,
+    "overrun": 0.1,
+    "duplicate": 0.05,
+    "late": 0.1,
+    "lose": 0.1,
+}
+
+
+def decided(misbehaviour: Misbehaviour, function: str = "Echo") -> list[Any]:
+    return [(misbehaviour.delivery(function, n), misbehaviour.run(function, n)) for n in MANY]
+
+
+def test_the_same_seed_decides_the_same_in_whatever_order_it_is_asked() -> None:
+    one, other = Misbehaviour(7, **WORST), Misbehaviour(7, **WORST)
+    backwards = [other.run("Echo", n) for n in reversed(MANY)]
+
+    assert [one.run("Echo", n) for n in MANY] == backwards[::-1]
+    assert decided(one) == decided(other)
+
+
+def test_another_seed_another_function_and_another_run_decide_something_else() -> None:
+    worst = Misbehaviour(7, **WORST)
+
+    assert decided(worst) != decided(Misbehaviour(8, **WORST))
+    assert decided(worst) != decided(worst, "Patient")
+    assert [worst.run("Echo", n, 1) for n in MANY] != [worst.run("Echo", n, 2) for n in MANY]
+
+
+def test_what_is_decided_for_events_does_not_hang_on_what_is_decided_for_runs() -> None:
+    one, other = Misbehaviour(7, duplicate=0.05, late=0.1), Misbehaviour(7, **WORST | {"lose": 0})
+
+    assert [one.delivery("Echo", n) for n in MANY] == [other.delivery("Echo", n) for n in MANY]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_misbehaviour_is_as_frequent_as_its_odds(seed: int) -> None:
+    worst = Misbehaviour(seed, **WORST)
+    words = Counter(worst.delivery("Echo", n).word for n in MANY)
+    runs = [worst.run("Echo", n) for n in MANY]
+
+    assert 0.04 < words["duplicated"] / len(MANY) < 0.06
+    assert all(0.08 < words[word] / len(MANY) < 0.12 for word in ("lost", "delayed"))
+    assert 0.08 < sum(run.kill is not None for run in runs) / len(MANY) < 0.12
+    assert 0.08 < sum(run.freeze is not None for run in runs) / len(MANY) < 0.12
+    assert 0.08 < sum(run.overrun == 0.68 for run in runs) / len(MANY) < 0.12
+
+
+def test_moments_and_delays_are_within_what_was_asked_for() -> None:
+    worst = Misbehaviour(
+        7, kill=0.5, freeze=0.5, within=0.3, duplicate=0.5, late=0.5, late_by=(90, 100), apart=10
+    )
+    runs = [worst.run("Echo", n) for n in MANY]
+    moments = [run.freeze if run.kill is None else run.kill for run in runs]
+    deliveries = [worst.delivery("Echo", n) for n in MANY]
+
+    assert all(moment is not None and 0 <= moment < 0.3 for moment in moments)
+    assert all(90 <= each.delays[0] <= 100 for each in deliveries if each.word == "delayed")
+    assert all(
+        each.delays[0] == 0 <= each.delays[1] <= 10 for each in deliveries if each.word == "duplicated"
+    )
+
+
+def test_nothing_is_decided_without_odds_or_for_other_functions() -> None:
+    for well in (Misbehaviour(7), Misbehaviour(7, functions={"Patient"}, **WORST)):
+        assert {(delivery.delays, run.kill, run.freeze, run.overrun) for delivery, run in decided(well)} == {
+            ((0.0,), None, None, 0.0)
+        }
+
+
+@pytest.mark.parametrize(
+    "odds", [{"kill": 1.1}, {"lose": -0.1}, {"kill": 0.6, "freeze": 0.6}, {"late": 1, "lose": 1}]
+)
+def test_odds_that_make_no_sense_are_refused(odds: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"from 0 to 1|at most 1"):
+        Misbehaviour(7, **odds)
+
+
+def test_it_says_how_to_have_it_again() -> None:
+    worst = Misbehaviour(
+        7, kill=0.25, functions={"Echo"}, throttle=Throttle(at_once=2), hops=None, late_by=(1.0, 2.0)
+    )
+
+    again = eval(repr(worst), {"Misbehaviour": Misbehaviour, "Throttle": Throttle})
+
+    assert repr(again) == repr(worst)
+    assert decided(again) == decided(worst)
+    assert repr(Misbehaviour(8)) == "Misbehaviour(8)"

@@ -1,0 +1,110 @@
+"""Reading templates and building what they name: what is followed, and what is said of what cannot be."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from emulator.build import choose_python
+from emulator.errors import BuildError, EmulatorError, TemplateError
+from emulator.template import read_template
+from tests.emulator.conftest import ROOT, STACK, NewLambda
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of the small stack; its template."""
+    shutil.copytree(STACK.parent, tmp_path / "stack", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "stack" / "template.yaml"
+
+
+def test_a_template_is_read_with_its_defaults_and_its_globals() -> None:
+    template = read_template(STACK, {})
+    echo, patient = template.functions["Echo"], template.functions["Patient"]
+
+    assert (echo.name, echo.timeout, echo.memory, echo.reserved) == ("minutehand-echo", 1, 256, None)
+    assert (echo.retries, echo.age, echo.layers) == (2, 21600, ("Words",))
+    assert [schedule.name for schedule in echo.schedules] == ["Tick"]
+    assert (patient.name, patient.timeout, patient.retries, patient.age) == ("minutehand-Patient", 60, 0, 60)
+    assert patient.variables == {"GREETING": "hello", "EVERYWHERE": "1"}
+
+
+def test_a_condition_decides_with_the_parameters() -> None:
+    assert read_template(STACK, {"Reserved": "3"}).functions["Echo"].reserved == 3
+
+
+def test_the_project_s_own_template_is_followed_on_both_processors() -> None:
+    for architecture, layer in (("arm64", "DependenciesArm64Layer"), ("x86_64", "DependenciesX86Layer")):
+        template = read_template(ROOT / "template.yaml", {"Architecture": architecture})
+
+        assert {"DispatcherFunction", "WorkerFunction", "ApiFunction"} <= template.functions.keys()
+        worker = template.functions["WorkerFunction"]
+        assert layer in worker.layers and set(worker.layers) <= template.layers.keys()
+        assert worker.retries == 0
+        assert template.functions["DispatcherFunction"].variables["MINUTEHAND_WORKER"] == worker.name
+        assert template.functions["DispatcherFunction"].schedules
+        assert template.functions["ApiFunction"].http
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Resources: [", "is not a template that can be followed"),
+        (
+            "Resources: {F: {Type: AWS::Serverless::Function, Properties: {CodeUri: !If [Nope, a, b]}}}",
+            "no condition Nope",
+        ),
+    ],
+)
+def test_a_template_that_cannot_be_followed_is_refused_in_a_sentence(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    (tmp_path / "template.yaml").write_text(text)
+
+    with pytest.raises(TemplateError, match=says):
+        read_template(tmp_path / "template.yaml", {})
+
+
+def test_a_template_or_parameter_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match=r"none\.yaml cannot be read"):
+        read_template(tmp_path / "none.yaml", {})
+    with pytest.raises(TemplateError, match="no parameter Greetings"):
+        read_template(STACK, {"Greetings": "x"})
+
+
+def test_a_function_that_has_changed_is_built_again(new_lambda: NewLambda, project: Path) -> None:
+    first = new_lambda(project)
+    assert first.invoke("Echo").error is None
+    (project.parent / "function" / "app.py").write_text("def handler(event, context): return 'new'")
+
+    assert new_lambda(project).invoke("Echo").json() == "new"
+    assert first.invoke("Echo").json() != "new"
+
+
+def test_a_layer_that_cannot_be_built_says_why(new_lambda: NewLambda, project: Path, tmp_path: Path) -> None:
+    makefile = project.parent / "layer" / "Makefile"
+    makefile.write_text("build-Words:\n\t@echo out of words >&2; exit 3\n")
+    with pytest.raises(BuildError, match=r"Words could not be built:\nout of words"):
+        new_lambda(project)
+    makefile.write_text("build-Words:\n\t@true\n")
+    with pytest.raises(BuildError, match=r"Words: build-Words of .* made nothing"):
+        new_lambda(project)
+    makefile.unlink()
+    with pytest.raises(BuildError, match=r"Words: there is no .*Makefile"):
+        new_lambda(project)
+
+
+def test_an_unknown_function_is_named_with_those_that_there_are(new_lambda: NewLambda) -> None:
+    with pytest.raises(EmulatorError, match="no function Nobody: it has Echo, Patient"):
+        new_lambda().invoke("Nobody")
+
+
+def test_a_python_that_is_not_there_is_said_in_one_line() -> None:
+    said: list[str] = []
+
+    found = choose_python({"3.99"}, None, said.append)
+
+    assert said == [f"built for Python {found.version}: the template's 3.99 is not on the PATH"]
+    assert "venv" not in str(found.path)
+    with pytest.raises(BuildError, match="is no Python that runs"):
+        choose_python({"3.99"}, "/nowhere/python", said.append)

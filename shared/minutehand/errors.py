@@ -14,7 +14,8 @@ MinutehandError
     ├── ReadOnlyError               a replica, or a database set to read only
     ├── ForbiddenError              the role may not do this
     ├── ConflictError               concurrent transactions got in each other's way: run yours again
-    └── SchemaError                 the schema is missing, older or newer than this code
+    └── SchemaError                 the schema is missing or older than this code
+        └── NewerSchemaError        the schema is newer, as after a rollback of the code
 """
 
 
@@ -81,3 +82,7 @@ class ConflictError(DatabaseError):
 
 class SchemaError(DatabaseError):
     """The schema is missing, older or newer than this code."""
+
+
+class NewerSchemaError(SchemaError):
+    """The schema is newer than this code, as after a rollback of the code."""

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import LiteralString
 
 from minutehand.database import Database
-from minutehand.errors import SchemaError
+from minutehand.errors import NewerSchemaError, SchemaError
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def status(database: Database) -> list[Migration]:
         applied = {record["version"]: record for record in database.run("migration_status")}
     known = {migration.version: migration for migration in migrations()}
     if newer := sorted(set(applied) - set(known)):
-        raise SchemaError(
+        raise NewerSchemaError(
             f"the schema is at version {newer[-1]}, newer than this code, which knows {max(known)}: update minutehand"
         )
     for version, record in applied.items():

@@ -55,7 +55,7 @@ def read_routes(environment: Mapping[str, str]) -> Routes:
 
 
 def _route(key: str, worker: object) -> Route:
-    subject, colon, pattern = key.partition(":")
+    subject, _, pattern = key.partition(":")
     if subject not in SUBJECTS or not pattern:
         raise ValueError(f"{key!r} is neither queue:<pattern> nor kind:<pattern>")
     if not isinstance(worker, str) or not worker:

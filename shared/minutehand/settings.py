@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Lock
 from time import time
@@ -32,7 +32,7 @@ class Settings:
     chunk: int = 1
     offer_ttl: timedelta = timedelta(seconds=120)
     grace: timedelta = timedelta(seconds=2)
-    workers: Routes = Routes()
+    workers: Routes = field(default_factory=Routes)
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -134,19 +134,19 @@ def _url(text: str, environment: Mapping[str, str]) -> str:
         raise ConfigurationError(
             "the database secret is neither postgresql://... nor a JSON object"
         ) from None
-    if missing := [part for part in ("username", "password", "host", "dbname") if not facts.get(part)]:
+    user = ["username"] if iam(environment) else ["username", "password"]
+    if missing := [part for part in (*user, "host", "dbname") if not facts.get(part)]:
         raise ConfigurationError(
             f"the database secret lacks {' and '.join(missing)}: "
             "host, port and name may be in MINUTEHAND_DATABASE_HOST, MINUTEHAND_DATABASE_PORT, MINUTEHAND_DATABASE_NAME"
         )
     part = {name: quote(str(value), safe="") for name, value in facts.items()}
-    user = "{username}" if iam(environment) else "{username}:{password}"
-    tls = "?sslmode={sslmode}" if "sslmode" in part else ""
-    return f"postgresql://{user}@{{host}}:{{port}}/{{dbname}}{tls}".format_map(part)
+    tls = f"?sslmode={part['sslmode']}" if "sslmode" in part else ""
+    return f"postgresql://{':'.join(part[name] for name in user)}@{part['host']}:{part['port']}/{part['dbname']}{tls}"
 
 
 def _elsewhere(environment: Mapping[str, str]) -> dict[str, str]:
-    """What RDS's own secret may leave out; a password is not sent in the clear, unless the secret itself says so."""
+    """Return what RDS's own secret may leave out; no password goes in the clear, unless the secret itself says so."""
     said = {
         "host": environment.get("MINUTEHAND_DATABASE_HOST", ""),
         "port": environment.get("MINUTEHAND_DATABASE_PORT") or "5432",

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
 READ_ONLY = {"text", "json", "http"}  # pictures and answers; nothing to run
 LOCAL_API = "http://127.0.0.1:8080"
-A_FILE = re.compile(r"# (functions/\S+\.py)\n")
+A_FILE = re.compile(r"# ((?:functions|tests)/\S+\.py)\n")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""The stack as the tests read it: translated without an account, with every branch of every condition."""
+"""The stack as the tests read it: translated without an account, with every branch, or as one deploy makes it."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from samtranslator.yaml_helper import yaml_parse
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
 NOTHING = {"Ref": "AWS::NoValue"}
-SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:"
 
 Properties = dict[str, Any]
 
@@ -24,7 +24,7 @@ class Stack:
     def __init__(self, text: str) -> None:
         self.template: dict[str, Any] = yaml_parse(text)
         self.parameters = {
-            name: facts.get("Default", SECRET + name) for name, facts in self.template["Parameters"].items()
+            name: facts.get("Default", "") for name, facts in self.template["Parameters"].items()
         }
         self.translated: dict[str, Any] = Translator({}, Parser()).translate(
             _packaged(self.template), dict(self.parameters), feature_toggle=None
@@ -32,11 +32,7 @@ class Stack:
 
     def of_type(self, kind: str) -> dict[str, Properties]:
         """The properties of every resource of a type, by name."""
-        return {
-            name: resource["Properties"]
-            for name, resource in self.translated["Resources"].items()
-            if resource["Type"] == kind
-        }
+        return _of_type(self.translated["Resources"], kind)
 
     @property
     def functions(self) -> dict[str, Properties]:
@@ -72,9 +68,106 @@ class Stack:
         """The name of a function's role."""
         return str(self.functions[function]["Role"]["Fn::GetAtt"][0])
 
+    def deployed(self, **parameters: Any) -> "Deployed":
+        """What a deploy with these parameters makes."""
+        return Deployed(self, parameters)
+
+    def refusals(self, **parameters: Any) -> list[str]:
+        """The sentences with which a deploy with these parameters is refused."""
+        choice = Choice(self.parameters | parameters, {})
+        return [
+            assertion["AssertDescription"]
+            for rule in self.template["Rules"].values()
+            if choice.holds(rule.get("RuleCondition", {"Fn::Equals": ["", ""]}))
+            for assertion in rule["Assertions"]
+            if not choice.holds(assertion["Assert"])
+        ]
+
+
+class Deployed:
+    """What CloudFormation makes of the stack when its parameters are chosen."""
+
+    def __init__(self, stack: Stack, parameters: dict[str, Any]) -> None:
+        choice = Choice(stack.parameters | parameters, stack.translated["Conditions"])
+        self.resources: dict[str, Any] = choice.chosen(stack.translated["Resources"])
+        self.outputs: dict[str, Any] = choice.chosen(stack.translated["Outputs"])
+
+    def of_type(self, kind: str) -> dict[str, Properties]:
+        return _of_type(self.resources, kind)
+
+    @property
+    def functions(self) -> dict[str, Properties]:
+        return self.of_type("AWS::Lambda::Function")
+
+    def variables(self, function: str) -> dict[str, Any]:
+        variables: dict[str, Any] = self.functions[function]["Environment"]["Variables"]
+        return variables
+
+
+class Choice:
+    """Conditions, decided by parameters."""
+
+    def __init__(self, parameters: Mapping[str, Any], conditions: Mapping[str, Any]) -> None:
+        self._parameters = parameters
+        self._conditions = conditions
+
+    def holds(self, condition: Any) -> bool:
+        ((operator, operands),) = condition.items()
+        match operator:
+            case "Condition":
+                return self.holds(self._conditions[operands])
+            case "Fn::Equals":
+                left, right = map(self.chosen, operands)
+                return str(left) == str(right)
+            case "Fn::Not":
+                return not self.holds(operands[0])
+            case "Fn::And":
+                return all(map(self.holds, operands))
+            case "Fn::Or":
+                return any(map(self.holds, operands))
+        raise LookupError(operator)
+
+    def chosen(self, value: Any) -> Any:
+        """The value without conditions, and with what the parameters say."""
+        if isinstance(value, list):
+            return [self.chosen(item) for item in value if self._there(item)]
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1:
+            ((name, operand),) = value.items()
+            if name == "Fn::If":
+                return self.chosen(self._branch(operand))
+            if name == "Ref" and operand in self._parameters:
+                return self._parameters[operand]
+            if name == "Fn::Sub" and isinstance(operand, str):
+                return self._substituted(operand)
+            if name == "Fn::Split" and isinstance(text := self.chosen(operand[1]), str):
+                return text.split(operand[0])
+        return {
+            name: self.chosen(item)
+            for name, item in value.items()
+            if self._there(item) and not (name == "Condition" and isinstance(item, str))
+        }
+
+    def _branch(self, operand: list[Any]) -> Any:
+        condition, true, false = operand
+        return true if self.holds({"Condition": condition}) else false
+
+    def _there(self, item: Any) -> bool:
+        """Whether it is a value, and not nothing, nor a resource whose condition does not hold."""
+        while isinstance(item, dict) and set(item) == {"Fn::If"}:
+            item = self._branch(item["Fn::If"])
+        if isinstance(item, dict) and isinstance(condition := item.get("Condition"), str):
+            return self.holds({"Condition": condition})
+        return item != NOTHING
+
+    def _substituted(self, text: str) -> Any:
+        said = re.sub(r"\$\{(\w+)\}", lambda found: str(self._parameters.get(found[1], found[0])), text)
+        return {"Fn::Sub": said} if "${" in said else said
+
 
 def policies_of(role: Properties) -> list[Any]:
-    return list(role.get("ManagedPolicyArns", []))
+    return [policy for entry in role.get("ManagedPolicyArns", []) for policy in branches(entry)]
 
 
 def arn(resource: str) -> Properties:
@@ -93,6 +186,10 @@ def branches(value: Any) -> Iterator[Any]:
 
 def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def _of_type(resources: Mapping[str, Any], kind: str) -> dict[str, Properties]:
+    return {name: resource["Properties"] for name, resource in resources.items() if resource["Type"] == kind}
 
 
 def _packaged(template: dict[str, Any]) -> dict[str, Any]:

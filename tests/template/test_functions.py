@@ -1,15 +1,25 @@
-"""The three functions: their runtime, time, layers, logs, and what happens to events that they did not get."""
+"""The functions: their runtime, time, layers, logs, and what happens to events that they did not get."""
 
 import re
 
 import boto3
 import pytest
 
-from tests.template.stack import ROOT, Stack, branches
+from tests.template.cases import CASES, EXISTING, GROUP, SUBNETS
+from tests.template.stack import ROOT, Stack
 
-FUNCTIONS = {"ApiFunction", "DispatcherFunction", "WorkerFunction"}
+NAMES = {
+    "ApiFunction": "api",
+    "DispatcherFunction": "dispatcher",
+    "MigrateFunction": "migrate",
+    "WorkerFunction": "worker",
+}
+FUNCTIONS = set(NAMES)
 # A tick may take no longer than the next one is away; API Gateway hangs up after 30 s; Lambda ends all after 900.
-LONGEST = {"ApiFunction": 29, "DispatcherFunction": 60, "WorkerFunction": 900}
+LONGEST = {"ApiFunction": 29, "DispatcherFunction": 60, "MigrateFunction": 300, "WorkerFunction": 900}
+# An event of the migration is late while accounts are short of concurrency, and CloudFormation waits for it.
+OLDEST = {"DispatcherFunction": 60, "MigrateFunction": 300, "WorkerFunction": 60}
+API_LAYERS = [("layers/api", ["arm64"]), ("layers/api", ["x86_64"])]
 FOURTEEN_DAYS = 14 * 24 * 3600
 
 
@@ -38,7 +48,25 @@ def test_no_function_may_take_longer_than_makes_sense(stack: Stack) -> None:
 
 
 @pytest.mark.planted(
-    "EventInvokeConfig: {MaximumRetryAttempts: 0", "EventInvokeConfig: {MaximumRetryAttempts: 2"
+    "DispatcherFunction:\n.*?-dispatcher",
+    "DispatcherFunction:\n    Type: AWS::Serverless::Function\n    Properties:\n      FunctionName: dispatcher",
+)
+@pytest.mark.planted(
+    "FunctionName: !Sub \\${AWS::StackName}-worker", "FunctionName: !Sub ${AWS::StackName}-workers"
+)
+def test_functions_are_named_after_their_stack_so_that_the_dispatcher_knows_its_workers(stack: Stack) -> None:
+    names = {name: function["FunctionName"] for name, function in stack.functions.items()}
+
+    assert names == {name: {"Fn::Sub": f"${{AWS::StackName}}-{short}"} for name, short in NAMES.items()}
+
+
+@pytest.mark.planted(
+    "MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60",
+    "MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 60",
+)
+@pytest.mark.planted(
+    "MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 300",
+    "MaximumRetryAttempts: 1, MaximumEventAgeInSeconds: 300",
 )
 @pytest.mark.planted(
     "EventInvokeConfig:\n        MaximumRetryAttempts: 0",
@@ -46,33 +74,48 @@ def test_no_function_may_take_longer_than_makes_sense(stack: Stack) -> None:
 )
 @pytest.mark.planted("        MaximumEventAgeInSeconds: 60\n", "        MaximumEventAgeInSeconds: 21600\n")
 @pytest.mark.planted("        MaximumEventAgeInSeconds: 60\n", "")
-def test_an_event_is_delivered_once_within_a_minute_or_never(stack: Stack) -> None:
-    configured = {
-        config["FunctionName"]["Ref"]: (config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"])
-        for config in stack.of_type("AWS::Lambda::EventInvokeConfig").values()
-    }
+@pytest.mark.planted("Qualifier: live\n", "Qualifier: $LATEST\n")
+@pytest.mark.planted(
+    "Qualifier: live\n      MaximumRetryAttempts: 0", "Qualifier: live\n      MaximumRetryAttempts: 2"
+)
+def test_an_event_is_delivered_once_within_its_time_or_never(stack: Stack) -> None:
+    for parameters in CASES.values():
+        deployed = stack.deployed(**parameters)
+        configured = {
+            (config["FunctionName"]["Ref"], config["Qualifier"]): (
+                config["MaximumRetryAttempts"],
+                config["MaximumEventAgeInSeconds"],
+            )
+            for config in deployed.of_type("AWS::Lambda::EventInvokeConfig").values()
+        }
+        aliases = deployed.of_type("AWS::Lambda::Alias")
+        asynchronous = {(name, "$LATEST") for name in OLDEST} | {
+            ("WorkerFunction", alias["Name"]) for name, alias in aliases.items() if name == "WorkerLive"
+        }
 
-    assert configured == {"DispatcherFunction": (0, 60), "WorkerFunction": (0, 60)}
+        assert configured == {place: (0, OLDEST[place[0]]) for place in asynchronous}
 
 
 @pytest.mark.planted("(OfferTtl:.*?)MinValue: 90", r"\1MinValue: 60")
 def test_an_offer_outlives_the_event_that_carries_it(stack: Stack) -> None:
-    ages = [
-        config["MaximumEventAgeInSeconds"]
-        for config in stack.of_type("AWS::Lambda::EventInvokeConfig").values()
-    ]
-
-    assert stack.template["Parameters"]["OfferTtl"]["MinValue"] > max(ages)
+    assert stack.template["Parameters"]["OfferTtl"]["MinValue"] > OLDEST["WorkerFunction"]
 
 
 @pytest.mark.planted("Destination: !GetAtt WorkerFailures.Arn", "Destination: !GetAtt WorkerLogs.Arn")
+@pytest.mark.planted(
+    "OnFailure: {Destination: !GetAtt WorkerFailures.Arn", "OnFailure: {Destination: !GetAtt WorkerLogs.Arn"
+)
 @pytest.mark.planted("MessageRetentionPeriod: 1209600", "MessageRetentionPeriod: 345600")
 @pytest.mark.planted("SqsManagedSseEnabled: true", "SqsManagedSseEnabled: false")
 def test_what_the_worker_never_got_is_kept_for_two_weeks_encrypted(stack: Stack) -> None:
-    configs = stack.of_type("AWS::Lambda::EventInvokeConfig")
-    destination = configs["WorkerFunctionEventInvokeConfig"]["DestinationConfig"]["OnFailure"]["Destination"]
-    queue = stack.of_type("AWS::SQS::Queue")[destination["Fn::GetAtt"][0]]
+    destinations = {
+        config["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]
+        for config in stack.of_type("AWS::Lambda::EventInvokeConfig").values()
+        if config["FunctionName"] == {"Ref": "WorkerFunction"}
+    }
+    queue = stack.of_type("AWS::SQS::Queue")["WorkerFailures"]
 
+    assert destinations == {"WorkerFailures"}
     assert queue["MessageRetentionPeriod"] == FOURTEEN_DAYS
     assert queue["SqsManagedSseEnabled"] is True
 
@@ -83,10 +126,13 @@ def test_what_the_worker_never_got_is_kept_for_two_weeks_encrypted(stack: Stack)
     "OnArm, !Ref DependenciesArm64Layer, !Ref DependenciesX86Layer",
     "OnX86, !Ref DependenciesArm64Layer, !Ref DependenciesX86Layer",
 )
+@pytest.mark.planted(
+    r"!If \[OnArm, !Ref ApiArm64Layer, !Ref ApiX86Layer", "!If [OnArm, !Ref ApiX86Layer, !Ref ApiArm64Layer"
+)
 def test_every_function_has_the_layers_of_its_architecture(stack: Stack) -> None:
     layers = stack.of_type("AWS::Lambda::LayerVersion")
-    for function in stack.functions.values():
-        dependencies, library = function["Layers"]
+    for name, function in stack.functions.items():
+        dependencies, library, *own = function["Layers"]
         condition, arm, x86 = dependencies["Fn::If"]
 
         assert condition == "OnArm"
@@ -94,6 +140,12 @@ def test_every_function_has_the_layers_of_its_architecture(stack: Stack) -> None
         assert layers[x86["Ref"]]["CompatibleArchitectures"] == ["x86_64"]
         assert {"arm64", "x86_64"} == set(layers[library["Ref"]]["CompatibleArchitectures"])
         assert function["Architectures"] == [{"Ref": "Architecture"}]
+        made_for = [
+            (layers[layer["Ref"]]["Content"]["S3Key"], layers[layer["Ref"]]["CompatibleArchitectures"])
+            for choice in own
+            for layer in choice["Fn::If"][1:]
+        ]
+        assert made_for == (API_LAYERS if name == "ApiFunction" else [])
     assert stack.parameters["Architecture"] == "arm64"
 
 
@@ -120,7 +172,7 @@ def test_every_function_is_a_folder_without_requirements_of_its_own(stack: Stack
 
 @pytest.mark.planted("RetentionInDays: !Ref LogRetentionDays", "LogGroupClass: STANDARD")
 @pytest.mark.planted("LoggingConfig: {LogGroup: !Ref ApiLogs}", "Tracing: Disabled")
-@pytest.mark.planted(r"\$\{AWS::StackName\}-worker", "minutehand-worker")
+@pytest.mark.planted(r"/aws/lambda/\$\{AWS::StackName\}-worker", "/aws/lambda/minutehand-worker")
 def test_every_function_logs_to_a_group_of_its_stack_that_forgets(stack: Stack) -> None:
     groups = stack.of_type("AWS::Logs::LogGroup")
     for function in stack.functions.values():
@@ -130,23 +182,60 @@ def test_every_function_logs_to_a_group_of_its_stack_that_forgets(stack: Stack) 
         assert group["LogGroupName"]["Fn::Sub"].startswith("/aws/lambda/${AWS::StackName}-")
 
 
-@pytest.mark.planted("Timeout: 60", "Timeout: 60\n      ReservedConcurrentExecutions: 1")
-def test_no_concurrency_is_reserved_since_new_accounts_have_none_to_spare(stack: Stack) -> None:
-    assert not any("ReservedConcurrentExecutions" in function for function in stack.functions.values())
-
-
 @pytest.mark.planted(
-    "- InVpc\n      - {SubnetIds: !Ref SubnetIds", "- OnArm\n      - {SubnetIds: !Ref SubnetIds"
+    "WorkerReservedConcurrency:\n    Type: Number\n    Default: 0",
+    "WorkerReservedConcurrency:\n    Type: Number\n    Default: 1",
 )
-@pytest.mark.planted('SubnetIds:(.*?)Default: ""', 'SubnetIds:\\1Default: "subnet-1"')
+@pytest.mark.planted(
+    "!If \\[ReservesDispatcher, !Ref DispatcherReserved", "!If [OnArm, !Ref DispatcherReserved"
+)
+@pytest.mark.planted(
+    "!If \\[ReservesWorker, !Ref WorkerReserved", "!If [ReservesWorker, !Ref DispatcherReserved"
+)
+def test_concurrency_is_reserved_only_on_demand_since_new_accounts_have_none_to_spare(stack: Stack) -> None:
+    def reserved(**parameters: int) -> dict[str, int]:
+        return {
+            name: function["ReservedConcurrentExecutions"]
+            for name, function in stack.deployed(**EXISTING, **parameters).functions.items()
+            if "ReservedConcurrentExecutions" in function
+        }
+
+    assert reserved() == {}
+    assert reserved(WorkerReservedConcurrency=50) == {"WorkerFunction": 50}
+    assert reserved(DispatcherReservedConcurrency=2) == {"DispatcherFunction": 2}
+
+
+@pytest.mark.planted("InVpc: !Not", "InVpc: !And [!Condition OnArm, !Condition OnX86]\n  Outside: !Not")
+@pytest.mark.planted('SubnetIds:(.*?)Default: ""', 'SubnetIds:\\1Default: "subnet-1,subnet-2"')
+@pytest.mark.planted('- !Split \\[",", !Ref SecurityGroupIds\\]', "- [!Ref VpcId]")
 def test_functions_are_in_a_network_only_when_its_subnets_are_named(stack: Stack) -> None:
-    assert stack.parameters["SubnetIds"] == stack.parameters["SecurityGroupIds"] == ""
-    for function in stack.functions.values():
-        network = {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
-        assert function["VpcConfig"]["Fn::If"][0] == "InVpc"
-        assert list(branches(function["VpcConfig"])) == [network]
+    made = {"Fn::GetAtt": ["FunctionsGroup", "GroupId"]}
+    groups = {
+        "existing": None,
+        "created": [made],
+        "created, closed network": {"Fn::Split": [",", {"Fn::Sub": "${FunctionsGroup.GroupId}," + GROUP}]},
+        "network": [GROUP],
+    }
+    for case, security_groups in groups.items():
+        network = {"SubnetIds": SUBNETS.split(","), "SecurityGroupIds": security_groups}
+        for function in stack.deployed(**CASES[case]).functions.values():
+            assert function.get("VpcConfig") == (network if security_groups else None)
 
 
-def test_a_removed_stack_leaves_nothing_behind(stack: Stack) -> None:
-    for resource in stack.translated["Resources"].values():
-        assert resource.get("DeletionPolicy", "Delete") == "Delete"
+@pytest.mark.planted("Tracing: !Ref Tracing", "Tracing: Active")
+@pytest.mark.planted("Default: PassThrough", "Default: Active")
+@pytest.mark.planted("minutehand:stack", "stack")
+def test_every_function_is_tagged_and_traced_on_demand(stack: Stack) -> None:
+    for parameters, mode in ((CASES["existing"], "PassThrough"), (CASES["snapshots"], "Active")):
+        for function in stack.deployed(**parameters).functions.values():
+            assert {"Key": "minutehand:stack", "Value": {"Ref": "AWS::StackName"}} in function["Tags"]
+            assert function["TracingConfig"] == {"Mode": mode}
+
+
+@pytest.mark.planted("DeletionPolicy: Snapshot", "DeletionPolicy: Delete")
+@pytest.mark.planted("UpdateReplacePolicy: Snapshot", "UpdateReplacePolicy: Delete")
+def test_a_removed_stack_leaves_nothing_behind_but_a_snapshot_of_its_database(stack: Stack) -> None:
+    for name, resource in stack.translated["Resources"].items():
+        policy = "Snapshot" if name == "Database" else "Delete"
+        assert resource.get("DeletionPolicy", "Delete") == policy
+        assert resource.get("UpdateReplacePolicy", policy) in {policy, "Retain"}

@@ -1,11 +1,28 @@
-"""CloudFormation's linter has nothing to say, neither to the template nor to its translation."""
+"""CloudFormation's linter has nothing to say, neither to the template nor to what any deploy makes of it."""
 
 import json
 
 import pytest
 from cfnlint.api import lint
 
-from tests.template.stack import Stack
+from tests.template.cases import CASES
+from tests.template.stack import Deployed, Stack
+
+REGION = "eu-central-1"
+
+
+def faults(deployed: Deployed) -> list[str]:
+    """What the linter finds in a deploy, in which no condition and no parameter is left."""
+    document = {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Resources": deployed.resources,
+        "Outputs": deployed.outputs,
+    }
+    return [
+        f"{match.rule.id} {match.path} {match.message}"
+        for match in lint(json.dumps(document), regions=[REGION])
+        if match.rule.id.startswith("E")
+    ]
 
 
 @pytest.mark.planted("MemorySize: 512", "MemorySize: 64")
@@ -13,10 +30,22 @@ from tests.template.stack import Stack
 @pytest.mark.planted("Value: !Ref WorkerFailures", "Value: !Ref Failures")
 @pytest.mark.planted("RetentionInDays:", "RetentionDays:")
 def test_the_template_is_clean(text: str) -> None:
-    assert lint(text, regions=["eu-central-1"]) == []
+    assert lint(text, regions=[REGION]) == []
 
 
 @pytest.mark.planted("SqsManagedSseEnabled: true", "SqsManagedSseEnabled: 7 days")
 @pytest.mark.planted("Runtime: python3.13", "Runtime: python3.6")
 def test_what_cloudformation_is_given_is_clean(stack: Stack) -> None:
-    assert lint(json.dumps(stack.translated), regions=["eu-central-1"]) == []
+    assert lint(json.dumps(stack.translated), regions=[REGION]) == []
+
+
+@pytest.mark.planted("DBInstanceClass: db.serverless", "DBInstanceClass: serverless")
+@pytest.mark.planted("Condition: MakesEndpoints", "Condition: ByIam")
+@pytest.mark.planted("FunctionsGroup:\n    Type", "FunctionsGroup:\n    Condition: HasGroups\n    Type")
+@pytest.mark.planted(
+    "    Condition: Snaps\n    Properties: {FunctionName: !Ref ApiFunction, Description",
+    "    Condition: OnX86\n    Properties: {FunctionName: !Ref ApiFunction, Description",
+)
+def test_what_each_deploy_makes_is_clean(stack: Stack) -> None:
+    for name, parameters in CASES.items():
+        assert (name, faults(stack.deployed(**parameters))) == (name, [])

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from time import sleep
 from typing import Any
 
@@ -17,10 +18,12 @@ from minutehand.errors import ConfigurationError
 
 SECONDS = (3, 5)  # to connect, to answer
 PAUSES = (0.1, 0.4)  # before the second and third time
+NO_ANSWER = (NoConnection, HTTPClientError)
+HEADERS = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "secretsmanager.GetSecretValue"}
 AGAIN = {"ThrottlingException", "TooManyRequestsException", "InternalServiceError"}
 
 ADVICE = {
-    "AccessDeniedException": "; the role needs secretsmanager:GetSecretValue on it, and kms:Decrypt on a key of its own",
+    "AccessDeniedException": "; the role needs secretsmanager:GetSecretValue on it, and kms:Decrypt on its key",
     "DecryptionFailure": "; the role needs kms:Decrypt on its key",
     "ExpiredTokenException": "; the credentials have run out",
     "InvalidRequestException": "; it is marked for deletion",
@@ -48,39 +51,35 @@ def secret_text(name: str) -> str:
 
 
 def _ask(name: str, where: str) -> AWSResponse:
-    """Ask until there is an answer that asking again would not change; the last one is what it is."""
+    """Ask again, twice, where that may help; what is said then is the answer."""
     address = endpoint("Secrets Manager", where)
-    http = URLLib3Session(
-        os.environ.get("AWS_CA_BUNDLE") or True, get_environ_proxies(address), timeout=SECONDS
-    )
-    try:
-        for pause in (*PAUSES, None):
-            answer = _once(http, name, where, address, last=pause is None)
-            if pause is None or answer is not None and not _passing(answer):
+    for pause in PAUSES:
+        with suppress(*NO_ANSWER):
+            answer = _once(name, where, address)
+            if not _passing(answer):
                 return answer
-            sleep(pause)
-    except (NoConnection, HTTPClientError) as error:
+        sleep(pause)
+    try:
+        return _once(name, where, address)
+    except NO_ANSWER as error:
         raise ConfigurationError(
             f"the secret {name} cannot be read: there is no way to Secrets Manager at {address} "
             f"({type(error).__name__}): from a VPC it takes a NAT gateway, or an endpoint for secretsmanager"
         ) from error
-    finally:
-        http.close()
 
 
-def _once(http: URLLib3Session, name: str, where: str, address: str, *, last: bool) -> AWSResponse | None:
-    """Ask once; None when nobody answered and this was not the last time."""
+def _once(name: str, where: str, address: str) -> AWSResponse:
     request = AWSRequest("POST", address, HEADERS, json.dumps({"SecretId": name}).encode())
     SigV4Auth(credentials(), "secretsmanager", where).add_auth(request)
+    http = URLLib3Session(
+        os.environ.get("AWS_CA_BUNDLE") or True,  # type: ignore[arg-type] # a path is fine
+        get_environ_proxies(address),
+        SECONDS,  # type: ignore[arg-type] # so are two
+    )
     try:
         return http.send(request.prepare())
-    except (NoConnection, HTTPClientError):
-        if last:
-            raise
-        return None
-
-
-HEADERS = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "secretsmanager.GetSecretValue"}
+    finally:
+        http.close()
 
 
 def _passing(answer: AWSResponse) -> bool:

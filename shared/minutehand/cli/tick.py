@@ -72,8 +72,8 @@ def _tick(database: Database, settings: Settings, form: str) -> int:
 
 
 def _told(made: Tick) -> str:
-    due, sent = sum(made.due.values()), made.fan_out
-    return f"{text.jobs(due)} due, {len(made.offered.offers)} offered, {sent.invoked} invoked, {len(sent.refused)} refused"
+    due, offered, sent = sum(made.due.values()), len(made.offered.offers), made.fan_out
+    return f"{text.jobs(due)} due, {offered} offered, {sent.invoked} invoked, {len(sent.refused)} refused"
 
 
 def _invoker() -> Invoker:

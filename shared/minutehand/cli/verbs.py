@@ -24,6 +24,7 @@ VERBS = {
     "defaults": "List or set what a kind's jobs get by default.",
     "tick": "Make one pass of the dispatcher by hand.",
     "work": "Work a queue off on this machine.",
+    "doctor": "Examine an installation, and say what to do.",
     "completion": "Print a shell's completion script.",
 }
 
@@ -39,7 +40,7 @@ EPILOG = """
 \b
 Exit codes:
   0    all went well
-  1    something was refused, rejected or not found
+  1    something was refused, rejected or not found, or doctor found a problem
   2    a command, an option or a setting is wrong
   3    the database cannot be reached, takes no writes, or refuses
   4    the schema is missing, older or newer than this code

@@ -10,58 +10,30 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
 from threading import get_ident
-from time import monotonic
+from time import time
 from typing import Any, TypeVar, cast
+from weakref import WeakSet
 
 import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
-from psycopg.types.json import set_json_loads
 
+from minutehand.database.opening import Connection, connect
+from minutehand.database.pulse import answers, unasked
 from minutehand.database.refusals import translated
-from minutehand.errors import ConfigurationError, ConflictError, UnreachableError
-from minutehand.payload import decode
+from minutehand.errors import ConflictError, UnreachableError
 from minutehand.settings import database_url
 from minutehand.statements import statement
 
-Connection = psycopg.Connection[Any]
+__all__ = ["Connection", "Database", "Record", "ambient", "close_own", "connect", "own_database"]
+
 Record = dict[str, Any]
 Result = TypeVar("Result")
 
-CONNECT_SECONDS = 5
 IDLE_SECONDS = 30.0
 FAR = timedelta(days=100_000_000)  # an interval holds more days than seconds; its refusal is then the rule's
 CONFLICTS_RETRIED = 20
-
-
-def connect(url: str) -> Connection:
-    """Open a connection as every part of minutehand does: autocommit, and nothing prepared."""
-    _check_url(url)
-    with translated():
-        connection = psycopg.connect(
-            url,
-            autocommit=True,
-            prepare_threshold=None,
-            connect_timeout=CONNECT_SECONDS,
-            application_name="minutehand",
-        )
-    set_json_loads(decode, connection)
-    return connection
-
-
-def _check_url(url: str) -> None:
-    """Refuse what libpq would misread: its own sentence would quote a part of the password."""
-    try:
-        parts = psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.Error:
-        parts = {"port": "?"}
-    ports = str(parts.get("port") or "5432").split(",")
-    if "@" in str(parts.get("host") or "") or not all(port == "" or port.isdigit() for port in ports):
-        raise ConfigurationError(
-            "DATABASE_URL cannot be read: write postgresql://user:password@host/database, and percent-encode "
-            "what is not a letter or digit in the password"
-        )
 
 
 class Database:
@@ -76,7 +48,7 @@ class Database:
         self._url = url
         self._connection: Connection | None = None
         self._borrowed = False
-        self._used = monotonic()
+        self._used = time()
 
     @classmethod
     def borrow(cls, connection: Connection) -> "Database":
@@ -92,8 +64,8 @@ class Database:
             if self._connection is not None and self._died():
                 self.close()
             if self._connection is None:
-                self._connection = connect(self._url if isinstance(self._url, str) else self._url())
-            self._used = monotonic()
+                self._connection = connect(self._url)
+            self._used = time()
         return cast(Connection, self._connection)
 
     def run(self, name: str, /, **parameters: object) -> list[Record]:
@@ -165,16 +137,18 @@ class Database:
             self._connection = None
 
     def _died(self) -> bool:
+        """Ask a connection that may have died, because it was idle or because something came that nobody asked for.
+
+        The wall clock tells how long it was idle: the other one may stand still in a freeze.
+        """
         connection = cast(Connection, self._connection)
         if connection.closed:
             return True
-        if monotonic() - self._used < IDLE_SECONDS or self.in_transaction:
+        if self.in_transaction:
             return False
-        try:
-            connection.execute("select 1")
-        except psycopg.Error:
-            return True
-        return False
+        if 0 <= time() - self._used < IDLE_SECONDS and not unasked(connection):
+            return False
+        return not answers(connection)
 
     @contextmanager
     def _dropping_what_broke(self) -> Iterator[None]:
@@ -196,7 +170,18 @@ def ambient() -> Database:
 @cache
 def own_database(_process: int, _thread: int) -> Database:
     """Return the database of one thread, opened when it is first asked something."""
-    return Database(database_url)
+    _own.add(database := Database(database_url))
+    return database
+
+
+def close_own() -> None:
+    """Close every thread's own connection, and forget them all, as a test does whose database goes."""
+    for database in list(_own):
+        database.close()
+    own_database.cache_clear()
+
+
+_own: WeakSet[Database] = WeakSet()
 
 
 class _Seconds(Dumper):

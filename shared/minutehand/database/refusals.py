@@ -1,5 +1,6 @@
 """What Postgres and the driver refuse, in our own words: one table from their errors to ours."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -44,8 +45,31 @@ def _translate(error: psycopg.Error | UnicodeEncodeError) -> Exception:
             "number_is_in_range", f"{sentence('number_is_in_range')}: {_first_line(error)}"
         )
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) or _garbled(error):
-        return UnreachableError(f"the database cannot be reached: {_first_line(error)}")
+        return UnreachableError(f"the database cannot be reached: {_first_line(error)}{_advice(error)}")
     return DatabaseError(f"the database refused: {_first_line(error)}")
+
+
+def busy(error: psycopg.Error) -> bool:
+    """Whether a server or pooler has no connection to give yet, but may have one in a moment."""
+    return _BUSY.search(str(error)) is not None or _STARTING.search(str(error)) is not None
+
+
+def refused_password(error: psycopg.Error) -> bool:
+    """Whether the server may have refused the password.
+
+    The driver does not tell the code of an error at the door (28P01, 28000), and its words are in the server's
+    language: so it is every refusal after a password was asked for that is not known to be another.
+    """
+    if busy(error) or error.pgconn is None:
+        return False
+    return error.pgconn.used_password or error.pgconn.needs_password or "authentication failed" in str(error)
+
+
+def _advice(error: psycopg.Error) -> str:
+    """Say what to do, where the driver's words do not."""
+    if isinstance(error, pg.ConnectionTimeout):
+        return _SLOW
+    return next((advice for words, advice in _ADVICE if words.search(str(error))), "")
 
 
 def _garbled(error: psycopg.Error) -> bool:
@@ -76,6 +100,39 @@ def _first_line(error: psycopg.Error) -> str:
     )
 
 
+_BUSY = re.compile(
+    r"too many (clients|connections)|connection slots are reserved"  # Postgres, 53300
+    r"|no more connections allowed|server login has been failing|query_wait_timeout"  # PgBouncer
+    r"|waiting to acquire|acquire permit|max client connections|max clients reached",  # RDS Proxy, Neon, Supabase
+    re.IGNORECASE,
+)
+_STARTING = re.compile(r"the database (system )?is |resuming", re.IGNORECASE)  # 57P03 and its like
+_SLOW = (
+    ": nobody answers at this address, or a database that is paused takes longer than MINUTEHAND_CONNECT_TIMEOUT "
+    "to resume"
+)
+_ADVICE = [
+    (
+        re.compile(r"certificate verify failed|self.signed certificate", re.IGNORECASE),
+        "; its certificate is signed by nobody we trust: name the authority's file as sslrootcert in the URL",
+    ),
+    (
+        re.compile("does not match host name"),
+        "; the certificate is for another name: use that one in the URL, and hostaddr for the address",
+    ),
+    (
+        re.compile("does not support SSL"),
+        "; turn TLS on there, or, where nobody else listens, say sslmode=disable in the URL",
+    ),
+    (re.compile("root certificate file"), "; the file that sslrootcert names is not there"),
+    (_BUSY, "; all connections are taken: lower MINUTEHAND_CAPACITY, or put a pooler in front"),
+    (_STARTING, "; it is starting or stopping: the next tick tries again"),
+    (
+        re.compile("authentication failed|no password supplied"),
+        "; the password or token is wrong, also when asked for anew: look at the secret and at the role",
+    ),
+    (re.compile("translate host name"), "; the host's name is wrong, or not known where this runs"),
+]
 _TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Error], Exception]]] = [
     ((pg.CheckViolation,), _broken_rule),
     ((pg.UniqueViolation,), _taken),

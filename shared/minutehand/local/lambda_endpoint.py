@@ -6,6 +6,7 @@ local run take asynchronous invocations only: 202 at once, the pool does the res
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -104,6 +105,11 @@ class LambdaEndpoint:
 
 class _Server(ThreadingHTTPServer):
     request_queue_size = 512  # a fan-out comes all at once
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a caller that is gone: its environment was ended."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class _Request(BaseHTTPRequestHandler):

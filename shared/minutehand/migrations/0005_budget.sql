@@ -1,5 +1,5 @@
--- The budget: how many jobs may be offered or running at once after offers lapsed, so that workers which cannot keep
--- up are not invited again and again for the same backlog.
+-- The budget: how many jobs may be offered or running at once, lowered when offers lapse.
+-- Workers that cannot keep up are then not invited again and again for the same backlog.
 --
 --   since     when the tick before the last one was: what lapsed between the two is counted once
 --   budget    what the last lapse left of the capacity; null as long as none did

@@ -1,0 +1,171 @@
+"""Reading what stands on AWS, and asking the dispatcher what it reaches, for the doctor."""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
+
+from minutehand.doctor.stack import Function, Layer, Reach, Schedule, Stack, bare
+from minutehand.errors import ConfigurationError, MinutehandError
+from minutehand.route import read_routes
+
+PATIENCE = 30  # seconds; a dispatcher without a way to Lambda hangs
+ASKING = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
+WAITING = Config(connect_timeout=5, read_timeout=PATIENCE, retries={"total_max_attempts": 1})
+ABSENT = {"ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"}
+
+Answer = TypeVar("Answer")
+
+
+class InspectionError(MinutehandError):
+    """AWS did not let itself be read."""
+
+
+def inspect_stack(stack: str, names: dict[str, str]) -> Stack:
+    """Read the stack of that name; `names` says what bears another than the template's: dispatcher, worker, api."""
+    named = {part: names.get(part) or f"{stack}-{part}" for part in ("dispatcher", "worker", "api")}
+    try:
+        return _read(stack, named)
+    except (ClientError, BotoCoreError) as error:
+        raise InspectionError(f"AWS does not let itself be read: {error}") from error
+
+
+def _read(stack: str, named: dict[str, str]) -> Stack:
+    workers = (named["worker"], *_further(f"{named['worker']}-"))
+    functions = {name: _function(name) for name in (named["dispatcher"], *workers, named["api"])}
+    dispatcher = functions[named["dispatcher"]]
+    invited = _invited(dispatcher)
+    functions |= {name: _function(name) for name in invited if name not in functions}
+    workers = tuple(dict.fromkeys([*workers, *invited]))
+    queues = [f.on_failure for name in workers if (f := functions[name]) and ":sqs:" in f.on_failure]
+    return Stack(
+        dispatcher=named["dispatcher"],
+        workers=workers,
+        api=named["api"],
+        functions=functions,
+        schedule_name=f"{stack}-tick",
+        schedule=_schedule(stack, f"{stack}-tick"),
+        unreserved=_client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"],
+        failures={queue: _depth(queue) for queue in dict.fromkeys(queues)},
+        reach=_reach(named["dispatcher"]) if dispatcher else Reach(error="there is no dispatcher"),
+    )
+
+
+@cache
+def _client(service: str, waiting: bool = False) -> Any:
+    return boto3.client(service, config=WAITING if waiting else ASKING)  # type: ignore[call-overload]
+
+
+def _unless_absent(ask: Callable[[], Answer]) -> Answer | None:
+    try:
+        return ask()
+    except ClientError as error:
+        if error.response["Error"]["Code"] in ABSENT:
+            return None
+        raise
+
+
+def _further(prefix: str) -> list[str]:
+    """Return the names of the workers beside the first."""
+    pages = _client("lambda").get_paginator("list_functions").paginate()
+    names = (function["FunctionName"] for page in pages for function in page["Functions"])
+    return sorted(name for name in names if name.startswith(prefix))
+
+
+def _invited(dispatcher: Function | None) -> list[str]:
+    """Return the names of the functions that the dispatcher's routes lead to."""
+    try:
+        workers = read_routes(dispatcher.variables).workers if dispatcher else ()
+    except ConfigurationError:
+        return []
+    return [bare(worker) for worker in workers]
+
+
+def _function(name: str) -> Function | None:
+    facts = _unless_absent(lambda: _client("lambda").get_function_configuration(FunctionName=name))
+    if facts is None:
+        return None
+    invoked = _event_invoke_config(name)
+    destination = invoked.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination", "")
+    return Function(
+        name=name,
+        state=facts.get("State", "Active"),
+        runtime=facts.get("Runtime", "an image"),
+        architecture=facts.get("Architectures", ["x86_64"])[0],
+        timeout=facts["Timeout"],
+        layers=tuple(_layer(layer["Arn"]) for layer in facts.get("Layers", [])),
+        variables=facts.get("Environment", {}).get("Variables", {}),
+        reserved=_client("lambda")
+        .get_function_concurrency(FunctionName=name)
+        .get("ReservedConcurrentExecutions"),
+        retries=invoked.get("MaximumRetryAttempts", 2),
+        event_age=invoked.get("MaximumEventAgeInSeconds", 21600),
+        on_failure=destination,
+    )
+
+
+def _event_invoke_config(name: str) -> dict[str, Any]:
+    """Return what holds for the function's asynchronous events: its alias's, where one is invoked; else its own."""
+    answer = _client("lambda").list_function_event_invoke_configs(FunctionName=name)
+    found: list[dict[str, Any]] = answer["FunctionEventInvokeConfigs"]
+    own = (f":{name}", f":{name}:$LATEST")
+    return min(found, key=lambda config: config["FunctionArn"].endswith(own), default={})
+
+
+def _layer(arn: str) -> Layer:
+    name, _, number = arn.rpartition(":")
+    facts = _unless_absent(
+        lambda: _client("lambda").get_layer_version(LayerName=name, VersionNumber=int(number))
+    )
+    if facts is None:
+        return Layer(name.rpartition(":")[2])
+    return Layer(
+        name.rpartition(":")[2],
+        tuple(facts.get("CompatibleArchitectures", [])),
+        tuple(facts.get("CompatibleRuntimes", [])),
+    )
+
+
+def _schedule(group: str, name: str) -> Schedule | None:
+    facts = _unless_absent(lambda: _client("scheduler").get_schedule(GroupName=group, Name=name))
+    if facts is None:
+        return None
+    retry = facts["Target"].get("RetryPolicy", {})
+    return Schedule(
+        name=name,
+        enabled=facts["State"] == "ENABLED",
+        expression=facts["ScheduleExpression"],
+        target=facts["Target"]["Arn"],
+        retries=retry.get("MaximumRetryAttempts", 185),
+        event_age=retry.get("MaximumEventAgeInSeconds", 86400),
+    )
+
+
+def _depth(arn: str) -> int | None:
+    """How many messages are in a queue; None if there is no such queue."""
+    owner, name = arn.split(":")[4:6]
+    url = _unless_absent(lambda: _client("sqs").get_queue_url(QueueName=name, QueueOwnerAWSAccountId=owner))
+    if url is None:
+        return None
+    asked = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    told = _client("sqs").get_queue_attributes(QueueUrl=url["QueueUrl"], AttributeNames=asked)["Attributes"]
+    return sum(int(count) for count in told.values())
+
+
+def _reach(dispatcher: str) -> Reach:
+    """Ask the dispatcher what it reaches, which makes no tick."""
+    try:
+        answer = _client("lambda", waiting=True).invoke(FunctionName=dispatcher, Payload=b'{"check": true}')
+        told = json.loads(answer["Payload"].read())
+    except (ReadTimeoutError, ConnectTimeoutError):
+        return Reach(error=f"no answer in {PATIENCE} s", timed_out=True)
+    except (ClientError, ValueError) as error:
+        return Reach(error=str(error))
+    if "FunctionError" in answer:
+        failure = str(told.get("errorMessage", "it failed"))
+        return Reach(error=failure, timed_out="timed out" in failure.lower())
+    return Reach(database=told.get("database", {}), workers=told.get("workers", {}))

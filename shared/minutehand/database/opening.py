@@ -1,0 +1,111 @@
+"""Opening a connection: verified, within its time, with the password that is current, and nothing prepared."""
+
+from collections.abc import Callable
+from random import SystemRandom
+from time import monotonic, sleep
+from typing import Any
+
+import psycopg
+from psycopg.types.json import set_json_loads
+
+from minutehand.database.refusals import busy, refused_password, translated
+from minutehand.database.tls import encrypted, verified_by
+from minutehand.errors import ConfigurationError
+from minutehand.payload import decode
+from minutehand.settings import connect_seconds, database_token, forget, iam
+
+Connection = psycopg.Connection[Any]
+Parts = dict[str, Any]
+
+# A peer that is gone without a word, as after a freeze, is noticed in seconds; the database is told none of this.
+ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5000}
+PAUSE = 0.1  # seconds before the second try; then twice as long, and so on
+
+
+def connect(url: str | Callable[[], str]) -> Connection:
+    """Open a connection as every part of minutehand does: autocommit, and nothing prepared.
+
+    `url` may be a function. When the server refuses the password, the secret or token is asked for anew, and what
+    that says is tried once.
+    """
+    with translated():
+        connection = _open(url)
+    set_json_loads(decode, connection)
+    return connection
+
+
+def _open(url: str | Callable[[], str]) -> Connection:
+    parts = _parts(url)
+    try:
+        return _patiently(parts)
+    except psycopg.OperationalError as error:
+        if not refused_password(error):
+            raise
+        forget()
+        renewed = _parts(url)
+        if renewed == parts:
+            raise
+    return _patiently(renewed)
+
+
+def _parts(url: str | Callable[[], str]) -> Parts:
+    """Return libpq's parameters: what the URL says, and our own where it says nothing."""
+    said = _read(url if isinstance(url, str) else url())
+    parts = {"connect_timeout": connect_seconds(), **ALIVE, **said}
+    parts |= verified_by(parts)
+    return parts | {"password": _token(parts)} if iam() else parts
+
+
+def _read(url: str) -> Parts:
+    """Refuse what libpq would misread: its own sentence would quote a part of the password."""
+    try:
+        parts: Parts = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        parts = {"port": "?"}
+    ports = str(parts.get("port") or "5432").split(",")
+    if "@" in str(parts.get("host") or "") or not all(port == "" or port.isdigit() for port in ports):
+        raise ConfigurationError(
+            "DATABASE_URL cannot be read: write postgresql://user:password@host/database, and percent-encode "
+            "what is not a letter or digit in the password"
+        )
+    return parts
+
+
+def _token(parts: Parts) -> str:
+    """Return the token that RDS takes as password."""
+    if parts.get("password"):
+        raise ConfigurationError(
+            "MINUTEHAND_DATABASE_IAM is set, and the URL has a password: leave one of them out"
+        )
+    if not parts.get("user") or not parts.get("host") or "," in parts["host"]:
+        raise ConfigurationError("MINUTEHAND_DATABASE_IAM needs the user and the one host in the URL")
+    if not encrypted(parts):
+        raise ConfigurationError(
+            "MINUTEHAND_DATABASE_IAM needs TLS: set MINUTEHAND_DATABASE_TLS, or sslmode=require"
+        )
+    return database_token(parts["host"], int(parts.get("port") or 5432), parts["user"])
+
+
+def _patiently(parts: Parts) -> Connection:
+    """Open it, again and again while the server has no connection to spare yet, as long as the time is not over."""
+    pause, deadline = PAUSE, monotonic() + _seconds(parts)
+    while True:
+        try:
+            return _attempt(parts, deadline - monotonic())
+        except psycopg.OperationalError as error:
+            pause = SystemRandom().uniform(pause, 2 * pause)  # not everybody at once
+            if not busy(error) or monotonic() + pause > deadline:
+                raise
+        sleep(pause)
+
+
+def _attempt(parts: Parts, seconds: float) -> Connection:
+    own = {"application_name": "minutehand", "connect_timeout": max(1, round(seconds))}
+    return psycopg.connect(autocommit=True, prepare_threshold=None, **parts | own)
+
+
+def _seconds(parts: Parts) -> float:
+    try:
+        return float(parts["connect_timeout"])
+    except ValueError:
+        raise ConfigurationError("connect_timeout in DATABASE_URL is not a number of seconds") from None

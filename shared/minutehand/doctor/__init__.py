@@ -1,0 +1,80 @@
+"""Doctor: an installation is examined, and every check says what it found and what to do."""
+
+from collections.abc import Callable, Mapping
+
+from minutehand.doctor import functions, invocations, queue, server
+from minutehand.doctor.finding import Finding, Opinion, problem, skipped
+from minutehand.doctor.patient import Patient
+from minutehand.doctor.stack import Stack
+from minutehand.errors import DatabaseError, ForbiddenError, SchemaError, UnreachableError
+
+__all__ = ["DATABASE_CHECKS", "STACK_CHECKS", "Finding", "Patient", "examine_database", "examine_stack"]
+
+DATABASE_CHECKS: Mapping[str, Callable[[Patient], Opinion]] = {
+    "reachable": server.reachable,
+    "writable": server.writable,
+    "version": server.version,
+    "tls": server.tls,
+    "login": server.login,
+    "pooler": server.pooler,
+    "prepared": server.prepared,
+    "clock": server.clock,
+    "connections": server.connections,
+    "schema": queue.schema,
+    "roles": queue.roles,
+    "autovacuum": server.autovacuum,
+    "old-snapshot": server.old_snapshot,
+    "dead-rows": queue.dead_rows,
+    "days": queue.days,
+    "default-day": queue.default_day,
+    "last-tick": queue.last_tick,
+    "late": queue.late,
+    "dead": queue.dead,
+    "max-payload": queue.max_payload,
+}
+STACK_CHECKS: Mapping[str, Callable[[Stack], Opinion]] = {
+    "functions": functions.functions,
+    "runtime": functions.runtime,
+    "architecture": functions.architecture,
+    "timeouts": functions.timeouts,
+    "variables": functions.variables,
+    "routes": functions.routes,
+    "offer-ttl": invocations.offer_ttl,
+    "retries": invocations.retries,
+    "event-age": invocations.event_age,
+    "on-failure": invocations.on_failure,
+    "failures": invocations.failures,
+    "schedule": invocations.schedule,
+    "concurrency": invocations.concurrency,
+    "reach-database": invocations.reach_database,
+    "reach-workers": invocations.reach_workers,
+}
+
+
+def examine_database(patient: Patient) -> list[Finding]:
+    """Make every check of a database; what cannot be looked at is skipped, with the reason."""
+    findings: list[Finding] = []
+    for name, check in DATABASE_CHECKS.items():
+        findings.append(Finding.of(name, _made(check, patient)))
+        if name == "reachable" and findings[0].verdict == "problem":
+            rest = [other for other in DATABASE_CHECKS if other != name]
+            return findings + [Finding.of(other, skipped("the database cannot be reached")) for other in rest]
+    return findings
+
+
+def examine_stack(stack: Stack) -> list[Finding]:
+    """Make every check of what stands on AWS."""
+    return [Finding.of(name, check(stack)) for name, check in STACK_CHECKS.items()]
+
+
+def _made(check: Callable[[Patient], Opinion], patient: Patient) -> Opinion:
+    try:
+        return check(patient)
+    except UnreachableError as error:
+        return problem(str(error), "see DATABASE_URL, the server, and the network between")
+    except ForbiddenError as error:
+        return skipped(f"{error}; be a member of minutehand_operator")
+    except SchemaError as error:
+        return skipped(str(error))
+    except DatabaseError as error:
+        return problem(str(error), "this should not happen: see the server's log")

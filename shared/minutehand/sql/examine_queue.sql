@@ -1,0 +1,14 @@
+-- What a doctor wants to know of the queue, which a member of minutehand_operator may see.
+select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked, clock_timestamp() as now,
+       (select max_payload from minutehand.settings) as max_payload,
+       (select coalesce(array_agg(day order by day), '{}')
+          from (values (0), (1)) ahead (n), to_char(now() at time zone 'UTC' + n * interval '1 day', 'YYYYMMDD') day
+         where to_regclass('minutehand.jobs_done_' || day) is null) as days_missing,
+       (select count(*) from (select from minutehand.jobs_done_default limit 1000) counted) as without_day,
+       (select count(*)
+          from (select from minutehand.jobs
+                 where deleted > now() - interval '7 days' and failed and not cancelled limit 1000) counted) as dead,
+       t.n_dead_tup as dead_rows, t.n_live_tup as live_rows,
+       c.reloptions @> '{autovacuum_enabled=false}' or c.reloptions @> '{autovacuum_enabled=off}' as unvacuumed
+  from pg_class c join pg_stat_all_tables t on t.relid = c.oid
+ where c.oid = 'minutehand.jobs_live'::regclass

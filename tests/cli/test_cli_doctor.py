@@ -1,0 +1,69 @@
+"""`minutehand doctor`: what it prints, and how it ends."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from minutehand.doctor import DATABASE_CHECKS
+
+
+def test_it_says_of_every_check_what_was_found_and_of_a_problem_what_to_do(run, direct_database):
+    """The tests' servers do not vacuum by themselves, which is a problem."""
+    ended = run("doctor", url=direct_database.url)
+    lines = ended.stdout.decode().splitlines()
+    checks = [line.split()[1] for line in lines if not line.startswith(" ")]
+
+    assert ended.returncode == 1
+    assert checks == [*DATABASE_CHECKS]
+    place = lines.index("problem  autovacuum     autovacuum is off on this server")
+    assert lines[place + 1].strip().startswith("do: set autovacuum and track_counts to on")
+    assert ended.stderr.decode() == "20 checks: 17 ok, 1 problem, 2 warnings.\n"
+
+
+def test_json_is_an_object_a_check(invoke, lines):
+    found = lines(invoke("doctor", "-o", "json"))
+
+    assert [line["check"] for line in found] == [*DATABASE_CHECKS]
+    assert all(sorted(line) == ["advice", "check", "found", "verdict"] for line in found)
+
+
+def test_an_unreachable_database_is_a_finding_without_the_password(run):
+    ended = run("doctor", url="postgresql://ada:s3cret@127.0.0.1:1/jobs")
+
+    assert ended.returncode == 1
+    assert ended.stdout.startswith(b"problem  reachable      the database cannot be reached: ")
+    assert b"s3cret" not in ended.stdout + ended.stderr
+
+
+def test_without_a_database_or_a_stack_it_says_how_to_name_one(run):
+    ended = run("doctor")
+
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert b"DATABASE_URL is not set" in ended.stderr
+
+
+@pytest.mark.parametrize("said", ["web=shop", "api", "api="])
+def test_a_function_is_named_by_its_part(invoke, said):
+    ended = invoke("doctor", "--function", said)
+
+    assert ended.exit_code == 2
+    assert "--function is PART=NAME" in ended.stderr
+
+
+def test_a_capacity_that_makes_no_sense_is_said(invoke, monkeypatch):
+    monkeypatch.setenv("MINUTEHAND_CAPACITY", "many")
+
+    assert invoke("doctor").exit_code == 2
+
+
+def test_without_boto3_a_stack_is_a_sentence(direct_database):
+    script = "import sys; sys.modules['boto3'] = None; from minutehand.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", script, "doctor", "--stack", "shop"], capture_output=True, timeout=60,
+        env=os.environ | {"DATABASE_URL": direct_database.url},
+    )  # fmt: skip
+
+    assert ended.returncode == 2
+    assert b"pip install 'minutehand[aws]'" in ended.stderr

@@ -1,0 +1,92 @@
+"""What a freeze and a pause do to connections: found out in seconds, opened again, and no job is lost."""
+
+import sys
+from threading import Timer
+
+import pytest
+
+import minutehand.database
+from minutehand import Database, enqueue
+from minutehand.errors import UnreachableError
+from minutehand.read import stats
+from tests import servers
+from tests.connections.silence import Gate
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="it takes Linux to drop packets without rights")
+
+
+@linux
+def test_a_connection_that_was_forgotten_on_the_way_is_replaced_before_the_next_statement(
+    direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Gate(direct_database.url) as gate:
+        db = Database(gate.url)
+        enqueue("echo", connection=db)
+        monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
+        gate.swallow()
+
+        assert enqueue("echo", connection=db).outcome == "created"
+        assert gate.accepted == 2
+        assert sum(depth.jobs for depth in stats(db)) == 2
+        db.close()
+
+
+@linux
+def test_a_statement_on_a_connection_that_was_just_forgotten_fails_in_seconds(
+    direct_database: servers.Database,
+) -> None:
+    with Gate(direct_database.url) as gate:
+        db = Database(gate.url)
+        enqueue("echo", connection=db)
+        gate.swallow()
+
+        with pytest.raises(UnreachableError, match="cannot be reached"):
+            enqueue("echo", connection=db)
+        assert enqueue("echo", connection=db).outcome == "created"
+        assert sum(depth.jobs for depth in stats(db)) == 2
+        db.close()
+
+
+def test_a_peer_that_takes_everything_and_answers_nothing_is_given_up(
+    direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Gate(direct_database.url) as gate:
+        db = Database(gate.url)
+        enqueue("echo", connection=db)
+        monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
+        gate.deafen()
+
+        assert enqueue("echo", connection=db).outcome == "created"
+        assert gate.accepted == 2
+        db.close()
+
+
+def test_a_database_that_takes_long_to_resume_is_waited_for(
+    direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "30")
+    with Gate(direct_database.url, asleep=True) as gate:
+        db = Database(gate.url)
+        resuming = Timer(2, gate.wake)
+        resuming.start()
+
+        assert enqueue("echo", connection=db).outcome == "created"
+        assert gate.accepted == 1
+        db.close()
+
+
+def test_a_database_that_takes_longer_than_the_timeout_is_there_at_the_next_call(
+    direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "2")
+    with Gate(direct_database.url, asleep=True) as gate:
+        db = Database(gate.url)
+        with pytest.raises(
+            UnreachableError, match="paused takes longer than MINUTEHAND_CONNECT_TIMEOUT to resume"
+        ):
+            enqueue("echo", connection=db)
+        gate.wake()
+
+        assert enqueue("echo", connection=db).outcome == "created"
+        assert sum(depth.jobs for depth in stats(db)) == 1
+        db.close()

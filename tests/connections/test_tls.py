@@ -1,0 +1,164 @@
+"""Whom a connection trusts: a real server with a certificate, and what is said of each that is not right."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import geteuid
+from pathlib import Path
+from shutil import chown
+
+import psycopg
+import pytest
+import trustme
+from psycopg.conninfo import make_conninfo
+
+from minutehand.database import connect
+from minutehand.database.tls import RDS, verified_by
+from minutehand.errors import ConfigurationError, UnreachableError
+from minutehand.local import postgres
+from minutehand.local.programs import unprivileged_user
+from minutehand.settings import database_token
+from tests import servers
+from tests.connections.manager import CREDENTIALS
+
+NAME = "db.example.org"
+REFUSED = (ConfigurationError, UnreachableError)
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A Postgres with a certificate for NAME, and the file of who signed it."""
+
+    url: str
+    authority: Path
+
+    def at(self, name: str) -> str:
+        """The URL with the server's other name; no name server knows it."""
+        return make_conninfo(self.url, host=name, hostaddr="127.0.0.1")
+
+
+@pytest.fixture(scope="module")
+def guarded(home: Path) -> Iterator[Guarded]:
+    signer, user = trustme.CA(), unprivileged_user()
+    certificate = signer.issue_cert(NAME)
+    signer.cert_pem.write_to_path(str(home / "authority.pem"))
+    certificate.private_key_and_cert_chain_pem.write_to_path(str(home / "server.pem"))
+    (home / "server.pem").chmod(0o600)
+    chown(home / "server.pem", user or geteuid())
+    pem = str(home / "server.pem")
+    server = postgres.start(
+        home / "server", binaries=servers._debian(), fsync=False,
+        settings={"ssl": "on", "ssl_cert_file": pem, "ssl_key_file": pem},
+    )  # fmt: skip
+    yield Guarded(server.url, home / "authority.pem")
+    server.stop()
+
+
+@pytest.fixture(autouse=True)
+def verify(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINUTEHAND_DATABASE_TLS", "verify")
+
+
+def test_a_server_that_a_public_authority_vouches_for_is_trusted(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(guarded.authority))
+    with connect(guarded.at(NAME)) as connection:
+        assert connection.pgconn.ssl_in_use
+
+
+def test_the_url_may_name_an_authority_of_its_own(guarded: Guarded) -> None:
+    with connect(make_conninfo(guarded.at(NAME), sslrootcert=str(guarded.authority))) as connection:
+        assert connection.pgconn.ssl_in_use
+
+
+def test_a_server_that_nobody_vouches_for_is_refused(guarded: Guarded) -> None:
+    with pytest.raises(
+        UnreachableError, match=r"certificate verify failed; .*name the authority's file as sslrootcert"
+    ):
+        connect(guarded.at(NAME))
+
+
+def test_a_server_with_the_name_of_another_is_refused(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(guarded.authority))
+    with pytest.raises(
+        UnreachableError, match=r"does not match host name .*; the certificate is for another name"
+    ):
+        connect(guarded.at("other.example.org"))
+
+
+def test_a_server_without_tls_is_refused(direct_database: servers.Database) -> None:
+    plain = make_conninfo(direct_database.url, host=NAME, hostaddr="127.0.0.1")
+    with pytest.raises(UnreachableError, match=r"does not support SSL.*; turn TLS on there"):
+        connect(plain)
+
+
+def test_what_the_url_says_goes_before_the_environment(direct_database: servers.Database) -> None:
+    plain = make_conninfo(direct_database.url, host=NAME, hostaddr="127.0.0.1", sslmode="prefer")
+    with connect(plain) as connection:
+        assert not connection.pgconn.ssl_in_use
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "::1", "/var/run/postgresql", "", "127.0.0.1,localhost"]
+)
+def test_nobody_is_verified_on_this_machine(host: str) -> None:
+    assert verified_by({"host": host}) == {}
+
+
+@pytest.mark.parametrize(
+    ("host", "file"),
+    [
+        ("app.c1.eu-west-1.rds.amazonaws.com", "eu-west-1"),
+        ("app.cluster-c1.us-east-2.rds.amazonaws.com", "us-east-2"),
+        ("APP.CLUSTER-RO-C1.US-EAST-2.RDS.AMAZONAWS.COM", "us-east-2"),
+        ("app.proxy-c1.eu-west-1.rds.amazonaws.com", "proxy"),
+        ("read.endpoint.proxy-c1.eu-west-1.rds.amazonaws.com", "proxy"),
+    ],
+)
+def test_rds_is_verified_by_amazon_s_own_authorities(host: str, file: str) -> None:
+    assert verified_by({"host": host}) == {
+        "sslmode": "verify-full", "sslrootcert": str(RDS / f"{file}.pem"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("host", "region"),
+    [
+        ("app.c1.mars-north-1.rds.amazonaws.com", "mars-north-1"),
+        ("app.c1.rds.cn-north-1.amazonaws.com.cn", "cn-north-1"),
+    ],
+)
+def test_a_region_whose_authority_does_not_come_along_is_named(host: str, region: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"RDS in {region} .*{region}-bundle.pem .* sslrootcert"):
+        verified_by({"host": host})
+
+
+@pytest.mark.parametrize(
+    "host", ["rds.amazonaws.com.evil.example", "eu-west-1.rds.amazonaws.com.evil.example"]
+)
+def test_a_name_that_only_looks_like_rds_is_verified_by_the_public(host: str) -> None:
+    assert not verified_by({"host": host})["sslrootcert"].startswith(str(RDS))
+
+
+def test_a_token_is_the_password_and_needs_tls(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**CREDENTIALS, "MINUTEHAND_DATABASE_IAM": "1"}.items():
+        monkeypatch.setenv(name, value)
+    parts = psycopg.conninfo.conninfo_to_dict(guarded.url)
+    bare = make_conninfo(
+        host=NAME, hostaddr="127.0.0.1", port=parts["port"], user="signed", dbname="postgres"
+    )
+    with psycopg.connect(guarded.url, autocommit=True) as admin:
+        admin.execute(
+            psycopg.sql.SQL("create role signed login password {}").format(
+                database_token(NAME, int(str(parts["port"])), "signed")
+            )
+        )
+
+    with connect(make_conninfo(bare, sslrootcert=str(guarded.authority))) as connection:
+        assert connection.execute("select current_user").fetchone() == ("signed",)
+    with pytest.raises(ConfigurationError, match="needs TLS"):
+        connect(make_conninfo(bare, sslmode="prefer"))
+    with pytest.raises(ConfigurationError, match="leave one of them out"):
+        connect(make_conninfo(bare, password="hunter2"))

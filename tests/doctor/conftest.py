@@ -1,0 +1,85 @@
+"""An installation that is well: a server that vacuums, a login that may no more than it has to, and a fresh tick."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, LiteralString
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from minutehand import Database
+from minutehand.doctor import Finding, Patient, examine_database
+from minutehand.local import postgres
+from tests import servers
+from tests.servers import Servers, _migrated
+
+SETTINGS = {"max_prepared_transactions": "2", "autovacuum_naptime": "1d", "synchronous_commit": "off"}
+BAD = ("warning", "problem")
+
+
+@dataclass
+class World:
+    """A database, what is known of it from above, and the login that examines it."""
+
+    url: str
+    admin_url: str
+    login: str = ""
+
+    def sql(self, text: LiteralString, *names: str) -> None:
+        """Change something as the superuser."""
+        with psycopg.connect(self.admin_url, autocommit=True) as admin:
+            admin.execute(sql.SQL(text).format(*map(sql.Identifier, names)))
+
+    @property
+    def name(self) -> str:
+        return str(psycopg.conninfo.conninfo_to_dict(self.admin_url)["dbname"])
+
+
+@pytest.fixture(scope="session")
+def healthy_address(servers: Servers) -> servers.Address:
+    url = postgres.start(servers._home / "healthy", fsync=False, settings=SETTINGS).url
+    return _migrated(url)
+
+
+@pytest.fixture
+def world(healthy_address: servers.Address) -> Iterator[World]:
+    """A database of the test's own that has nothing to complain of."""
+    database = healthy_address.make()
+    login = f"test_{uuid4().hex[:12]}"
+    world = World(make_conninfo(database.url, user=login, password="x"), database.admin_url, login)
+    world.sql(
+        "create role {} login password 'x' in role minutehand_operator, minutehand_worker, pg_read_all_stats",
+        login,
+    )
+    world.sql("update minutehand.dispatcher set ticked = now()")
+    yield world
+    healthy_address.drop(database)
+    with psycopg.connect(healthy_address.admin_url, autocommit=True) as admin:
+        admin.execute(sql.SQL("drop role {}").format(sql.Identifier(login)))
+
+
+Examine = Callable[..., dict[str, Finding]]
+
+
+@pytest.fixture
+def examine() -> Iterator[Examine]:
+    """Examine a database, and return its findings by their checks."""
+    with ExitStack() as sessions:
+
+        def examine(url: str, capacity: int = 50, **expected: Any) -> dict[str, Finding]:
+            pair = Database(url), Database(url)
+            for database in pair:
+                sessions.callback(database.close)
+            findings = examine_database(Patient(*pair, capacity, **expected))
+            return {finding.check: finding for finding in findings}
+
+        yield examine
+
+
+def complaints(findings: dict[str, Finding]) -> set[str]:
+    """The checks that complain."""
+    return {name for name, finding in findings.items() if finding.verdict in BAD}

@@ -1,0 +1,135 @@
+"""The doctor and the way to the server: poolers, what others prepare on them, and TLS."""
+
+import shutil
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import psutil
+import psycopg
+import pytest
+import trustme
+
+from minutehand.local import postgres
+from minutehand.local.programs import unprivileged_user
+from tests import servers
+from tests.conftest import NewDatabase
+from tests.doctor.conftest import Examine, complaints
+from tests.servers import Servers, _at, _debian, _migrated
+
+ALWAYS = {"login", "autovacuum", "last-tick"}  # what the tests' own servers are ill with
+
+
+def test_a_transaction_pooler_is_recognised(new_database: NewDatabase, examine: Examine) -> None:
+    findings = examine(new_database("pgbouncer-18").url)
+
+    assert complaints(findings) == ALWAYS
+    assert findings["pooler"].found.startswith("a transaction pooler")
+
+
+def test_a_direct_connection_is_recognised(new_database: NewDatabase, examine: Examine) -> None:
+    assert examine(new_database().url)["pooler"].found.startswith("no pooler")
+
+
+def test_behind_a_pooler_capacity_may_exceed_the_connections(
+    new_database: NewDatabase, examine: Examine
+) -> None:
+    assert complaints(examine(new_database("pgbouncer-18").url, capacity=500)) == ALWAYS
+
+
+@pytest.fixture
+def session_pooler(monkeypatch: pytest.MonkeyPatch) -> Iterator[servers.Address]:
+    """A pooler that keeps a server connection for as long as its client stays."""
+    ini = servers.PGBOUNCER.replace("pool_mode = transaction", "pool_mode = session")
+    assert ini != servers.PGBOUNCER
+    monkeypatch.setattr(servers, "PGBOUNCER", ini)
+    own = Servers()
+    try:
+        yield own.address("pgbouncer-18")
+    finally:
+        own.close()
+
+
+def test_a_pooler_in_session_mode_is_found(session_pooler: servers.Address, examine: Examine) -> None:
+    findings = examine(session_pooler.make().url)
+
+    assert complaints(findings) == ALWAYS | {"pooler"}
+    assert "did not share a server connection" in findings["pooler"].found
+    assert "transaction mode" in findings["pooler"].advice
+
+
+def test_what_another_client_prepared_on_a_shared_connection_is_found(
+    new_database: NewDatabase, examine: Examine
+) -> None:
+    database = new_database("pgbouncer-18")
+    with psycopg.connect(database.url, autocommit=True) as other:
+        other.execute("prepare theirs as select 1")
+        findings = examine(database.url)
+
+    assert complaints(findings) == ALWAYS | {"prepared"}
+    assert findings["prepared"].found.startswith("1 prepared statements on a connection that clients share")
+
+
+@pytest.fixture(scope="module")
+def outward(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A server that listens on this machine's own address as well, with a certificate; and its authority's file."""
+    address = _own_address()
+    home = servers._home / "outward"
+    server = postgres.start(home, binaries=_debian(), fsync=False, settings={"listen_addresses": "*"})
+    data = (home / "data").resolve()
+    authority = trustme.CA()
+    certificate = authority.issue_cert(address)
+    certificate.cert_chain_pems[0].write_to_path(data / "server.crt")
+    certificate.private_key_pem.write_to_path(data / "server.key")
+    (data / "server.key").chmod(0o600)
+    if user := unprivileged_user():
+        shutil.chown(data / "server.crt", user)
+        shutil.chown(data / "server.key", user)
+    with (data / "pg_hba.conf").open("a") as rules:
+        rules.write(f"host all all {address}/32 scram-sha-256\n")
+    with psycopg.connect(server.url, autocommit=True) as admin:
+        admin.execute("alter system set ssl = on")
+        admin.execute("select pg_reload_conf()")
+    file = tmp_path_factory.mktemp("authority") / "ca.pem"
+    authority.cert_pem.write_to_path(file)
+    parts = urlsplit(server.url)
+    database = _migrated(server.url).make()
+    url = parts._replace(netloc=f"postgres:{parts.password}@{address}:{parts.port}").geturl()
+    yield _at(url, urlsplit(database.url).path[1:]), str(file)
+    server.stop()
+
+
+def _own_address() -> str:
+    found = [
+        address.address
+        for addresses in psutil.net_if_addrs().values()
+        for address in addresses
+        if address.family.name == "AF_INET" and not address.address.startswith("127.")
+    ]
+    if not found:
+        pytest.skip("this machine has no address of its own")
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("mode", "verdict", "words"),
+    [
+        ("disable", "problem", "the connection is not encrypted"),
+        ("require", "warning", "with sslmode=require anybody may pose as the server"),
+        ("verify-full", "ok", "encrypted, and the server's certificate is verified"),
+    ],
+)
+def test_tls_is_missed_where_the_connection_leaves_the_machine(
+    outward: tuple[str, str], examine: Examine, mode: str, verdict: str, words: str
+) -> None:
+    url, authority = outward
+    found = examine(f"{url}?sslmode={mode}&sslrootcert={authority}")
+
+    assert (found["tls"].verdict, words in found["tls"].found) == (verdict, True), found["tls"]
+
+
+def test_on_the_loopback_tls_is_not_missed(outward: tuple[str, str], examine: Examine) -> None:
+    url, _ = outward
+    host = str(urlsplit(url).hostname)
+    found = examine(f"{url.replace(host, '127.0.0.1')}?sslmode=disable")["tls"]
+
+    assert found.verdict == "ok"

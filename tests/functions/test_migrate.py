@@ -1,0 +1,198 @@
+"""A deploy asks the migration function to do its work, and waits until it has answered."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from minutehand.migrate import migrations
+from tests.conftest import NewDatabase
+from tests.functions.cloudformation import Context, event, told
+from tests.functions.conftest import Server
+from tests.functions.fleet import load
+from tests.servers import Database
+
+PASSWORD = "correct-horse"
+
+
+@pytest.fixture
+def storage() -> Iterator[Server]:
+    """S3, where CloudFormation waits for the answer."""
+    with Server("200 OK") as server:
+        yield server
+
+
+@pytest.fixture
+def app() -> Any:
+    return load("migrate")
+
+
+@pytest.fixture
+def stranger(empty_database: Database) -> Iterator[str]:
+    """A role that may do nothing in the database."""
+    name = f"stranger_{uuid4().hex[:8]}"
+    with psycopg.connect(empty_database.admin_url, autocommit=True) as connection:
+        connection.execute(f"create role {name} login password '{PASSWORD}'")  # type: ignore[arg-type]
+        yield name
+        connection.execute(f"drop role {name}")  # type: ignore[arg-type]
+
+
+def connect_as(user: str, url: str) -> str:
+    return psycopg.conninfo.make_conninfo(url, user=user, password=PASSWORD)
+
+
+def versions(database: Database) -> list[int]:
+    with psycopg.connect(database.admin_url) as connection:
+        if connection.execute("select to_regclass('minutehand.migrations')").fetchone() == (None,):
+            return []
+        found = connection.execute("select version from minutehand.migrations order by 1").fetchall()
+        return [version for (version,) in found]
+
+
+def note(database: Database, version: int) -> None:
+    """Have a later release been here."""
+    with psycopg.connect(database.admin_url) as connection:
+        connection.execute("insert into minutehand.migrations values (%s, 'future', 'x')", [version])
+
+
+@pytest.mark.parametrize("address", ["direct-18", "pgbouncer-18", "direct-15"])
+def test_a_new_stack_migrates_an_empty_database_and_an_update_finds_nothing_to_do(
+    app: Any, storage: Server, new_database: NewDatabase, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = new_database(address, migrated=False)
+    monkeypatch.setenv("DATABASE_URL", database.url)
+
+    app.handler(event("Create", storage), Context())
+    first = told(storage)
+    app.handler(event("Update", storage), Context())
+    second = told(storage)
+
+    assert first["Status"] == second["Status"] == "SUCCESS"
+    assert "0001 jobs" in first["Reason"]
+    assert second["Reason"] == "the schema is up to date"
+    assert versions(database) == [migration.version for migration in migrations()]
+
+
+def test_a_role_without_rights_fails_the_deploy_and_is_told_which_it_needs(
+    app: Any, storage: Server, empty_database: Database, stranger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", connect_as(stranger, empty_database.url))
+
+    app.handler(event("Create", storage), Context())
+
+    answer = told(storage)
+    assert answer["Status"] == "FAILED"
+    assert "must own the schema minutehand, or be allowed to create it" in answer["Reason"]
+    assert PASSWORD not in answer["Reason"]
+    assert versions(empty_database) == []
+
+
+def test_a_database_that_cannot_be_reached_fails_the_deploy_and_its_password_is_not_told(
+    app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", f"postgresql://minutehand:{PASSWORD}@127.0.0.1:1/none")
+    monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "1")
+
+    app.handler(event("Update", storage), Context())
+
+    answer = told(storage)
+    assert answer["Status"] == "FAILED"
+    assert "subnets and security groups" in answer["Reason"]
+    assert PASSWORD not in answer["Reason"] + caplog.text
+
+
+def test_a_deploy_without_a_database_fails_and_says_what_is_missing(app: Any, storage: Server) -> None:
+    app.handler(event("Create", storage), Context())
+
+    assert told(storage)["Status"] == "FAILED"
+    assert "DATABASE_URL is not set" in told(storage)["Reason"]
+
+
+def test_a_rollback_leaves_a_newer_schema_as_it_is_and_succeeds(
+    app: Any,
+    storage: Server,
+    direct_database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", direct_database.url)
+    note(direct_database, 99)
+
+    with caplog.at_level(logging.INFO):
+        app.handler(event("Update", storage), Context())
+
+    assert told(storage)["Status"] == "SUCCESS"
+    assert "left as it is: the schema is at version 99" in caplog.text
+    assert 99 in versions(direct_database)
+
+
+def test_a_new_stack_of_an_older_release_fails_on_a_newer_schema(
+    app: Any, storage: Server, direct_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", direct_database.url)
+    note(direct_database, 99)
+
+    app.handler(event("Create", storage), Context())
+
+    assert told(storage)["Status"] == "FAILED"
+    assert "update minutehand" in told(storage)["Reason"]
+
+
+def test_a_migration_that_was_changed_afterwards_fails_even_an_update(
+    app: Any, storage: Server, direct_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", direct_database.url)
+    with psycopg.connect(direct_database.admin_url) as connection:
+        connection.execute("update minutehand.migrations set checksum = 'x' where version = 1")
+
+    app.handler(event("Update", storage), Context())
+
+    assert told(storage)["Status"] == "FAILED"
+    assert "migration 1 (jobs) was changed" in told(storage)["Reason"]
+
+
+def test_a_removed_stack_leaves_the_schema_and_its_jobs(
+    app: Any, storage: Server, direct_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", direct_database.url)
+
+    app.handler(event("Delete", storage), Context())
+
+    assert told(storage)["Status"] == "SUCCESS"
+    assert versions(direct_database) == [migration.version for migration in migrations()]
+
+
+def test_a_removed_stack_goes_though_its_database_is_gone(app: Any, storage: Server) -> None:
+    app.handler(event("Delete", storage), Context())
+
+    assert told(storage)["Status"] == "SUCCESS"
+
+
+def test_a_migration_that_waits_for_too_long_is_ended_and_answered_before_the_function_is(
+    app: Any, storage: Server, empty_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", empty_database.url)
+    with psycopg.connect(empty_database.admin_url) as other:
+        other.execute("set idle_in_transaction_session_timeout = '20s'")  # a test that fails ends as well
+        other.execute("select pg_advisory_xact_lock(6074190482)")
+
+        app.handler(event("Create", storage), Context(round(app.TO_ANSWER * 1000) + 500))
+
+        assert told(storage)["Status"] == "FAILED"
+        assert "took too long" in told(storage)["Reason"]
+        waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+        assert other.execute(waiting).fetchone() == (0,)
+    assert versions(empty_database) == []
+
+
+def test_an_event_that_comes_with_no_time_left_is_answered(
+    app: Any, storage: Server, empty_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", empty_database.url)
+
+    app.handler(event("Create", storage), Context(1))
+
+    assert told(storage)["Status"] == "FAILED"

@@ -1,0 +1,105 @@
+"""CloudFormation is answered whatever happens, and nobody learns the address of the answer."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.functions.cloudformation import Context, event, told
+from tests.functions.conftest import Server
+from tests.functions.fleet import load
+
+FUNCTION = Path(__file__).parents[2] / "functions" / "migrate"
+
+
+@pytest.fixture
+def storage() -> Iterator[Server]:
+    """S3, where CloudFormation waits for the answer."""
+    with Server("200 OK") as server:
+        yield server
+
+
+@pytest.fixture
+def app() -> Any:
+    return load("migrate")
+
+
+def test_an_answer_that_is_not_taken_is_given_again(
+    app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "PAUSES", (0, 0, 0))
+    storage.replies[:0] = ["503 Slow Down", b""]
+
+    app.handler(event("Delete", storage), Context())
+
+    assert len(storage.seen) == 3
+    assert len({seen.body for seen in storage.seen}) == 1
+    assert told(storage)["Status"] == "SUCCESS"
+
+
+def test_an_answer_that_is_never_taken_is_told_in_the_log_without_its_address(
+    app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(app, "PAUSES", (0, 0))
+    storage.replies[:] = ["403 Forbidden"]
+
+    app.handler(event("Delete", storage), Context())
+
+    assert len(storage.seen) == 2
+    assert "have a way to S3" in caplog.text
+    assert "X-Amz-Signature" not in caplog.text
+
+
+def test_all_patience_together_is_less_than_what_is_kept_for_the_answer(app: Any) -> None:
+    assert sum(app.PAUSES) + len(app.PAUSES) * app.PATIENCE < app.TO_ANSWER
+
+
+@pytest.mark.parametrize("request_type", ["Destroy", None, 3])
+def test_a_request_that_nobody_knows_fails_and_is_answered(
+    app: Any, storage: Server, request_type: Any
+) -> None:
+    app.handler({**event("Create", storage), "RequestType": request_type}, Context())
+
+    assert told(storage)["Status"] == "FAILED"
+    assert "Create, Update or Delete" in told(storage)["Reason"]
+
+
+def test_an_event_without_ids_is_answered_all_the_same(app: Any, storage: Server) -> None:
+    app.handler({"ResponseURL": event("Create", storage)["ResponseURL"]}, Context())
+
+    answer = json.loads(storage.seen[-1].body)
+    assert (answer["Status"], answer["StackId"]) == ("FAILED", "unknown")
+
+
+@pytest.mark.parametrize(
+    "nonsense", [[], "Create", {}, {"RequestType": "Delete"}, {"ResponseURL": "nowhere"}]
+)
+def test_an_event_that_names_nobody_who_waits_ends_with_a_line_in_the_log(
+    app: Any, nonsense: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(app, "PAUSES", (0,))
+
+    app.handler(nonsense, Context())
+
+    assert "nobody waits for an answer" in caplog.text or "was not answered" in caplog.text
+
+
+@pytest.mark.parametrize(("request_type", "status"), [("Create", "FAILED"), ("Delete", "SUCCESS")])
+def test_it_answers_though_the_layers_are_not_there(storage: Server, request_type: str, status: str) -> None:
+    asked = event(request_type, storage)
+    subprocess.run(
+        [
+            sys.executable, "-I", "-S", "-c",
+            f"import sys; sys.path.append({str(FUNCTION)!r}); import app\n"
+            "class Context: get_remaining_time_in_millis = staticmethod(lambda: 300_000)\n"
+            f"app.handler({asked!r}, Context)",
+        ],
+        check=True, capture_output=True,
+    )  # fmt: skip
+
+    assert told(storage)["Status"] == status
+    assert ("ModuleNotFoundError" in told(storage)["Reason"]) == (request_type == "Create")

@@ -1,0 +1,57 @@
+"""The deploys that the tests look at, by name: together they take every branch of every condition."""
+
+from typing import Any
+
+SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:"
+KEY = "arn:aws:kms:eu-central-1:123456789012:key/0b1c2d3e-0000-4000-8000-000000000000"
+TOPIC = "arn:aws:sns:eu-central-1:123456789012:on-call"
+ISSUER = "https://login.example.com/"
+SUBNETS = "subnet-0123456789abcdef0,subnet-0123456789abcdef1"
+GROUP = "sg-0123456789abcdef0"
+VPC = "vpc-0123456789abcdef0"
+ROUTES = "rtb-0123456789abcdef0,rtb-0123456789abcdef1"
+
+EXISTING = {"DatabaseUrlSecretArn": f"{SECRET}database", "ApiTokensSecretArn": f"{SECRET}tokens"}
+CREATED = {
+    "CreateDatabase": "yes",
+    "VpcId": VPC,
+    "SubnetIds": SUBNETS,
+    "ApiTokensSecretArn": f"{SECRET}tokens",
+}
+
+CASES: dict[str, dict[str, Any]] = {
+    "existing": EXISTING,
+    "created": CREATED,
+    "created, closed network": {
+        **CREATED,
+        "CreateEndpoints": "yes",
+        "RouteTableIds": ROUTES,
+        "SecurityGroupIds": GROUP,
+        "KmsKeyArn": KEY,
+        "DatabaseMinCapacity": 2,
+    },
+    "network": {**EXISTING, "SubnetIds": SUBNETS, "SecurityGroupIds": GROUP},
+    "tokens of RDS": {
+        **EXISTING,
+        "DatabaseIam": "cluster-ABCDEFGHIJ/minutehand",
+        "MigrateSecretArn": f"{SECRET}owner",
+    },
+    "jwt": {
+        **EXISTING,
+        "ApiAuth": "jwt",
+        "ApiTokensSecretArn": "",
+        "JwtIssuer": ISSUER,
+        "JwtAudience": "jobs,ops",
+    },
+    "iam": {**EXISTING, "ApiAuth": "iam", "ApiTokensSecretArn": ""},
+    "snapshots": {**EXISTING, "SnapStart": "on", "Release": "7", "AlarmTopicArn": TOPIC, "Tracing": "Active"},
+    "x86": {
+        **EXISTING,
+        "Architecture": "x86_64",
+        "WorkerReservedConcurrency": 50,
+        "DispatcherReservedConcurrency": 1,
+        "HttpSecretsSecretArn": f"{SECRET}http",
+        "Schedule": "DISABLED",
+        "CreateAlarms": "no",
+    },
+}

@@ -1,0 +1,228 @@
+"""Alarms and dashboard look at metrics that there are, in the stack's own namespace, and say what to do."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+
+from minutehand.finish import Ending
+from tests.template.cases import CASES, TOPIC
+from tests.template.stack import ROOT, Properties, Stack
+
+OURS = "minutehand/minutehand"
+AWS = {
+    "AWS/Lambda": {
+        "Invocations", "Errors", "Throttles", "ConcurrentExecutions", "AsyncEventAge", "AsyncEventsDropped",
+        "RecursiveInvocationsDropped",
+    },
+    "AWS/SQS": {"ApproximateNumberOfMessagesVisible"},
+    "AWS/Scheduler": {"InvocationDroppedCount"},
+    "AWS/ApiGateway": {"Count", "4xx", "5xx", "Latency"},
+}  # fmt: skip
+BELONGS = {
+    "AWS/Lambda": "FunctionName",
+    "AWS/SQS": "QueueName",
+    "AWS/Scheduler": "ScheduleGroup",
+    "AWS/ApiGateway": "ApiId",
+    OURS: "service",
+}
+# What is there while the stack is well, and is a fault when it is not: all else may be missing.
+MUST_BE_THERE = {"DispatcherDeadAlarm"}
+
+Metric = tuple[str, str, str, str]  # namespace, name, dimension, its value
+
+
+def alarms(stack: Stack, case: str = "existing") -> dict[str, Properties]:
+    return stack.deployed(**CASES[case]).of_type("AWS::CloudWatch::Alarm")
+
+
+def measured(function: str) -> set[str]:
+    """The names of the metrics that a function emits: the keys of the facts in its code, and endings."""
+    code = ast.parse((ROOT / "functions" / function / "app.py").read_text("utf-8"))
+    keys = {
+        key.value
+        for node in ast.walk(code)
+        if isinstance(node, ast.Dict)
+        for key in node.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+    return keys | set(get_args(Ending)) if function == "worker" else keys | {"lag_ms"}
+
+
+def named(value: Any) -> str:
+    """A text of the template in the stack `minutehand`."""
+    if isinstance(value, dict):
+        ((_, value),) = value.items()
+    text = value if isinstance(value, str) else ".".join(value)
+    return text.replace("${AWS::StackName}", "minutehand")
+
+
+def watched(alarm: Properties) -> Iterator[Metric]:
+    """The metrics that an alarm looks at."""
+    stats = [entry["MetricStat"]["Metric"] for entry in alarm.get("Metrics", []) if "MetricStat" in entry]
+    for metric in stats or [alarm]:
+        (dimension,) = metric["Dimensions"]
+        yield (
+            named(metric["Namespace"]), metric["MetricName"], dimension["Name"], named(dimension["Value"])
+        )  # fmt: skip
+
+
+def shown(stack: Stack) -> Iterator[Metric]:
+    """The metrics that the dashboard shows; a dot stands for what is above it."""
+    (dashboard,) = stack.deployed(**CASES["existing"]).of_type("AWS::CloudWatch::Dashboard").values()
+    body = json.loads(named(dashboard["DashboardBody"]))
+    for widget in body["widgets"]:
+        above: list[str] = []
+        for metric in widget["properties"]["metrics"]:
+            plain = [part for part in metric if isinstance(part, str)]
+            above = [part if part != "." else above[place] for place, part in enumerate(plain)]
+            namespace, name, dimension, value = above
+            yield namespace, name, dimension, value.removeprefix("${").removesuffix("}")
+
+
+def strangers(metrics: Iterator[Metric], stack: Stack) -> list[Metric]:
+    """The metrics that nobody emits."""
+    there = {(OURS, name, "service", who) for who in ("dispatcher", "worker") for name in measured(who)}
+    resources = stack.translated["Resources"]
+    return [
+        metric
+        for metric in metrics
+        if metric not in there
+        and not (
+            metric[1] in AWS.get(metric[0], ())
+            and metric[2] == BELONGS[metric[0]]
+            and metric[3].partition(".")[0] in resources
+        )
+    ]
+
+
+@pytest.mark.planted("MetricName: oldest_due_ms", "MetricName: oldest_due")
+@pytest.mark.planted(
+    r"MetricName: refused\n      Dimensions: \*inDispatcher",
+    "MetricName: refused\n      Dimensions: [{Name: service, Value: worker}]",
+)
+@pytest.mark.planted("&namespace !Sub minutehand/\\${AWS::StackName}", "&namespace minutehand")
+@pytest.mark.planted("MetricName: AsyncEventsDropped", "MetricName: AsyncEventDropped")
+@pytest.mark.planted("Name: ScheduleGroup", "Name: ScheduleName")
+def test_every_alarm_looks_at_metrics_that_there_are(stack: Stack) -> None:
+    assert len(alarms(stack)) == 16
+    for name, alarm in alarms(stack).items():
+        assert (name, strangers(watched(alarm), stack)) == (name, [])
+
+
+@pytest.mark.planted('"lag_ms"', '"lag"')
+@pytest.mark.planted('"\\${WorkerFunction}"', '"${Worker}"')
+@pytest.mark.planted('"retrying", ".", "."\\]', '"retried", ".", "."]')
+def test_every_metric_of_the_dashboard_is_there(stack: Stack) -> None:
+    assert len(list(shown(stack))) > 30
+    assert strangers(shown(stack), stack) == []
+
+
+@pytest.mark.planted('"snoozed"', '"done"')
+def test_the_dashboard_shows_every_way_an_attempt_may_end(stack: Stack) -> None:
+    assert set(get_args(Ending)) <= {name for _, name, _, who in shown(stack) if who == "worker"}
+
+
+def test_the_metrics_of_the_functions_are_in_the_namespace_that_the_alarms_look_at(stack: Stack) -> None:
+    for name in stack.functions:
+        assert named(stack.variables(name)["POWERTOOLS_METRICS_NAMESPACE"]) == OURS
+
+
+@pytest.mark.planted("TreatMissingData: breaching", "TreatMissingData: notBreaching")
+@pytest.mark.planted("TreatMissingData: notBreaching", "TreatMissingData: missing")
+def test_silence_is_an_alarm_only_where_there_is_never_silence(stack: Stack) -> None:
+    for name, alarm in alarms(stack).items():
+        assert alarm["TreatMissingData"] == ("breaching" if name in MUST_BE_THERE else "notBreaching")
+
+
+@pytest.mark.planted("OKActions: \\*tell", "OKActions: []")
+@pytest.mark.planted("AlarmActions: \\*tell", "InsufficientDataActions: *tell")
+@pytest.mark.planted("&tell !If \\[Notifies", "&tell !If [OnArm")
+def test_alarms_are_sent_to_the_topic_if_there_is_one_when_they_begin_and_when_they_end(stack: Stack) -> None:
+    for alarm in alarms(stack, "snapshots").values():
+        assert alarm["AlarmActions"] == alarm["OKActions"] == [TOPIC]
+    for alarm in alarms(stack).values():
+        assert "AlarmActions" not in alarm and "OKActions" not in alarm
+    assert alarms(stack, "x86") == {}
+
+
+@pytest.mark.planted("end it \\(docs/operating.md\\)", "end it")
+@pytest.mark.planted("-bloat\n", "-snapshot\n")
+def test_every_alarm_has_a_name_of_its_stack_and_says_what_to_do(stack: Stack) -> None:
+    found = alarms(stack)
+    for alarm in found.values():
+        description = alarm["AlarmDescription"]
+        assert len(description) <= 1024
+        assert ":" in description or ";" in description
+        assert description.endswith("(docs/operating.md)")
+    names = [alarm["AlarmName"]["Fn::Sub"] for alarm in found.values()]
+    assert all(name.startswith("${AWS::StackName}-") for name in names)
+    assert len(set(names)) == len(found)
+
+
+THRESHOLDS = {
+    "DispatcherDeadAlarm": (1, 60, 3),
+    "DispatcherFailsAlarm": (1, 60, 3),
+    "TickDroppedAlarm": (0, 300, 1),
+    "LateAlarm": (180, 60, 3),
+    "RefusedAlarm": (0, 60, 5),
+    "AcceptanceAlarm": (90, 60, 5),
+    "EventAgeAlarm": (30_000, 60, 3),
+    "EventsDroppedAlarm": (0, 300, 1),
+    "FailuresAlarm": (0, 300, 1),
+    "RecursionAlarm": (0, 300, 1),
+    "LostAlarm": (1, 300, 1),
+    "DeadAlarm": (0, 900, 1),
+    "EmptyAlarm": (5, 300, 3),
+    "SnapshotAlarm": (60_000, 60, 3),
+    "BloatAlarm": (10, 300, 3),
+    "ConnectionsAlarm": (70, 60, 3),
+}
+
+
+@pytest.mark.planted("Threshold: 90", "Threshold: 9")
+@pytest.mark.planted("EvaluationPeriods: 5", "EvaluationPeriods: 500")
+@pytest.mark.planted("Period: 900", "Period: 60")
+def test_the_thresholds_are_those_that_the_page_names(stack: Stack) -> None:
+    found = {}
+    for name, alarm in alarms(stack).items():
+        stats = [entry["MetricStat"] for entry in alarm.get("Metrics", []) if "MetricStat" in entry] or [
+            alarm
+        ]
+        periods = {stat["Period"] for stat in stats}
+        found[name] = (alarm["Threshold"], *periods, alarm["EvaluationPeriods"])
+
+    assert found == THRESHOLDS
+
+
+@pytest.mark.planted("FILL\\(claimed, 0\\)", "FILL(claims, 0)")
+@pytest.mark.planted(
+    "IF\\(claimed > 0, 100 \\* FILL\\(lost, 0\\) / claimed, 0\\)", "100 * FILL(lost, 0) / claimed"
+)
+@pytest.mark.planted("Id: buried\n          ReturnData: false", "Id: buried\n          ReturnData: true")
+def test_ratios_are_of_metrics_that_are_named_and_never_divide_by_nothing(stack: Stack) -> None:
+    for alarm in alarms(stack).values():
+        metrics = alarm.get("Metrics", [])
+        expressions = [entry["Expression"] for entry in metrics if "Expression" in entry]
+        ids = {entry["Id"] for entry in metrics if "MetricStat" in entry}
+        for expression in expressions:
+            used = set(re.findall(r"\b[a-z]\w*", expression))
+            assert used == ids
+            for divisor in re.findall(r"/ ([a-z]\w*)", expression):
+                assert f"IF({divisor} > 0," in expression
+        returned = [entry for entry in metrics if entry.get("ReturnData", True)]
+        assert len(returned) == bool(metrics)
+
+
+@pytest.mark.planted("ActionsEnabled: !If \\[Ticks, true, false\\]", "ActionsEnabled: true")
+def test_a_schedule_that_was_switched_off_on_purpose_alarms_nobody(stack: Stack) -> None:
+    parameters = {**CASES["existing"], "Schedule": "DISABLED"}
+    disabled = stack.deployed(**parameters)
+
+    assert disabled.of_type("AWS::CloudWatch::Alarm")["DispatcherDeadAlarm"]["ActionsEnabled"] is False
+    assert alarms(stack)["DispatcherDeadAlarm"]["ActionsEnabled"] is True
+    (schedule,) = disabled.of_type("AWS::Scheduler::Schedule").values()
+    assert schedule["State"] == "DISABLED"

@@ -1,0 +1,118 @@
+"""The API is never open: the gateway asks for what was chosen on its only route, or the function asks for a token."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.template.cases import CASES, ISSUER
+from tests.template.stack import ROOT, Stack
+
+IAM = {"type": "apiKey", "name": "Authorization", "in": "header", "x-amazon-apigateway-authtype": "awsSigv4"}
+
+
+def definition(stack: Stack, case: str) -> dict[str, Any]:
+    body: dict[str, Any] = stack.deployed(**CASES[case]).of_type("AWS::ApiGatewayV2::Api")["Api"]["Body"]
+    return body
+
+
+def operations(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every way in: the methods of every path."""
+    return [operation for path in body["paths"].values() for operation in path.values()]
+
+
+@pytest.mark.planted("              isDefaultRoute: true\n", "")
+@pytest.mark.planted("          \\$default:\n", "          /jobs:\n")
+@pytest.mark.planted('PayloadFormatVersion: "2.0"', 'PayloadFormatVersion: "1.0"')
+def test_every_request_takes_the_same_way_so_that_none_is_forgotten(stack: Stack) -> None:
+    for case in CASES:
+        body = definition(stack, case)
+        operation = operations(body)[0]
+
+        assert (list(body["paths"]), len(operations(body))) == (["$default"], 1)
+        assert operation["isDefaultRoute"] is True
+        assert operation["x-amazon-apigateway-integration"]["payloadFormatVersion"] == "2.0"
+
+
+@pytest.mark.planted(r"security: !If \[ByJwt, \[\{jwt: \[\]\}\]", "security: !If [ByJwt, []")
+@pytest.mark.planted(r"\[\{AWS_IAM: \[\]\}\], \[\]\]\]", "[], []]]")
+@pytest.mark.planted("security: !If", "x-security: !If")
+@pytest.mark.planted("authtype: awsSigv4", "authtype: none")
+@pytest.mark.planted(r"issuer: !Ref JwtIssuer", "issuer: !Ref JwtAudience")
+@pytest.mark.planted(r'audience: !Split \[",", !Ref JwtAudience\]', "audience: []")
+def test_the_gateway_lets_nobody_in_without_what_was_chosen(stack: Stack) -> None:
+    jwt, iam = definition(stack, "jwt"), definition(stack, "iam")
+
+    assert [operation["security"] for operation in operations(jwt)] == [[{"jwt": []}]]
+    assert [operation["security"] for operation in operations(iam)] == [[{"AWS_IAM": []}]]
+    assert iam["components"]["securitySchemes"] == {"AWS_IAM": IAM}
+    authorizer = jwt["components"]["securitySchemes"]["jwt"]["x-amazon-apigateway-authorizer"]
+    assert authorizer == {
+        "type": "jwt",
+        "identitySource": "$request.header.Authorization",
+        "jwtConfiguration": {"issuer": ISSUER, "audience": ["jobs", "ops"]},
+    }
+
+
+@pytest.mark.planted("API_TOKENS_SECRET: !If \\[ByToken", "API_TOKENS_SECRET: !If [ByJwt")
+@pytest.mark.planted("API_TOKENS_SECRET: !If .*?\\]", 'API_TOKENS_SECRET: ""')
+def test_the_function_has_tokens_to_ask_for_where_the_gateway_asks_for_nothing(stack: Stack) -> None:
+    for case, parameters in CASES.items():
+        secret = stack.deployed(**parameters).variables("ApiFunction")["MINUTEHAND_API_TOKENS_SECRET"]
+        guarded = all(operation["security"] for operation in operations(definition(stack, case)))
+
+        assert bool(secret) != guarded
+
+
+@pytest.mark.planted("AllowedValues: \\[token, jwt, iam\\]", "AllowedValues: [token, jwt, iam, none]")
+@pytest.mark.planted("Default: token", "Default: iam")
+def test_there_is_no_way_to_leave_it_open(stack: Stack) -> None:
+    facts = stack.template["Parameters"]["ApiAuth"]
+
+    assert (facts["Default"], facts["AllowedValues"]) == ("token", ["token", "jwt", "iam"])
+    assert "MINUTEHAND_LOCAL" not in stack.variables("ApiFunction")
+
+
+def scope(authorizer: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A request as it comes from the gateway, with what its authoriser vouches for."""
+    return {
+        "type": "http",
+        "path": "/jobs",
+        "method": "GET",
+        "headers": [],
+        "client": ("127.0.0.1", 1),
+        "aws.event": {"requestContext": {"authorizer": authorizer} if authorizer else {}},
+    }
+
+
+def test_the_function_is_closed_where_the_gateway_vouches_for_nobody_and_there_are_no_tokens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "functions" / "api")
+    from auth import refuse
+
+    refusal = refuse(scope(None))
+
+    assert refusal is not None and refusal.status_code == 503
+    assert refuse(scope({"jwt": {"claims": {"sub": "ada"}}})) is None
+    assert refuse(scope({"iam": {"userArn": "arn:aws:iam::123456789012:user/ada"}})) is None
+    sys.modules.pop("auth")
+
+
+@pytest.mark.planted("functions/\\${ApiFunction.Arn}:live", "functions/${ApiFunction.Arn}")
+@pytest.mark.planted("FunctionName: !Ref ApiLive", "FunctionName: !Ref ApiFunction")
+@pytest.mark.planted("Principal: apigateway.amazonaws.com", 'Principal: "*"')
+@pytest.mark.planted("      SourceArn: !Sub [^\n]*\n", "")
+def test_the_gateway_calls_the_function_that_is_live_and_nobody_else_may(stack: Stack) -> None:
+    for case in ("existing", "snapshots"):
+        (operation,) = operations(definition(stack, case))
+        called = operation["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
+        permissions = stack.deployed(**CASES[case]).of_type("AWS::Lambda::Permission").values()
+        live = case == "snapshots"
+
+        assert called.endswith("${ApiFunction.Arn}:live/invocations") == live
+        assert {"Ref": "ApiLive" if live else "ApiFunction"} in [p["FunctionName"] for p in permissions]
+        for permission in permissions:
+            assert permission["Principal"] == "apigateway.amazonaws.com"
+            assert "SourceArn" in permission

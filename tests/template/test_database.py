@@ -1,0 +1,118 @@
+"""The database that the stack makes, and the ways out of a network that has none."""
+
+import pytest
+
+from tests.template.cases import CASES, KEY, ROUTES, SUBNETS, VPC
+from tests.template.stack import Properties, Stack
+
+
+def only(stack: Stack, case: str, kind: str) -> Properties:
+    (found,) = stack.deployed(**CASES[case]).of_type(kind).values()
+    return found
+
+
+@pytest.mark.planted("StorageEncrypted: true", "StorageEncrypted: false")
+@pytest.mark.planted("ManageMasterUserPassword: true", "MasterUserPassword: secret")
+@pytest.mark.planted("EnableIAMDatabaseAuthentication: true\n", "EnableIAMDatabaseAuthentication: false\n")
+@pytest.mark.planted("PubliclyAccessible: false", "PubliclyAccessible: true")
+@pytest.mark.planted("SecondsUntilAutoPause: !If \\[MayPause", "SecondsUntilAutoPause: !If [OnArm")
+@pytest.mark.planted("KmsKeyId: !Ref KmsKeyArn", "KmsKeyId: alias/aws/secretsmanager")
+def test_it_is_encrypted_and_private_has_a_password_that_rds_keeps_and_may_pause(stack: Stack) -> None:
+    cluster = only(stack, "created", "AWS::RDS::DBCluster")
+    busy = only(stack, "created, closed network", "AWS::RDS::DBCluster")
+    instance = only(stack, "created", "AWS::RDS::DBInstance")
+
+    assert cluster["StorageEncrypted"] is cluster["EnableIAMDatabaseAuthentication"] is True
+    assert cluster["ManageMasterUserPassword"] is True and "MasterUserPassword" not in cluster
+    assert cluster["ServerlessV2ScalingConfiguration"] == {
+        "MinCapacity": 0,
+        "MaxCapacity": 4,
+        "SecondsUntilAutoPause": 300,
+    }
+    assert busy["ServerlessV2ScalingConfiguration"] == {"MinCapacity": 2, "MaxCapacity": 4}
+    assert "MasterUserSecret" not in cluster and busy["MasterUserSecret"] == {"KmsKeyId": KEY}
+    assert cluster["BackupRetentionPeriod"] == 7
+    assert (instance["DBInstanceClass"], instance["PubliclyAccessible"]) == ("db.serverless", False)
+    assert only(stack, "created", "AWS::RDS::DBSubnetGroup")["SubnetIds"] == SUBNETS.split(",")
+
+
+@pytest.mark.planted("Condition: CreatesDatabase", "Condition: OnArm")
+def test_there_is_none_where_there_is_one_already(stack: Stack) -> None:
+    kinds = {resource["Type"] for resource in stack.deployed(**CASES["existing"]).resources.values()}
+
+    assert not {kind for kind in kinds if kind.startswith(("AWS::RDS", "AWS::EC2"))}
+
+
+@pytest.mark.planted("SourceSecurityGroupId: !GetAtt FunctionsGroup.GroupId", "CidrIp: 0.0.0.0/0")
+@pytest.mark.planted("FromPort: 5432", "FromPort: 0")
+@pytest.mark.planted("FromPort: 443", "FromPort: 0")
+def test_only_the_functions_reach_it_and_the_endpoints(stack: Stack) -> None:
+    groups = stack.deployed(**CASES["created, closed network"]).of_type("AWS::EC2::SecurityGroup")
+    reached = {
+        name: [
+            (
+                rule["FromPort"],
+                rule["ToPort"],
+                rule["IpProtocol"],
+                rule["SourceSecurityGroupId"]["Fn::GetAtt"][0],
+            )
+            for rule in group.get("SecurityGroupIngress", [])
+        ]
+        for name, group in groups.items()
+    }
+
+    assert reached == {
+        "DatabaseGroup": [(5432, 5432, "tcp", "FunctionsGroup")],
+        "EndpointsGroup": [(443, 443, "tcp", "FunctionsGroup")],
+        "FunctionsGroup": [],
+    }
+
+
+@pytest.mark.planted(
+    "MINUTEHAND_DATABASE_HOST: !If \\[CreatesDatabase", "MINUTEHAND_DATABASE_HOST: !If [OnX86"
+)
+@pytest.mark.planted(
+    "MINUTEHAND_DATABASE_NAME: !If \\[CreatesDatabase, minutehand",
+    "MINUTEHAND_DATABASE_NAME: !If [CreatesDatabase, postgres",
+)
+@pytest.mark.planted(
+    "DatabaseTls:\n    Type: String\n    Default: verify", 'DatabaseTls:\n    Type: String\n    Default: ""'
+)
+def test_the_functions_know_what_the_secret_of_rds_does_not_say(stack: Stack) -> None:
+    created, existing = stack.deployed(**CASES["created"]), stack.deployed(**CASES["existing"])
+    said = {
+        "MINUTEHAND_DATABASE_SECRET": {"Fn::GetAtt": ["Database", "MasterUserSecret.SecretArn"]},
+        "MINUTEHAND_DATABASE_HOST": {"Fn::GetAtt": ["Database", "Endpoint.Address"]},
+        "MINUTEHAND_DATABASE_PORT": {"Fn::GetAtt": ["Database", "Endpoint.Port"]},
+        "MINUTEHAND_DATABASE_NAME": "minutehand",
+        "MINUTEHAND_DATABASE_TLS": "verify",
+        "MINUTEHAND_DATABASE_IAM": "",
+    }
+    for name in created.functions:
+        assert created.variables(name).items() >= said.items()
+        assert {
+            existing.variables(name)[f"MINUTEHAND_DATABASE_{part}"] for part in ("HOST", "PORT", "NAME")
+        } == {""}
+    assert only(stack, "created", "AWS::RDS::DBCluster")["DatabaseName"] == "minutehand"
+
+
+@pytest.mark.planted('\\.lambda"', '.lambdas"')
+@pytest.mark.planted("VpcEndpointType: Gateway", "VpcEndpointType: Interface")
+@pytest.mark.planted("PrivateDnsEnabled: true", "PrivateDnsEnabled: false")
+@pytest.mark.planted("Condition: MakesRoutes", "Condition: MakesEndpoints")
+def test_a_closed_network_gets_ways_to_what_the_functions_call_and_to_nothing_else(stack: Stack) -> None:
+    endpoints = stack.deployed(**CASES["created, closed network"]).of_type("AWS::EC2::VPCEndpoint")
+    services = {
+        endpoint["ServiceName"]["Fn::Sub"].rpartition(".")[2]: endpoint for endpoint in endpoints.values()
+    }
+    interfaces = [services["secretsmanager"], services["lambda"]]
+
+    assert set(services) == {"secretsmanager", "lambda", "s3"}
+    assert all(endpoint["PrivateDnsEnabled"] and endpoint["VpcId"] == VPC for endpoint in interfaces)
+    assert services["s3"]["VpcEndpointType"] == "Gateway"
+    assert services["s3"]["RouteTableIds"] == ROUTES.split(",")
+    assert stack.deployed(**CASES["created"]).of_type("AWS::EC2::VPCEndpoint") == {}
+    alone = {
+        name: value for name, value in CASES["created, closed network"].items() if name != "RouteTableIds"
+    }
+    assert len(stack.deployed(**alone).of_type("AWS::EC2::VPCEndpoint")) == 2

@@ -1,0 +1,60 @@
+"""A deploy brings the schema up before its code is live, and is not live if that fails."""
+
+import pytest
+
+from tests.template.cases import CASES
+from tests.template.stack import Stack
+
+
+@pytest.mark.planted("    DependsOn: Migration\n    Properties: &worker", "    Properties: &worker")
+@pytest.mark.planted("(DispatcherFunction:\n[^\n]*\n)    DependsOn: Migration\n", r"\1")
+@pytest.mark.planted("(ApiFunction:\n[^\n]*\n)    DependsOn: Migration\n", r"\1")
+@pytest.mark.planted("(MigrateFunction:\n[^\n]*\n)", r"\1    DependsOn: Migration\n")
+def test_all_code_but_the_migration_s_own_waits_for_the_schema(stack: Stack) -> None:
+    waiting = {
+        name
+        for name, resource in stack.translated["Resources"].items()
+        if resource["Type"] == "AWS::Lambda::Function" and "Migration" in resource.get("DependsOn", [])
+    }
+
+    assert waiting == set(stack.functions) - {"MigrateFunction"}
+
+
+@pytest.mark.planted("ServiceToken: !GetAtt MigrateFunction.Arn", "ServiceToken: !GetAtt WorkerFunction.Arn")
+@pytest.mark.planted("      Library: !Ref LibraryLayer\n", "")
+@pytest.mark.planted("Library: !Ref LibraryLayer", "Library: !Ref Architecture")
+@pytest.mark.planted("!If \\[CreatesDatabase, !Ref DatabaseInstance,", "!If [CreatesDatabase, !Ref VpcId,")
+def test_a_new_library_or_another_database_is_migrated(stack: Stack) -> None:
+    (created,) = stack.deployed(**CASES["created"]).of_type("Custom::Migration").values()
+    (existing,) = stack.deployed(**CASES["existing"]).of_type("Custom::Migration").values()
+
+    assert created["ServiceToken"] == {"Fn::GetAtt": ["MigrateFunction", "Arn"]}
+    # The name of a layer's version has its content's hash in it, so a new library is a new value.
+    assert isinstance(existing["Library"], dict) and existing["Library"]["Ref"].startswith("LibraryLayer")
+    assert existing["Library"]["Ref"] in stack.of_type("AWS::Lambda::LayerVersion")
+    assert created["Database"] == {"Ref": "DatabaseInstance"}
+    assert existing["Database"] == CASES["existing"]["DatabaseUrlSecretArn"]
+
+
+@pytest.mark.planted("ServiceTimeout: 660", "ServiceTimeout: 300")
+@pytest.mark.planted("      ServiceTimeout: 660\n", "")
+def test_cloudformation_waits_longer_than_the_migration_can_take_and_not_for_an_hour(stack: Stack) -> None:
+    (migration,) = stack.of_type("Custom::Migration").values()
+    config = stack.of_type("AWS::Lambda::EventInvokeConfig")["MigrateFunctionEventInvokeConfig"]
+    longest = stack.functions["MigrateFunction"]["Timeout"] + config["MaximumEventAgeInSeconds"]
+
+    assert longest < migration["ServiceTimeout"] < 1800
+
+
+@pytest.mark.planted('!If \\[MigratesAsOwner, "",', "!If [MigratesAsOwner, '1',")
+@pytest.mark.planted(
+    "!If \\[MigratesAsOwner, !Ref MigrateSecretArn", "!If [MigratesAsOwner, !Ref DatabaseUrlSecretArn"
+)
+def test_the_schema_may_have_an_owner_that_the_functions_are_not(stack: Stack) -> None:
+    parameters = CASES["tokens of RDS"]
+    deployed = stack.deployed(**parameters)
+    migrate, worker = deployed.variables("MigrateFunction"), deployed.variables("WorkerFunction")
+
+    assert migrate["MINUTEHAND_DATABASE_SECRET"] == parameters["MigrateSecretArn"]
+    assert worker["MINUTEHAND_DATABASE_SECRET"] == parameters["DatabaseUrlSecretArn"]
+    assert (migrate["MINUTEHAND_DATABASE_IAM"], worker["MINUTEHAND_DATABASE_IAM"]) == ("", "1")

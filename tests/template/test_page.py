@@ -1,0 +1,64 @@
+"""The page of deploying explains the template: every parameter, every alarm, and none that there is not."""
+
+import re
+
+import pytest
+
+from tests.template.stack import ROOT, Stack
+
+PAGE = ROOT / "docs" / "deploying.md"
+README = ROOT / "README.md"
+
+
+def section(title: str) -> str:
+    return PAGE.read_text("utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """The rows of the tables of a section, without their heads."""
+    lines = [line for line in section(title).splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+@pytest.mark.planted("  LatenessSeconds:\n", "  Lateness:\n")
+@pytest.mark.planted(
+    "  JwtAudience:\n    Type: String\n", "  JwtAudience:\n    Type: String\n  Colour:\n    Type: String\n"
+)
+def test_every_parameter_is_explained_in_its_order_and_none_that_there_is_not(stack: Stack) -> None:
+    explained = [row[0].strip("`") for row in rows("Parameters")]
+
+    assert explained == list(stack.template["Parameters"])
+
+
+@pytest.mark.planted("Default: 50", "Default: 51")
+@pytest.mark.planted('Default: "17.5"', 'Default: "16.3"')
+@pytest.mark.planted("Default: PassThrough", "Default: Active")
+def test_the_defaults_of_the_page_are_the_template_s(stack: Stack) -> None:
+    for name, _, default in rows("Parameters"):
+        said = str(stack.template["Parameters"][name.strip("`")]["Default"])
+        if said:
+            assert default.strip("`").partition(",")[0] == said, name
+
+
+def test_every_parameter_that_the_pages_set_exists(stack: Stack) -> None:
+    for page in (PAGE, README):
+        named = set(re.findall(r"\b([A-Z][A-Za-z]+[a-z])=(?=[a-z0-9<$])", page.read_text("utf-8")))
+        assert named <= set(stack.template["Parameters"]), page.name
+
+
+@pytest.mark.planted("Parameters: \\[LogRetentionDays, ", "Parameters: [")
+@pytest.mark.planted("Parameters: \\[ApiAuth, ", "Parameters: [ApiAuth, ApiAuth, ")
+def test_every_parameter_has_its_place_when_cloudformation_asks(stack: Stack) -> None:
+    groups = stack.template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    placed = [name for group in groups for name in group["Parameters"]]
+
+    assert sorted(placed) == sorted(stack.template["Parameters"])
+
+
+@pytest.mark.planted("-bloat\n", "-bloated\n")
+def test_every_alarm_is_explained(stack: Stack) -> None:
+    alarms = stack.of_type("AWS::CloudWatch::Alarm").values()
+
+    assert [row[0].strip("`") for row in rows("Alarms")] == [
+        alarm["AlarmName"]["Fn::Sub"].removeprefix("${AWS::StackName}-") for alarm in alarms
+    ]

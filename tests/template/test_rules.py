@@ -1,0 +1,104 @@
+"""What contradicts itself is refused by a sentence, before anything is made."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.template.cases import CASES, CREATED, EXISTING, GROUP, ISSUER, ROUTES, SECRET, SUBNETS, VPC
+from tests.template.stack import Choice, Stack
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({**EXISTING, "DatabaseUrlSecretArn": ""}, "DatabaseUrlSecretArn, or say CreateDatabase=yes"),
+    ({**CREATED, "DatabaseUrlSecretArn": f"{SECRET}database"}, "say one of them"),
+    ({**CREATED, "VpcId": "", "SecurityGroupIds": GROUP}, "CreateDatabase=yes needs VpcId and SubnetIds"),
+    ({**CREATED, "SubnetIds": ""}, "CreateDatabase=yes needs VpcId and SubnetIds"),
+    ({**CREATED, "DatabaseIam": "cluster-ABC/minutehand"}, "leave DatabaseIam empty"),
+    ({**CREATED, "MigrateSecretArn": f"{SECRET}owner"}, "leave MigrateSecretArn empty"),
+    ({**EXISTING, "SubnetIds": SUBNETS}, "SubnetIds needs SecurityGroupIds, or VpcId"),
+    ({**EXISTING, "SecurityGroupIds": GROUP}, "mean nothing without SubnetIds"),
+    ({**EXISTING, "VpcId": VPC}, "mean nothing without SubnetIds"),
+    (
+        {**EXISTING, "SubnetIds": SUBNETS, "SecurityGroupIds": GROUP, "CreateEndpoints": "yes"},
+        "CreateEndpoints=yes needs VpcId",
+    ),
+    ({**EXISTING, "RouteTableIds": ROUTES}, "RouteTableIds means nothing"),
+    ({**EXISTING, "ApiTokensSecretArn": ""}, "ApiAuth=token needs ApiTokensSecretArn"),
+    ({**EXISTING, "ApiAuth": "jwt", "JwtIssuer": ISSUER}, "ApiAuth=jwt needs JwtIssuer and JwtAudience"),
+    ({**EXISTING, "ApiAuth": "jwt", "JwtAudience": "jobs"}, "ApiAuth=jwt needs JwtIssuer and JwtAudience"),
+    ({**EXISTING, "SnapStart": "on"}, "SnapStart=on needs Release"),
+]
+
+
+@pytest.mark.planted("CreatesDatabase: .*?\n", 'CreatesDatabase: !Equals [!Ref CreateDatabase, "no"]\n')
+@pytest.mark.planted(r"      - Assert: !Equals \[!Ref DatabaseIam.*?empty\.\n", "")
+@pytest.mark.planted(
+    r'- !Not \[!Equals \[!Ref SecurityGroupIds, ""\]\]', '- !Equals [!Ref SecurityGroupIds, ""]'
+)
+@pytest.mark.planted(
+    r'!And \[!Not \[!Equals \[!Ref JwtIssuer, ""\]\], !Not \[!Equals \[!Ref JwtAudience, ""\]\]\]',
+    '!Not [!Equals [!Ref JwtIssuer, ""]]',
+)
+@pytest.mark.planted(
+    "RuleCondition: !Equals \\[!Ref ApiAuth, token\\]", "RuleCondition: !Equals [!Ref ApiAuth, iam]"
+)
+def test_a_contradiction_is_refused_by_the_sentence_that_names_it(stack: Stack) -> None:
+    assert stack.translated["Rules"] == stack.template["Rules"]
+    for parameters, sentence in REFUSED:
+        assert any(sentence in refusal for refusal in stack.refusals(**parameters)), parameters
+    created = Choice(stack.parameters | CREATED, stack.translated["Conditions"])
+    assert created.holds({"Condition": "CreatesDatabase"})
+
+
+@pytest.mark.planted("Assert: !Equals \\[!Ref CreateEndpoints", "Assert: !Equals [!Ref CreateDatabase")
+@pytest.mark.planted('- !Equals \\[!Ref SubnetIds, ""\\]', '- !Not [!Equals [!Ref SubnetIds, ""]]')
+def test_what_makes_sense_is_not_refused(stack: Stack) -> None:
+    extra = {
+        **EXISTING,
+        "VpcId": VPC,
+        "SubnetIds": SUBNETS,
+        "CreateEndpoints": "yes",
+        "RouteTableIds": ROUTES,
+    }
+    for parameters in [*CASES.values(), extra]:
+        assert stack.refusals(**parameters) == []
+
+
+def test_every_sentence_can_be_heard(stack: Stack) -> None:
+    heard = {refusal for parameters, _ in REFUSED for refusal in stack.refusals(**parameters)}
+    rules = stack.template["Rules"].values()
+
+    assert heard == {assertion["AssertDescription"] for rule in rules for assertion in rule["Assertions"]}
+
+
+@pytest.mark.planted(
+    "Default: 5\n    MinValue: 1\n    MaxValue: 25", "Default: 26\n    MinValue: 1\n    MaxValue: 25"
+)
+@pytest.mark.planted("\\(subnet-\\[0-9a-z\\]\\+\\(,subnet-\\[0-9a-z\\]\\+\\)\\+\\)", "(subnet-[0-9a-f]+)")
+def test_what_the_deploys_of_the_tests_say_is_allowed(stack: Stack) -> None:
+    for parameters in CASES.values():
+        for name, value in (stack.parameters | parameters).items():
+            facts = stack.template["Parameters"][name]
+            assert value in facts.get("AllowedValues", [value]), name
+            assert re.fullmatch(facts.get("AllowedPattern", ".*"), str(value)), name
+            if facts["Type"] == "Number":
+                assert facts.get("MinValue", value) <= value <= facts.get("MaxValue", value), name
+
+
+@pytest.mark.planted("\\(,subnet-\\[0-9a-z\\]\\+\\)\\+\\)\\?", "(,subnet-[0-9a-z]+)*)?")
+def test_one_subnet_is_too_few_since_a_database_wants_two_zones(stack: Stack) -> None:
+    pattern = stack.template["Parameters"]["SubnetIds"]["AllowedPattern"]
+
+    assert re.fullmatch(pattern, "") and re.fullmatch(pattern, SUBNETS)
+    assert not re.fullmatch(pattern, SUBNETS.partition(",")[0])
+
+
+@pytest.mark.planted("  Ticks: ", "  Never: !Equals [a, b]\n  Ticks: ")
+def test_the_deploys_of_the_tests_take_every_branch_of_every_condition(stack: Stack) -> None:
+    conditions = stack.translated["Conditions"]
+    for name in conditions:
+        taken = {
+            Choice(stack.parameters | parameters, conditions).holds({"Condition": name})
+            for parameters in CASES.values()
+        }
+        assert taken == {True, False}, name

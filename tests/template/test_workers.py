@@ -1,0 +1,97 @@
+"""A further worker is a resource of five lines and a route, as docs/deploying.md says."""
+
+import json
+import re
+
+import pytest
+from cfnlint.api import lint
+
+from minutehand.settings import read_settings
+from tests.template.cases import CASES
+from tests.template.stack import ROOT, TEMPLATE, Properties, Stack, listed
+from tests.template.test_lint import faults
+
+PAGE = ROOT / "docs" / "deploying.md"
+NAME = "minutehand-worker-reports"
+
+
+def snippet(beginning: str) -> str:
+    """The block of the page that begins so."""
+    blocks: list[str] = re.findall(r"```text\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    (block,) = [block for block in blocks if block.lstrip().startswith(beginning)]
+    return block
+
+
+@pytest.fixture
+def text() -> str:
+    """The template with the worker of the page in it."""
+    text, there = re.subn(
+        r"(?=  # What Lambda could not run)", lambda _: snippet("ReportsFunction:") + "\n",
+        TEMPLATE.read_text("utf-8"), count=1,
+    )  # fmt: skip
+    text, routed = re.subn(
+        r' +MINUTEHAND_WORKERS: "\{\}"\n', lambda _: snippet("MINUTEHAND_WORKERS:"), text, count=1
+    )
+    assert there == routed == 1
+    return text
+
+
+def test_the_page_adds_five_lines_and_a_route() -> None:
+    assert len(snippet("ReportsFunction:").splitlines()) == 5
+    assert len(snippet("MINUTEHAND_WORKERS:").splitlines()) == 1
+
+
+def test_the_template_with_it_is_clean(text: str, stack: Stack) -> None:
+    assert lint(text, regions=["eu-central-1"]) == []
+    assert faults(stack.deployed(**CASES["existing"])) == []
+
+
+def test_it_is_a_worker_but_for_what_it_says_itself(stack: Stack) -> None:
+    functions = stack.deployed(**CASES["existing"]).functions
+    worker, reports = functions["WorkerFunction"], functions["ReportsFunction"]
+    own = {name for name in worker if worker[name] != reports[name]}
+
+    assert own == {"FunctionName", "Code", "MemorySize", "Timeout"}
+    assert (reports["MemorySize"], reports["Timeout"]) == (3008, 900)
+    assert stack.translated["Resources"]["ReportsFunction"]["DependsOn"] == ["Migration"] or (
+        stack.translated["Resources"]["ReportsFunction"]["DependsOn"] == "Migration"
+    )
+
+
+def test_its_events_are_delivered_once_within_a_minute_or_kept(stack: Stack) -> None:
+    config = stack.of_type("AWS::Lambda::EventInvokeConfig")["ReportsFunctionEventInvokeConfig"]
+
+    assert (config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"]) == (0, 60)
+    assert config["DestinationConfig"]["OnFailure"]["Destination"] == {
+        "Fn::GetAtt": ["WorkerFailures", "Arn"]
+    }
+
+
+def test_the_dispatcher_knows_the_way_to_it_and_may_invoke_it(stack: Stack) -> None:
+    deployed = stack.deployed(**CASES["existing"])
+    variables = deployed.variables("DispatcherFunction")
+    routes = named(variables["MINUTEHAND_WORKERS"])
+    workers = read_settings(
+        {"MINUTEHAND_WORKER": named(variables["MINUTEHAND_WORKER"]), "MINUTEHAND_WORKERS": routes}
+    ).workers
+    function = named(deployed.functions["ReportsFunction"]["FunctionName"])
+
+    assert function == NAME
+    assert workers.worker("reports", "any") == NAME
+    assert workers.worker("default", "any") == "minutehand-worker"
+    (policy,) = deployed.of_type("AWS::IAM::Role")["DispatcherRole"]["Policies"]
+    (statement,) = [
+        statement
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Action"] == "lambda:InvokeFunction"
+    ]
+    patterns = [named(resource).rpartition("function:")[2] for resource in listed(statement["Resource"])]
+    assert patterns == ["minutehand-worker", "minutehand-worker-*"]
+    assert NAME.startswith(patterns[1].removesuffix("*"))
+    assert json.loads(routes) == {"queue:reports": NAME}
+
+
+def named(value: str | Properties) -> str:
+    """A text of the template in the stack `minutehand`."""
+    text = value if isinstance(value, str) else str(value["Fn::Sub"])
+    return text.replace("${AWS::StackName}", "minutehand")

@@ -41,7 +41,7 @@ def test_what_cloudformation_is_given_is_clean(stack: Stack) -> None:
 
 @pytest.mark.planted("DBInstanceClass: db.serverless", "DBInstanceClass: serverless")
 @pytest.mark.planted("Condition: MakesEndpoints", "Condition: ByIam")
-@pytest.mark.planted("FunctionsGroup:\n    Type", "FunctionsGroup:\n    Condition: HasGroups\n    Type")
+@pytest.mark.planted("Condition: MakesGroup", "Condition: HasGroups")
 @pytest.mark.planted(
     "    Condition: Snaps\n    Properties: {FunctionName: !Ref ApiFunction, Description",
     "    Condition: OnX86\n    Properties: {FunctionName: !Ref ApiFunction, Description",

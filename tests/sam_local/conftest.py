@@ -1,0 +1,94 @@
+"""What the tests of `sam local` share: an engine, a Postgres that containers reach, the built project, its servers.
+
+They run with MINUTEHAND_TEST_SAM=<path of sam>, as `make test/sam-local` says; otherwise none of them is collected.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from minutehand import Database
+from tests.sam_local.engine import Engine
+from tests.sam_local.image import Image
+from tests.sam_local.sam import ROOT, Sam, copy_project, free_port, runtime_of
+
+PROGRAM = os.environ.get("MINUTEHAND_TEST_SAM", "")
+collect_ignore_glob = [] if PROGRAM else ["test_*.py"]
+
+told: list[str] = []
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was not as it is on Lambda."""
+    for line in told:
+        terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="session")
+def kept() -> Iterator[dict[str, str]]:
+    """Where the engine, the image and the Postgres are; their keeper ends them when this process has ended."""
+    home = Path(tempfile.mkdtemp(prefix="minutehand-sam-")).resolve()
+    home.chmod(0o755)
+    runtime = runtime_of((ROOT / "template.yaml").read_text("utf-8"))
+    command = [sys.executable, "-m", "tests.sam_local.keeper", str(home), runtime]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          start_new_session=True) as keeper:  # fmt: skip
+        assert keeper.stdin is not None
+        assert keeper.stdout is not None
+        facts = json.loads(keeper.stdout.readline() or '{"lacks": "the keeper of the engine failed"}')
+        if "lacks" in facts:
+            pytest.exit(facts["lacks"], returncode=1)
+        if facts["image"]:
+            told.append(
+                f"Lambda's image of {runtime} cannot be pulled: ran in a stand-in with {facts['runtime']}."
+            )
+        yield {**facts, "home": str(home)}
+        keeper.stdin.close()
+
+
+@pytest.fixture(scope="session")
+def lambda_port(kept: dict[str, str]) -> int:
+    """Where `sam local start-lambda` will listen."""
+    return free_port(kept["gateway"])
+
+
+@pytest.fixture(scope="session")
+def sam(kept: dict[str, str], lambda_port: int) -> Sam:
+    """The project, built."""
+    engine = Engine(kept["docker"], kept["gateway"], bool(kept["own"]))
+    project = Path(kept["home"]) / "project"
+    copy_project(project, kept["runtime"], kept["database"], lambda_port)
+    sam = Sam(project, Path(PROGRAM).absolute(), engine, Image(kept["image"], kept["runtime"]))
+    sam.run("build")
+    return sam
+
+
+@pytest.fixture
+def jobs(kept: dict[str, str]) -> Iterator[Database]:
+    """The database that the functions use, without a job."""
+    with psycopg.connect(kept["database"], autocommit=True) as connection:
+        connection.execute("delete from minutehand.jobs")
+    database = Database(kept["database"])
+    yield database
+    database.close()
+
+
+@pytest.fixture(scope="session")
+def start_lambda(sam: Sam, lambda_port: int) -> Iterator[str]:
+    """`sam local start-lambda`, where containers reach it."""
+    with sam.serving("start-lambda", sam.engine.gateway, lambda_port) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def start_api(sam: Sam) -> Iterator[str]:
+    """`sam local start-api`."""
+    with sam.serving("start-api", "127.0.0.1", free_port("127.0.0.1")) as url:
+        yield url

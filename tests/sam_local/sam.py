@@ -1,0 +1,135 @@
+"""What somebody types: `sam` in a copy of the project, with the files and the settings that the project ships."""
+
+import json
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+from time import monotonic, sleep
+from typing import Any
+
+from tests.sam_local.engine import Engine
+from tests.sam_local.image import ARCHITECTURE, Image
+from tests.sam_local.keeper import in_a_container
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = Path("events/local/env.json")
+LAMBDA_PORT = 3001
+SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """What `sam local invoke` printed: the function's answer, and its log."""
+
+    answer: Any
+    log: str
+
+
+@dataclass(frozen=True)
+class Sam:
+    """A project, and the `sam` that works in it."""
+
+    project: Path
+    program: Path
+    engine: Engine
+    image: Image
+
+    def run(self, *words: str) -> str:
+        """Run a command and return what it printed; how it went is in its last lines."""
+        done = subprocess.run([self.program, *words], cwd=self.project, env=self._environment, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)  # fmt: skip
+        assert done.returncode == 0, f"sam {' '.join(words)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout + "\0" + done.stderr
+
+    def invoke(self, function: str, *words: str) -> Invocation:
+        """Invoke a function once, in a container of its own."""
+        answer, _, log = self.run("local", "invoke", function, *words, *self._options).partition("\0")
+        return Invocation(json.loads(answer or "null"), log)
+
+    @contextmanager
+    def serving(self, what: str, host: str, port: int) -> Iterator[str]:
+        """Run `sam local start-api` or `start-lambda` until it is left."""
+        log = self.project.parent / f"{what}.log"
+        command: list[str | Path] = [
+            self.program,
+            "local",
+            what,
+            "--host",
+            host,
+            "--port",
+            str(port),
+            *self._options,
+        ]
+        with log.open("w") as output:
+            server = subprocess.Popen(command, cwd=self.project, env=self._environment, stdin=subprocess.DEVNULL,
+                                      stdout=output, stderr=output)  # fmt: skip
+        try:
+            until(lambda: answers(host, port) or server.poll() is not None, log.read_text)
+            assert server.poll() is None, log.read_text()
+            yield f"http://{host}:{port}"
+        finally:
+            server.terminate()
+            server.wait()
+
+    @property
+    def _options(self) -> list[str]:
+        """What is said here besides: the processor of this machine, and the image if no registry has given it."""
+        stand_in = ["--skip-pull-image", "--invoke-image", self.image.name] if self.image.name else []
+        return ["--parameter-overrides", f"Architecture={ARCHITECTURE}", *stand_in]
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        foreign = ("AWS_", "MINUTEHAND_", "DATABASE_URL")
+        kept = {
+            name: value for name, value in self.engine.environment.items() if not name.startswith(foreign)
+        }
+        own = {"HOME": str(self.project.parent), "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"}
+        return {**kept, **own, "SAM_CLI_TELEMETRY": "0"}
+
+
+def copy_project(place: Path, runtime: str, database: str, port: int) -> None:
+    """Copy the project, for the runtime that there is, and say in its own file where the database is today."""
+    copytree(
+        ROOT, place, ignore=ignore_patterns(".*", "__pycache__", "tests", "bench", "docs"), symlinks=True
+    )
+    template = place / "template.yaml"
+    text = template.read_text("utf-8")
+    template.write_text(text.replace(runtime_of(text), runtime), "utf-8")
+    file = place / ENVIRONMENT
+    variables = json.loads(file.read_text("utf-8"))
+    variables["Parameters"]["DATABASE_URL"] = in_a_container(database)
+    endpoint = variables["DispatcherFunction"]["AWS_ENDPOINT_URL_LAMBDA"]
+    variables["DispatcherFunction"]["AWS_ENDPOINT_URL_LAMBDA"] = endpoint.replace(str(LAMBDA_PORT), str(port))
+    file.write_text(json.dumps(variables), "utf-8")
+
+
+def runtime_of(template: str) -> str:
+    """Return the runtime that a template names first, which is the one of its functions."""
+    return next(line.split()[1] for line in template.splitlines() if line.strip().startswith("Runtime: "))
+
+
+def until(fact: Any, why: Any) -> Any:
+    """Wait for a fact, and say why it did not come about."""
+    deadline = monotonic() + SECONDS
+    while not (found := fact()):
+        assert monotonic() < deadline, why()
+        sleep(0.2)
+    return found
+
+
+def answers(host: str, port: int) -> bool:
+    """Return whether somebody listens there."""
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0
+
+
+def free_port(host: str) -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,62 @@
+"""`sam local start-api` and `start-lambda`: requests and invocations that come over HTTP."""
+
+import json
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import boto3
+import httpx
+from botocore.config import Config
+
+from minutehand import Database, enqueue, read
+from tests.sam_local.sam import ENVIRONMENT, ROOT, SECONDS, until
+
+TOKEN = json.loads((ROOT / ENVIRONMENT).read_text("utf-8"))["ApiFunction"]["MINUTEHAND_API_TOKENS"]
+
+
+def client(url: str) -> Any:
+    config = Config(read_timeout=SECONDS, retries={"total_max_attempts": 1})
+    session = boto3.Session("key", "secret", region_name="us-east-1")
+    return session.client("lambda", endpoint_url=url, config=config)
+
+
+def test_a_request_becomes_a_row(start_api: str, jobs: Database) -> None:
+    with httpx.Client(base_url=start_api, timeout=SECONDS) as caller:
+        health = caller.get("/health")
+        nobody = caller.post("/jobs", json={"kind": "echo"})
+        created = caller.post(
+            "/jobs", json={"kind": "echo", "payload": [1]}, headers={"Authorization": f"Bearer {TOKEN}"}
+        )
+
+    assert (health.status_code, nobody.status_code, created.status_code) == (200, 401, 201)
+    row = read.get(jobs, UUID(created.json()["id"]))
+    assert (row.kind, row.payload, row.state) == ("echo", [1], "due")
+
+
+def test_the_dispatcher_in_one_container_has_the_worker_in_another_do_each_job(
+    start_lambda: str, jobs: Database
+) -> None:
+    due = [enqueue("echo", {"number": number}, connection=jobs).id for number in range(2)]
+
+    answer = client(start_lambda).invoke(FunctionName="DispatcherFunction", Payload=b"{}")
+
+    told = json.loads(answer["Payload"].read())
+    assert (answer["StatusCode"], told["due"], told["invoked"], told["refused"]) == (200, 2, 2, 0)
+    states = lambda: [(row.state, row.attempts) for row in (read.get(jobs, job_id) for job_id in due)]  # noqa: E731
+    until(lambda: states() == [("done", 1)] * 2, states)
+
+
+def test_an_event_is_accepted_before_its_work_is_done_and_is_not_tried_again(
+    start_lambda: str, jobs: Database
+) -> None:
+    job = enqueue("echo", {"fail": "today"}, max_attempts=5, connection=jobs).id
+
+    answer = client(start_lambda).invoke(
+        FunctionName="WorkerFunction", InvocationType="Event", Payload=b'{"queue": "default"}'
+    )
+
+    assert answer["StatusCode"] == 202
+    until(lambda: read.get(jobs, job).state == "retrying", lambda: read.get(jobs, job))
+    assert read.get(jobs, job).attempts == 1
+    assert read.get(jobs, job).visible > read.get(jobs, job).enqueued + timedelta(seconds=1)

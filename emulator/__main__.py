@@ -44,6 +44,9 @@ PORT = click.IntRange(0, 65535)
 @click.option("--freeze/--no-freeze", default=True, help="Stop an environment between two invocations.")
 @click.option("--seed/--no-seed", default=True, help="Enqueue the example webhooks of events/seed first.")
 @click.option("--until-idle", is_flag=True, help="End when nothing is left to do.")
+@click.option(
+    "--worst", type=int, metavar="SEED", help="Kill, freeze, lose, delay and duplicate a few, by this seed."
+)
 def main(**options: object) -> None:
     """Run the template's functions as Lambda would, with a Postgres from a wheel or the one of DATABASE_URL.
 

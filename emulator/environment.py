@@ -92,7 +92,7 @@ class Environment:
         over = monotonic()
         if status == 200:
             self._ended.wait(5)  # for what it logged, which comes by another way
-        began = self._began or (over if cold and status != 200 else asked)
+        began = min(over, self._began or (over if cold and status != 200 else asked))  # it may be heard late
         answer = self._judge(invocation, status, body, timeout)
         return Answer(
             payload=answer.payload, error=answer.error, broken=answer.broken or self._dead, log=tuple(self._tail),

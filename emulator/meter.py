@@ -44,7 +44,7 @@ class Meter:
 
     def count_answer(self, function: str, answer: Answer, memory_mb: int) -> None:
         """Bill an invocation."""
-        billed = ceil(answer.ms + answer.init_ms)
+        billed = max(1, ceil(answer.ms + answer.init_ms))
         self.count(
             function, invocations=1, cold_starts=int(answer.cold), errors=int(answer.error is not None),
             billed_ms=billed, gb_seconds=billed / 1000 * memory_mb / 1024,

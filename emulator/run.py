@@ -9,11 +9,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 from rich.console import Console
 
 from emulator.emulation import Emulator
 from emulator.gateway import Gateway
+from emulator.misbehaviour import Misbehaviour
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
 from minutehand.local.home import receive, serve_database
@@ -25,6 +27,14 @@ from minutehand.migrate import migrate
 from minutehand.read import FINISHED, STATES, list_jobs
 
 WATCH_SECONDS = 0.3
+WORST: dict[str, Any] = {
+    "kill": 0.05,
+    "freeze": 0.05,
+    "overrun": 1,
+    "duplicate": 0.05,
+    "late": 0.05,
+    "lose": 0.05,
+}
 UNFINISHED = [state for state in STATES if state not in FINISHED]
 
 
@@ -41,6 +51,7 @@ class Plan:
     freeze: bool = True
     seed: bool = True
     until_idle: bool = False
+    worst: int | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -58,6 +69,8 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         emulator = stack.enter_context(_emulator(plan, environment, console, show))
         console.print(f"functions   {', '.join(emulator.template.functions)}")
         console.print(f"Lambda      AWS_ENDPOINT_URL_LAMBDA={emulator.url}")
+        worst = _worst(plan)
+        stack.enter_context(worst.upon(emulator))
         stack.enter_context(_api(plan, emulator, console, environment["MINUTEHAND_API_TOKENS"]))
         console.print(f"ticks       every {plan.every:g} s, the first one now\n")
         if plan.seed:
@@ -66,6 +79,8 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         stack.enter_context(_ticks(plan, emulator, stop))
         _watch(plan, emulator, Database(url), stop)
         _report(emulator, console)
+        if plan.worst is not None:
+            console.print(f"--worst {plan.worst}   {worst.told}", soft_wrap=True)
     console.print(f"stopped; {show.summary()}")
 
 
@@ -87,6 +102,11 @@ def _emulator(plan: Plan, environment: Mapping[str, str], console: Console, show
         say=lambda line: console.print(f"functions   {line}", highlight=False, soft_wrap=True),
         log=lambda function, line: show.log(function.removesuffix("Function").lower(), parsed(line)),
     )  # fmt: skip
+
+
+def _worst(plan: Plan) -> Misbehaviour:
+    """On a good day, too, Lambda cuts chains."""
+    return Misbehaviour(0) if plan.worst is None else Misbehaviour(plan.worst, frozen=10.0, **WORST)
 
 
 @contextmanager

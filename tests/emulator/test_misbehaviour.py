@@ -1,54 +1,21 @@
 """Lambda at its worst: each misbehaviour happens on order and only on order, and is told and metered."""
 
+# ruff: noqa: F811 (fixtures come by import)
+
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
-from emulator import Clock, Emulator, Invocation, Refused, WellBehaved
-from emulator.errors import BuildError
+from emulator import Emulator, Invocation, Refused, WellBehaved
 from emulator.meter import Reading
 from emulator.misbehaviour import Misbehaviour, Throttle
-from emulator.parts import architecture
-from tests.emulator.conftest import CACHE, STACK, begun, until
+from tests.emulator.conftest import begun
+from tests.emulator.misbehaving import callers, emulator, lambda_, used, waiting  # noqa: F401
 
 CALL = {"do": "call", "more": 20}
-
-
-@pytest.fixture(scope="module")
-def emulator() -> Iterator[Emulator]:
-    try:
-        architecture()
-    except BuildError as error:
-        pytest.skip(str(error))
-    with Emulator(STACK, cache=CACHE, clock=Clock(speed=0)) as made:
-        yield made
-
-
-@pytest.fixture
-def lambda_(emulator: Emulator) -> Emulator:
-    """The same for all tests, with a meter that begins at 0."""
-    emulator.meter.functions.clear()
-    emulator.concurrency.highest.clear()
-    return emulator
-
-
-@pytest.fixture
-def callers() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(4) as pool:
-        yield pool
-
-
-def used(lambda_: Emulator) -> Reading:
-    return lambda_.meter.total
-
-
-def waiting(folder: Path) -> dict[str, str]:
-    return {"do": "wait", "folder": str(folder)}
 
 
 def test_without_odds_nothing_happens(lambda_: Emulator) -> None:
@@ -97,74 +64,6 @@ def test_a_late_event_is_run_when_it_comes_unless_it_is_too_old_by_then(lambda_:
     assert lambda_.meter.functions["Echo"].invocations == 1
     assert lambda_.meter.functions["Patient"] == Reading(events=1, expired=1)  # of 60 seconds at the most
     assert len(lambda_.failures) == given_up + 1
-
-
-def test_a_killed_environment_answers_with_an_exit_and_only_that_one(
-    lambda_: Emulator, tmp_path: Path
-) -> None:
-    with Misbehaviour(1, kill=1).upon(lambda_) as worst:
-        answer = lambda_.invoke("Patient", waiting(tmp_path))
-    after = lambda_.invoke("Patient")
-
-    (pid,) = begun(tmp_path)
-    (fact,) = worst.facts
-    assert answer.json()["errorType"] == "Runtime.ExitError" and answer.pid == pid
-    assert (fact.what, fact.id, fact.run) == ("killed", answer.id, 1)
-    assert fact.after == worst.run("Patient", 0).kill
-    assert after.error is None and after.pid != answer.pid
-    assert (used(lambda_).invocations, used(lambda_).errors) == (2, 1)
-
-
-def test_a_handler_that_has_ended_before_its_kill_is_not_killed_nor_is_the_next_one(
-    lambda_: Emulator,
-) -> None:
-    with Misbehaviour(1, kill=1, within=3600).upon(lambda_) as worst:
-        answers = [lambda_.invoke("Patient") for _ in range(5)]
-
-    assert [answer.error for answer in answers] == [None] * 5
-    assert len({answer.pid for answer in answers}) == 1
-    assert worst.facts == []
-
-
-def test_kills_at_any_moment_of_a_short_handler_leave_nothing_dead_to_the_next(lambda_: Emulator) -> None:
-    with Misbehaviour(1, kill=0.5, within=0.01).upon(lambda_) as worst:
-        answers = [lambda_.invoke("Patient") for _ in range(16)]
-
-    spared = [answer for n, answer in enumerate(answers) if worst.run("Patient", n).kill is None]
-    killed = {fact.id for fact in worst.facts}
-    assert 4 < len(spared) < 12
-    assert [answer.error for answer in spared] == [None] * len(spared)
-    assert killed.isdisjoint(answer.id for answer in spared)
-    assert killed >= {answer.id for answer in answers if answer.error}
-
-
-def test_a_frozen_environment_stands_still_outlives_its_time_and_goes_on(
-    lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
-) -> None:
-    with Misbehaviour(1, freeze=1, within=0.1, frozen=1.5).upon(lambda_) as worst:
-        call = callers.submit(lambda_.invoke, "Echo", waiting(tmp_path))
-        (pid,) = begun(tmp_path)
-        until(lambda: worst.did["frozen"])
-        stopped = psutil.Process(pid).status()
-        (tmp_path / "go").touch()
-        answer = call.result()
-
-    assert stopped == "stopped"
-    assert answer.error is None, answer.payload
-    assert answer.json() == {"pid": pid, "left": 0}
-
-
-@pytest.mark.parametrize(("overrun", "facts"), [(0, {}), (1, {"overran": 1})])
-def test_a_function_may_live_past_its_timeout_and_is_killed_all_the_same(
-    lambda_: Emulator, tmp_path: Path, overrun: float, facts: dict[str, int]
-) -> None:
-    with Misbehaviour(1, overrun=overrun).upon(lambda_) as worst:
-        answer = lambda_.invoke("Echo", waiting(tmp_path))
-        lambda_.invoke("Echo")
-
-    assert answer.json()["errorMessage"].endswith("Task timed out after 1.00 seconds")
-    assert answer.ms >= 1000 + 680 * overrun
-    assert worst.did == facts
 
 
 def test_a_throttle_lets_so_many_through_at_once_and_gives_the_place_back(

@@ -1,0 +1,126 @@
+"""What strikes an environment at work: killed, frozen or left alive past its timeout, and nothing struck afterwards."""
+
+# ruff: noqa: F811 (fixtures come by import)
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import psutil
+import pytest
+
+from emulator import Emulator, Environment, Invocation, WellBehaved
+from emulator.misbehaviour import Misbehaviour
+from tests.emulator.conftest import begun, until
+from tests.emulator.misbehaving import callers, emulator, lambda_, used, waiting  # noqa: F401
+
+
+def test_a_killed_environment_answers_with_an_exit_and_only_that_one(
+    lambda_: Emulator, tmp_path: Path
+) -> None:
+    with Misbehaviour(1, kill=1).upon(lambda_) as worst:
+        answer = lambda_.invoke("Patient", waiting(tmp_path))
+    after = lambda_.invoke("Patient")
+
+    (pid,) = begun(tmp_path)
+    (fact,) = worst.facts
+    assert answer.json()["errorType"] == "Runtime.ExitError" and answer.pid == pid
+    assert (fact.what, fact.id, fact.run) == ("killed", answer.id, 1)
+    assert fact.after == worst.run("Patient", 0).kill
+    assert after.error is None and after.pid != answer.pid
+    assert (used(lambda_).invocations, used(lambda_).errors) == (2, 1)
+
+
+def test_a_handler_that_has_ended_before_its_kill_is_not_killed_nor_is_the_next_one(
+    lambda_: Emulator,
+) -> None:
+    with Misbehaviour(1, kill=1, within=3600).upon(lambda_) as worst:
+        answers = [lambda_.invoke("Patient") for _ in range(5)]
+
+    assert [answer.error for answer in answers] == [None] * 5
+    assert len({answer.pid for answer in answers}) == 1
+    assert worst.facts == []
+
+
+def test_kills_at_any_moment_of_a_short_handler_leave_nothing_dead_to_the_next(lambda_: Emulator) -> None:
+    with Misbehaviour(1, kill=0.5, within=0.01).upon(lambda_) as worst:
+        answers = [lambda_.invoke("Patient") for _ in range(16)]
+
+    spared = [answer for n, answer in enumerate(answers) if worst.run("Patient", n).kill is None]
+    killed = {fact.id for fact in worst.facts}
+    assert 4 < len(spared) < 12
+    assert [answer.error for answer in spared] == [None] * len(spared)
+    assert killed.isdisjoint(answer.id for answer in spared)
+    assert killed >= {answer.id for answer in answers if answer.error}
+
+
+class Afterwards(WellBehaved):
+    """Kills an environment when its answer is there already."""
+
+    @contextmanager
+    def during(self, invocation: Invocation, environment: Environment) -> Iterator[None]:
+        yield
+        environment.kill()
+
+
+def test_an_environment_that_is_killed_after_its_answer_is_not_used_again(lambda_: Emulator) -> None:
+    well, lambda_.hooks = lambda_.hooks, Afterwards()
+    try:
+        first = lambda_.invoke("Patient")
+    finally:
+        lambda_.hooks = well
+    second = lambda_.invoke("Patient")
+
+    assert first.error is second.error is None
+    assert first.pid != second.pid
+
+
+class Stillborn(Misbehaviour):
+    """Kills an environment before its handler begins, too."""
+
+    @contextmanager
+    def during(self, invocation: Invocation, environment: Environment) -> Iterator[None]:
+        with super().during(invocation, environment):
+            environment.kill()
+            yield
+
+
+def test_a_kill_does_not_wait_for_a_handler_that_never_begins(lambda_: Emulator) -> None:
+    with Stillborn(1, kill=1).upon(lambda_) as worst:
+        call = Thread(target=lambda_.invoke, args=["Patient"], daemon=True)
+        call.start()
+        call.join(30)
+
+    assert not call.is_alive()
+    assert worst.facts == [] and used(lambda_).errors == 1
+
+
+def test_a_frozen_environment_stands_still_outlives_its_time_and_goes_on(
+    lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    with Misbehaviour(1, freeze=1, within=0.1, frozen=1.5).upon(lambda_) as worst:
+        call = callers.submit(lambda_.invoke, "Echo", waiting(tmp_path))
+        (pid,) = begun(tmp_path)
+        until(lambda: worst.did["frozen"])
+        stopped = psutil.Process(pid).status()
+        (tmp_path / "go").touch()
+        answer = call.result()
+
+    assert stopped == "stopped"
+    assert answer.error is None, answer.payload
+    assert answer.json() == {"pid": pid, "left": 0}
+
+
+@pytest.mark.parametrize(("overrun", "facts"), [(0, {}), (1, {"overran": 1})])
+def test_a_function_may_live_past_its_timeout_and_is_killed_all_the_same(
+    lambda_: Emulator, tmp_path: Path, overrun: float, facts: dict[str, int]
+) -> None:
+    with Misbehaviour(1, overrun=overrun).upon(lambda_) as worst:
+        answer = lambda_.invoke("Echo", waiting(tmp_path))
+        lambda_.invoke("Echo")
+
+    assert answer.json()["errorMessage"].endswith("Task timed out after 1.00 seconds")
+    assert answer.ms >= 1000 + 680 * overrun
+    assert worst.did == facts

@@ -1,0 +1,10 @@
+"""Enqueue the next of so many generations."""
+
+from typing import Any
+
+from minutehand import Job, enqueue
+
+
+def handle(payload: dict[str, Any], job: Job) -> None:
+    if payload["more"]:
+        enqueue("generation", {"more": payload["more"] - 1}, connection=job.database)

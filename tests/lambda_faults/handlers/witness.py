@@ -1,0 +1,25 @@
+"""Say in the test's table when an attempt begins and when it ends, and work for as long as the payload says."""
+
+import os
+import time
+from typing import Any
+
+from minutehand import Database, Job
+
+facts = Database(os.environ["DATABASE_URL"])  # beside the worker's own connection
+
+
+def handle(payload: dict[str, Any], job: Job) -> int:
+    note(job, "begin")
+    try:
+        time.sleep(payload["seconds"])
+    finally:
+        note(job, "end")
+    return job.attempt
+
+
+def note(job: Job, what: str) -> None:
+    facts.connection.execute(
+        "insert into facts (job, attempt, what, until) values (%s, %s, %s, %s)",
+        [job.id, job.attempt, what, job.claimed + job.lease + job.grace],
+    )

@@ -1,0 +1,74 @@
+"""The stack with handlers of the tests' own, and what its workers and its tables say of each attempt."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from emulator import Clock, Emulator
+from tests import servers
+from tests.flow.stage import ROOT, Emulated, Flow, reach
+
+HANDLERS = Path(__file__).parent / "handlers"
+OURS = ("api", "dispatcher", "migrate")
+
+TABLES = (
+    "create table gate (attempt int)",
+    """create table facts (n serial, job uuid, attempt int, what text,
+                           at timestamptz default clock_timestamp(), until timestamptz)""",
+    "create table endings (job uuid)",
+    """create function ended() returns trigger language plpgsql as
+       $$ begin insert into endings values (new.id); return null; end $$""",
+    """create trigger ended after insert on minutehand.jobs
+          for each row when (new.deleted is not null) execute function ended()""",
+)
+
+
+class Stage(Flow):
+    """A database whose jobs' endings are counted, and the emulator at it."""
+
+    home: Emulated
+
+    def __init__(self, database: servers.Database, home: Emulated) -> None:
+        super().__init__(database, home)
+        self.lambda_ = home.lambda_
+        for text in TABLES:
+            self.sql(text)
+
+    def said(self, message: str) -> list[tuple[UUID, int]]:
+        """Of which jobs, at which attempt, a worker logged this."""
+        lines = [line for line in self.home.lines("WorkerFunction") if line.get("message") == message]
+        return [(UUID(line["job"]), line["attempt"]) for line in lines]
+
+    def endings(self) -> list[UUID]:
+        """The jobs in whose rows an end was written, as often as it was."""
+        return [job for (job,) in self.sql("select job from endings")]
+
+
+def template(folder: Path) -> Path:
+    """Make a tree that is the stack's, but for the worker's handlers."""
+    (folder / "functions").mkdir()
+    for name in ("template.yaml", "layers", "shared", *(f"functions/{function}" for function in OURS)):
+        (folder / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "functions" / "worker", folder / "functions" / "worker")
+    for handler in HANDLERS.glob("*.py"):
+        shutil.copy(handler, folder / "functions" / "worker" / "handlers")
+    return folder / "template.yaml"
+
+
+@contextmanager
+def staged(
+    database: servers.Database, tree: Path, clock: Clock, seconds: int, **variables: str
+) -> Iterator[Stage]:
+    """The stack at a database, with a worker of so many seconds."""
+    said: list[tuple[str, str]] = []
+    environment: dict[str, Any] = reach(database.url) | variables
+    with Emulator(
+        tree, environment=environment, parameters={"WorkerTimeout": str(seconds)}, concurrency=16, clock=clock,
+        cache=ROOT / ".emulator", log=lambda function, line: said.append((function, line)),
+    ) as lambda_:  # fmt: skip
+        stage = Stage(database, Emulated(lambda_, said))
+        yield stage
+        stage.close()

@@ -1,0 +1,97 @@
+"""One fault at a time: a worker that its timeout kills, one that comes back too late, and chains that never form."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from emulator.misbehaviour import Misbehaviour
+from tests.emulator.conftest import until
+from tests.flow.stage import MINUTE
+from tests.lambda_faults.conftest import NewStage
+from tests.lambda_faults.stage import Stage
+
+TIMEOUT, GRACE = timedelta(seconds=2), timedelta(seconds=1)
+
+
+def clock(stage: Stage) -> Any:
+    return stage.sql("select clock_timestamp()")[0][0]
+
+
+@pytest.fixture
+def stage(new_stage: NewStage) -> Stage:
+    return new_stage(seconds=round(TIMEOUT.total_seconds()), MINUTEHAND_GRACE="1")
+
+
+def test_a_worker_killed_by_its_timeout_has_its_job_begun_again_by_the_first_tick_after_the_grace(
+    stage: Stage,
+) -> None:
+    job, spent = stage.enqueue("overstay"), stage.enqueue("overstay", max_attempts=1)
+
+    stage.lambda_.tick()
+    stage.lambda_.settle()
+    killed, last = stage.row(job), stage.row(spent)
+    stage.lambda_.tick()
+    stage.lambda_.settle()
+    early = stage.row(job)
+    stage.pass_time((max(killed.visible, last.visible) - clock(stage)).total_seconds() + 0.001)
+    stage.lambda_.tick()
+    stage.lambda_.settle()
+    again, dead = stage.row(job), stage.row(spent)
+
+    meter = stage.lambda_.meter.functions["WorkerFunction"]
+    assert (meter.invocations, meter.errors) == (3, 2)
+    for row in (killed, last):
+        assert (row.state, row.attempts) == ("running", 1)
+        assert row.claimed is not None
+        assert GRACE < row.visible - row.claimed <= TIMEOUT + GRACE
+    assert (early.state, early.attempts, early.visible) == ("running", 1, killed.visible)
+    assert (again.state, again.attempts, again.result) == ("done", 2, 2)
+    assert (dead.state, dead.attempts, dead.error and dead.error["type"]) == ("dead", 1, "WorkerDied")
+    assert sorted(stage.endings()) == sorted([job, spent])
+
+
+def test_a_worker_thawed_after_its_lease_is_refused_and_writes_nothing_over_the_one_that_came_after(
+    new_stage: NewStage,
+) -> None:
+    stage = new_stage()
+    job = stage.enqueue("hold")
+
+    def begun() -> int:
+        return len(stage.sql("select 1 from facts where what = 'begin'"))
+
+    stage.lambda_.tick()
+    until(lambda: begun() == 1)
+    (frozen,) = stage.lambda_.pool("WorkerFunction").environments
+    frozen.freeze()
+    stage.sql("insert into gate values (1)")
+    stage.pass_time(3600)
+    stage.lambda_.tick()
+    until(lambda: begun() == 2)
+    held = stage.row(job)
+    frozen.thaw()
+    until(lambda: stage.said("lost"))
+    after = stage.row(job)
+    stage.sql("insert into gate values (2)")
+    stage.lambda_.settle()
+
+    assert (held.state, held.attempts) == ("running", 2)
+    assert after == held
+    assert stage.said("lost") == [(job, 1)]
+    assert stage.said("done") == [(job, 2)]
+    assert (stage.row(job).state, stage.row(job).result) == ("done", 2)
+    assert stage.endings() == [job]
+
+
+def test_jobs_that_enqueue_jobs_make_no_chain_of_invocations(new_stage: NewStage) -> None:
+    stage = new_stage()
+    stage.enqueue("generation", {"more": 19})
+
+    with Misbehaviour(1, hops=2).upon(stage.lambda_) as worst:
+        for _ in range(20):
+            stage.lambda_.tick()
+            stage.lambda_.pass_time(MINUTE)
+
+    assert len(stage.said("done")) == 20
+    assert worst.longest == {"DispatcherFunction": 0, "WorkerFunction": 1}
+    assert not worst.recursive_invocations_dropped

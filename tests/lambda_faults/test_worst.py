@@ -1,0 +1,113 @@
+"""Everything at once, by seed: no job is lost, none runs twice at once, each ends once, who comes late is refused."""
+
+import os
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from math import inf
+from time import monotonic
+from uuid import UUID
+
+import pytest
+
+from emulator import Clock
+from emulator.misbehaviour import Misbehaviour
+from minutehand import Retry
+from tests.emulator.conftest import until
+from tests.lambda_faults.conftest import NewStage
+from tests.lambda_faults.stage import Stage
+
+SEEDS = [int(seed) for seed in os.environ.get("MINUTEHAND_TEST_SEEDS", "4").split(",")]
+ECHOES, WITNESSES, HOPELESS = 100, 40, 6
+PATIENCE = 120
+SHORT = {"MINUTEHAND_OFFER_TTL": "3", "MINUTEHAND_GRACE": "1", "MINUTEHAND_CAPACITY": "16"}
+JOB_SECONDS, FROZEN_SECONDS = (
+    2,
+    5.5,
+)  # the lease is 1.5 longer than the job's time, and ends while it is frozen
+TICK_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What the handler said of an attempt."""
+
+    job: UUID
+    number: int
+    begun: datetime
+    until: datetime
+    ended: datetime | None
+
+
+def attempts(stage: Stage) -> dict[UUID, list[Attempt]]:
+    """Every job's attempts, in the order in which they began."""
+    made: dict[UUID, list[Attempt]] = defaultdict(list)
+    for job, *facts in stage.sql(
+        """select b.job, b.attempt, b.at, b.until, e.at
+             from facts b left join facts e on (e.job, e.attempt, e.what) = (b.job, b.attempt, 'end')
+            where b.what = 'begin' order by b.n"""
+    ):
+        made[job].append(Attempt(job, *facts))
+    return made
+
+
+def enqueue(stage: Stage) -> tuple[list[UUID], list[UUID]]:
+    """Jobs that will be done, and some that can only end dead."""
+    soon = Retry(strategy="fixed", min=timedelta(milliseconds=100), jitter=False)
+    patient = {"timeout": timedelta(seconds=JOB_SECONDS), "retry": soon, "max_attempts": 30}
+    good = [stage.enqueue("witness", {"seconds": 0.1 + n % 5 / 10}, **patient) for n in range(WITNESSES)]
+    good += [stage.enqueue("echo", number, **patient) for number in range(ECHOES)]
+    return good, [
+        stage.enqueue("echo", {"fail": "always"}, **patient | {"max_attempts": 2}) for _ in range(HOPELESS)
+    ]
+
+
+def work_off(stage: Stage) -> None:
+    """Tick, two at a time, until nothing is left to do; then wait for whoever is still frozen."""
+    deadline = monotonic() + PATIENCE
+    while stage.sql("select count(*) from minutehand.jobs_live") != [(0,)]:
+        assert monotonic() < deadline, (
+            f"they never end: {stage.sql('select count(*) from minutehand.jobs_live')}"
+        )
+        stage.lambda_.tick()
+        stage.lambda_.tick()
+        # The budget is for workers that are throttled for minutes, and grows again in minutes.
+        stage.sql("update minutehand.dispatcher set lapsed = lapsed - interval '1 hour'")
+        ticked = monotonic()
+        until(lambda: monotonic() > ticked + TICK_SECONDS)  # noqa: B023
+    stage.lambda_.settle(PATIENCE)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_is_lost_nor_done_twice(new_stage: NewStage, seed: int) -> None:
+    stage = new_stage(clock=Clock(speed=10), **SHORT)
+    stage.lambda_.limit("DispatcherFunction", 3)
+    stage.lambda_.limit("WorkerFunction", 10)
+    good, hopeless = enqueue(stage)
+    worst = Misbehaviour(
+        seed, kill=0.1, freeze=0.12, overrun=1, duplicate=0.2, late=0.05, lose=0.05,
+        within=0.05, frozen=FROZEN_SECONDS, late_by=(25, 70),
+    )  # fmt: skip
+
+    with worst.upon(stage.lambda_):
+        work_off(stage)
+        made = attempts(stage)
+        rows = {job: stage.row(job) for job in (*good, *hopeless)}
+
+        assert set(worst.did) >= {"killed", "frozen", "duplicated", "delayed", "lost"}
+        assert Counter(rows[job].state for job in good) == {"done": len(good)}
+        assert {(rows[job].state, rows[job].attempts) for job in hopeless} == {("dead", 2)}
+        assert sorted(stage.endings()) == sorted(rows)
+        lost = set(stage.said("lost"))
+        for first, second in pairs(made):
+            free = min((first.ended, first.until), key=lambda at: at.timestamp() if at else inf)
+            assert free is not None and second.begun >= free, f"two workers had {first.job}"
+            if first.ended is not None and first.ended > second.begun:
+                assert (first.job, first.number) in lost
+        assert len(made) == WITNESSES
+
+
+def pairs(made: dict[UUID, list[Attempt]]) -> list[tuple[Attempt, Attempt]]:
+    """Every attempt with the one that came after it."""
+    return [pair for each in made.values() for pair in pairwise(each)]

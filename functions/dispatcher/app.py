@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
@@ -11,9 +12,12 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.aws import LambdaInvoker
 from minutehand.database import ambient
+from minutehand.errors import DatabaseError
 from minutehand.settings import read_settings
 from minutehand.tick import Tick, tick
-from minutehand.upkeep import Health, look
+from minutehand.upkeep import look
+
+TO_WITHDRAW = 10.0  # seconds of the function's time, to take back the offers that were not sent by then
 
 logger = Logger(service="dispatcher")
 metrics = Metrics(
@@ -30,8 +34,10 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """
     if event.get("check"):
         return check()
-    made = tick(ambient(), invoker, read_settings())
-    facts = _facts(made, look(ambient()), _lag_ms(event))
+    lag_ms = _lag_ms(event)
+    until = monotonic() + context.get_remaining_time_in_millis() / 1000 - TO_WITHDRAW
+    made = tick(ambient(), invoker, read_settings(), until=until)
+    facts = _facts(made) | _health() | ({} if lag_ms is None else {"lag_ms": lag_ms})
     logger.info("tick", extra=facts)
     _measure(facts)
     _complain(made)
@@ -58,22 +64,32 @@ def _try(call: Callable[[], object]) -> dict[str, Any]:
     return {"ok": not error, "ms": round((monotonic() - began) * 1000), "error": error}
 
 
-def _facts(made: Tick, health: Health, lag_ms: int | None) -> dict[str, int]:
-    facts = {
+def _facts(made: Tick) -> dict[str, int]:
+    return {
         "due": sum(made.due.values()),
         "oldest_due_ms": round(made.late.total_seconds() * 1000),
         "offered": len(made.offered.offers),
-        "budget": made.offered.budget,
-        "vain": made.offered.vain,
+        "vain": sum(budget.vain for budget in made.offered.budgets),
+        "throttled": len(made.offered.budgets),
         "invoked": made.fan_out.invoked,
         "refused": len(made.fan_out.refused),
         "dead": len(made.upkeep.buried),
         "tick_ms": round(made.took.total_seconds() * 1000),
+    }
+
+
+def _health() -> dict[str, int]:
+    """Look at the database; the tick is made, and stays made when nobody may look."""
+    try:
+        health = look(ambient())
+    except DatabaseError as error:
+        logger.warning("health is not known", extra={"reason": str(error)})
+        return {}
+    return {
         "oldest_snapshot_ms": round(health.snapshot.total_seconds() * 1000),
         "dead_rows_per_live": health.dead_rows_per_live,
         "connections_percent": health.connections_percent,
     }
-    return facts if lag_ms is None else facts | {"lag_ms": lag_ms}
 
 
 def _measure(facts: dict[str, int]) -> None:
@@ -87,15 +103,17 @@ def _complain(made: Tick) -> None:
     for record in made.upkeep.buried:
         facts = {"job": str(record["id"]), "kind": record["kind"], "queue": record["queue"]}
         logger.warning("dead", extra=facts | {"attempt": record["attempts"]})
-    if made.offered.vain:
-        facts = {"vain": str(made.offered.vain), "budget": str(made.offered.budget)}
-        logger.warning("offers lapsed", extra=facts)
+    for budget in made.offered.budgets:
+        if budget.vain:
+            logger.warning("offers lapsed", extra=asdict(budget))
     for worker, reason in {(refusal.invitation.worker, refusal.reason) for refusal in made.fan_out.refused}:
         logger.error("invocation refused", extra={"worker": worker, "reason": reason})
 
 
 def _lag_ms(event: dict[str, Any]) -> int | None:
-    scheduled = event.get("scheduled") or event.get("time")
-    if not scheduled:
+    """How late the tick comes; None where the event does not say a moment, such as one that was sent by hand."""
+    try:
+        scheduled = datetime.fromisoformat(event.get("scheduled") or event.get("time") or "")
+        return max(0, round((datetime.now(UTC) - scheduled).total_seconds() * 1000))
+    except (TypeError, ValueError):
         return None
-    return max(0, round((datetime.now(UTC) - datetime.fromisoformat(scheduled)).total_seconds() * 1000))

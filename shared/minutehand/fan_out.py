@@ -1,8 +1,10 @@
 """Fan-out: each chunk of offers becomes an asynchronous invocation of the worker that serves it."""
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Protocol
 
 from minutehand.offer import Offer
@@ -48,13 +50,20 @@ class FanOut:
     refused: tuple[Refusal, ...] = ()
 
 
-def fan_out(invoker: Invoker, offers: Sequence[Offer], routes: Routes, chunk: int = 1) -> FanOut:
-    """Invoke a worker for every `chunk` offers that share worker and queue, many at a time."""
+def fan_out(
+    invoker: Invoker, offers: Sequence[Offer], routes: Routes, chunk: int = 1, until: float = math.inf
+) -> FanOut:
+    """Invoke a worker for every `chunk` offers that share worker and queue, many at a time.
+
+    What was not begun by the monotonic second `until` is refused, as if Lambda had not answered.
+    """
     invited = invitations(offers, routes, chunk)
     if not invited:
         return FanOut(0)
     with ThreadPoolExecutor(min(THREADS, len(invited))) as pool:
-        refused = tuple(filter(None, pool.map(lambda invitation: _invoke(invoker, invitation), invited)))
+        refused = tuple(
+            filter(None, pool.map(lambda invitation: _invoke(invoker, invitation, until), invited))
+        )
     return FanOut(len(invited) - len(refused), refused)
 
 
@@ -70,7 +79,9 @@ def invitations(offers: Sequence[Offer], routes: Routes, chunk: int) -> list[Inv
     ]
 
 
-def _invoke(invoker: Invoker, invitation: Invitation) -> Refusal | None:
+def _invoke(invoker: Invoker, invitation: Invitation, until: float) -> Refusal | None:
+    if monotonic() > until:
+        return Refusal(invitation, "no time was left to invite it")
     try:
         invoker.invoke(invitation.worker, invitation.event)
     except Exception as error:  # whatever it is, the other chunks go out

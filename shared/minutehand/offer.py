@@ -19,20 +19,28 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Offered:
-    """What a tick offers, within what budget, and how many offers have lapsed since the tick before."""
+class Budget:
+    """How many jobs of a queue may be offered or running, and how many of it lapsed since the tick before."""
 
-    offers: tuple[Offer, ...]
+    queue: str
     budget: int
     vain: int
 
 
-def offer(database: Database, capacity: int, ttl: timedelta, now: datetime | None = None) -> Offered:
-    """Offer due jobs, never more than bring the offered and running ones up to the budget.
+@dataclass(frozen=True)
+class Offered:
+    """What a tick offers, and the budgets of the queues whose offers have lapsed."""
 
-    The budget is `capacity` as long as workers claim what they are offered; offers that lapse lower it. The
-    dispatcher's row is held meanwhile: two ticks at once count one after the other. `now` stands for the database's
-    clock in tests.
+    offers: tuple[Offer, ...]
+    budgets: tuple[Budget, ...] = ()
+
+
+def offer(database: Database, capacity: int, ttl: timedelta, now: datetime | None = None) -> Offered:
+    """Offer due jobs, never more than bring the offered and running ones up to `capacity`.
+
+    Nor those of a queue up to more than its budget, which is lower where workers did not claim what they were
+    offered. The dispatcher's row is held meanwhile: two ticks at once count one after the other. `now` stands for
+    the database's clock in tests.
     """
     return database.again(lambda: _offer(database, capacity, ttl, now))
 
@@ -46,7 +54,10 @@ def withdraw(database: Database, offers: Sequence[Offer]) -> None:
 def _offer(database: Database, capacity: int, ttl: timedelta, now: datetime | None) -> Offered:
     with database.transaction():
         database.run("lock", now=now)
-        budget = database.run("budget", capacity=capacity)[0]
-        records = database.run("offer", budget=budget["budget"], ttl=ttl, now=now)
+        budgets = tuple(Budget(**record) for record in database.run("budget", capacity=capacity))
+        records = database.run(
+            "offer", capacity=capacity, queues=[each.queue for each in budgets],
+            budgets=[each.budget for each in budgets], ttl=ttl, now=now,
+        )  # fmt: skip
     offers = (Offer(record["id"], record["ack"], record["queue"], record["kind"]) for record in records)
-    return Offered(tuple(offers), budget["budget"], budget["vain"])
+    return Offered(tuple(offers), budgets)

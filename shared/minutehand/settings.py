@@ -1,6 +1,7 @@
 """What the environment says, read when asked and never at import."""
 
 import json
+import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,9 @@ from minutehand.route import Routes, read_routes
 
 KEEP = timedelta(minutes=5)
 KEEP_TOKEN = timedelta(minutes=10)
+KEEP_ON = timedelta(minutes=1)  # what could not be had anew
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,27 +95,43 @@ class _Kept:
 
     def __init__(self) -> None:
         self._texts: dict[str, tuple[float, str]] = {}
-        self._asking = Lock()
+        self._asking: dict[str, Lock] = {}
 
     def text(self, name: str, ask: Callable[[], str], keep: timedelta) -> str:
         """Return what was answered last, or ask; threads that want the same at once ask once.
 
         The wall clock tells the age: the other one may stand still while the environment is frozen.
         """
-        with self._asking:
+        with self._lock(name):
             asked, text = self._texts.get(name, (0.0, ""))
             if not 0 <= time() - asked < keep.total_seconds():
-                asked, text = self._texts[name] = time(), ask()
+                asked, text = self._texts[name] = self._anew(name, ask, keep)
             return text
+
+    def _anew(self, name: str, ask: Callable[[], str], keep: timedelta) -> tuple[float, str]:
+        """Ask; where that fails, what is kept is good for another minute: a rotated password is refused and forgotten.
+
+        The warning has the error's sentence only where that is ours, which quotes no secret.
+        """
+        now = time()
+        try:
+            return now, ask()
+        except Exception as error:
+            if name not in self._texts:
+                raise
+            why = error if isinstance(error, ConfigurationError) else type(error).__name__
+            logger.warning("what was read before of %s is used for another minute: %s", name, why)
+            return now - (keep - min(keep, KEEP_ON)).total_seconds(), self._texts[name][1]
 
     def forget(self, name: str) -> None:
         """Forget one, and all tokens."""
-        with self._asking:
-            self._texts = {
-                kept: text
-                for kept, text in self._texts.items()
-                if kept != name and not kept.startswith("token ")
-            }
+        for kept in list(self._texts):
+            if kept == name or kept.startswith("token "):
+                with self._lock(kept):
+                    self._texts.pop(kept, None)
+
+    def _lock(self, name: str) -> Lock:
+        return self._asking.setdefault(name, Lock())
 
 
 _kept = _Kept()

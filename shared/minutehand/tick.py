@@ -1,5 +1,6 @@
 """Tick: count what is due, offer what there is room for, and invite a worker for each."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,17 +31,20 @@ class Tick:
     took: timedelta
 
 
-def tick(database: Database, invoker: Invoker, settings: Settings, now: datetime | None = None) -> Tick:
+def tick(
+    database: Database, invoker: Invoker, settings: Settings, now: datetime | None = None, until: float = math.inf
+) -> Tick:  # fmt: skip
     """Make one pass of the dispatcher; any number of them at once, or twice, do no harm.
 
-    An offer whose invitation was refused is taken back: it would only keep its job and its room for nothing.
+    Nobody is invited after the monotonic second `until`. An offer whose invitation was refused is taken back: it
+    would only keep its job and its room for nothing.
     """
     began = monotonic()
     upkeep = keep_up(database, now)
     most = max(settings.capacity, COUNTED_AT_LEAST)
     due = database.run("count", most=most, now=now)
     offered = offer(database, settings.capacity, settings.offer_ttl, now)
-    sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk)
+    sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk, until)
     withdraw(database, [offer for refusal in sent.refused for offer in refusal.invitation.offers])
     return Tick(
         due={record["queue"]: record["due"] for record in due},

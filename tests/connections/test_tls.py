@@ -108,6 +108,45 @@ def test_nobody_is_verified_on_this_machine(host: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "parts",
+    [
+        {"host": "localhost", "hostaddr": "10.1.2.3"},
+        {"hostaddr": "10.1.2.3"},
+        {"hostaddr": "127.0.0.1,10.1.2.3"},
+        {"host": NAME, "hostaddr": "127.0.0.1"},  # a tunnel, whose end has the name's certificate
+        {"host": NAME, "sslmode": "", "sslrootcert": ""},
+    ],
+)
+def test_who_may_be_elsewhere_is_verified(parts: dict[str, str]) -> None:
+    found = verified_by(parts)
+
+    assert (found["sslmode"], bool(found["sslrootcert"])) == ("verify-full", True)
+
+
+def test_an_address_of_this_machine_is_not_verified() -> None:
+    assert verified_by({"host": "localhost", "hostaddr": "127.0.0.1"}) == {}
+
+
+def test_an_empty_sslmode_is_none(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch, direct_database: servers.Database
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(guarded.authority))
+    with connect(make_conninfo(guarded.at(NAME), sslmode="", sslrootcert="")) as connection:
+        assert connection.pgconn.ssl_in_use
+    connect(make_conninfo(direct_database.url, sslmode="")).close()
+
+
+def test_a_user_without_a_home_trusts_the_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(user: int) -> None:
+        raise KeyError(user)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+
+    assert verified_by({"host": NAME})["sslmode"] == "verify-full"
+
+
+@pytest.mark.parametrize(
     ("host", "file"),
     [
         ("app.c1.eu-west-1.rds.amazonaws.com", "eu-west-1"),

@@ -1,8 +1,11 @@
 """The doctor and the database: each fault that is planted is found, and it is that check which complains."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from time import monotonic
 from typing import Any, LiteralString
 
 import psycopg
@@ -117,6 +120,49 @@ def test_an_old_snapshot_is_named_with_its_process_and_program(world: World, exa
     assert f"pid {process}, analytics" in findings["old-snapshot"].found
     assert str(process) in findings["old-snapshot"].advice
     assert complaints(patient) == set()
+
+
+def test_a_vacuum_is_no_old_snapshot(world: World, examine: Examine) -> None:
+    """One that waits for its lock has a snapshot all the while."""
+    with psycopg.connect(world.admin_url) as other, ThreadPoolExecutor() as threads:
+        other.execute("lock table minutehand.jobs_live in share update exclusive mode")
+        vacuum = threads.submit(world.sql, " Vacuum minutehand.jobs_live")
+        try:
+            until_one_waits(world)
+            findings = examine(world.url, patience=timedelta(0))
+            with closing(Database(world.admin_url)) as database:
+                (health,) = database.run("health")
+        finally:
+            other.rollback()
+            vacuum.result()
+
+    assert complaints(findings) == set()
+    assert health["snapshot"] == timedelta(0)
+
+
+def until_one_waits(world: World) -> None:
+    """Wait until a session waits for a lock, with a snapshot."""
+    waiting = (
+        "select from pg_stat_activity where wait_event_type = 'Lock' and backend_xmin is not null"
+        " and datname = current_database()"
+    )
+    deadline = monotonic() + 30
+    with psycopg.connect(world.admin_url, autocommit=True) as admin:
+        while admin.execute(waiting).fetchone() is None:
+            assert monotonic() < deadline, "nobody waits"
+
+
+def test_a_snapshot_of_who_never_asked_anything_is_named_all_the_same(world: World) -> None:
+    patient = Patient(Database(world.url), Database(world.url), 50)
+    patient.ask("examine_snapshots").update(age=timedelta(hours=1), pid=42, name="walsender", asked=None)
+    findings = {finding.check: finding for finding in examine_database(patient)}
+    patient.database.close()
+    patient.another.close()
+
+    assert complaints(findings) == {"old-snapshot"}
+    assert (
+        findings["old-snapshot"].found == "a transaction is open for 3600 s: pid 42, walsender, no statement"
+    )
 
 
 def test_a_forgotten_prepared_transaction_is_an_old_snapshot(world: World, examine: Examine) -> None:

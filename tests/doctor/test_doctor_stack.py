@@ -336,6 +336,21 @@ def test_functions_may_have_other_names(account: Account, findings: Findings) ->
     assert complaints(findings("--function", "api=gateway")) == set()
 
 
+def test_a_layer_that_may_not_be_read_is_taken_as_it_is(
+    findings: Findings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = botocore.client.BaseClient._make_api_call  # type: ignore[attr-defined]
+
+    def refuse(client: Any, operation: str, parameters: Any) -> Any:
+        if operation != "GetLayerVersion":
+            return ask(client, operation, parameters)
+        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "not you"}}, operation)
+
+    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", refuse)
+
+    assert complaints(findings()) == set()
+
+
 def test_without_permission_it_says_so(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(client: Any, operation: str, parameters: Any) -> Any:
         raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "not you"}}, operation)

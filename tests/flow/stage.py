@@ -112,7 +112,8 @@ EARLIER = (
     "update minutehand.lanes set floor = floor - %(by)s::interval",
     """update minutehand.dispatcher
           set ticked = ticked - %(by)s::interval, since = since - %(by)s::interval,
-              swept = swept - %(by)s::interval, lapsed = lapsed - %(by)s::interval""",
+              swept = swept - %(by)s::interval""",
+    "update minutehand.budgets set lapsed = lapsed - %(by)s::interval",
 )
 
 

@@ -149,10 +149,11 @@ def test_offers_that_lapsed_are_told_and_lower_what_is_offered(fleet: Fleet) -> 
 
     facts = fleet.tick()
 
-    assert facts["vain"] == DUE
-    assert facts["budget"] == 50 - DUE
+    assert (facts["vain"], facts["throttled"]) == (DUE, 1)
     (line,) = [line for line in lines(fleet.said()) if line["level"] == "WARNING"]
-    assert line["message"] == "offers lapsed"
+    assert (line["message"], line["queue"], line["vain"], line["budget"]) == (
+        "offers lapsed", "default", DUE, 50 - DUE,
+    )  # fmt: skip
 
 
 def test_an_event_without_a_moment_makes_a_tick_too(fleet: Fleet) -> None:

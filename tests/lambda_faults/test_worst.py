@@ -73,7 +73,7 @@ def work_off(stage: Stage) -> None:
         stage.lambda_.tick()
         stage.lambda_.tick()
         # The budget is for workers that are throttled for minutes, and grows again in minutes.
-        stage.sql("update minutehand.dispatcher set lapsed = lapsed - interval '1 hour'")
+        stage.sql("delete from minutehand.budgets")
         ticked = monotonic()
         until(lambda: monotonic() > ticked + TICK_SECONDS)  # noqa: B023
     stage.lambda_.settle(PATIENCE)

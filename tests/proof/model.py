@@ -22,6 +22,7 @@ class Wanted:
     invitation: UUID | None = None  # good for one claim
     claim: UUID | None = None  # good for one completion, until another worker has claimed
     invited_since: bool = False
+    invited_before: bool = False  # and did not come
     ended: str | None = None
     ended_at: int = 0
 
@@ -32,6 +33,10 @@ class Wanted:
     @property
     def open_invitation(self) -> bool:
         return self.ended is None and bool(self.invitation) and (self.claim is None or self.invited_since)
+
+    @property
+    def first_invitation(self) -> bool:
+        return self.open_invitation and self.claim is None and not self.invited_before
 
     def state(self, now: int) -> str:
         if self.ended:
@@ -47,7 +52,7 @@ class Wanted:
     def free(self, visible: int) -> None:
         """Nobody has it, and it is due at some moment."""
         self.visible = visible
-        self.invitation, self.claim, self.invited_since = None, None, False
+        self.invitation, self.claim, self.invited_since, self.invited_before = None, None, False, False
 
     def end(self, how: str, now: int) -> None:
         self.ended, self.ended_at = how, now
@@ -62,22 +67,37 @@ class Model:
     jobs: dict[UUID, Wanted] = field(default_factory=dict)
     accepted: list[UUID] = field(default_factory=list)
     ticked: int = -1
-    left: int | None = None  # of the capacity, by the last lapse
-    lapsed: int = 0
+    budgets: dict[str, tuple[int, int]] = field(
+        default_factory=dict
+    )  # what the last lapse left, and when it was
 
-    def budget(self, capacity: int) -> int:
-        """How many may be offered or running; called once a tick."""
-        vain = sum(
-            self.ticked < job.visible <= self.now and job.open_invitation for job in self.jobs.values()
-        )
-        minutes = (self.now - self.lapsed) // 60
-        grown = 2 ** min(minutes - 9, 20) - 1 if minutes >= 10 else 0
-        had = capacity if self.left is None else min(capacity, self.left + grown)
+    def budget(self, capacity: int) -> dict[str, int]:
+        """How many of a queue may be offered or running, where offers lapsed; called once a tick."""
+        told = {}
+        for queue in {job.queue for job in self.jobs.values()} | set(self.budgets):
+            vain = sum(
+                job.queue == queue and self.ticked < job.visible <= self.now and job.first_invitation
+                for job in self.jobs.values()
+            )
+            had = self._had(queue, capacity)
+            left = (
+                max(1, capacity // 20, had - vain if vain * 10 < had * 9 else had // 2)
+                if vain * 50 > had
+                else had
+            )
+            if vain * 50 > had:
+                self.budgets[queue] = left, self.now
+            if vain or left < capacity:
+                told[queue] = left
         self.ticked = self.now
-        if vain:
-            self.left, self.lapsed = max(1, had - vain if vain < had else had // 2), self.now
-            return self.left
-        return had
+        return told
+
+    def _had(self, queue: str, capacity: int) -> int:
+        if queue not in self.budgets:
+            return capacity
+        left, lapsed = self.budgets[queue]
+        minutes = (self.now - lapsed) // 60
+        return min(capacity, left + (2 ** min(minutes - 9, 20) - 1 if minutes >= 10 else 0))
 
     def states(self) -> dict[UUID, tuple[str, int]]:
         return {job_id: (job.state(self.now), job.attempts) for job_id, job in self.jobs.items()}
@@ -90,8 +110,11 @@ class Model:
             if job.state(self.now) == "due" and job.attempts < job.limit and queue in (None, job.queue)
         }
 
-    def busy(self) -> int:
-        return sum(job.state(self.now) in ("offered", "running") for job in self.jobs.values())
+    def busy(self, queue: str | None = None) -> int:
+        return sum(
+            job.state(self.now) in ("offered", "running") and queue in (None, job.queue)
+            for job in self.jobs.values()
+        )
 
     def upcoming(self, queue: str, key: str | None) -> UUID | None:
         """The job that a key names."""
@@ -121,6 +144,7 @@ class Model:
 
     def offer(self, job_id: UUID, ack: UUID, ttl: int) -> None:
         job = self.jobs[job_id]
+        job.invited_before = job.invitation is not None and job.claim is None
         job.invitation, job.visible, job.invited_since = ack, self.now + ttl, True
 
     def claims(self, job_id: UUID, ack: UUID) -> bool:

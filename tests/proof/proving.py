@@ -31,7 +31,8 @@ LATER_BY = (
               enqueued = enqueued - %(by)s, offered = offered - %(by)s, claimed = claimed - %(by)s""",
     "update minutehand.lanes set floor = floor - %(by)s",
     """update minutehand.dispatcher
-          set ticked = ticked - %(by)s, since = since - %(by)s, swept = swept - %(by)s, lapsed = lapsed - %(by)s""",
+          set ticked = ticked - %(by)s, since = since - %(by)s, swept = swept - %(by)s""",
+    "update minutehand.budgets set lapsed = lapsed - %(by)s",
 )
 
 WAITING = """select exists (select from pg_locks l join pg_stat_activity a using (pid)

@@ -81,12 +81,12 @@ class Machine(RuleBasedStateMachine):
 
     @initialize()
     def empty(self) -> None:
-        for table in ("jobs", "lanes"):
+        for table in ("jobs", "lanes", "budgets"):
             sql(self.db, f"delete from minutehand.{table}")
         sql(
             self.db,
             """update minutehand.dispatcher
-                  set swept = '-infinity', ticked = '-infinity', since = '-infinity', budget = null, lapsed = null""",
+                  set swept = '-infinity', ticked = '-infinity', since = '-infinity'""",
         )
         self.model = Model()
         self.post = Post()
@@ -113,14 +113,18 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def ticks(self) -> None:
-        buried, budget = self.model.bury(), self.model.budget(CAPACITY)
-        room = max(0, budget - self.model.busy())
+        buried, budgets = self.model.bury(), self.model.budget(CAPACITY)
+        room = max(0, CAPACITY - self.model.busy())
         due = self.model.due()
         made = tick(self.db, self.post, queue_settings(CAPACITY))
         assert {record["id"] for record in made.upkeep.buried} == buried
         assert sum(made.due.values()) == len(due)
-        assert made.offered.budget == budget
-        assert len(made.offered.offers) == min(room, len(due))
+        assert {each.queue: each.budget for each in made.offered.budgets} == budgets
+        offerable = [
+            min(len(self.model.due(queue)), max(0, budgets.get(queue, CAPACITY) - self.model.busy(queue)))
+            for queue in ("default", "other")
+        ]
+        assert len(made.offered.offers) == min(room, sum(offerable))
         for offer in made.offered.offers:
             assert all(
                 self.before(offer.id, other) for other in set(due) - {one.id for one in made.offered.offers}

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from minutehand.finish import finish
-from minutehand.offer import withdraw
+from minutehand.offer import Budget, withdraw
 from minutehand.outcomes import Done
 from tests.queue.stage import Queue
 
@@ -15,21 +15,32 @@ pytestmark = pytest.mark.parametrize("database", ["direct-18"], indirect=True)  
 CAPACITY = 40
 
 
-def fill(queue: Queue, jobs: int) -> datetime:
+def fill(queue: Queue, jobs: int, name: str = "default") -> datetime:
     """Enqueue jobs; return a moment at which they are due."""
-    for _ in range(jobs):
-        queue.enqueue()
+    queue.sql(
+        "insert into minutehand.lanes (queue, priority) values (%(name)s, 5) on conflict do nothing",
+        name=name,
+    )
+    queue.sql(
+        """insert into minutehand.jobs (queue, kind, run_at, visible)
+           select %(name)s, 'echo', moment, moment
+             from (select clock_timestamp() - n * interval '1 ms' as moment
+                     from generate_series(1, %(jobs)s) n) made""",
+        name=name,
+        jobs=jobs,
+    )
     (moment,) = queue.sql("select now() + interval '1 second' as now")
     return moment["now"]
 
 
 def work_off(queue: Queue, most: int, now: datetime) -> int:
-    """Have throttled workers finish some of what is on offer, by a clock that the test moves."""
+    """Have the workers of the default queue finish some of what is on offer, by a clock that the test moves."""
     return len(
         queue.sql(
             """update minutehand.jobs set deleted = %(now)s
                 where id in (select id from minutehand.jobs_live
-                              where ack is not null and visible > %(now)s order by offered limit %(most)s)
+                              where queue = 'default' and ack is not null and visible > %(now)s
+                              order by offered limit %(most)s)
              returning id""",
             now=now,
             most=most,
@@ -37,76 +48,124 @@ def work_off(queue: Queue, most: int, now: datetime) -> int:
     )
 
 
-@pytest.mark.fault("budget", r"had.budget - vain.jobs else", "had.budget else")
+def tick(queue: Queue, now: datetime, capacity: int = CAPACITY) -> tuple[int, int, int]:
+    """Make a tick; return how many were offered, how many lapsed before, and the budget of the default queue."""
+    offered = queue.offered(capacity, now=now)
+    (budget,) = [each for each in offered.budgets if each.queue == "default"] or [
+        Budget("default", capacity, 0)
+    ]
+    return len(offered.offers), budget.vain, budget.budget
+
+
+@pytest.mark.fault("budget", r"then budget - vain else", "then budget else")
+@pytest.mark.fault("offer", r"where turn <= coalesce\(allowed.jobs, turn\)", "")
 def test_what_lapsed_between_two_ticks_is_taken_off_the_budget(queue: Queue) -> None:
     now = fill(queue, 3 * CAPACITY)
-    assert len(queue.offered(CAPACITY, now=now).offers) == CAPACITY
+    assert tick(queue, now) == (CAPACITY, 0, CAPACITY)
     work_off(queue, 10, now)
 
-    later = queue.offered(CAPACITY, now=now + TTL)
-
-    assert (later.vain, later.budget, len(later.offers)) == (30, 10, 10)
+    assert tick(queue, now + TTL) == (10, 30, 10)
 
 
-@pytest.mark.fault("budget", r"visible > d.since and ", "")
+@pytest.mark.fault("budget", r"and j.visible > clock.since", "")
 @pytest.mark.fault("lock", r"since = ticked, ", "")
 def test_a_lapse_is_counted_once(queue: Queue) -> None:
     now = fill(queue, CAPACITY)
-    queue.offered(CAPACITY, now=now)
+    tick(queue, now)
     work_off(queue, 10, now)
 
-    budgets = [queue.offered(CAPACITY, now=now + TTL + n * MINUTE / 2).budget for n in range(3)]
-
-    assert budgets == [10, 10, 10]
+    assert [tick(queue, now + TTL + n * MINUTE / 2)[2] for n in range(3)] == [10, 10, 10]
 
 
-@pytest.mark.fault("budget", r"had.budget / 2", "1")
-def test_a_dispatcher_that_died_before_its_fan_out_halves_the_budget(queue: Queue) -> None:
+@pytest.mark.fault("budget", r"and j.prior is null", "")
+@pytest.mark.fault(
+    "offer", r"case when claimed is null then ack else", "case when claimed is null then null else"
+)
+def test_a_job_that_nobody_can_claim_lowers_the_budget_once_and_not_for_ever(queue: Queue) -> None:
+    now = fill(queue, 5)
+    tick(queue, now)
+
+    lapses = [tick(queue, now + n * TTL)[1:] for n in range(1, 9)]
+
+    assert lapses[0] == (5, CAPACITY - 5)
+    assert {vain for vain, _ in lapses[1:]} == {0}
+    assert lapses[-1] == (0, CAPACITY)
+
+
+@pytest.mark.fault("budget", r"case when vain \* 10 < budget \* 9 then", "case when true then")
+@pytest.mark.parametrize("done", [0, 1, 2])
+def test_when_hardly_anything_was_claimed_the_budget_is_halved(queue: Queue, done: int) -> None:
     now = fill(queue, CAPACITY)
-    queue.offered(CAPACITY, now=now)
+    tick(queue, now)
+    work_off(queue, done, now)
 
-    later = queue.offered(CAPACITY, now=now + TTL)
-
-    assert (later.vain, later.budget) == (CAPACITY, CAPACITY // 2)
+    assert tick(queue, now + TTL)[1:] == (CAPACITY - done, CAPACITY // 2)
 
 
-@pytest.mark.fault("budget", r"greatest\(1, ", "greatest(0, ")
-def test_at_least_one_job_is_always_tried(queue: Queue) -> None:
-    now = fill(queue, CAPACITY)
+@pytest.mark.fault("budget", r"when vain \* 50 <= budget then budget", "when vain <= 0 then budget")
+def test_two_in_a_hundred_are_bad_luck(queue: Queue) -> None:
+    now = fill(queue, 2 * CAPACITY)
+    tick(queue, now, capacity=100)
+    work_off(queue, 2 * CAPACITY - 2, now)
+
+    assert tick(queue, now + TTL, capacity=100)[1:] == (2, 100)
+
+
+@pytest.mark.fault("budget", r"%\(capacity\)s / 20, ", "")
+def test_a_twentieth_of_the_capacity_is_always_left(queue: Queue) -> None:
+    now = fill(queue, 20 * CAPACITY)
+
+    budgets = [tick(queue, now + n * TTL)[2] for n in range(10)]
+
+    assert budgets[:4] == [CAPACITY, CAPACITY // 2, CAPACITY // 4, CAPACITY // 8]
+    assert budgets[-1] == CAPACITY // 20
+
+
+def test_a_queue_whose_workers_are_broken_takes_nothing_from_the_others(queue: Queue) -> None:
+    now = fill(queue, 100 * CAPACITY, name="broken")
 
     for n in range(10):
-        offered = queue.offered(CAPACITY, now=now + n * TTL)
+        fill(queue, 5)
+        tick(queue, now + n * TTL)
+        assert work_off(queue, 5, now + n * TTL) == 5
 
-    assert offered.budget == 1
-    assert len(offered.offers) == 1
 
-
-@pytest.mark.fault("budget", r"age < 10 then 0", "age < 10 then 5")
-@pytest.mark.fault("budget", r"2 \^ least\(age - 9, 20\) - 1 end", "0 end")
-@pytest.mark.fault("budget", r"least\(%\(capacity\)s, d.budget", "(d.budget")
+@pytest.mark.fault("budget", r"when age between 0 and 9 then budget", "when age between 0 and 8 then budget")
+@pytest.mark.fault("budget", r"budget \+ 2 \^ least\(age - 9, 20\) - 1", "budget")
+@pytest.mark.fault("budget", r"least\(%\(capacity\)s, case", "(case")
 def test_ten_minutes_after_the_last_lapse_the_budget_grows_until_it_is_the_capacity(queue: Queue) -> None:
     now = fill(queue, CAPACITY)
-    queue.offered(CAPACITY, now=now)
+    tick(queue, now)
     work_off(queue, 10, now)
     lapse = now + TTL
-    queue.offered(CAPACITY, now=lapse)
+    tick(queue, lapse)
     queue.sql("delete from minutehand.jobs")
 
-    grown = [queue.offered(CAPACITY, now=lapse + n * MINUTE).budget for n in (1, 9, 10, 11, 12, 13, 14, 60)]
+    grown = [tick(queue, lapse + n * MINUTE)[2] for n in (1, 9, 10, 11, 12, 13, 14, 60)]
 
     assert grown == [10, 10, 11, 13, 17, 25, 40, 40]
 
 
-@pytest.mark.fault("budget", r"and \(claimed is null or offered > claimed\)", "")
-@pytest.mark.fault("budget", r"offered is not null and \(claimed is null or offered > claimed\)", "true")
+def test_a_clock_that_went_back_leaves_no_budget_low_for_ever(queue: Queue) -> None:
+    now = fill(queue, CAPACITY)
+    tick(queue, now)
+    tick(queue, now + TTL)
+    queue.sql("update minutehand.budgets set lapsed = lapsed + interval '1 year'")
+    queue.sql("delete from minutehand.jobs")
+
+    assert tick(queue, now + 2 * TTL)[2] == CAPACITY
+
+
+@pytest.mark.fault("budget", r"and j.claimed is null", "")
+@pytest.mark.fault("budget", r"and j.offered is not null and j.claimed is null", "")
 def test_a_worker_that_died_takes_nothing_off_the_budget(queue: Queue) -> None:
-    queue.enqueue()
-    (job,) = queue.claim(*queue.offer())
-    (row,) = queue.sql("select visible from minutehand.jobs_live where id = %(id)s", id=job.id)
+    for _ in range(3):
+        queue.enqueue()
+    jobs = queue.claim(*queue.offer())
+    (row,) = queue.sql("select max(visible) as visible from minutehand.jobs_live")
+    assert len(jobs) == 3
 
-    later = queue.offered(now=row["visible"] + MINUTE)
-
-    assert (later.vain, later.budget, len(later.offers)) == (0, 100, 1)
+    assert tick(queue, row["visible"] + MINUTE) == (3, 0, CAPACITY)
 
 
 @pytest.mark.fault("withdraw", r"and j.ack = o.ack", "")
@@ -141,14 +200,7 @@ def test_throttled_to_60_jobs_a_minute_10_000_due_jobs_cost_at_most_1_05_offers_
     queue: Queue, capacity: int
 ) -> None:
     """Minute by minute: a tick, then the workers finish 60 jobs; Lambda drops what waited a minute."""
-    queue.sql("insert into minutehand.lanes (queue, priority) values ('default', 5)")
-    queue.sql(
-        """insert into minutehand.jobs (kind, run_at, visible)
-           select 'echo', moment, moment
-             from (select now() - n * interval '1 millisecond' as moment from generate_series(1, 10000) n) made"""
-    )
-    (row,) = queue.sql("select now() as now")
-    now, offered, done, fresh = row["now"], 0, 0, []
+    now, offered, done = fill(queue, 10_000), 0, 0
 
     while done < 10_000:
         fresh = [made.id for made in queue.offered(capacity, now=now).offers]

@@ -97,6 +97,53 @@ def test_a_server_that_is_named_is_used_and_keeps_nothing(project: Project, empt
     assert project.left() == []
 
 
+def test_what_the_shell_says_of_a_database_is_unset_for_the_run_and_back_after_it(project: Project) -> None:
+    project.environment |= {
+        "DATABASE_URL": "postgresql://h/precious",
+        "MINUTEHAND_DATABASE_SECRET": "precious",
+    }
+    project.write(
+        conftest=CONFTEST
+        + """
+    import os
+
+    def pytest_unconfigure():
+        Path("after").write_text(os.environ["DATABASE_URL"] + os.environ["MINUTEHAND_DATABASE_SECRET"])
+""",
+        test_it="""
+            from threading import Event, Thread
+            import pytest
+            from minutehand import ConfigurationError, enqueue
+
+            over, raised = Event(), []
+
+            def outlive():
+                over.wait(30)
+                try:
+                    enqueue("welcome")
+                except ConfigurationError as error:
+                    raised.append(str(error))
+
+            thread = Thread(target=outlive)
+
+            def test_with_a_database(queue):
+                enqueue("welcome")
+                thread.start()
+
+            def test_without_one():
+                over.set()
+                thread.join()
+                with pytest.raises(ConfigurationError, match="DATABASE_URL is not set"):
+                    enqueue("welcome")
+                assert "DATABASE_URL is not set" in raised[0]
+        """,
+    )
+    ran = project.test()
+
+    assert ran.outcomes == {"passed": 2}, ran.text
+    assert (project.home / "after").read_text() == "postgresql://h/preciousprecious"
+
+
 def test_a_run_that_is_killed_leaves_no_server_and_no_directory(project: Project) -> None:
     project.write(
         test_it="""

@@ -17,6 +17,7 @@ PATIENCE = 30  # seconds; a dispatcher without a way to Lambda hangs
 ASKING = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
 WAITING = Config(connect_timeout=5, read_timeout=PATIENCE, retries={"total_max_attempts": 1})
 ABSENT = {"ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"}
+FORBIDDEN = {"AccessDeniedException"}
 
 Answer = TypeVar("Answer")
 
@@ -60,11 +61,11 @@ def _client(service: str, waiting: bool = False) -> Any:
     return boto3.client(service, config=WAITING if waiting else ASKING)  # type: ignore[call-overload]
 
 
-def _unless_absent(ask: Callable[[], Answer]) -> Answer | None:
+def _unless_absent(ask: Callable[[], Answer], absent: set[str] = ABSENT) -> Answer | None:
     try:
         return ask()
     except ClientError as error:
-        if error.response["Error"]["Code"] in ABSENT:
+        if error.response["Error"]["Code"] in absent:
             return None
         raise
 
@@ -117,9 +118,11 @@ def _event_invoke_config(name: str) -> dict[str, Any]:
 
 
 def _layer(arn: str) -> Layer:
+    """Return what a layer says of itself; one of another account can be used without being read."""
     name, _, number = arn.rpartition(":")
     facts = _unless_absent(
-        lambda: _client("lambda").get_layer_version(LayerName=name, VersionNumber=int(number))
+        lambda: _client("lambda").get_layer_version(LayerName=name, VersionNumber=int(number)),
+        ABSENT | FORBIDDEN,
     )
     if facts is None:
         return Layer(name.rpartition(":")[2])

@@ -1,6 +1,7 @@
 """Opening a connection: verified, within its time, with the password that is current, and nothing prepared."""
 
 from collections.abc import Callable
+from math import inf
 from random import SystemRandom
 from time import monotonic, sleep
 from typing import Any
@@ -19,7 +20,9 @@ Parts = dict[str, Any]
 
 # A peer that is gone without a word, as after a freeze, is noticed in seconds; the database is told none of this.
 ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5000}
-PAUSE = 0.1  # seconds before the second try; then twice as long, and so on
+PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds before the second try; then twice as long, and so on
+MOST_SECONDS = 2**31
+UNSAID_IF_EMPTY = ("sslmode", "sslrootcert", "connect_timeout")  # the driver refuses an empty one
 
 
 def connect(url: str | Callable[[], str]) -> Connection:
@@ -50,14 +53,14 @@ def _open(url: str | Callable[[], str]) -> Connection:
 
 def _parts(url: str | Callable[[], str]) -> Parts:
     """Return libpq's parameters: what the URL says, and our own where it says nothing."""
-    said = _read(url if isinstance(url, str) else url())
+    said = read_url(url if isinstance(url, str) else url())
     parts = {"connect_timeout": connect_seconds(), **ALIVE, **said}
     parts |= verified_by(parts)
     return parts | {"password": _token(parts)} if iam() else parts
 
 
-def _read(url: str) -> Parts:
-    """Refuse what libpq would misread: its own sentence would quote a part of the password."""
+def read_url(url: str) -> Parts:
+    """Return what a URL says; refuse what libpq would misread: its own sentence would quote a part of the password."""
     try:
         parts: Parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
@@ -68,7 +71,7 @@ def _read(url: str) -> Parts:
             "DATABASE_URL cannot be read: write postgresql://user:password@host/database, and percent-encode "
             "what is not a letter or digit in the password"
         )
-    return parts
+    return {name: said for name, said in parts.items() if said or name not in UNSAID_IF_EMPTY}
 
 
 def _token(parts: Parts) -> str:
@@ -93,19 +96,24 @@ def _patiently(parts: Parts) -> Connection:
         try:
             return _attempt(parts, deadline - monotonic())
         except psycopg.OperationalError as error:
-            pause = SystemRandom().uniform(pause, 2 * pause)  # not everybody at once
+            pause = min(SystemRandom().uniform(pause, 2 * pause), LONGEST_PAUSE)  # not everybody at once
             if not busy(error) or monotonic() + pause > deadline:
                 raise
         sleep(pause)
 
 
 def _attempt(parts: Parts, seconds: float) -> Connection:
-    own = {"application_name": "minutehand", "connect_timeout": max(1, round(seconds))}
+    limit = 0 if seconds == inf else max(1, round(seconds))
+    own = {"application_name": "minutehand", "connect_timeout": limit}
     return psycopg.connect(autocommit=True, prepare_threshold=None, **parts | own)
 
 
 def _seconds(parts: Parts) -> float:
+    """Return how long opening may take; 0 is no limit, as libpq has it."""
     try:
-        return float(parts["connect_timeout"])
+        seconds = float(parts["connect_timeout"])
     except ValueError:
-        raise ConfigurationError("connect_timeout in DATABASE_URL is not a number of seconds") from None
+        seconds = inf
+    if not abs(seconds) < MOST_SECONDS:  # neither inf nor nan is less
+        raise ConfigurationError("connect_timeout in DATABASE_URL is not a number of seconds")
+    return seconds if seconds > 0 else inf

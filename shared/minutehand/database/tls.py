@@ -1,5 +1,6 @@
 """Whose certificate is trusted: for RDS Amazon's own authorities of its region, for others the public ones."""
 
+import os
 import re
 import ssl
 from ipaddress import ip_address
@@ -12,7 +13,7 @@ from minutehand.settings import iam, verified
 RDS = Path(__file__).with_name("roots")
 OF_RDS = re.compile(r"(\.proxy-[a-z0-9]+)?\.([a-z0-9-]+)\.rds\.amazonaws\.com$", re.IGNORECASE)
 OF_CHINA = re.compile(r"\.rds\.([a-z0-9-]+)\.amazonaws\.com\.cn$", re.IGNORECASE)
-OF_LIBPQ = Path("~/.postgresql/root.crt")
+OF_LIBPQ = "~/.postgresql/root.crt"
 PUBLIC = [
     "/etc/pki/tls/certs/ca-bundle.crt",  # Lambda
     "/etc/ssl/certs/ca-certificates.crt",
@@ -25,13 +26,13 @@ def verified_by(parts: dict[str, Any]) -> dict[str, str]:
 
     Over a Unix socket and the loopback there is nobody to be taken in by.
     """
-    mode = {} if "sslmode" in parts or _stays_here(parts) else _default_mode()
+    mode = {} if parts.get("sslmode") or _stays_here(parts) else _default_mode()
     said = parts | mode
-    if not str(said.get("sslmode", "")).startswith("verify-") or "sslrootcert" in said:
+    if not str(said.get("sslmode", "")).startswith("verify-") or said.get("sslrootcert"):
         return mode
-    return (
-        mode if OF_LIBPQ.expanduser().exists() else mode | {"sslrootcert": _roots(str(said.get("host", "")))}
-    )
+    # Where nobody has a home, as in some containers, the path stays as it is, and Path's own way raises.
+    of_libpq = Path(os.path.expanduser(OF_LIBPQ))  # noqa: PTH111
+    return mode if of_libpq.exists() else mode | {"sslrootcert": _roots(str(said.get("host", "")))}
 
 
 def encrypted(parts: dict[str, Any]) -> bool:
@@ -46,7 +47,8 @@ def _default_mode() -> dict[str, str]:
 
 
 def _stays_here(parts: dict[str, Any]) -> bool:
-    hosts = str(parts.get("host") or parts.get("hostaddr") or "").split(",")
+    """Whether no name and no address leads away: the driver goes to the address, and verifies the name."""
+    hosts = ",".join(str(parts.get(part) or "") for part in ("hostaddr", "host")).split(",")
     return all(host == "" or host[0] in "/@" or _loopback(host) for host in hosts)
 
 

@@ -140,9 +140,11 @@ def old_snapshot(patient: Patient) -> Opinion:
     if oldest["age"] and oldest["age"] > patient.patience:
         who = "" if oldest["pid"] is None else f"pid {oldest['pid']}, "
         name = oldest["name"] or "without a name"
+        asked = (
+            f"last statement at {oldest['asked']:%Y-%m-%d %H:%M:%S %Z}" if oldest["asked"] else "no statement"
+        )
         return problem(
-            f"a transaction is open for {oldest['age'].total_seconds():.0f} s: {who}{name}, "
-            f"last statement at {oldest['asked']:%Y-%m-%d %H:%M:%S %Z}",
+            f"a transaction is open for {oldest['age'].total_seconds():.0f} s: {who}{name}, {asked}",
             f"end it where it was begun, or: select pg_terminate_backend({oldest['pid']})"
             if oldest["pid"]
             else "commit or roll back the prepared transaction",

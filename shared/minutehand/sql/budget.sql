@@ -1,27 +1,34 @@
--- How many jobs may be offered or running: the capacity, less what was offered in vain. What lapsed since the last
--- tick was too much; if that is all there was, nobody answers, and the budget is halved. Ten minutes after the last
--- lapse it grows again, by 1, 2, 4 and so on a minute.
+-- Takes off each queue's budget what lapsed since the last tick, and says how many of its jobs may be offered or
+-- running, for each queue that may have fewer than the capacity. A job is counted once: one that nobody can ever claim
+-- does not starve the others. Two in a hundred are bad luck; where hardly anything was claimed, nobody answers or the
+-- dispatcher died before its fan-out, and the budget is halved; a twentieth of the capacity is always left. Ten
+-- minutes after the last lapse it grows again, by 1, 2, 4 and so on a minute.
 with clock as (
-    select ticked as now from minutehand.dispatcher
+    select since, ticked as now from minutehand.dispatcher
 ), vain as (
-    select count(*)::integer as jobs
-      from (select
-              from minutehand.jobs_live, minutehand.dispatcher d, clock
-             where coalesce(offered, claimed) is not null and visible > d.since and visible <= clock.now
-               and offered is not null and (claimed is null or offered > claimed)
+    select queue, count(*)::integer as jobs
+      from (select j.queue
+              from minutehand.jobs_live j, clock
+             where coalesce(j.offered, j.claimed) is not null and j.visible > clock.since and j.visible <= clock.now
+               and j.offered is not null and j.claimed is null and j.prior is null
              limit %(capacity)s) lapsed
+     group by queue
+), aged as (
+    select queue, budget, floor(extract(epoch from clock.now - lapsed) / 60) as age from minutehand.budgets, clock
 ), had as (
-    select least(%(capacity)s, d.budget + case when age < 10 then 0 else 2 ^ least(age - 9, 20) - 1 end)::integer as budget
-      from (select budget, floor(extract(epoch from clock.now - lapsed) / 60) as age
-              from minutehand.dispatcher, clock) d
-), left_over as (
-    select case when vain.jobs = 0 then had.budget
-                else greatest(1, case when vain.jobs < had.budget then had.budget - vain.jobs else had.budget / 2 end)
-           end as budget, vain.jobs
-      from vain, had
+    select queue, coalesce(vain.jobs, 0) as vain,
+           least(%(capacity)s, case when age between 0 and 9 then budget
+                                    when age > 9 then budget + 2 ^ least(age - 9, 20) - 1 end)::integer as budget
+      from aged full join vain using (queue)
+), has as (
+    select queue, vain, vain * 50 > budget as lowered,
+           case when vain * 50 <= budget then budget
+                else greatest(1, %(capacity)s / 20, case when vain * 10 < budget * 9 then budget - vain else budget / 2 end)
+           end as budget
+      from had
 ), noted as (
-    update minutehand.dispatcher set budget = left_over.budget, lapsed = clock.now
-      from left_over, clock
-     where left_over.jobs > 0
+    insert into minutehand.budgets (queue, budget, lapsed)
+    select queue, budget, clock.now from has, clock where lowered
+        on conflict (queue) do update set budget = excluded.budget, lapsed = excluded.lapsed
 )
-select budget, jobs as vain from left_over
+select queue, budget, vain from has where budget < %(capacity)s or vain > 0 order by queue

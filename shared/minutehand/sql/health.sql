@@ -1,8 +1,11 @@
 -- What slows a queue down before anybody notices: old snapshots, dead rows, connections that run out. How many
 -- connections there are, everybody sees; of other roles' sessions only a member of pg_read_all_stats sees how long
--- their transactions have been open.
+-- their transactions have been open. A VACUUM's own transaction holds none up, however long it takes.
 select coalesce(max(clock_timestamp() - a.xact_start) filter (where a.backend_xmin is not null and a.pid <> pg_backend_pid()
-                                                          and a.datname = current_database()), interval '0') as snapshot,
+                                                          and a.datname = current_database()
+                                                          and a.backend_type is distinct from 'autovacuum worker'
+                                                          and coalesce(a.query, '') !~* '^\s*(auto)?vacuum\y'),
+                interval '0') as snapshot,
        (select sum(numbackends) from pg_stat_database) * 100 / current_setting('max_connections')::integer
            as connections_percent,
        (select coalesce(n_dead_tup / greatest(n_live_tup, 1000), 0)

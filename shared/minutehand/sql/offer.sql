@@ -1,14 +1,22 @@
 -- Gives each due row that there is room for a fresh ack, and hides it for as long as the offer is good. Queues
 -- take turns; in a queue the higher priority goes first, then the longest due. Rows that others hold are passed over.
-with room as materialized (
-    select greatest(0, %(budget)s - count(*))::integer as room
-      from (select visible
+-- Of a queue with a budget no more are chosen than that leaves.
+with busy as materialized (
+    select queue, count(*) as jobs
+      from (select queue, visible
               from minutehand.jobs_live
              where coalesce(offered, claimed) is not null and visible > coalesce(%(now)s, now())
              order by visible
-             limit %(budget)s) busy
+             limit %(capacity)s) busy
+     group by queue
+), room as materialized (
+    select greatest(0, %(capacity)s - coalesce(sum(jobs), 0))::integer as room from busy
+), allowed as materialized (
+    select queue, greatest(0, budget - coalesce(busy.jobs, 0)) as jobs
+      from unnest(%(queues)s::text[], %(budgets)s::integer[]) as given (queue, budget)
+      left join busy using (queue)
 ), due as materialized (
-    select j.id, j.visible, row_number() over (partition by l.queue order by l.priority desc, j.visible) as turn
+    select j.id, j.visible, l.queue, row_number() over (partition by l.queue order by l.priority desc, j.visible) as turn
       from minutehand.lanes l
      cross join lateral (
            select id, visible
@@ -19,11 +27,16 @@ with room as materialized (
             limit (select room from room)
               for update skip locked) j
 ), chosen as materialized (
-    select id from due order by turn, visible limit (select room from room)
+    select due.id
+      from due
+      left join allowed using (queue)
+     where turn <= coalesce(allowed.jobs, turn)
+     order by turn, visible
+     limit (select room from room)
 )
 update minutehand.jobs_live
    set ack = gen_random_uuid(),
-       prior = case when claimed is not null then coalesce(prior, ack) end,
+       prior = case when claimed is null then ack else coalesce(prior, ack) end,
        offered = coalesce(%(now)s, clock_timestamp()),
        visible = coalesce(%(now)s, clock_timestamp()) + %(ttl)s
  where id = any (array(select id from chosen))

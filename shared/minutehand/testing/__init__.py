@@ -13,7 +13,7 @@ minutehand_server       the URL of a server to use instead of one from the wheel
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -54,6 +54,16 @@ class Clone:
         return self.database.connection
 
 
+@pytest.fixture(scope="session", autouse=True)
+def minutehand_environment() -> Iterator[None]:
+    """Forget what the shell says of another database, for all of the run and for threads that outlive their test."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name == "DATABASE_URL" or name.startswith("MINUTEHAND_DATABASE_"):
+                patch.delenv(name)
+        yield
+
+
 @pytest.fixture(scope="session")
 def minutehand_server() -> str | None:
     """Name a server whose role may make databases, by its URL; None starts one from the wheel."""
@@ -69,13 +79,14 @@ def minutehand_migrations() -> Callable[[str], object]:
 @pytest.fixture(scope="session")
 def minutehand_databases(
     request: pytest.FixtureRequest,
+    minutehand_environment: None,
     minutehand_server: str | None,
     minutehand_migrations: Callable[[str], object],
 ) -> Iterator[Databases]:
     """Keep the run's databases, for the fixture below."""
     run = getattr(request.config, "workerinput", {}).get("testrunuid") or uuid4().hex  # of xdist
     try:
-        with _connecting_as_urls_say(), serving(run, minutehand_server, minutehand_migrations) as databases:
+        with serving(run, minutehand_server, minutehand_migrations) as databases:
             yield databases
     except NoPostgresError:
         pytest.fail(
@@ -83,15 +94,6 @@ def minutehand_databases(
             "MINUTEHAND_TEST_DATABASE_URL",
             pytrace=False,
         )
-
-
-@contextmanager
-def _connecting_as_urls_say() -> Iterator[None]:
-    """Forget what the shell says of another database: its token, its TLS."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("MINUTEHAND_DATABASE_")]:
-            patch.delenv(name)
-        yield
 
 
 @pytest.fixture

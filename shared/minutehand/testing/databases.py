@@ -1,12 +1,15 @@
 """A database for each test: the schema and the user's own tables are made once, in a template, and copied."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import cached_property
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 from minutehand.database import Connection, Database, connect
+from minutehand.database.opening import read_url
+from minutehand.errors import ConfigurationError
 from minutehand.migrate import migrate as migrate_minutehand
 from minutehand.testing.statements import run
 
@@ -29,7 +32,10 @@ class Databases:
         try:
             # A copy has everything of its template but the settings.
             self._execute(f"alter database {name} set search_path = {SEARCH_PATH}")
-            yield at(self._url, name)
+            url = at(self._url, name)
+            with closing(connect(url)) as connection:
+                refuse_another(connection, name)
+            yield url
         finally:
             self._execute(f"drop database {name} with (force)")
 
@@ -54,6 +60,7 @@ def make_template(url: str, name: str, migrate: Callable[[str], object]) -> None
         connection.execute(f"create database {name}".encode())
         connection.execute(f"alter database {name} set search_path = {SEARCH_PATH}".encode())
         with closing(Database(at(url, name))) as template:
+            refuse_another(template.connection, name)
             run(template, "clock")
             migrate_minutehand(template)
             run(template, "clock_for_functions")
@@ -65,5 +72,25 @@ def make_template(url: str, name: str, migrate: Callable[[str], object]) -> None
 
 
 def at(url: str, database: str) -> str:
-    """Return the URL of another database of the same server."""
-    return urlsplit(url)._replace(path=f"/{database}").geturl()
+    """Return the URL of another database of the same server.
+
+    The driver reads the given one, whose query may name a database, too, and goes before its path.
+    """
+    parts = {name: str(said) for name, said in read_url(url).items() if name != "dbname"}
+    who = ("user", "password") if "user" in parts else ()
+    login = ":".join(quote(parts.pop(name), safe="") for name in who if name in parts)
+    host = ""
+    if re.fullmatch(r"[A-Za-z0-9.-]+", parts.get("host", "")):  # neither a directory nor several
+        host = ":".join(parts.pop(name) for name in ("host", "port") if name in parts)
+    rest = urlencode(parts, quote_via=quote)
+    return f"postgresql://{login}{login and '@'}{host}/{database}{rest and '?'}{rest}"
+
+
+def refuse_another(connection: Connection, name: str) -> None:
+    """Refuse to go on in any other database than the one that was made for it, whoever leads there."""
+    found = connection.execute("select current_database()").fetchone()
+    if found != (name,):
+        raise ConfigurationError(
+            f"the server of the tests leads to another database than {name}, where nothing was written: "
+            "name the server itself, not a pooler, in MINUTEHAND_TEST_DATABASE_URL"
+        )

@@ -49,6 +49,7 @@ begin
               update (deleted, failed, cancelled, result, error) on minutehand.jobs to minutehand_worker;
         grant select, insert, update (floor) on minutehand.lanes to minutehand_worker;
         grant select, update on minutehand.dispatcher to minutehand_worker;
+        grant select, insert, update on minutehand.budgets to minutehand_worker;
         grant execute on function minutehand.make_days_ahead to minutehand_worker;
     end if;
     if to_regrole('minutehand_operator') is not null then
@@ -56,7 +57,7 @@ begin
               update (ack, prior, offered, claimed, visible, run_at, attempts, deleted, failed, cancelled, error)
            on minutehand.jobs to minutehand_operator;
         grant select on minutehand.jobs_live, minutehand.jobs_done_default, minutehand.lanes, minutehand.settings,
-                        minutehand.dispatcher to minutehand_operator;
+                        minutehand.dispatcher, minutehand.budgets to minutehand_operator;
         grant select, insert, update on minutehand.defaults to minutehand_operator;
         grant execute on function minutehand.state to minutehand_operator;
     end if;

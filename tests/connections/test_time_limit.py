@@ -1,0 +1,35 @@
+"""How long opening a connection may take, as the URL says it."""
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from minutehand.database import connect
+from minutehand.errors import ConfigurationError
+from tests.servers import Database
+
+
+@pytest.mark.parametrize(("said", "told"), [("0", 0), ("-1", 0), ("", 7), ("2.6", 3), ("30", 30)])
+def test_the_driver_is_told_what_the_url_says_and_0_is_no_limit(
+    direct_database: Database, monkeypatch: pytest.MonkeyPatch, said: str, told: int
+) -> None:
+    given: list[object] = []
+    opened = psycopg.connect
+
+    def watched(*args: object, **parts: object) -> object:
+        given.append(parts["connect_timeout"])
+        return opened(*args, **parts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(psycopg, "connect", watched)
+    monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "7")
+    connect(make_conninfo(direct_database.url, connect_timeout=said)).close()
+
+    assert given == [told]
+
+
+@pytest.mark.parametrize("said", ["soon", "inf", "-inf", "nan", "1e300"])
+def test_what_is_no_time_is_refused(said: str) -> None:
+    with pytest.raises(
+        ConfigurationError, match="connect_timeout in DATABASE_URL is not a number of seconds"
+    ):
+        connect(f"postgresql://127.0.0.1:1/none?connect_timeout={said}")

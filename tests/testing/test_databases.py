@@ -1,0 +1,64 @@
+"""Where the databases of tests are: at the server of the URL that is given, and never in a database of somebody's."""
+
+from contextlib import closing
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from minutehand.database import connect
+from minutehand.errors import ConfigurationError
+from minutehand.testing.databases import at, refuse_another
+from tests.servers import Database
+from tests.testing.project import Project
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada@127.0.0.1:5433/postgres",
+        "postgresql://ada@127.0.0.1:5433/postgres?dbname=precious",
+        "postgresql://127.0.0.1/?user=ada&dbname=precious&connect_timeout=3",
+        "postgres://ada:a%2Fb%3F%40:c@db.example.org/precious?sslmode=require&options=-cjit%3Doff%20-cseed%3D1",
+        "postgresql:///precious?host=/tmp",
+        "postgresql://ada@%2Fvar%2Frun/precious",
+        "postgresql://ada@[::1]:5433/precious",
+        "postgresql://one:1,two:2/precious",
+        "host=127.0.0.1 port=5433 dbname=precious password='a b'",
+        "dbname=precious",
+    ],
+)
+def test_another_database_of_a_server_differs_in_nothing_but_its_name(url: str) -> None:
+    assert conninfo_to_dict(at(url, "own")) == {**conninfo_to_dict(url), "dbname": "own"}
+    assert at(url, "own").startswith("postgresql://")
+
+
+def test_a_database_in_the_query_of_the_url_is_left_alone(project: Project, empty_database: Database) -> None:
+    """The query goes before the path, so that what stands there alone is where a template must not be."""
+    name = conninfo_to_dict(empty_database.admin_url)["dbname"]
+    project.environment["MINUTEHAND_TEST_DATABASE_URL"] = f"{at(empty_database.admin_url, 'x')}?dbname={name}"
+    project.write(
+        test_it="""
+            from minutehand import enqueue
+
+            def test_it(queue):
+                enqueue("welcome")
+                queue.assert_enqueued("welcome")
+        """
+    )
+    ran = project.test()
+
+    assert ran.outcomes == {"passed": 1}, ran.text
+    with psycopg.connect(empty_database.admin_url) as connection:
+        found = connection.execute(
+            "select nspname from pg_namespace where nspname ~ '^minutehand'"
+        ).fetchall()
+    assert found == []
+
+
+def test_nothing_is_written_where_another_database_answers(empty_database: Database) -> None:
+    name = str(conninfo_to_dict(empty_database.admin_url)["dbname"])
+    with closing(connect(empty_database.admin_url)) as connection:
+        refuse_another(connection, name)
+        with pytest.raises(ConfigurationError, match="leads to another database than own"):
+            refuse_another(connection, "own")

@@ -180,7 +180,7 @@ def cost(connection: Connection, name: str) -> int:
     """The pages that a statement looks at, half an hour from now."""
     parameters: dict[str, dict[str, object]] = {
         "count": {"most": 1000},
-        "offer": {"capacity": 50, "ttl": LEASE},
+        "offer": {"capacity": 50, "queues": [], "budgets": [], "ttl": LEASE},
         "take": {"queue": "default", "most": 1, "lease": LEASE, "grace": GRACE},
     }
     return explain(connection, name, {**parameters.get(name, {}), "now": LATER}).buffers

@@ -9,6 +9,7 @@ ISSUER = "https://login.example.com/"
 SUBNETS = "subnet-0123456789abcdef0,subnet-0123456789abcdef1"
 GROUP = "sg-0123456789abcdef0"
 VPC = "vpc-0123456789abcdef0"
+HOST = "db.cluster-abcdefghij.eu-central-1.rds.amazonaws.com"
 ROUTES = "rtb-0123456789abcdef0,rtb-0123456789abcdef1"
 
 EXISTING = {"DatabaseUrlSecretArn": f"{SECRET}database", "ApiTokensSecretArn": f"{SECRET}tokens"}
@@ -35,7 +36,9 @@ CASES: dict[str, dict[str, Any]] = {
         **EXISTING,
         "DatabaseIam": "cluster-ABCDEFGHIJ/minutehand",
         "MigrateSecretArn": f"{SECRET}owner",
+        "ApiSecretArn": f"{SECRET}desk",
     },
+    "secret of RDS": {**EXISTING, "DatabaseHost": HOST, "DatabaseName": "app"},
     "jwt": {
         **EXISTING,
         "ApiAuth": "jwt",

@@ -108,7 +108,7 @@ def strangers(metrics: Iterator[Metric], stack: Stack) -> list[Metric]:
 @pytest.mark.planted("MetricName: AsyncEventsDropped", "MetricName: AsyncEventDropped")
 @pytest.mark.planted("Name: ScheduleGroup", "Name: ScheduleName")
 def test_every_alarm_looks_at_metrics_that_there_are(stack: Stack) -> None:
-    assert len(alarms(stack)) == 16
+    assert len(alarms(stack)) == 17
     for name, alarm in alarms(stack).items():
         assert (name, strangers(watched(alarm), stack)) == (name, [])
 
@@ -169,7 +169,8 @@ THRESHOLDS = {
     "TickDroppedAlarm": (0, 300, 1),
     "LateAlarm": (180, 60, 3),
     "RefusedAlarm": (0, 60, 5),
-    "AcceptanceAlarm": (90, 60, 5),
+    "AcceptanceAlarm": (90, 300, 2),
+    "VainAlarm": (10, 900, 1),
     "EventAgeAlarm": (30_000, 60, 3),
     "EventsDroppedAlarm": (0, 300, 1),
     "FailuresAlarm": (0, 300, 1),
@@ -196,6 +197,17 @@ def test_the_thresholds_are_those_that_the_page_names(stack: Stack) -> None:
         found[name] = (alarm["Threshold"], *periods, alarm["EvaluationPeriods"])
 
     assert found == THRESHOLDS
+
+
+@pytest.mark.planted("Period: 300(?=.{1,60}EvaluationPeriods: 2)", "Period: 60")
+@pytest.mark.planted("Period: 900(?=.{1,60}EvaluationPeriods: 1)", "Period: 60")
+def test_a_share_of_the_offers_is_taken_over_longer_than_an_offer_lives(stack: Stack) -> None:
+    """Where nobody claims, offers are only made when those before them have lapsed: most minutes have none."""
+    for name in ("AcceptanceAlarm", "VainAlarm"):
+        periods = {
+            entry["MetricStat"]["Period"] for entry in alarms(stack)[name]["Metrics"] if "MetricStat" in entry
+        }
+        assert min(periods) >= 2 * stack.parameters["OfferTtl"]
 
 
 @pytest.mark.planted("FILL\\(claimed, 0\\)", "FILL(claims, 0)")

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.template.cases import CASES, KEY, ROUTES, SUBNETS, VPC
+from minutehand.settings import database_url
+from tests.connections.manager import Manager
+from tests.template.cases import CASES, HOST, KEY, ROUTES, SUBNETS, VPC
 from tests.template.stack import Properties, Stack
 
 
@@ -94,6 +96,24 @@ def test_the_functions_know_what_the_secret_of_rds_does_not_say(stack: Stack) ->
             existing.variables(name)[f"MINUTEHAND_DATABASE_{part}"] for part in ("HOST", "PORT", "NAME")
         } == {""}
     assert only(stack, "created", "AWS::RDS::DBCluster")["DatabaseName"] == "minutehand"
+
+
+@pytest.mark.planted("Endpoint.Address, !Ref DatabaseHost\\]", 'Endpoint.Address, ""]')
+@pytest.mark.planted("Endpoint.Port, !Ref DatabasePort\\]", "Endpoint.Port, !Ref DatabaseName]")
+@pytest.mark.planted(
+    "CreatesDatabase, minutehand, !Ref DatabaseName", "CreatesDatabase, minutehand, minutehand"
+)
+def test_the_secret_that_rds_keeps_of_your_own_database_is_enough_with_its_place(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Manager(monkeypatch) as manager:
+        kept = {"MINUTEHAND_DATABASE_SECRET": manager.keep('{"username": "jobs", "password": "p"}')}
+        for port, said in (("", "5432"), ("6432", "6432")):
+            deployed = stack.deployed(**CASES["secret of RDS"], DatabasePort=port)
+            for name in deployed.functions:
+                assert (
+                    database_url(deployed.variables(name) | kept) == f"postgresql://jobs:p@{HOST}:{said}/app"
+                )
 
 
 @pytest.mark.planted('\\.lambda"', '.lambdas"')

@@ -171,7 +171,7 @@ def test_every_function_is_a_folder_without_requirements_of_its_own(stack: Stack
 
 
 @pytest.mark.planted("RetentionInDays: !Ref LogRetentionDays", "LogGroupClass: STANDARD")
-@pytest.mark.planted("LoggingConfig: {LogGroup: !Ref ApiLogs}", "Tracing: Disabled")
+@pytest.mark.planted("LogGroup: !Ref ApiLogs}", "LogGroup: !Ref WorkerFailures}")
 @pytest.mark.planted(r"/aws/lambda/\$\{AWS::StackName\}-worker", "/aws/lambda/minutehand-worker")
 def test_every_function_logs_to_a_group_of_its_stack_that_forgets(stack: Stack) -> None:
     groups = stack.of_type("AWS::Logs::LogGroup")
@@ -180,6 +180,16 @@ def test_every_function_logs_to_a_group_of_its_stack_that_forgets(stack: Stack) 
 
         assert group["RetentionInDays"] == {"Ref": "LogRetentionDays"}
         assert group["LogGroupName"]["Fn::Sub"].startswith("/aws/lambda/${AWS::StackName}-")
+
+
+@pytest.mark.planted("LogFormat: JSON, LogGroup: !Ref WorkerLogs", "LogGroup: !Ref WorkerLogs")
+@pytest.mark.planted(
+    "LogFormat: JSON, LogGroup: !Ref DispatcherLogs", "LogFormat: Text, LogGroup: !Ref DispatcherLogs"
+)
+def test_an_error_that_nobody_caught_is_one_line_of_the_log(stack: Stack) -> None:
+    formats = {name: function["LoggingConfig"].get("LogFormat") for name, function in stack.functions.items()}
+
+    assert formats == dict.fromkeys(FUNCTIONS, "JSON")
 
 
 @pytest.mark.planted(

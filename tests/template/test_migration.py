@@ -1,5 +1,7 @@
 """A deploy brings the schema up before its code is live, and is not live if that fails."""
 
+from typing import Any
+
 import pytest
 
 from tests.template.cases import CASES
@@ -34,6 +36,26 @@ def test_a_new_library_or_another_database_is_migrated(stack: Stack) -> None:
     assert existing["Library"]["Ref"] in stack.of_type("AWS::Lambda::LayerVersion")
     assert created["Database"] == {"Ref": "DatabaseInstance"}
     assert existing["Database"] == CASES["existing"]["DatabaseUrlSecretArn"]
+
+
+@pytest.mark.planted("!Ref SecretsEndpoint, !Ref LambdaEndpoint, ", "!Ref SecretsEndpoint, ")
+@pytest.mark.planted('!If \\[MakesRoutes, !Ref StorageEndpoint, ""\\]', "!Ref SecretsEndpoint")
+@pytest.mark.planted("      Network: !If\n        - MakesEndpoints", "      Network: !If\n        - OnX86")
+def test_the_ways_out_of_the_network_come_before_the_migration_and_all_after_it(stack: Stack) -> None:
+    deployed = stack.deployed(**CASES["created, closed network"])
+    (migration,) = deployed.of_type("Custom::Migration").values()
+
+    assert referred(migration["Network"]) == set(deployed.of_type("AWS::EC2::VPCEndpoint"))
+    (open_network,) = stack.deployed(**CASES["created"]).of_type("Custom::Migration").values()
+    assert open_network["Network"] == ""
+
+
+def referred(value: Any) -> set[str]:
+    """The resources that a value refers to."""
+    if isinstance(value, dict) and "Ref" in value:
+        return {value["Ref"]}
+    parts = value if isinstance(value, list) else value.values() if isinstance(value, dict) else []
+    return set().union(*map(referred, parts))
 
 
 @pytest.mark.planted("ServiceTimeout: 660", "ServiceTimeout: 300")

@@ -90,20 +90,25 @@ def test_the_schedule_invokes_the_dispatcher_and_the_dispatcher_its_workers_and_
 ) -> None:
     for case, parameters in CASES.items():
         deployed = stack.deployed(**parameters)
-        qualifier = ":live" if case == "snapshots" else ""
-
         assert invocations(deployed) == {
             "ScheduleRole": [(INVOKES, arn("DispatcherFunction"))],
             "DispatcherRole": [
-                (INVOKES, {"Fn::Sub": FUNCTION + qualifier}),
+                (INVOKES, {"Fn::Sub": FUNCTION}),
+                (INVOKES, {"Fn::Sub": FUNCTION + ":live"}),
                 (INVOKES, {"Fn::Sub": FUNCTION + "-*"}),
             ],
             "WorkerRole": [],
             "ApiRole": [],
             "MigrateRole": [],
         }
-        worker = deployed.variables("DispatcherFunction")["MINUTEHAND_WORKER"]["Fn::Sub"]
-        assert FUNCTION.endswith(worker.removesuffix(qualifier))
+        worker = deployed.variables("DispatcherFunction")["MINUTEHAND_WORKER"]
+        if case == "snapshots":
+            (live,) = [
+                a for name, a in deployed.of_type("AWS::Lambda::Alias").items() if name == worker["Ref"]
+            ]
+            assert (live["FunctionName"], live["Name"]) == ({"Ref": "WorkerFunction"}, "live")
+        else:
+            assert FUNCTION.endswith(worker["Fn::Sub"])
 
 
 def invocations(deployed: Deployed) -> dict[str, list[tuple[str, Any]]]:
@@ -190,6 +195,23 @@ def test_every_function_reads_the_secrets_that_its_variables_name_and_no_others(
 
             assert sorted(map(str, named)) == sorted(map(str, readable))
             assert "MINUTEHAND_DATABASE_SECRET" in variables
+
+
+@pytest.mark.planted(
+    "!If \\[ServesAsItself, !Ref ApiSecretArn", "!If [ServesAsItself, !Ref DatabaseUrlSecretArn"
+)
+@pytest.mark.planted('!If \\[ServesAsItself, "",', "!If [ServesAsItself, '1',")
+def test_the_api_may_have_a_user_of_its_own(stack: Stack) -> None:
+    parameters = CASES["tokens of RDS"]
+    api = stack.deployed(**parameters).variables("ApiFunction")
+    shared = stack.deployed(**{**parameters, "ApiSecretArn": ""}).variables("ApiFunction")
+
+    assert (api["MINUTEHAND_DATABASE_SECRET"], api["MINUTEHAND_DATABASE_IAM"]) == (
+        parameters["ApiSecretArn"],
+        "",
+    )
+    assert shared["MINUTEHAND_DATABASE_SECRET"] == parameters["DatabaseUrlSecretArn"]
+    assert shared["MINUTEHAND_DATABASE_IAM"] == "1"
 
 
 @pytest.mark.planted("Service: scheduler.amazonaws.com", 'AWS: "*"')

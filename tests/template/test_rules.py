@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.template.cases import CASES, CREATED, EXISTING, GROUP, ISSUER, ROUTES, SECRET, SUBNETS, VPC
+from tests.template.cases import CASES, CREATED, EXISTING, GROUP, HOST, ISSUER, ROUTES, SECRET, SUBNETS, VPC
 from tests.template.stack import Choice, Stack
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -15,6 +15,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({**CREATED, "SubnetIds": ""}, "CreateDatabase=yes needs VpcId and SubnetIds"),
     ({**CREATED, "DatabaseIam": "cluster-ABC/minutehand"}, "leave DatabaseIam empty"),
     ({**CREATED, "MigrateSecretArn": f"{SECRET}owner"}, "leave MigrateSecretArn empty"),
+    ({**CREATED, "DatabaseHost": HOST}, "leave DatabaseHost"),
+    ({**CREATED, "DatabasePort": "5432"}, "leave DatabaseHost"),
+    ({**CREATED, "DatabaseName": "app"}, "leave DatabaseHost"),
     ({**EXISTING, "SubnetIds": SUBNETS}, "SubnetIds needs SecurityGroupIds, or VpcId"),
     ({**EXISTING, "SecurityGroupIds": GROUP}, "mean nothing without SubnetIds"),
     ({**EXISTING, "VpcId": VPC}, "mean nothing without SubnetIds"),

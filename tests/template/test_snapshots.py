@@ -50,12 +50,13 @@ def test_a_new_release_is_a_new_version_and_goes_live(stack: Stack) -> None:
         assert deployed.functions[function]["Description"].endswith("release 7")
 
 
-@pytest.mark.planted('"\\${AWS::StackName}-worker:live"', '"${AWS::StackName}-worker"')
+@pytest.mark.planted("!Ref WorkerLive, ", '!Sub "${AWS::StackName}-worker:live", ')
+@pytest.mark.planted("!Ref WorkerLive, ", "!Ref ApiLive, ")
 @pytest.mark.planted("Name: live}", "Name: newest}")
-def test_the_dispatcher_invites_what_is_live(stack: Stack) -> None:
+def test_the_dispatcher_invites_what_is_live_and_waits_for_it(stack: Stack) -> None:
     deployed = stack.deployed(**CASES["snapshots"])
-    invited = deployed.variables("DispatcherFunction")["MINUTEHAND_WORKER"]["Fn::Sub"]
+    alias = deployed.of_type("AWS::Lambda::Alias")["WorkerLive"]
 
-    assert (
-        invited == "${AWS::StackName}-worker:" + deployed.of_type("AWS::Lambda::Alias")["WorkerLive"]["Name"]
-    )
+    # A reference, unlike a name, has CloudFormation make the alias first.
+    assert deployed.variables("DispatcherFunction")["MINUTEHAND_WORKER"] == {"Ref": "WorkerLive"}
+    assert (alias["FunctionName"], alias["Name"]) == ({"Ref": "WorkerFunction"}, "live")

@@ -86,8 +86,8 @@ def test_the_dispatcher_knows_the_way_to_it_and_may_invoke_it(stack: Stack) -> N
         if statement["Action"] == "lambda:InvokeFunction"
     ]
     patterns = [named(resource).rpartition("function:")[2] for resource in listed(statement["Resource"])]
-    assert patterns == ["minutehand-worker", "minutehand-worker-*"]
-    assert NAME.startswith(patterns[1].removesuffix("*"))
+    assert patterns == ["minutehand-worker", "minutehand-worker:live", "minutehand-worker-*"]
+    assert NAME.startswith(patterns[-1].removesuffix("*"))
     assert json.loads(routes) == {"queue:reports": NAME}
 
 

@@ -98,10 +98,8 @@ def test_a_server_that_is_named_is_used_and_keeps_nothing(project: Project, empt
 
 
 def test_what_the_shell_says_of_a_database_is_unset_for_the_run_and_back_after_it(project: Project) -> None:
-    project.environment |= {
-        "DATABASE_URL": "postgresql://h/precious",
-        "MINUTEHAND_DATABASE_SECRET": "precious",
-    }
+    precious = {"DATABASE_URL": "postgresql://h/precious", "MINUTEHAND_DATABASE_SECRET": "precious"}
+    project.environment.update(precious)
     project.write(
         conftest=CONFTEST
         + """

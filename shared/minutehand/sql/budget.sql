@@ -8,9 +8,11 @@ with clock as (
 ), vain as (
     select queue, count(*)::integer as jobs
       from (select j.queue
-              from minutehand.jobs_live j, clock
-             where coalesce(j.offered, j.claimed) is not null and j.visible > clock.since and j.visible <= clock.now
+              from minutehand.jobs_live j
+             where coalesce(j.offered, j.claimed) is not null
+               and j.visible > (select since from clock) and j.visible <= (select now from clock)
                and j.offered is not null and j.claimed is null and j.prior is null
+             order by j.visible
              limit %(capacity)s) lapsed
      group by queue
 ), aged as (

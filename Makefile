@@ -24,6 +24,7 @@ $(STAMP): requirements.lock pyproject.toml
 		echo "minutehand needs Python 3.11 or newer, with venv: none of python3, python3.14 to python3.11 is that." >&2; \
 		exit 1; \
 	}
+	@echo "setup       once, a minute or two"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

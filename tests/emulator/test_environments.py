@@ -152,12 +152,13 @@ def test_idle_environments_are_ended(new_lambda: NewLambda) -> None:
 def test_nothing_is_left_when_it_ends_though_a_function_is_at_work(
     new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
+    others = set(psutil.Process().children(recursive=True))  # the servers of other tests
     lambda_ = new_lambda()
     lambda_.invoke("Echo")
     callers.submit(lambda_.invoke, "Patient", waiting(tmp_path))
     begun(tmp_path)
     environments = [each for name in ("Echo", "Patient") for each in lambda_.pool(name).environments]
-    before = psutil.Process().children(recursive=True)
+    before = set(psutil.Process().children(recursive=True)) - others
 
     lambda_.__exit__()
 

@@ -139,7 +139,7 @@ def test_dispatchers_at_once_share_what_room_there_is(sessions: Sessions) -> Non
     offers = together([partial(offer, sessions(), 30, TTL) for _ in range(6)])
 
     assert sum(len(made.offers) for made in offers) == 30
-    assert len({made.id for many in offers for made in many}) == 30
+    assert len({made.id for many in offers for made in many.offers}) == 30
 
 
 def test_capacity_is_counted_by_one_dispatcher_at_a_time(sessions: Sessions) -> None:

@@ -35,8 +35,10 @@ LATER_BY = (
     "update minutehand.budgets set lapsed = lapsed - %(by)s",
 )
 
-WAITING = """select exists (select from pg_locks l join pg_stat_activity a using (pid)
-                             where not l.granted and a.datname = current_database())"""
+# From pg_locks alone: what pg_stat_activity shows in a transaction is what it was at the first look.
+WAITING = """select exists (select from pg_locks waits join pg_locks holds using (pid)
+                             where not waits.granted and holds.granted and holds.database =
+                                   (select oid from pg_database where datname = current_database()))"""
 
 
 class Post:

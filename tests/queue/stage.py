@@ -117,8 +117,10 @@ class Queue:
         until(lambda: future.done() or self.sql(WAITING)[0]["waiting"])
 
 
-WAITING = """select exists (select from pg_locks l join pg_stat_activity a using (pid)
-                             where not l.granted and a.datname = current_database()) as waiting"""
+# From pg_locks alone: what pg_stat_activity shows in a transaction is what it was at the first look.
+WAITING = """select exists (select from pg_locks waits join pg_locks holds using (pid)
+                             where not waits.granted and holds.granted and holds.database =
+                                   (select oid from pg_database where datname = current_database())) as waiting"""
 
 
 def until(happened: Callable[[], object]) -> None:

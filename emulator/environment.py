@@ -131,7 +131,8 @@ class Environment:
                 return
             self._dead = True
             children = [] if self.pid else self._children()
-            for group in [self._process.pid, *filter(None, [self.pid]), *children]:
+            # The server last: a function that outlives it complains.
+            for group in [*filter(None, [self.pid]), *children, self._process.pid]:
                 _kill_group(group)
 
     def close(self) -> None:

@@ -56,7 +56,7 @@ class Wire:
 
     def cut(self) -> None:
         """End every connection that is open, as a server that stops does."""
-        for end in self._open:
+        for end in list(self._open):  # not what is opened anew as soon as the first has ended
             _end(end)
 
     def cut_at(self, word: str) -> None:

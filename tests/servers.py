@@ -155,17 +155,18 @@ def _migrated(url: str) -> Address:
 def _debian() -> Path:
     found = sorted(DEBIAN.glob("*/bin/postgres"), key=lambda path: float(path.parts[-3]))
     if not found:
-        _missing("debian", "Debian's Postgres is not installed: apt-get install postgresql")
+        missing("debian", "Debian's Postgres is not installed: apt-get install postgresql")
     return found[0].parent
 
 
 def _pgbouncer() -> str:
-    return which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin") or _missing(
+    return which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin") or missing(
         "pgbouncer", "PgBouncer is not installed: apt-get install pgbouncer"
     )
 
 
-def _missing(name: str, reason: str) -> NoReturn:
+def missing(name: str, reason: str) -> NoReturn:
+    """Skip a test for what this machine lacks, or fail it where that must not be missing."""
     if name in REQUIRED:
         pytest.fail(f"{reason} (MINUTEHAND_TEST_REQUIRE names it)", pytrace=False)
     pytest.skip(reason)

@@ -1,0 +1,74 @@
+"""A browser, and the API as a local run or a deployment serves it."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests import servers
+
+API = Path(__file__).parent.parent.parent / "functions" / "api"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+TOKEN = "a-token-of-sixteen-characters"
+
+Serve = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The browser of this machine."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        servers.missing("chromium", "no Chromium is installed")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page on which no script may fail and nothing may be refused by the page's own policy."""
+    faults: list[str] = []
+    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
+        opened = context.new_page()
+        opened.on("pageerror", lambda error: faults.append(str(error)))
+        opened.on(
+            "console", lambda said: faults.append(said.text) if "Content Security" in said.text else None
+        )
+        opened.set_default_timeout(20_000)
+        expect.set_options(timeout=20_000)
+        yield opened
+    assert faults == []
+
+
+@pytest.fixture
+def serve(direct_database: servers.Database) -> Iterator[Serve]:
+    """Serve the API for the test's database, and return where."""
+    with ExitStack() as served:
+        yield lambda **settings: served.enter_context(serving(direct_database.url, settings))
+
+
+@contextmanager
+def serving(url: str, settings: dict[str, str]) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "minutehand.local.serve_api", str(API), str(port)]
+    with subprocess.Popen(
+        command,
+        env={**os.environ, "DATABASE_URL": url, **settings},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    ) as served:
+        subprocess.run(["curl", "-sS", "--retry", "100", "--retry-delay", "1", "--retry-connrefused", "-o", os.devnull,
+                        f"http://127.0.0.1:{port}/health"], check=True)  # fmt: skip
+        yield f"http://127.0.0.1:{port}"
+        served.communicate()

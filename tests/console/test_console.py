@@ -1,0 +1,174 @@
+"""The console in a real browser: jobs are seen and changed, what they carry is only text, and a token is asked for."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from conftest import TOKEN, Serve
+from playwright.sync_api import Page, expect
+
+from minutehand import Database, enqueue
+from minutehand.claim import take
+from minutehand.finish import finish
+from minutehand.outcomes import Failed
+from minutehand.read import get, list_jobs
+from tests import servers
+
+LATER = timedelta(days=3)
+SCRIPT = "<img src=x onerror=\"document.title='broken into'\">"
+
+
+@pytest.fixture
+def db(direct_database: servers.Database) -> Iterator[Database]:
+    with closing(Database(direct_database.url)) as opened:
+        yield opened
+
+
+def die(db: Database, message: str) -> None:
+    (job,) = take(db, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
+    finish(job, Failed({"type": "Broken", "message": message}, final=True))
+
+
+def test_an_empty_queue_says_how_to_begin_and_a_first_job_is_enqueued_from_the_page(
+    page: Page, serve: Serve, db: Database
+) -> None:
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    expect(page.locator("#empty")).to_contain_text("No jobs yet")
+
+    page.get_by_role("button", name="Enqueue a job").click()
+    page.get_by_label("Kind").last.fill("mail.send")
+    page.get_by_label("Payload").fill('{"n": 12345678901234567890}')
+    page.get_by_label("Delay").fill("PT1H")
+    page.locator("#new").get_by_role("button", name="Enqueue").click()
+
+    expect(page.locator("#rows tr")).to_contain_text(["mail.send"])
+    (row,) = list_jobs(db).rows
+    assert get(db, row.id).payload == {"n": 12345678901234567890}
+    assert row.state == "scheduled"
+
+
+def test_what_cannot_be_a_job_is_said_in_the_form(page: Page, serve: Serve, db: Database) -> None:
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    page.get_by_role("button", name="Enqueue a job").click()
+    page.get_by_label("Kind").last.fill("mail.send")
+
+    page.get_by_label("Payload").fill("{not json")
+    page.locator("#new").get_by_role("button", name="Enqueue").click()
+    expect(page.locator("#new-problem")).to_have_text("The payload is not JSON.")
+
+    page.get_by_label("Payload").fill("1")
+    page.get_by_label("Kind").last.fill("no kind!")
+    page.locator("#new").get_by_role("button", name="Enqueue").click()
+    expect(page.locator("#new-problem")).not_to_have_text("The payload is not JSON.")
+    expect(page.locator("#new-problem")).to_be_visible()
+    assert list_jobs(db).rows == ()
+
+
+def test_jobs_are_chosen_by_state_and_by_what_is_typed(page: Page, serve: Serve, db: Database) -> None:
+    enqueue("mail.send", connection=db)
+    die(db, "no route")
+    enqueue("mail.send", delay=LATER, connection=db)
+    enqueue("invoice", queue="billing", key="4711", delay=LATER, connection=db)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    expect(page.locator("#rows tr")).to_have_count(3)
+
+    page.get_by_role("button", name="dead").click()
+    expect(page.locator("#rows tr")).to_have_count(1)
+    expect(page.locator("#rows")).to_contain_text("Broken: no route")
+
+    page.get_by_role("button", name="all").click()
+    page.get_by_label("Key").first.fill("4711")
+    expect(page.locator("#rows tr")).to_have_count(1)
+    expect(page.locator("#rows")).to_contain_text("invoice")
+
+
+def test_a_job_is_promoted_and_a_dead_one_brought_back(page: Page, serve: Serve, db: Database) -> None:
+    dead = enqueue("mail.send", connection=db).id
+    die(db, "no route")
+    waits = enqueue("invoice", delay=LATER, connection=db).id
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+
+    page.locator(f"tr[data-id='{waits}']").click()
+    page.get_by_role("button", name="promote", exact=True).click()
+    expect(page.locator("#job-title")).to_have_text("invoice · due")
+    page.get_by_role("button", name="Close").first.click()
+
+    page.locator(f"tr[data-id='{dead}']").press("Enter")
+    page.get_by_role("button", name="retry", exact=True).click()
+    expect(page.locator("#job-title")).to_have_text("mail.send · due")
+    assert {row.state for row in list_jobs(db).rows} == {"due"}
+
+
+def test_a_payload_is_masked_until_it_is_asked_for_and_every_digit_is_there(
+    page: Page, serve: Serve, db: Database
+) -> None:
+    job = enqueue("mail.send", {"secret": "s3cret", "n": 12345678901234567890}, delay=LATER, connection=db).id
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    page.locator(f"tr[data-id='{job}']").click()
+    expect(page.locator("#facts")).to_contain_text(str(job))
+    assert "s3cret" not in page.content()
+
+    page.get_by_role("button", name="Show payload").click()
+
+    expect(page.locator("#payload")).to_contain_text("s3cret")
+    expect(page.locator("#payload")).to_contain_text("12345678901234567890")
+
+
+def test_what_a_job_carries_is_only_text(page: Page, serve: Serve, db: Database) -> None:
+    job = enqueue("mail.send", {"html": SCRIPT}, key=SCRIPT, connection=db).id
+    die(db, SCRIPT)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    page.locator(f"tr[data-id='{job}']").click()
+    page.get_by_role("button", name="Show payload").click()
+
+    expect(page.locator("#rows")).to_contain_text(SCRIPT)
+    expect(page.locator("#facts")).to_contain_text(SCRIPT)
+    expect(page).to_have_title("minutehand")
+    assert page.locator("img").count() == 0
+
+
+def test_a_token_is_asked_for_where_one_is_needed(page: Page, serve: Serve, db: Database) -> None:
+    enqueue("mail.send", delay=LATER, connection=db)
+    page.goto(f"{serve(MINUTEHAND_CONSOLE='1', MINUTEHAND_API_TOKENS=TOKEN)}/console")
+    page.get_by_label("One of the API's tokens").fill("a-wrong-token-of-that-length")
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_label("One of the API's tokens").fill(TOKEN)
+    page.get_by_role("button", name="Go on").click()
+
+    expect(page.locator("#rows")).to_contain_text("mail.send")
+
+
+def test_the_page_is_served_only_where_it_is_wanted(serve: Serve) -> None:
+    with pytest.raises(HTTPError) as refused:
+        urlopen(f"{serve(MINUTEHAND_API_TOKENS=TOKEN)}/console")
+
+    with refused.value:
+        assert refused.value.code == 404
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_nothing_is_wider_than_the_screen(
+    page: Page, serve: Serve, db: Database, scheme: str
+) -> None:
+    enqueue("mail.send", key="a-key-that-is-rather-long/" * 4, connection=db)
+    die(db, "a sentence that is rather long " * 8)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+
+    expect(page.locator("#rows tr")).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (ground == "rgb(255, 255, 255)") is (scheme == "light")
+
+
+def test_the_page_says_when_the_api_has_gone(page: Page, serve: Serve, db: Database) -> None:
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    expect(page.locator("#health")).to_contain_text("as of")
+
+    page.context.set_offline(True)
+
+    expect(page.locator("#problem")).to_have_text("The API cannot be reached; trying again.")

@@ -1,0 +1,12 @@
+-- The columns of pgqueue's table that its page reads: one item that waits, one to be retried, one that runs, one failed.
+create schema pgqueue;
+create table pgqueue.queue (
+    tenant_id varchar(40) not null, id uuid not null default gen_random_uuid(), created timestamp not null, key varchar(255),
+    type varchar(40) not null, queue varchar(255) not null, state varchar(40) not null, run_after timestamp,
+    payload bytea, target jsonb, primary key (id), unique (tenant_id, queue, key)
+);
+insert into pgqueue.queue (tenant_id, created, key, type, queue, state, run_after, payload, target) values
+    ('acme', '2030-01-01 07:00', '4711', 'invoice', 'billing', 'PENDING', '2030-01-01 08:00', '{"n": 4711}', '{"to": "ada"}'),
+    ('other', '2030-01-01 07:00', '4711', 'invoice', 'billing', 'RETRY', null, '[1]', null),
+    ('acme', '2030-01-01 07:00', '4712', 'invoice', 'billing', 'RUNNING', null, '{}', null),
+    ('acme', '2030-01-01 07:00', '4713', 'invoice', 'billing', 'FAILED', null, '{}', null);

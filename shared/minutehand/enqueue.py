@@ -1,52 +1,38 @@
 """Enqueue: a job becomes a row, visible from its moment on."""
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import islice
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
+from minutehand import middleware, observe
 from minutehand.database import Connection, Database, ambient
-from minutehand.errors import InvalidJobError, KeyTakenError, MinutehandError, PayloadError
-from minutehand.payload import encode
+from minutehand.errors import InvalidJobError, KeyTakenError, MinutehandError
+from minutehand.events import publish
+from minutehand.keys import Key
+from minutehand.new_job import NewJob, OnConflict, UniqueWhile, check_fields, check_moment, parameters
 from minutehand.retry import Retry
-from minutehand.rules import sentence
+from minutehand.settings import encrypts
 
-OnConflict = Literal["replace", "ignore", "raise"]
-
-
-@dataclass(frozen=True)
-class NewJob:
-    """A job to enqueue.
-
-    What is left None comes from the kind's defaults, then from the table's. `run_at` is an aware moment, and one
-    in the past means now; `delay` counts from now. `key` names one upcoming job of the queue.
-    """
-
-    kind: str
-    payload: object = None
-    queue: str | None = None
-    key: str | None = None
-    run_at: datetime | None = None
-    delay: timedelta | None = None
-    priority: int | None = None
-    max_attempts: int | None = None
-    retry: Retry | None = None
-    timeout: timedelta | None = None
-    headers: Mapping[str, str] | None = None
+__all__ = [
+    "Enqueued", "NewJob", "OnConflict", "Rejected", "UniqueWhile", "check_fields", "check_moment",
+    "database_of", "enqueue", "enqueue_many",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Enqueued:
-    """What became of it: `created`, `replaced` the key's upcoming job, or `ignored` since that one stays.
+    """What became of it: `created`, `replaced` the key's upcoming job, `merged` into it, or `ignored`.
 
-    `id` is the job that will run, `visible` the moment from which it may. `ordinal` counts a bulk's items from 0.
+    `id` is the job that stands, `visible` the moment from which it may run; or, where it ran already and keeps the key
+    for a while, when the key is free again. `ordinal` counts a bulk's items from 0.
     """
 
     id: UUID
-    outcome: Literal["created", "replaced", "ignored"]
+    outcome: Literal["created", "replaced", "merged", "ignored"]
     visible: datetime
     ordinal: int = 0
 
@@ -65,7 +51,7 @@ def enqueue(
     payload: object = None,
     *,
     queue: str | None = None,
-    key: str | None = None,
+    key: Key | None = None,
     run_at: datetime | None = None,
     delay: timedelta | None = None,
     priority: int | None = None,
@@ -73,18 +59,35 @@ def enqueue(
     retry: Retry | None = None,
     timeout: timedelta | None = None,
     headers: Mapping[str, str] | None = None,
+    every: str | None = None,
+    zone: str | None = None,
+    personal: bool | None = None,
+    tenant: str | None = None,
     on_conflict: OnConflict = "replace",
+    unique_while: UniqueWhile | None = None,
+    unique_for: timedelta | None = None,
+    debounce: timedelta | None = None,
+    debounce_max: timedelta | None = None,
+    throttle: timedelta | None = None,
     connection: Connection | Database | None = None,
 ) -> Enqueued:
     """Enqueue one job; with your own `connection` it commits or rolls back with your data.
 
-    `on_conflict` says what happens when `key` has an upcoming job: replace it, ignore the new one, or raise
-    KeyTakenError. A running job is never touched: the new one runs after it. Raises InvalidJobError for what
-    cannot be a job, and writes nothing then.
+    `on_conflict` says what happens when `key` has an upcoming job: replace it, ignore the new one, raise
+    KeyTakenError, or merge the payloads. A running job is never touched: the new one runs after it, unless
+    `unique_while` is "running". `unique_for` takes the key for that long, whatever becomes of the job. `debounce` has
+    the job wait until nobody has enqueued it for that long, at most `debounce_max` in all; `throttle` has it wait
+    until that long after the one before. Raises InvalidJobError for what cannot be a job, and writes nothing then.
     """
-    job = NewJob(kind, payload, queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers)
-    row = database_of(connection).run("enqueue", **_parameters(job), on_conflict=on_conflict)[0]
-    return Enqueued(id=row["id"], outcome=row["outcome"], visible=row["visible"])
+    job = NewJob(
+        kind, payload, queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers, every, zone,
+        personal, tenant, on_conflict, unique_while, unique_for, debounce, debounce_max, throttle,
+    )  # fmt: skip
+    job, database = middleware.prepare(job), database_of(connection)
+    row = database.run("enqueue", **_said(job, database, lambda: _clock(database)))[0]
+    became = Enqueued(id=row["id"], outcome=row["outcome"], visible=row["visible"])
+    publish(database, [observe.enqueued(job, became)])
+    return became
 
 
 def enqueue_many(
@@ -96,12 +99,12 @@ def enqueue_many(
 ) -> Iterator[Enqueued | Rejected]:
     """Enqueue any number of jobs through COPY, and yield in order what became of each.
 
-    Holds one chunk in memory; each chunk is a transaction of its own (or a savepoint of yours). It works as it is
-    read: what you do not iterate is not enqueued. A chunk that the database refuses is halved until the item at
-    fault is alone.
+    A job's own `on_conflict` goes before that of the call. Holds one chunk in memory; each chunk is a transaction of
+    its own (or a savepoint of yours). It works as it is read: what you do not iterate is not enqueued. A chunk that
+    the database refuses is halved until the item at fault is alone.
     """
     database = database_of(connection)
-    numbered = enumerate(jobs)
+    numbered = enumerate(middleware.prepare_all(jobs))
     while items := list(islice(numbered, chunk)):
         yield from _enqueue_chunk(database, items, on_conflict)
 
@@ -113,19 +116,8 @@ def database_of(connection: Connection | Database | None) -> Database:
     return connection if isinstance(connection, Database) else Database.borrow(connection)
 
 
-def check_moment(moment: Any) -> Any:
-    """Return an aware moment, or None; raise InvalidJobError for one without a time zone."""
-    _typed(moment, datetime, "moment_is_finite", "run_at is an aware datetime")
-    if moment is not None and moment.utcoffset() is None:
-        raise InvalidJobError(
-            "moment_is_finite",
-            "run_at has no time zone; say which one, as datetime(..., tzinfo=ZoneInfo(...))",
-        )
-    return moment
-
-
 def _enqueue_chunk(
-    database: Database, items: Sequence[tuple[int, NewJob]], on_conflict: OnConflict
+    database: Database, items: Sequence[tuple[int, NewJob | InvalidJobError]], on_conflict: OnConflict
 ) -> Iterator[Enqueued | Rejected]:
     try:
         yield from _copy(database, items, on_conflict)
@@ -138,57 +130,31 @@ def _enqueue_chunk(
         yield from _enqueue_chunk(database, items[middle:], on_conflict)
 
 
-def _copy(database: Database, items: Sequence[tuple[int, NewJob]], on_conflict: OnConflict) -> list[Enqueued]:
-    rows = [(ordinal, _parameters(job)) for ordinal, job in items]
+def _copy(
+    database: Database, items: Sequence[tuple[int, NewJob | InvalidJobError]], on_conflict: OnConflict
+) -> list[Enqueued]:
+    now = cache(lambda: _clock(database))
+    rows = [(ordinal, _said(job, database, now)) for ordinal, job in items]
     load = uuid4()
     with database.transaction():
-        database.copy(
-            "copy_incoming", ((load, ordinal, *parameters.values()) for ordinal, parameters in rows)
-        )
+        database.copy("copy_incoming", ((load, ordinal, *said.values()) for ordinal, said in rows))
         answers = database.run("enqueue_incoming", load=load, on_conflict=on_conflict)
-    return [Enqueued(a["id"], a["outcome"], a["visible"], a["ordinal"]) for a in answers]
+    became = [Enqueued(a["id"], a["outcome"], a["visible"], a["ordinal"]) for a in answers]
+    jobs = {ordinal: job for ordinal, job in items if isinstance(job, NewJob)}
+    publish(database, (observe.enqueued(jobs[each.ordinal], each) for each in became))
+    return became
 
 
-def _parameters(job: NewJob) -> dict[str, Any]:
-    """Return the statement's parameters in the order of COPY's columns; check what only Python can."""
-    return {
-        "kind": _typed(job.kind, str, "kind_is_a_name"),
-        "payload": encode(job.payload),
-        "queue": _typed(job.queue, str, "queue_is_a_name"),
-        "key": _typed(job.key, str, "key_fits"),
-        "run_at": check_moment(job.run_at),
-        "delay": _typed(job.delay, timedelta, "delay_is_not_negative", "delay is a timedelta"),
-        "priority": _typed(job.priority, int, "priority_is_0_to_9"),
-        "max_attempts": _typed(job.max_attempts, int, "max_attempts_is_at_least_1"),
-        "retry": _retry(job.retry),
-        "timeout": _typed(job.timeout, timedelta, "timeout_is_positive", "timeout is a timedelta"),
-        "headers": _headers(job.headers),
-    }
+def _said(job: NewJob | InvalidJobError, database: Database, clock: Callable[[], datetime]) -> dict[str, Any]:
+    """Return the parameters of a job, its payload encrypted if this process has a key."""
+    said = parameters(job, clock)
+    if not encrypts():
+        return said
+    from minutehand.secrets import sealed  # here, so that who encrypts nothing does not pay for it
+
+    return sealed(said, clock, getattr(database, "tenant", ""))
 
 
-def _typed(value: Any, kind: type, rule: str, says: str | None = None) -> Any:
-    if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-        raise InvalidJobError(rule, f"{says or sentence(rule)}; this is {type(value).__name__}")
-    if isinstance(value, int) and not -(2**31) <= value < 2**31:
-        raise InvalidJobError(rule, sentence(rule))
-    return value
-
-
-def _headers(headers: Any) -> str | None:
-    if headers is None:
-        return None
-    _typed(headers, Mapping, "headers_are_strings")
-    try:
-        return encode(dict(headers))
-    except PayloadError:
-        raise InvalidJobError("headers_are_strings", sentence("headers_are_strings")) from None
-
-
-def _retry(retry: Any) -> str | None:
-    if retry is None:
-        return None
-    _typed(retry, Retry, "retry_is_a_strategy", "retry is a minutehand.Retry")
-    try:
-        return json.dumps(retry.to_json(), allow_nan=False)
-    except (TypeError, ValueError, AttributeError):
-        raise InvalidJobError("retry_is_a_strategy", sentence("retry_is_a_strategy")) from None
+def _clock(database: Database) -> datetime:
+    moment: datetime = database.run("clock")[0]["now"]
+    return moment

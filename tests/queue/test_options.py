@@ -9,7 +9,7 @@ import pytest
 
 from minutehand import Job, NewJob, Retry, enqueue, enqueue_many
 from minutehand.finish import finish
-from minutehand.outcomes import Failed
+from minutehand.outcomes import Done, Failed
 from minutehand.read import Row
 from tests.queue.stage import GRACE, LEASE, LONG, Queue
 
@@ -84,6 +84,61 @@ def says_headers(queue: Queue) -> None:
     assert handled(queue, headers={"trace": "1-2-3"}).headers == {"trace": "1-2-3"}
 
 
+def says_every(queue: Queue) -> None:
+    row = queue.row(queue.enqueue(every="PT1H"))
+    assert (row.state, queue.waits(row.id, timedelta(hours=1))) == ("scheduled", True)
+
+
+def says_zone(queue: Queue) -> None:
+    hours = {
+        queue.row(queue.enqueue(every="0 8 * * *", zone=zone)).run_at.hour for zone in ("Asia/Tokyo", "UTC")
+    }
+    assert hours == {23, 8}
+
+
+def says_personal(queue: Queue) -> None:
+    job = queue.claimed(payload={"name": "Ada"}, personal=True)
+    finish(job, Done())
+    assert queue.row(job.id).payload is None
+
+
+def says_tenant(queue: Queue) -> None:
+    assert queue.enqueue(key="a", tenant="acme") != queue.enqueue(key="a", tenant="other")
+
+
+def says_on_conflict(queue: Queue) -> None:
+    first = queue.enqueue(payload=[1], key="a")
+    queue.enqueue(payload=[2], key="a", on_conflict="merge")
+    assert queue.row(first).payload == [1, 2]
+
+
+def says_unique_while(queue: Queue) -> None:
+    running = queue.claimed(key="a")
+    assert queue.enqueue(key="a", unique_while="running") == running.id != queue.enqueue(key="a")
+
+
+def says_unique_for(queue: Queue) -> None:
+    first = queue.claimed(key="a", unique_for=LONG)
+    finish(first, Done())
+    assert queue.enqueue(key="a", unique_for=LONG) == first.id != queue.enqueue(key="a")
+
+
+def says_debounce(queue: Queue) -> None:
+    assert queue.waits(queue.enqueue(key="a", debounce=LONG), LONG)
+
+
+def says_debounce_max(queue: Queue) -> None:
+    first = queue.enqueue(key="a", debounce=MINUTE, debounce_max=2 * MINUTE)
+    queue.enqueue(key="a", debounce=LONG, debounce_max=LONG)
+    assert queue.waits(first, 2 * MINUTE)
+
+
+def says_throttle(queue: Queue) -> None:
+    first = queue.claimed(key="a", throttle=LONG)
+    assert finish(first, Done()).ending == "done"
+    assert queue.waits(queue.enqueue(key="a", throttle=LONG), LONG)
+
+
 OPTIONS: dict[str, Callable[[Queue], None]] = {
     "kind": says_kind,
     "payload": says_payload,
@@ -96,6 +151,16 @@ OPTIONS: dict[str, Callable[[Queue], None]] = {
     "retry": says_retry,
     "timeout": says_timeout,
     "headers": says_headers,
+    "every": says_every,
+    "zone": says_zone,
+    "personal": says_personal,
+    "tenant": says_tenant,
+    "on_conflict": says_on_conflict,
+    "unique_while": says_unique_while,
+    "unique_for": says_unique_for,
+    "debounce": says_debounce,
+    "debounce_max": says_debounce_max,
+    "throttle": says_throttle,
 }
 
 

@@ -21,7 +21,7 @@ from minutehand.enqueue import Enqueued, NewJob, OnConflict, Rejected, enqueue_m
 
 File = TypeVar("File", BinaryIO, TextIO)
 
-OUTCOMES = ("created", "replaced", "ignored", "rejected")
+OUTCOMES = ("created", "replaced", "merged", "ignored", "rejected")
 READERS = {"ndjson": read_ndjson, "csv": read_csv}
 ENDINGS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "ndjson", ".csv": "csv"}
 
@@ -69,7 +69,8 @@ class Load:
 
     def conclude(self) -> None:
         """Say the counts; and, where it did not come to its end, from which line to go on."""
-        counts = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in OUTCOMES)
+        told = [outcome for outcome in OUTCOMES if outcome != "merged" or self.counts[outcome]]
+        counts = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in told)
         say(counts if not self._lines else f"{counts}; stopped after line {self._settled}")
 
     def _jobs(self, items: Iterable[Item]) -> Iterator[NewJob]:

@@ -97,10 +97,7 @@ def _cells(header: list[str], cells: list[str]) -> dict[str, Any]:
     for name in ("payload", "headers", "retry"):
         if name in said:
             said[name] = _cell_json(name, said[name])
-    return {
-        name: _whole(name, cell) if name in ("priority", "max_attempts") else cell
-        for name, cell in said.items()
-    }
+    return {name: _CELLS[name](name, cell) if name in _CELLS else cell for name, cell in said.items()}
 
 
 def _cell_json(name: str, cell: str) -> Any:
@@ -114,6 +111,12 @@ def _whole(name: str, cell: str) -> int:
     if not (cell.isascii() and cell.isdigit() and len(cell) < 10):
         raise ValueError(f"{name} is a whole number")
     return int(cell)
+
+
+def _truth(name: str, cell: str) -> bool:
+    if cell not in ("true", "false"):
+        raise ValueError(f"{name} is true or false")
+    return cell == "true"
 
 
 def _check_names(asked: Mapping[str, Any], known: Iterable[str], what: str) -> None:
@@ -161,4 +164,10 @@ def _json_fault(error: Exception) -> str:
 
 
 _Reader = Callable[[Any, ZoneInfo | None], Any]
-_READERS: dict[str, _Reader] = {"run_at": _moment, "delay": _duration, "timeout": _duration, "retry": _retry}
+_DURATIONS = ("delay", "timeout", "unique_for", "debounce", "debounce_max", "throttle")
+_READERS: dict[str, _Reader] = {"run_at": _moment, "retry": _retry, **dict.fromkeys(_DURATIONS, _duration)}
+_CELLS: dict[str, Callable[[str, str], Any]] = {
+    "priority": _whole,
+    "max_attempts": _whole,
+    "personal": _truth,
+}

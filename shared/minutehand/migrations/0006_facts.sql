@@ -18,10 +18,11 @@ alter table minutehand.jobs
     add column personal   boolean           not null default false,  -- its payload is cleared when it is finished
     add column every      text,                                      -- cron, @daily or an ISO 8601 duration: it recurs
     add column zone       text,                                      -- the IANA time zone of `every`
-    add column nominal    timestamptz,                               -- the moment this occurrence stands for
+    add column nominal    minutehand.moment,                         -- the moment this occurrence stands for
     add column schedule   text,                                      -- the schedule that fired it
     add column cancelling text,                                      -- why it is to end at its next check
-    add column version    text;                                      -- the code that finished it
+    add column version    text,                                      -- the code that finished it
+    add column lapsed     timestamptz;                               -- when the claim before was made that nobody settled
 
 -- A key names one upcoming job of a tenant's queue.
 drop index minutehand.jobs_live_upcoming;
@@ -40,43 +41,53 @@ create table minutehand.attempts (
     worker    text,                                                  -- the function or process that had the claim
     request   text,                                                  -- Lambda's request id
     version   text,                                                  -- the code that handled it
-    error     jsonb
+    error     jsonb,
+    result    json                                                   -- what one that failed had so far
 ) partition by range (ended);
 alter table minutehand.attempts add primary key (job, ended, attempt);
 create table minutehand.attempts_default partition of minutehand.attempts default;
 
 create table minutehand.schedules (
     tenant   minutehand.tenant not null default '',
-    name     text              not null,
+    name     text              not null constraint schedule_is_named check (length(name) between 1 and 200),
     every    text              not null,                             -- cron of 5 or 6 fields, @daily ..., or ISO 8601
     zone     text              not null default 'UTC',
     starts   timestamptz,
-    ends     timestamptz,
-    jitter   interval          not null default '0',                 -- at most; the same for each firing of one name
-    catch_up text              not null default 'none',              -- none, last or all
-    most     integer           not null default 100,                 -- with all: how many at most
-    overlap  text              not null default 'allow',             -- allow, skip or replace
-    job      jsonb             not null,                             -- what it enqueues: kind, payload and options
+    ends     timestamptz       constraint schedule_ends_later check (ends > starts),
+    jitter   interval          not null default '0'                  -- at most; the same for each firing of one name
+             constraint jitter_is_up_to_a_day check (jitter between interval '0' and interval '24 hours'),
+    ahead    interval          not null default '0'                  -- how long before its moment a job is enqueued
+             constraint ahead_is_up_to_a_month check (ahead between interval '0' and interval '31 days'),
+    catch_up text              not null default 'none' constraint catch_up_is_known check (catch_up in ('none', 'last', 'all')),
+    most     integer           not null default 100                  -- with all: how many at most
+             constraint most_is_1_to_1000 check (most between 1 and 1000),
+    overlap  text              not null default 'allow' constraint overlap_is_known check (overlap in ('allow', 'skip', 'replace')),
+    job      json              not null,                             -- what it enqueues: kind, payload and options
     paused   boolean           not null default false,
     source   text,                                                   -- the code that declares it
     hash     text,                                                   -- of what was declared
     next     timestamptz,                                            -- the next nominal moment; null when it is over
-    fired    timestamptz,                                            -- the last one that fired
+    wake     timestamptz,                                            -- when to look at it: next, less ahead
+    fired    timestamptz,                                            -- the last moment that fired
+    last     uuid,                                                   -- the job of it
     created  timestamptz       not null default clock_timestamp(),
     changed  timestamptz       not null default clock_timestamp(),
-    primary key (tenant, name)
+    primary key (tenant, name),
+    constraint ahead_allows_overlap check (ahead = interval '0' or overlap = 'allow')
 );
-create index schedules_next on minutehand.schedules (next) where not paused and next is not null;
+create index schedules_wake on minutehand.schedules (wake) where not paused and wake is not null;
 
 create table minutehand.firings (
-    tenant  minutehand.tenant not null default '',
-    schedule text             not null,
-    nominal timestamptz       not null,
-    fired   timestamptz       not null default clock_timestamp(),
-    outcome text              not null,                              -- fired, skipped (overlap), missed (catch-up)
-    job     uuid,
+    tenant   minutehand.tenant not null default '',
+    schedule text              not null,
+    nominal  timestamptz       not null,
+    fired    timestamptz       not null default clock_timestamp(),
+    outcome  text              not null,                             -- fired, asked, skipped, missed or refused
+    count    integer           not null default 1,                   -- how many moments it stands for: several missed
+    job      uuid,
     primary key (tenant, schedule, nominal)
 );
+create index firings_nominal on minutehand.firings (nominal);
 
 create table minutehand.controls (
     tenant minutehand.tenant not null default '',
@@ -121,5 +132,5 @@ create table minutehand.events (
     kind   text,
     facts  jsonb
 ) partition by range (at);
-alter table minutehand.events add primary key (id, at);
+alter table minutehand.events add primary key (at, id);
 create table minutehand.events_default partition of minutehand.events default;

@@ -1,0 +1,34 @@
+"""The table of docs/keys.md is what is seen here; MINUTEHAND_UPDATE=1 writes it anew."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.queue.keys_table import BEGIN, END, MODES, STATES, seen, table
+from tests.queue.stage import Queue
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "keys.md"
+UPDATE = os.environ.get("MINUTEHAND_UPDATE") == "1"  # before a test's environment is cleaned
+
+
+def test_the_table_of_the_page_is_what_happens(queue: Queue, request: pytest.FixtureRequest) -> None:
+    cells = {}
+    for mode, said in MODES.items():
+        for state in STATES:
+            cells[mode, state] = seen(queue, state, said)
+            forget(queue)
+    head, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    there, _, tail = rest.partition(END)
+    assert tail, f"{PAGE.name} has no place for the table"
+    if UPDATE and "direct-18" in request.node.name:
+        PAGE.write_text(f"{head}{BEGIN}\n{table(cells)}\n{END}{tail}", "utf-8")
+        return
+
+    assert there.strip().splitlines() == table(cells).splitlines()
+
+
+def forget(queue: Queue) -> None:
+    """Make room for the next: nothing of the last one is left."""
+    for name in ("jobs", "uniques", "lanes"):
+        queue.sql(f"delete from minutehand.{name}")  # type: ignore[arg-type]

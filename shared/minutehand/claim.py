@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from minutehand.database import Database
-from minutehand.job import Job
+from minutehand.job import UNNAMED, Job, Worker
 from minutehand.offer import Offer
 
 
-def claim(database: Database, offers: Sequence[Offer], lease: timedelta, grace: timedelta) -> list[Job]:
+def claim(
+    database: Database, offers: Sequence[Offer], lease: timedelta, grace: timedelta, worker: Worker = UNNAMED
+) -> list[Job]:
     """Claim what is still on offer, in the offers' order.
 
     The lease runs for the worker's time left, or the job's own timeout if that is shorter, plus a grace. An event
@@ -18,13 +20,14 @@ def claim(database: Database, offers: Sequence[Offer], lease: timedelta, grace: 
     records = database.run("claim", ids=ids, acks=acks, lease=lease, grace=grace)
     places = {job_id: place for place, job_id in enumerate(ids)}
     records.sort(key=lambda record: places[record["id"]])
-    return [Job.from_record(record, database, lease, grace) for record in records]
+    return [Job.from_record(record, database, lease, grace, worker) for record in records]
 
 
 def take(
-    database: Database, queue: str, most: int, lease: timedelta, grace: timedelta, now: datetime | None = None
-) -> list[Job]:
+    database: Database, queue: str, most: int, lease: timedelta, grace: timedelta, now: datetime | None = None,
+    worker: Worker = UNNAMED,
+) -> list[Job]:  # fmt: skip
     """Offer and claim in one: take up to `most` due jobs of a queue, the higher priority and the longest due first."""
     records = database.run("take", queue=queue, most=most, lease=lease, grace=grace, now=now)
     records.sort(key=lambda record: (-record["priority"], record["run_at"]))
-    return [Job.from_record(record, database, lease, grace) for record in records]
+    return [Job.from_record(record, database, lease, grace, worker) for record in records]

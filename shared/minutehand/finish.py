@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, assert_never
+from uuid import UUID
 
-from minutehand.database import Record
 from minutehand.errors import DatabaseError, InvalidJobError, KeyTakenError, UnreachableError
 from minutehand.job import Job
 from minutehand.outcomes import Cancelled, Done, Error, Failed, Outcome, Released, Settled, Snoozed
-from minutehand.payload import encode
 
 FARTHEST = timedelta(days=2_880_000)  # the calendar of the database ends in the year 9999
 
@@ -17,11 +16,15 @@ Ending = Literal["done", "dead", "cancelled", "retrying", "snoozed", "released",
 
 @dataclass(frozen=True)
 class Finish:
-    """What the queue made of an attempt, and for a job that comes back, when."""
+    """What the queue made of an attempt, and for a job that comes back, when.
+
+    `next` is the next occurrence of a job that recurs, born with the end of this one.
+    """
 
     ending: Ending
     visible: datetime | None = None
     error: Error | None = None
+    next: UUID | None = None
 
 
 def finish(job: Job, outcome: Outcome) -> Finish:
@@ -42,52 +45,57 @@ def finish(job: Job, outcome: Outcome) -> Finish:
 def _finish(job: Job, outcome: Outcome) -> Finish:
     match outcome:
         case Done(result, error):
-            return _end(job, "done", result=result, error=error)
-        case Failed(error, _, final) if final or job.last:
-            return _end(job, "dead", failed=True, error=error)
-        case Failed(error, delay, _):
-            return _give_back(
-                job, "retrying", delay if delay is not None else job.retry.wait(job.attempt), 0, error
-            )
-        case Cancelled(error):
-            return _end(job, "cancelled", failed=True, cancelled=True, error=error)
+            return _end(job, "done", result, error)
+        case Failed(error, _, final, result) if final or job.last:
+            return _end(job, "dead", result, error)
+        case Failed(error, delay, _, result):
+            wait = delay if delay is not None else job.retry.wait(job.attempt)
+            return _give_back(job, "retrying", wait, 0, error, result)
+        case Cancelled(error, result):
+            return _end(job, "cancelled", result, error)
         case Snoozed(delay):
-            return _give_back(job, "snoozed", delay, 1, None)
+            return _give_back(job, "snoozed", delay, 1)
         case Released(delay, error):
             return _give_back(job, "released", delay, 1, error)
         case Settled():
-            return Finish("done")
+            return Finish("done", next=job.next)
         case _:
             assert_never(outcome)
 
 
 def _end(
-    job: Job, ending: Ending, *, failed: bool = False, cancelled: bool = False,
-    result: str | None = None, error: Error | None = None,
-) -> Finish:  # fmt: skip
-    parameters = {"failed": failed, "cancelled": cancelled, "result": result, "error": _json(error)}
-    ended = job.database.run("finish", id=job.id, ack=job.ack, **parameters)
-    return Finish(ending if ended else "lost", error=error)
+    job: Job, ending: Literal["done", "dead", "cancelled"], result: str | None, error: Error | None
+) -> Finish:
+    return Finish(ending if job.end(ending, result, error) else "lost", error=error, next=job.next)
 
 
-def _give_back(job: Job, ending: Ending, delay: timedelta, refund: int, error: Error | None) -> Finish:
-    parameters = {"delay": min(max(delay, timedelta()), FARTHEST), "refund": refund, "error": _json(error)}
+def _give_back(
+    job: Job,
+    ending: Ending,
+    delay: timedelta,
+    refund: int,
+    error: Error | None = None,
+    result: str | None = None,
+) -> Finish:
+    facts = job.attempt_facts(ending, result, error)
     try:
-        records = job.database.run("give_back", id=job.id, ack=job.ack, **parameters)
+        back = job.database.run(
+            "give_back", **facts, delay=min(max(delay, timedelta()), FARTHEST), refund=refund
+        )
     except KeyTakenError:
-        return _supersede(job, error)
-    return _back(ending, records, error)
+        return _supersede(job, error, result)
+    return Finish(ending, back[0]["visible"], error) if back else _as_asked(job, error, result)
 
 
-def _back(ending: Ending, records: list[Record], error: Error | None) -> Finish:
-    return Finish(ending, records[0]["visible"], error) if records else Finish("lost", error=error)
+def _as_asked(job: Job, error: Error | None, result: str | None) -> Finish:
+    """End what was asked to end, and does not go back; the others are lost."""
+    asked = job.database.run("check", id=job.id, ack=job.ack)
+    if not asked or asked[0]["cancelling"] is None:
+        return Finish("lost", error=error)
+    return _end(job, "cancelled", result, {"type": "Cancelled", "message": asked[0]["cancelling"]})
 
 
-def _supersede(job: Job, error: Error | None) -> Finish:
+def _supersede(job: Job, error: Error | None, result: str | None) -> Finish:
     why = None if error is None else f"{error['type']}: {error['message']}"
-    ended = job.database.run("supersede", id=job.id, ack=job.ack, why=why)
+    ended = job.database.run("supersede", **job.attempt_facts("superseded", result, error), why=why)
     return Finish("superseded" if ended else "lost")
-
-
-def _json(error: Error | None) -> str | None:
-    return None if error is None else encode(error)

@@ -1,8 +1,8 @@
 """Work: claimed jobs are handled and finished, one after the other, by an invited worker or a resident one."""
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from threading import Event as Flag
 from time import monotonic
@@ -12,11 +12,12 @@ from uuid import UUID
 from minutehand import observe
 from minutehand.claim import claim, take
 from minutehand.database import Database
-from minutehand.errors import DatabaseError
+from minutehand.errors import ConflictError, DatabaseError, UnreachableError
+from minutehand.events import Gathering, publish
 from minutehand.finish import Finish, finish
 from minutehand.handle import handle
 from minutehand.handlers import Handlers
-from minutehand.job import Job
+from minutehand.job import UNNAMED, Job, Worker
 from minutehand.offer import Offer
 from minutehand.outcomes import Interrupted, Released
 from minutehand.upkeep import keep_up
@@ -31,7 +32,7 @@ class EventError(ValueError):
 
 def answer(
     database: Database, handlers: Handlers, event: dict[str, Any], remaining: Callable[[], timedelta],
-    grace: timedelta, observer: observe.Observer = observe.nobody,
+    grace: timedelta, observer: observe.Observer = observe.nobody, worker: Worker = UNNAMED,
 ) -> list[Finish]:  # fmt: skip
     """Answer an invitation: claim what it offers, or the next due job of its queue, and work it off.
 
@@ -42,7 +43,11 @@ def answer(
     if lease <= TO_FINISH:
         return []
     grace += TO_FINISH
-    jobs = claim(database, offers, lease, grace) if queue is None else take(database, queue, 1, lease, grace)
+    jobs = (
+        claim(database, offers, lease, grace, worker)
+        if queue is None
+        else take(database, queue, 1, lease, grace, worker=worker)
+    )
     end = monotonic() + (remaining() - TO_FINISH).total_seconds()
     return work_off(jobs, handlers, lambda: monotonic() > end - TO_FINISH.total_seconds(), end, observer)
 
@@ -57,6 +62,22 @@ def work_off(
     last monotonic second. An interrupt gives back the job it interrupts, too; after any other error the job in hand
     keeps its claim, and comes back when that lapses.
     """
+    if not jobs:
+        return []
+    gathering = Gathering(jobs[0].database, observer, end + TO_FINISH.total_seconds() / 2)
+    try:
+        return _work_through(jobs, handlers, stopping, end, gathering)
+    finally:
+        gathering.send()
+
+
+def _work_through(
+    jobs: Sequence[Job],
+    handlers: Handlers,
+    stopping: Callable[[], bool],
+    end: float,
+    observer: observe.Observer,
+) -> list[Finish]:
     endings: list[Finish] = []
     longest = 0.0
     for place, job in enumerate(jobs):
@@ -77,22 +98,37 @@ def work(
     database: Database, handlers: Handlers, stop: Flag, *, queue: str = "default", chunk: int = 10,
     lease: timedelta = timedelta(minutes=5), grace: timedelta = timedelta(seconds=2),
     idle: timedelta = timedelta(seconds=1), drain: bool = False, observer: observe.Observer = observe.nobody,
+    worker: Worker = UNNAMED,
 ) -> int:  # fmt: skip
     """Work a queue off until `stop` is set, or with `drain` until nothing is due; return how many jobs were handled.
 
     Takes `chunk` jobs at a time and looks again after `idle` when there was none.
     """
     handled, upkept = 0, -math.inf
-    while not stop.is_set():
-        if monotonic() - upkept > UPKEEP_SECONDS:
-            keep_up(database)
-            upkept = monotonic()
-        jobs = take(database, queue, chunk, lease, grace)
-        endings = work_off(jobs, handlers, stop.is_set, observer=observer)
-        handled += sum(ending.ending not in ("released", "lost") for ending in endings)
-        if not jobs and (drain or stop.wait(idle.total_seconds())):
-            break
+    with _telling_when_halted(database, queue, observer):
+        while not stop.is_set():
+            if monotonic() - upkept > UPKEEP_SECONDS:
+                keep_up(database)
+                upkept = monotonic()
+            jobs = take(database, queue, chunk, lease, grace, worker=worker)
+            endings = work_off(jobs, handlers, stop.is_set, observer=observer)
+            handled += sum(ending.ending not in ("released", "lost") for ending in endings)
+            if not jobs and (drain or stop.wait(idle.total_seconds())):
+                break
     return handled
+
+
+@contextmanager
+def _telling_when_halted(database: Database, queue: str, observer: observe.Observer) -> Iterator[None]:
+    """Tell that the worker stops for good; what passes, such as a server that is away, its caller may wait for."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, (UnreachableError, ConflictError)):
+            event = observe.halted(queue, error)
+            observer(event)
+            publish(database, [event])
+        raise
 
 
 def parse(event: dict[str, Any]) -> tuple[list[Offer], str | None]:
@@ -134,6 +170,7 @@ def _work_off(
 ) -> Finish:
     began = monotonic()
     if job.begin(end, behind):
+        job.tell = lambda name, **facts: observer(observe.of(job, name, **facts))
         observer(observe.claimed(job))
         ending = finish(job, handle(job, handlers))
     else:

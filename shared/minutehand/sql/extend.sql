@@ -2,4 +2,4 @@
 update minutehand.jobs_live
    set visible = clock_timestamp() + %(lease)s
  where id = %(id)s and ack = %(ack)s
-returning visible
+returning visible, cancelling

@@ -1,7 +1,17 @@
 -- Puts a claimed job back for later: a retry, a snooze, or one that its worker had not begun. The last two get
--- their attempt back. The same fence as finish.
-update minutehand.jobs_live
-   set ack = null, prior = null, offered = null, claimed = null,
-       visible = clock_timestamp() + %(delay)s, attempts = attempts - %(refund)s, error = coalesce(%(error)s::jsonb, error)
- where id = %(id)s and %(ack)s in (ack, prior)
-returning visible
+-- their attempt back. The same fence as finish, and the attempt is kept as well.
+with back as (
+    update minutehand.jobs_live
+       set ack = null, prior = null, offered = null, claimed = null, lapsed = null,
+           visible = clock_timestamp() + %(delay)s, attempts = attempts - %(refund)s,
+           result = coalesce(%(result)s::json, result), error = coalesce(%(error)s::jsonb, error)
+     where id = %(id)s and %(ack)s in (ack, prior) and cancelling is null
+    returning id, tenant, queue, kind, attempts, visible
+), kept as (
+    insert into minutehand.attempts
+           (job, attempt, started, ended, tenant, queue, kind, outcome, error, result, worker, request, memory_mb, version)
+    select id, attempts + %(refund)s, %(started)s, clock_timestamp(), tenant, queue, kind, %(outcome)s, %(error)s::jsonb,
+           %(result)s::json, %(worker)s, %(request)s, %(memory_mb)s::integer, %(version)s
+      from back
+)
+select visible from back

@@ -1,6 +1,8 @@
 -- Offer and claim in one, for a worker that was not invited: takes the next due rows of a queue, and passes over
--- those that others hold.
-with head as materialized (
+-- those that others hold. Where something is paused or limited, `choose` does the choosing.
+with controlled as materialized (
+    select exists (select from minutehand.controls where queue in ('', %(queue)s)) as yes
+), head as materialized (
     select j.id
       from minutehand.lanes l
      cross join lateral (
@@ -8,16 +10,23 @@ with head as materialized (
              from minutehand.jobs_live
             where queue = l.queue and priority = l.priority
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
+              and cancelling is null
             order by visible
             limit (select %(most)s::bigint)  -- hidden from the planner, which would rather sort what looks like few rows
               for update skip locked) j
-     where l.queue = %(queue)s
+     where l.queue = %(queue)s and not (select yes from controlled)
      order by l.priority desc, j.visible
      limit %(most)s
+), bounded as materialized (
+    select id
+      from minutehand.choose(%(most)s::integer, coalesce(%(now)s, now()), only_queue => %(queue)s) id
+     where (select yes from controlled)
 )
 update minutehand.jobs_live j
-   set ack = gen_random_uuid(), prior = null, offered = null, claimed = clock_timestamp(), attempts = j.attempts + 1,
+   set ack = gen_random_uuid(), prior = null, offered = null, lapsed = coalesce(j.claimed, j.lapsed),
+       claimed = clock_timestamp(), attempts = j.attempts + 1,
        visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
- where j.id = any (array(select id from head))
+ where j.id = any (array(select id from head) || array(select id from bounded))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
-          j.timeout, j.enqueued, j.run_at, j.claimed, j.visible
+          j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule,
+          case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end  -- nobody settled that one

@@ -1,0 +1,95 @@
+"""`minutehand wait`, and what its exit code says."""
+
+import json
+import os
+import socket
+from uuid import UUID, uuid4
+
+import pytest
+
+from minutehand import Database, enqueue
+from minutehand.claim import take
+from minutehand.finish import finish
+from minutehand.outcomes import Done, Failed
+from minutehand.read import list_attempts
+from tests.queue.stage import GRACE, LEASE
+
+
+@pytest.fixture
+def database(direct_database):
+    database = Database(direct_database.url)
+    yield database
+    database.close()
+
+
+def finished(database: Database, outcome=None) -> UUID:
+    job_id = enqueue("echo", {"secret": 1}, connection=database).id
+    (job,) = take(database, "default", 1, LEASE, GRACE)
+    finish(job, outcome or Done('{"secret": 2}'))
+    return job_id
+
+
+DEAD = Failed({"type": "ValueError", "message": "the secret"}, final=True)
+
+
+def test_jobs_that_are_done_are_told_without_what_they_carry(invoke, lines, database):
+    ids = [str(finished(database)) for _ in range(2)]
+
+    shown, told = invoke("wait", *ids), invoke("wait", *ids, "-o", "json")
+
+    assert (shown.exit_code, told.exit_code) == (0, 0)
+    assert shown.stdout.splitlines() == [f"{job_id} echo done" for job_id in ids]
+    assert [(line["id"], line["state"]) for line in lines(told)] == [(job_id, "done") for job_id in ids]
+    assert "secret" not in shown.output + told.output
+
+
+def test_one_that_is_dead_or_missing_is_exit_code_1_and_the_others_are_told(invoke, database):
+    done, dead, missing = str(finished(database)), str(finished(database, DEAD)), str(uuid4())
+
+    result = invoke("wait", dead, missing, done)
+
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [f"{dead} echo dead: ValueError", f"{done} echo done"]
+    assert missing in result.stderr
+    assert "secret" not in result.output
+
+
+def test_a_wait_that_is_over_is_exit_code_6(invoke, database):
+    waits = enqueue("echo", connection=database, delay=LEASE).id
+
+    result = invoke("wait", str(waits), "--timeout", "0s")
+
+    assert result.exit_code == 6
+    assert "is scheduled, and the time is over" in result.stderr
+
+
+def test_ids_are_piped_in(invoke, database):
+    done = finished(database)
+
+    result = invoke("wait", "-", "-o", "ids", stdin=f"{done}\nnonsense\n")
+
+    assert (result.exit_code, result.stdout) == (1, f"{done}\n")
+    assert "nonsense" in result.stderr
+
+
+def test_what_a_failed_attempt_had_so_far_is_shown_only_with_payload(invoke, database):
+    failed = Failed({"type": "Fail", "message": "no"}, final=True, result='{"secret": 3}')
+    job = str(finished(database, failed))
+
+    masked, unmasked = invoke("show", job, "-o", "json"), invoke("show", job, "--payload", "-o", "json")
+
+    assert "secret" not in masked.stdout
+    assert json.loads(unmasked.stdout)["history"][0]["result"] == {"secret": 3}
+
+
+def test_it_waits_for_a_worker_in_another_process(popen, run, database, direct_database):
+    job = enqueue("echo", {"n": 1}, connection=database).id
+    waiting = popen("wait", str(job), "--timeout", "60s", url=direct_database.url)
+    run("work", "--drain", url=direct_database.url)
+
+    assert waiting.wait(60) == 0
+    (attempt,) = list_attempts(database, job)
+    host, _, process = (attempt.worker or "").rpartition(":")
+    assert host == socket.gethostname()
+    assert process.isdigit()
+    assert process != str(os.getpid())

@@ -1,0 +1,47 @@
+"""Killed at any point, the worker of a job that recurs leaves one next occurrence, born with the accepted end."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from proving import Sessions, sql
+from test_kill import COMMITTED, POINTS, after_lease, kill_at, next_event, tell_all, work_off
+
+from minutehand import Database, enqueue
+from minutehand.read import get, list_attempts
+from tests import servers
+
+RECUR = "update minutehand.jobs_live set every = 'P1D', nominal = '2041-01-07 08:00+00' where id = %(id)s"
+BORN = "select nominal, kind from minutehand.jobs where deleted is null and id <> %(id)s"
+
+
+@pytest.fixture
+def db(sessions: Sessions) -> Database:
+    db = sessions()
+    sql(db, "create table effects (job uuid)")
+    return db
+
+
+def born(db: Database, job_id: UUID) -> list[tuple[Any, ...]]:
+    return sql(db, BORN, id=job_id)
+
+
+@pytest.mark.parametrize(("kind", "point"), POINTS)
+def test_whenever_its_worker_is_killed_one_next_occurrence_is_born_and_every_attempt_is_kept(
+    database: servers.Database, db: Database, kind: str, point: str
+) -> None:
+    job_id = enqueue(kind, connection=db).id
+    sql(db, RECUR, id=job_id)
+
+    ack = kill_at(database, point, next_event(db))
+    assert len(born(db, job_id)) == (point in COMMITTED)
+    after_lease(db, job_id)
+    if point not in COMMITTED:
+        assert work_off(db) == ["done"]
+
+    assert tell_all(db, job_id, ack) == {"lost"}
+    assert get(db, job_id).state == "done"
+    ((nominal, of_kind),) = born(db, job_id)
+    assert (nominal.isoformat()[:10], of_kind) == ("2041-01-08", kind)
+    kept = [attempt.outcome for attempt in list_attempts(db, job_id)]
+    assert kept == (["done"] if point in COMMITTED else ["lapsed", "done"])

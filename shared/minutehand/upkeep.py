@@ -2,18 +2,31 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
+from minutehand import observe
 from minutehand.database import Database, Record
+from minutehand.events import publish
+from minutehand.recur import next_of
+from minutehand.retention import Step, retain
+
+if TYPE_CHECKING:
+    from minutehand.schedules.fire import Fired
 
 MOST_BURIED = 1000
 
 
 @dataclass(frozen=True)
 class Upkeep:
-    """The jobs that ended as dead because their last worker never came back, and whether a sweep was made."""
+    """The jobs that ended as dead because their last worker never came back, and whether a sweep was made.
+
+    With a sweep, `retained` is what was done to days whose retention was over. `fired` is what schedules did.
+    """
 
     buried: tuple[Record, ...]
     swept: bool
+    retained: tuple[Step, ...] = ()
+    fired: "Fired | None" = None
 
 
 @dataclass(frozen=True)
@@ -30,14 +43,33 @@ class Health:
 
 
 def keep_up(database: Database, now: datetime | None = None) -> Upkeep:
-    """Bury what has no attempt left; raise the floors; every ten minutes sweep and make the days ahead."""
-    buried = tuple(database.run("bury", most=MOST_BURIED, now=now))
+    """End what was to end; bury what has no attempt left; raise the floors.
+
+    Every ten minutes sweep, make the days ahead and drop the old.
+    """
+    from minutehand.schedules.fire import fire_due, prune  # here: who is invited to jobs keeps nothing up
+
+    cancelled = database.run("cancel_lapsed", most=MOST_BURIED, now=now)
+    publish(database, (observe.row("cancelled", record) for record in cancelled))
+    buried = _bury(database, now)
+    publish(database, (observe.row("dead", record, error_type="WorkerDied") for record in buried))
+    fired = fire_due(database, now)
     database.run("raise_floor", now=now)
     swept = bool(database.run("swept", now=now))
     if swept:
         database.run("sweep", now=now)
         database.run("make_days")
-    return Upkeep(buried, swept)
+        database.run("free_keys", now=now)
+        prune(database, now)
+    return Upkeep(buried, swept, retain(database) if swept else (), fired)
+
+
+def _bury(database: Database, now: datetime | None) -> tuple[Record, ...]:
+    """Bury what has no attempt left, and have the next occurrence of what recurs born with it."""
+    spent = database.run("spent", most=MOST_BURIED, now=now)
+    nexts = [next_of(each["every"], each["zone"], each["nominal"], each["now"])[0] for each in spent]
+    ids = [each["id"] for each in spent]
+    return tuple(database.run("bury", most=MOST_BURIED, now=now, ids=ids, nexts=nexts))
 
 
 def look(database: Database) -> Health:

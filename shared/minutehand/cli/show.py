@@ -10,47 +10,79 @@ from uuid import UUID
 import click
 
 from minutehand.cli import text
-from minutehand.cli.options import connection_options, open_database, output_option
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import put_json
 from minutehand.cli.values import job_id
-from minutehand.read import Row, clock, get
+from minutehand.database import Database
+from minutehand.read import Attempt, Row, clock, get, get_by_key, list_attempts
 from minutehand.retry import Retry
 
 MASKED = ("payload", "headers", "result")
 
 
 @click.command()
-@click.argument("id", type=job_id)
+@click.argument("id", type=job_id, required=False)
+@click.option(
+    "--key", help="In place of the ID: the key of its upcoming job, else the running, else the last one."
+)
+@click.option("--queue", default="default", show_default=True, help="The queue of the key.")
 @click.option(
     "--payload", "unmasked", is_flag=True, help="Show payload, headers and result, which may be private."
 )
 @output_option("table", "json")
+@tenant_option
 @connection_options
-def show(id: UUID, unmasked: bool, form: str) -> None:
-    """Show all that is known of the job ID.
+def show(id: UUID | None, key: str | None, queue: str, unmasked: bool, form: str) -> None:
+    """Show all that is known of the job ID, with every attempt at it.
 
     Payload, headers and result are masked unless you ask for them with --payload.
 
     \b
     Examples:
       minutehand show 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
+      minutehand show --key welcome/ada
       minutehand show 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10 --payload -o json
     """
     with open_database() as database:
-        row, now = get(database, id), clock(database)
+        row, now = _find(database, id, queue, key), clock(database)
+        attempts = list_attempts(database, row.id)
     if form == "json":
         known = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
-        put_json({name: value for name, value in known.items() if unmasked or name not in MASKED})
+        told = {name: value for name, value in known.items() if unmasked or name not in MASKED}
+        history = [each if unmasked else dataclasses.replace(each, result=None) for each in attempts]
+        put_json(told | {"history": history})
         return
-    for line in [*_head(row, now), *_timeline(row, now), *_facts(row, unmasked), *_error(row)]:
+    lines = [*_head(row, now), *_timeline(row, now), *_facts(row, unmasked), *_error(row)]
+    for line in [*lines, *_attempts(attempts)]:
         click.echo(text.safe(line))
+
+
+def _find(database: Database, job_id: UUID | None, queue: str, key: str | None) -> Row:
+    if (job_id is None) == (key is None):
+        raise click.UsageError("say the job's ID, or its --key")
+    return get_by_key(database, queue, key) if job_id is None and key is not None else get(database, job_id)  # type: ignore[arg-type]
+
+
+def _attempts(attempts: list[Attempt]) -> Iterator[str]:
+    """Tell every attempt that has ended, each in a line."""
+    for number, each in enumerate(attempts):
+        where = " ".join(
+            filter(None, [each.worker, each.version and f"version {each.version}", each.request])
+        )
+        why = f": {text.error_line(each.error)}" if each.error else ""
+        took = text.span(each.ended - each.started)
+        told = (
+            f"{text.local(each.started)}, {each.outcome} after {took}{f' by {where}' if where else ''}{why}"
+        )
+        yield _fact("history" if number == 0 else "", f"{each.attempt}. {told}")
 
 
 def _head(row: Row, now: datetime) -> Iterator[str]:
     yield f"{row.kind} in {row.queue}, {text.state(row, now)}"
     yield _fact("id", str(row.id))
-    if row.key is not None:
-        yield _fact("key", row.key)
+    for name in ("key", "tenant", "version", "every", "zone", "schedule"):
+        if value := getattr(row, name):
+            yield _fact(name, str(value))
 
 
 def _timeline(row: Row, now: datetime) -> Iterator[str]:
@@ -112,4 +144,4 @@ def _mask(value: Any) -> str:
 
 
 def _fact(name: str, value: str) -> str:
-    return f"  {name + ':':<12}{value}"
+    return f"  {name + ':' if name else '':<12}{value}"

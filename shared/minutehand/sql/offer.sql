@@ -1,6 +1,7 @@
 -- Gives each due row that there is room for a fresh ack, and hides it for as long as the offer is good. Queues
 -- take turns; in a queue the higher priority goes first, then the longest due. Rows that others hold are passed over.
--- Of a queue with a budget no more are chosen than that leaves.
+-- Of a queue with a budget no more are chosen than that leaves. Where something is paused or limited, or tenants share
+-- a queue, `choose` does the choosing.
 with busy as materialized (
     select queue, count(*) as jobs
       from (select queue, visible
@@ -15,6 +16,8 @@ with busy as materialized (
     select queue, greatest(0, budget - coalesce(busy.jobs, 0)) as jobs
       from unnest(%(queues)s::text[], %(budgets)s::integer[]) as given (queue, budget)
       left join busy using (queue)
+), controlled as materialized (
+    select exists (select from minutehand.controls) or exists (select from minutehand.lanes where shared) as yes
 ), due as materialized (
     select j.id, j.visible, l.queue, row_number() over (partition by l.queue order by l.priority desc, j.visible) as turn
       from minutehand.lanes l
@@ -23,9 +26,11 @@ with busy as materialized (
              from minutehand.jobs_live
             where queue = l.queue and priority = l.priority
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
+              and cancelling is null
             order by visible
             limit (select room from room)
               for update skip locked) j
+     where not (select yes from controlled)
 ), chosen as materialized (
     select due.id
       from due
@@ -33,11 +38,15 @@ with busy as materialized (
      where turn <= coalesce(allowed.jobs, turn)
      order by turn, visible
      limit (select room from room)
+), bounded as materialized (
+    select id
+      from minutehand.choose((select room from room), coalesce(%(now)s, now()), %(queues)s, %(budgets)s) id
+     where (select yes from controlled)
 )
 update minutehand.jobs_live
    set ack = gen_random_uuid(),
        prior = case when claimed is null then ack else coalesce(prior, ack) end,
        offered = coalesce(%(now)s, clock_timestamp()),
        visible = coalesce(%(now)s, clock_timestamp()) + %(ttl)s
- where id = any (array(select id from chosen))
-returning id, ack, queue, kind
+ where id = any (array(select id from chosen) || array(select id from bounded))
+returning id, ack, queue, kind, tenant

@@ -1,8 +1,9 @@
 -- Moves jobs to another moment, or by a delay from now, unless they run. A moment in the past means now.
 update minutehand.jobs j
-   set ack = null, prior = null, offered = null, claimed = null,
+   set lapsed = coalesce(claimed, lapsed),
+       ack = null, prior = null, offered = null, claimed = null,
        run_at = greatest(%(run_at)s::timestamptz, clock_timestamp() + %(delay)s::interval, clock_timestamp()),
        visible = greatest(%(run_at)s::timestamptz, clock_timestamp() + %(delay)s::interval, clock_timestamp())
- where j.deleted is null and j.id = any (%(ids)s) and attempts < max_attempts
+ where j.deleted is null and j.id = any (%(ids)s) and attempts < max_attempts and cancelling is null
    and minutehand.state(j, clock_timestamp()) <> 'running'
-returning j.id
+returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant

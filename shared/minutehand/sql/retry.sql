@@ -1,7 +1,12 @@
--- Brings dead and cancelled jobs back, due at once and with all their attempts; not where the key has a new job.
+-- Brings dead and cancelled jobs back, each after its delay and with all its attempts; not where the key has a new job,
+-- nor where the payload was personal and is gone.
 update minutehand.jobs j
-   set deleted = null, failed = false, cancelled = false, ack = null, prior = null, offered = null, claimed = null,
-       attempts = 0, visible = clock_timestamp()
- where j.deleted is not null and j.failed and j.id = any (%(ids)s)
+   set deleted = null, failed = false, cancelled = false, cancelling = null,
+       every = case when j.cancelled then j.every end,  -- the end of any other has borne the next occurrence already
+       ack = null, prior = null, offered = null,
+       claimed = null, attempts = 0, visible = clock_timestamp() + given.delay
+  from unnest(%(ids)s::uuid[], %(delays)s::interval[]) as given (id, delay)
+ where j.deleted is not null and j.failed and j.id = given.id and j.id = any (%(ids)s)
+   and not (j.personal and j.payload::text = 'null')
    and not exists (select from minutehand.jobs_live o where o.tenant = j.tenant and o.queue = j.queue and o.key = j.key and o.claimed is null)
-returning j.id
+returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant

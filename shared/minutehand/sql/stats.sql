@@ -1,5 +1,14 @@
--- How many jobs each queue has in each state, and since when the first of them waits or is finished.
-select j.queue, minutehand.state(j) as state, count(*) as jobs, min(coalesce(j.deleted, j.visible)) as since
-  from minutehand.jobs j
- group by 1, 2
- order by 1, 2
+-- How many jobs each queue has in each state, of the finished ones those since a moment, and since when the first of
+-- them waits or is finished.
+select j.queue, case when %(by_kind)s then j.kind end as kind, j.state, count(*) as jobs, min(j.moment) as since
+  from (select l.queue, l.kind, minutehand.state(l) as state, l.visible as moment
+          from minutehand.jobs l
+         where l.deleted is null
+         union all
+        select d.queue, d.kind, minutehand.state(d), d.deleted
+          from minutehand.jobs d
+         where d.deleted is not null and d.deleted >= coalesce(%(since)s::timestamptz, '-infinity')) j
+ where (%(queue)s::text is null or j.queue = %(queue)s)
+   and (%(kind)s::text is null or j.kind = %(kind)s)
+ group by 1, 2, 3
+ order by 1, 2, 3

@@ -1,0 +1,2 @@
+-- Keeps events in the table.
+select minutehand.keep_events(%(told)s::jsonb)

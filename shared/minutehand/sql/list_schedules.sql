@@ -1,0 +1,7 @@
+-- Schedules by name, of the session's tenant or of all; whose session it is is asked once, and not for each row.
+select tenant, name, every, zone, starts, ends, jitter, ahead, catch_up, most, overlap, job, paused, source, hash, next,
+       fired, last, created, changed
+  from minutehand.schedules
+ where (tenant = (select minutehand.current_tenant()) or not %(own)s and (select minutehand.current_tenant()) = '')
+   and (%(source)s::text is null or source = %(source)s)
+ order by name, tenant

@@ -1,0 +1,6 @@
+-- Pauses a schedule, or has it go on with the moment that is next by now.
+update minutehand.schedules
+   set paused = %(paused)s, next = %(next)s, wake = %(wake)s, changed = clock_timestamp()
+ where tenant = minutehand.current_tenant() and name = %(name)s
+returning tenant, name, every, zone, starts, ends, jitter, ahead, catch_up, most, overlap, job, paused, source, hash, next,
+          fired, last, created, changed

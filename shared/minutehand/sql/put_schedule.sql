@@ -1,0 +1,12 @@
+-- Writes a schedule as it was said; what it has done so far stays.
+insert into minutehand.schedules as s
+       (tenant, name, every, zone, starts, ends, jitter, ahead, catch_up, most, overlap, job, source, hash, next, wake)
+values (minutehand.current_tenant(), %(name)s, %(every)s, %(zone)s, %(starts)s, %(ends)s, %(jitter)s, %(ahead)s, %(catch_up)s,
+        %(most)s, %(overlap)s, %(job)s::json, %(source)s, %(hash)s, %(next)s, %(wake)s)
+    on conflict (tenant, name) do update
+   set every = excluded.every, zone = excluded.zone, starts = excluded.starts, ends = excluded.ends,
+       jitter = excluded.jitter, ahead = excluded.ahead, catch_up = excluded.catch_up, most = excluded.most,
+       overlap = excluded.overlap, job = excluded.job, source = excluded.source, hash = excluded.hash,
+       next = excluded.next, wake = excluded.wake, changed = clock_timestamp()
+returning tenant, name, every, zone, starts, ends, jitter, ahead, catch_up, most, overlap, job, paused, source, hash, next,
+          fired, last, created, changed

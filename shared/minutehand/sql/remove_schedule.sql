@@ -1,0 +1,2 @@
+-- Removes a schedule; its jobs and its lines of the ledger stay.
+delete from minutehand.schedules where tenant = minutehand.current_tenant() and name = %(name)s returning name

@@ -1,0 +1,142 @@
+"""`minutehand ls`, `show`, `queues`, `stats` and `retention`: windows, pages both ways, attempts, how long."""
+
+import psycopg
+import pytest
+
+ATTEMPT = """
+insert into minutehand.attempts (job, attempt, started, ended, queue, kind, outcome, worker, version, request, error)
+values (%s, 1, now() - interval '9 seconds', now(), 'default', 'echo', 'retrying', 'worker-function', '7', 'r-1',
+        '{"type": "ValueError", "message": "no luck"}')
+"""
+ENDED = """
+update minutehand.jobs
+   set deleted = now() - %s::interval, failed = %s, claimed = now(), attempts = 1, version = '7'
+"""
+
+
+@pytest.fixture
+def sql(direct_database):
+    with psycopg.connect(direct_database.url, autocommit=True) as connection:
+        yield connection.execute
+
+
+def ids(result):
+    return result.stdout.split()
+
+
+def test_a_list_goes_back_and_to_its_end_and_counts(invoke):
+    for _ in range(5):
+        invoke("enqueue", "echo")
+    born = ids(invoke("ls", "-o", "ids"))
+
+    assert ids(invoke("ls", "--after", born[4], "--limit", "2", "-o", "ids")) == born[2:4]
+    assert ids(invoke("ls", "--last", "--limit", "2", "-o", "ids")) == born[3:]
+    assert f"--after {born[3]}" in invoke("ls", "--last", "--limit", "2").stderr
+    assert "5 jobs in all." in invoke("ls", "--limit", "2", "--total").stderr
+    assert invoke("ls", "--last", "--before", born[0]).exit_code == 2
+
+
+def test_a_list_is_narrowed_by_windows_and_version(invoke, sql):
+    invoke("enqueue", "echo")
+    sql(ENDED, ["3 hours", False])
+    invoke("enqueue", "live")
+    live, done = ids(invoke("ls", "-o", "ids"))
+
+    assert ids(invoke("ls", "--finished-since", "4h", "-o", "ids")) == [done]
+    assert ids(invoke("ls", "--finished-since", "2h", "-o", "ids")) == []
+    assert ids(invoke("ls", "--finished-until", "2h", "-o", "ids")) == [done]
+    assert ids(invoke("ls", "--version", "7", "-o", "ids")) == [done]
+    assert ids(invoke("ls", "--since", "1h", "-o", "ids")) == [live, done]
+    assert ids(invoke("ls", "--until", "2020-01-01", "--tz", "UTC", "-o", "ids")) == []
+    assert "no moment" in invoke("ls", "--since", "yesterday").stderr
+
+
+def test_a_job_is_shown_by_its_key_with_its_attempts(invoke, lines, sql):
+    job = lines(invoke("enqueue", "echo", "--key", "welcome/ada", "--queue", "mail", "-o", "json"))[0]["id"]
+    sql(ATTEMPT, [job])
+    shown = invoke("show", "--key", "welcome/ada", "--queue", "mail")
+
+    assert job in shown.stdout
+    assert "retrying after 9 s by worker-function version 7 r-1: ValueError: no luck" in shown.stdout
+    assert lines(invoke("show", job, "-o", "json"))[0]["history"][0]["request"] == "r-1"
+    assert invoke("show", "--key", "other").exit_code == 1
+    assert invoke("show").exit_code == invoke("show", job, "--key", "k").exit_code == 2
+
+
+def test_queues_are_listed(invoke, lines):
+    assert "no queues yet" in invoke("queues").stderr
+    invoke("enqueue", "echo", "--queue", "mail")
+
+    assert invoke("queues").stdout.split() == ["QUEUE", "mail"]
+    assert lines(invoke("queues", "-o", "json")) == [{"queue": "mail"}]
+
+
+def test_stats_count_since_and_by_kind(invoke, lines, sql):
+    invoke("enqueue", "old")
+    sql(ENDED, ["3 days", False])
+    invoke("enqueue", "new")
+
+    def counted(*options):
+        return {(each["kind"], each["state"]) for each in lines(invoke("stats", *options, "-o", "json"))}
+
+    assert counted() == {(None, "due")}
+    assert counted("--since", "7d") == counted("--all") == {(None, "due"), (None, "done")}
+    assert counted("--since", "7d", "--by", "kind") == {("new", "due"), ("old", "done")}
+    assert counted("--all", "--kind", "old") == {(None, "done")}
+    assert counted("--queue", "other") == set()
+    assert invoke("stats", "--all", "--by", "kind").stdout.split()[:4] == ["QUEUE", "KIND", "DUE", "DONE"]
+
+
+def test_stats_draw_a_histogram(invoke, lines, sql):
+    invoke("enqueue", "echo")
+    sql(ENDED, ["1 second", True])
+    drawn = lines(
+        invoke("stats", "--histogram", "day", "--since", "48h", "--tz", "Asia/Kolkata", "-o", "json")
+    )
+
+    assert sum(each["dead"] for each in drawn) == 1
+    assert len(drawn) == 3
+    assert {each["start"][11:16] for each in drawn} == {"18:30"}
+    assert "####" in invoke("stats", "--histogram", "hour").stdout
+    assert {
+        each["name"] for each in lines(invoke("stats", "--histogram", "hour", "--each", "kind", "-o", "json"))
+    } == {"echo"}
+    assert invoke("stats", "--histogram", "hour", "--tz", "Mars/Olympus").exit_code == 1
+
+
+def test_stats_tell_durations_failures_and_today(invoke, lines, sql):
+    assert "Nothing" in invoke("stats", "--failures").stderr
+    job = lines(invoke("enqueue", "echo", "-o", "json"))[0]["id"]
+    sql(ATTEMPT, [job])
+    sql(ENDED, ["1 second", True])
+
+    assert lines(invoke("stats", "--durations", "-o", "json"))[0]["run"]["p50"] == pytest.approx(9)
+    assert "9.000 s" in invoke("stats", "--durations", "--by", "kind").stdout
+    assert lines(invoke("stats", "--failures", "-o", "json"))[0]["error"] == "ValueError"
+    assert "ValueError" in invoke("stats", "--failures").stdout
+    assert lines(invoke("stats", "--today", "-o", "json"))[0]["pending"] == 0
+    assert "last failed" in invoke("stats", "--today").stdout
+
+
+def test_retention_is_said_listed_and_forgotten(invoke, lines):
+    assert "for ever" in invoke("retention").stderr
+    invoke("retention", "--done", "24h", "--dead", "7d")
+    invoke("retention", "--queue", "billing", "--done", "forever")
+    invoke("retention", "--queue", "billing", "--events", "3d")
+    every, billing = lines(invoke("retention", "-o", "json"))
+
+    assert (every["queue"], every["done"], every["dead"], every["events"]) == (None, 86400.0, 604800.0, None)
+    assert (billing["queue"], billing["done"], billing["events"]) == ("billing", "forever", 259200.0)
+    assert "forever" in invoke("retention").stdout
+    assert len(lines(invoke("retention", "--queue", "billing", "-o", "json"))) == 1
+    invoke("retention", "--queue", "billing", "--reset", "--dead", "1d")
+    assert lines(invoke("retention", "--queue", "billing", "-o", "json"))[0]["done"] is None
+    invoke("retention", "--queue", "billing", "--reset")
+    assert len(lines(invoke("retention", "-o", "json"))) == 1
+
+
+def test_retention_waits_for_the_archive(invoke):
+    assert "before it is archived" in invoke("retention", "--keep-until-archived").stderr
+    assert "before it is archived" in invoke("retention").stderr
+    assert "before it is archived" not in invoke("retention", "--drop-unarchived").stderr
+    assert invoke("retention", "--done", "yesterday").exit_code == 2

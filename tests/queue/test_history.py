@@ -1,0 +1,177 @@
+"""What people ask of the history: one job by its id or key, pages both ways, filters, attempts, queues."""
+
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from minutehand import InvalidJobError, NotFoundError
+from minutehand.defaults import Defaults, set_defaults
+from minutehand.finish import finish
+from minutehand.outcomes import Done
+from minutehand.read import Page, get, get_by_key, list_attempts, list_jobs, list_queues
+from minutehand.retention import Retention, set_retention
+from tests.queue.past import ago, attempted, finished, noon, today
+from tests.queue.stage import Queue
+
+DAY = timedelta(days=1)
+
+
+def ids(page: Page) -> list[UUID]:
+    return [row.id for row in page.rows]
+
+
+def test_a_key_names_its_upcoming_job_else_the_running_else_the_last_finished(queue: Queue) -> None:
+    first, second = (
+        finished(queue, noon(ago(queue, 3)), key="k"),
+        finished(queue, noon(ago(queue, 2)), "dead", key="k"),
+    )
+    finished(queue, noon(today(queue) - 9 * DAY), key="k")  # its day has no partition
+    found = [get_by_key(queue.database, "default", "k").id]
+    running = queue.claimed(key="k")
+    found.append(get_by_key(queue.database, "default", "k").id)
+    upcoming = queue.enqueue(key="k")
+    found.append(get_by_key(queue.database, "default", "k").id)
+    finish(running, Done())
+    found.append(get_by_key(queue.database, "default", "k").id)
+    queue.sql("delete from minutehand.jobs where id = any (%(ids)s)", ids=[running.id, upcoming])
+    found.append(get_by_key(queue.database, "default", "k").id)
+
+    assert found == [*second, running.id, upcoming, upcoming, *second]
+    assert first != second
+
+
+def test_a_key_in_a_default_partition_is_found(queue: Queue) -> None:
+    (job_id,) = finished(queue, noon(today(queue) - 9 * DAY), key="k")
+
+    assert get_by_key(queue.database, "default", "k").state == "done"
+    assert get(queue.database, job_id).state == "done"
+    assert ids(list_jobs(queue.database, key="k")) == [job_id]
+
+
+def test_a_key_is_that_of_a_queue_and_a_tenant(queue: Queue) -> None:
+    queue.enqueue(key="k", queue="other")
+    mine = queue.enqueue(key="k", tenant="ada")
+    for key, tenant in [("k", ""), ("K", "ada"), ("k", "bob")]:
+        with pytest.raises(NotFoundError):
+            get_by_key(queue.database, "default", key, tenant=tenant)
+
+    assert get_by_key(queue.database, "default", "k", tenant="ada").id == mine
+
+
+def test_pages_go_on_and_back_and_to_the_other_end(queue: Queue) -> None:
+    born = [queue.enqueue() for _ in range(7)][::-1]
+    first = list_jobs(queue.database, most=3)
+    second = list_jobs(queue.database, most=3, before=first.before)
+    third = list_jobs(queue.database, most=3, before=second.before)
+    back = list_jobs(queue.database, most=3, after=third.after)
+    front = list_jobs(queue.database, most=3, after=back.after)
+    last = list_jobs(queue.database, most=3, last=True)
+
+    assert [ids(page) for page in (first, second, third)] == [born[:3], born[3:6], born[6:]]
+    assert [ids(page) for page in (back, front, last)] == [born[3:6], born[:3], born[4:]]
+    assert (first.after, third.before, front.after, last.before) == (None, None, None, None)
+    assert (last.after, front.before) == (born[4], born[2])
+
+
+def test_pages_stay_where_they_are_while_others_enqueue(queue: Queue) -> None:
+    born = [queue.enqueue() for _ in range(9)][::-1]
+    other, before = queue.another(), None
+    seen: list[UUID] = []
+    while len(seen) < 9:
+        page = list_jobs(queue.database, before=before, most=2)
+        enqueuing = queue.let(lambda: [Queue.enqueue(queue, "new") for _ in range(3)])
+        seen, before = seen + [row.id for row in page.rows], page.before
+        enqueuing.result()
+    back = list_jobs(other, after=born[4], most=4)
+
+    assert seen == born
+    assert ids(back) == born[:4] and back.after == born[0]
+
+
+def test_a_total_counts_what_matches_and_says_where_the_page_is(queue: Queue) -> None:
+    finished(queue, noon(ago(queue, 2)), count=4)
+    for _ in range(3):
+        queue.enqueue("other")
+    page = list_jobs(queue.database, kind="echo", most=3, total=True)
+    rest = list_jobs(queue.database, kind="echo", most=3, before=page.before, total=True)
+    none = list_jobs(queue.database, kind="none", total=True)
+
+    assert [(p.total, p.place) for p in (page, rest, none)] == [(4, 0), (4, 3), (0, 0)]
+    assert list_jobs(queue.database).total is None
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"version": "7"}, {"a"}),
+        ({"version": "none"}, set()),
+        ({"tenant": "ada"}, {"b"}),
+        ({"tenant": ""}, {"a", "c", "live"}),
+        ({"finished_since": -3}, {"a", "b"}),
+        ({"finished_until": -3}, {"c"}),
+        ({"finished_since": -3, "finished_until": -1.5}, {"b"}),
+        ({"since": -3}, {"a", "b", "live"}),
+        ({"until": -1.5}, {"b", "c"}),
+        ({"until": -1.5, "states": ["dead"]}, {"c"}),
+    ],
+)
+def test_each_filter_is_read(direct_queue: Queue, filters: dict[str, object], found: set[str]) -> None:
+    queue = direct_queue
+    names = {
+        finished(queue, noon(ago(queue, 1)), version="7")[0]: "a",
+        finished(queue, noon(ago(queue, 2)), tenant="ada")[0]: "b",
+        finished(queue, noon(ago(queue, 5)), "dead")[0]: "c",
+        queue.enqueue(): "live",
+    }
+    said = {k: noon(today(queue)) + v * DAY if isinstance(v, (int, float)) else v for k, v in filters.items()}
+
+    assert {names[row.id] for row in list_jobs(queue.database, **said).rows} == found  # type: ignore[arg-type]
+    assert list_jobs(queue.database, total=True, **said).total == len(found)  # type: ignore[arg-type]
+    assert {names[row.id] for row in list_jobs(queue.database, last=True, **said).rows} == found  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"before": uuid4(), "after": uuid4()}, "one_cursor"),
+        ({"before": uuid4(), "last": True}, "one_cursor"),
+        ({"since": datetime(2026, 1, 1)}, "moment_is_aware"),
+        ({"most": 0}, "page_is_bounded"),
+    ],
+)
+def test_what_no_page_can_be_is_refused(direct_queue: Queue, wrong: dict[str, object], rule: str) -> None:
+    with pytest.raises(InvalidJobError) as refused:
+        list_jobs(direct_queue.database, **wrong)  # type: ignore[arg-type]
+
+    assert refused.value.rule == rule
+
+
+def test_the_attempts_of_a_job_are_told_in_order(queue: Queue) -> None:
+    job_id, day = uuid4(), noon(ago(queue, 2))
+    attempted(queue, day + timedelta(hours=1), job=job_id, attempt=2, worker="worker-function")
+    error = '{"type": "ValueError", "message": "no"}'
+    attempted(queue, day, "retrying", job=job_id, error=error)
+    attempted(queue, noon(today(queue) - 9 * DAY), "lapsed", job=job_id)  # in the default partition
+    attempted(queue, day)
+    told = list_attempts(queue.database, job_id)
+
+    assert [(each.attempt, each.outcome, each.worker) for each in told] == [
+        (1, "lapsed", None), (1, "retrying", None), (2, "done", "worker-function")
+    ]  # fmt: skip
+    assert told[1].error == {"type": "ValueError", "message": "no"}
+    assert told[1].ended - told[1].started == timedelta(seconds=1)
+    assert list_attempts(queue.database, uuid4()) == []
+
+
+def test_queues_are_those_with_jobs_and_those_of_which_something_is_set(queue: Queue) -> None:
+    queue.enqueue(queue="live")
+    (gone,) = [queue.enqueue(queue="gone")]
+    queue.sql("update minutehand.jobs set deleted = now() where id = %(id)s", id=gone)
+    set_defaults(queue.database, Defaults(kind="a", queue="planned"))
+    set_defaults(queue.database, Defaults(kind="b"))
+    set_retention(queue.database, Retention(queue="kept", done=DAY))
+    set_retention(queue.database, Retention(done=DAY))
+    queue.sql("insert into minutehand.controls (queue, paused) values ('paused', true), ('', true)")
+
+    assert list_queues(queue.database) == ["gone", "kept", "live", "paused", "planned"]

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from shutil import rmtree
 
+from zones import pack
+
 # Of a distribution's papers, what importlib.metadata reads stays: METADATA and entry_points.txt; and its licence.
 NEEDLESS = ("RECORD", "INSTALLER", "REQUESTED", "WHEEL", "direct_url.json", "top_level.txt", "sboms")
 MOMENT = 946_684_800  # 2000-01-01: a zip knows no time before 1980, wherever it is made
@@ -21,6 +23,7 @@ TELL_VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 def finish(layer: Path, version: str, python: str) -> None:
     """Finish the layer in place."""
     strip(layer)
+    pack(layer)
     found = version_of(python)
     if found == version:
         compile_all(layer, python)

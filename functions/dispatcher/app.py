@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from time import monotonic
 from typing import Any
 
@@ -12,8 +13,10 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.aws import LambdaInvoker
 from minutehand.database import ambient
-from minutehand.errors import DatabaseError
-from minutehand.settings import read_settings
+from minutehand.errors import DatabaseError, MinutehandError
+from minutehand.schedules import Installed, install, load
+from minutehand.schedules.fire import Fired
+from minutehand.settings import code_version, read_settings
 from minutehand.tick import Tick, tick
 from minutehand.upkeep import look
 
@@ -35,6 +38,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     if event.get("check"):
         return check()
     lag_ms = _lag_ms(event)
+    _try_to_install()
     until = monotonic() + context.get_remaining_time_in_millis() / 1000 - TO_WITHDRAW
     made = tick(ambient(), invoker, read_settings(), until=until)
     facts = _facts(made) | _health() | ({} if lag_ms is None else {"lag_ms": lag_ms})
@@ -42,6 +46,20 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     _measure(facts)
     _complain(made)
     return facts
+
+
+@cache
+def install_declared(place: str) -> Installed:
+    """Make the table's schedules those that a module declares: once in each environment, whose code stays as it is."""
+    return install(ambient(), load(place), "deploy", version=code_version())
+
+
+def _try_to_install() -> None:
+    try:
+        if place := os.environ.get("MINUTEHAND_SCHEDULES"):
+            install_declared(place)
+    except MinutehandError as error:  # the tick is made all the same, and the next one tries again
+        logger.error("schedules are not installed", extra={"reason": str(error)})
 
 
 def check() -> dict[str, Any]:
@@ -74,8 +92,14 @@ def _facts(made: Tick) -> dict[str, int]:
         "invoked": made.fan_out.invoked,
         "refused": len(made.fan_out.refused),
         "dead": len(made.upkeep.buried),
+        **_fired(made.upkeep.fired),
         "tick_ms": round(made.took.total_seconds() * 1000),
     }
+
+
+def _fired(fired: Fired | None) -> dict[str, int]:
+    fired = fired or Fired()
+    return {"fired": fired.fired, "skipped": fired.skipped, "missed": fired.missed}
 
 
 def _health() -> dict[str, int]:
@@ -103,6 +127,8 @@ def _complain(made: Tick) -> None:
     for record in made.upkeep.buried:
         facts = {"job": str(record["id"]), "kind": record["kind"], "queue": record["queue"]}
         logger.warning("dead", extra=facts | {"attempt": record["attempts"]})
+    for schedule, reason in made.upkeep.fired.refused if made.upkeep.fired else ():
+        logger.error("schedule refused", extra={"schedule": schedule, "reason": reason})
     for budget in made.offered.budgets:
         if budget.vain:
             logger.warning("offers lapsed", extra=asdict(budget))

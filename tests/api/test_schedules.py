@@ -1,0 +1,124 @@
+"""Schedules over HTTP."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from minutehand.schedules.fire import fire_due
+from tests.api.world import on_one_server
+
+WEEKLY = {"every": "0 8 * * mon", "zone": "Europe/Berlin", "job": {"kind": "report", "payload": {"n": 1}}}
+
+
+@pytest.fixture
+def report(api, jobs) -> str:
+    """The path of a schedule."""
+    assert api.put("/schedules/report", json=WEEKLY).status_code == 200
+    return "/schedules/report"
+
+
+def test_a_schedule_is_put_read_and_listed(api, jobs, report):
+    told = api.get(report).json()
+
+    assert (told["name"], told["every"], told["zone"]) == ("report", "0 8 * * mon", "Europe/Berlin")
+    assert told["job"] == {"kind": "report"}
+    assert api.get(report, params={"include": "payload"}).json()["job"]["payload"] == {"n": 1}
+    assert api.get("/schedules").json() == {"schedules": [told]}
+
+
+def test_all_that_can_be_said_is_kept(api, jobs):
+    said = {
+        "every": "PT15M", "zone": "Asia/Tokyo", "starts": "2030-01-01T00:00:00Z", "ends": "2031-01-01T00:00:00Z",
+        "jitter": 30, "ahead": "PT1H", "catch_up": "all", "most": 7,
+        "job": {"kind": "report", "queue": "slow", "key": ["a", 1], "retry": {"strategy": "fixed"}, "timeout": 9},
+    }  # fmt: skip
+    told = api.put("/schedules/all", json=said).json()
+
+    same = {name: told[name] for name in ("every", "zone", "jitter", "catch_up", "most")}
+    assert same == {name: said[name] for name in same}
+    assert (told["ahead"], told["starts"], told["next"]) == (
+        3600,
+        "2030-01-01T00:00:00+00:00",
+        "2030-01-01T00:00:00+00:00",
+    )
+    assert (told["job"]["key"], told["job"]["timeout"], told["job"]["retry"]["strategy"]) == (
+        "a/1",
+        9,
+        "fixed",
+    )
+
+
+def test_a_schedule_is_paused_resumed_run_and_removed(api, jobs, report):
+    assert api.post(f"{report}/pause").json()["paused"] is True
+    assert api.post(f"{report}/resume").json()["paused"] is False
+    ran = api.post(f"{report}/run")
+    assert ran.status_code == 201
+    assert api.get(ran.headers["location"]).json()["kind"] == "report"
+    (line,) = api.get(f"{report}/firings").json()["firings"]
+    assert (line["outcome"], line["job"]) == ("asked", ran.json()["id"])
+    assert api.delete(report).json()["name"] == "report"
+    assert api.get(report).status_code == 404
+
+
+def test_what_was_fired_is_listed_page_by_page(api, jobs):
+    api.put("/schedules/often", json=WEEKLY | {"every": "PT1M"})
+    fire_due(jobs, datetime.now(UTC) + timedelta(minutes=3))
+
+    first, second, *_ = api.get("/schedules/often/firings").json()["firings"]
+    assert first["nominal"] > second["nominal"]
+    page = api.get("/schedules/often/firings", params={"before": first["nominal"], "limit": 1}).json()[
+        "firings"
+    ]
+    assert page == [second]
+
+
+@on_one_server
+def test_a_preview_tells_both_times(api, jobs):
+    asked = {"every": "30 2 * * *", "zone": "America/Los_Angeles", "n": 3, "starts": "2030-03-09T00:00:00Z"}
+    moments = api.post("/schedules/preview", json=asked).json()["moments"]
+
+    assert [each["local"] for each in moments] == [
+        "2030-03-09T02:30:00-08:00", "2030-03-10T03:00:00-07:00", "2030-03-11T02:30:00-07:00",
+    ]  # fmt: skip
+    assert moments[1]["utc"] == "2030-03-10T10:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("get", ""),
+        ("delete", ""),
+        ("post", "/pause"),
+        ("post", "/resume"),
+        ("post", "/run"),
+        ("get", "/firings"),
+    ],
+)
+@on_one_server
+def test_a_schedule_that_is_not_there_is_a_404(api, jobs, problem, method, path):
+    problem(getattr(api, method)(f"/schedules/nothing{path}"), 404)
+
+
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ({"every": "never"}, "every_recurs"),
+        ({"every": "@reboot"}, "every_recurs"),
+        ({"zone": "Mars/Olympus"}, "zone_is_known"),
+        ({"jitter": 100_000}, "jitter_is_up_to_a_day"),
+        ({"ahead": 60, "overlap": "skip"}, "ahead_allows_overlap"),
+        ({"most": 5000}, "most_is_1_to_1000"),
+        ({"job": {"kind": "no kind"}}, "kind_is_a_name"),
+        ({"job": {"kind": "report", "delay": 5}}, "schedule_has_a_job"),
+        ({"catch_up": "some"}, None),
+        ({"starts": "tomorrow"}, None),
+        ({"unknown": 1}, None),
+    ],
+    ids=str,
+)
+@on_one_server
+def test_what_cannot_be_a_schedule_is_a_422(api, jobs, problem, said, rule):
+    told = problem(api.put("/schedules/report", json=WEEKLY | said), 422)
+
+    assert rule is None or told["rule"] == rule
+    assert api.get("/schedules").json() == {"schedules": []}

@@ -1,0 +1,138 @@
+"""Schedules on the command line."""
+
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from minutehand import Database
+from minutehand.schedules.fire import fire_due
+from tests.servers import Database as Server
+
+MONDAYS = ("schedules", "put", "report", "0 8 * * mon", "report", '{"n": 1}', "--zone", "Europe/Berlin")
+
+
+def test_a_schedule_is_put_listed_paused_resumed_run_and_removed(invoke, lines):
+    assert invoke(*MONDAYS, "--catch-up", "last", "--queue", "slow", "--timeout", "90s").exit_code == 0
+    (told,) = lines(invoke("schedules", "ls", "-o", "json"))
+    assert (told["name"], told["every"], told["zone"], told["catch_up"]) == (
+        "report",
+        "0 8 * * mon",
+        "Europe/Berlin",
+        "last",
+    )
+    assert told["job"] == {"kind": "report", "queue": "slow", "timeout": 90.0}
+    assert "report" in invoke("schedules", "ls").stdout
+
+    assert invoke("schedules", "pause", "report").exit_code == 0
+    assert "paused" in invoke("schedules", "ls").stdout
+    assert invoke("schedules", "resume", "report").exit_code == 0
+    job = invoke("schedules", "run", "report").stdout.strip()
+    assert lines(invoke("ls", "-o", "json"))[0]["id"] == job
+    assert job in invoke("schedules", "show", "report").stdout
+    assert lines(invoke("schedules", "show", "report", "-o", "json"))[0]["firings"][0]["outcome"] == "asked"
+
+    assert invoke("schedules", "rm", "report").exit_code == 0
+    assert invoke("schedules", "ls", "-o", "names").stdout == ""
+
+
+def test_who_did_it_is_written_down(invoke, direct_database: Server):
+    invoke(*MONDAYS)
+    database = Database(direct_database.admin_url)
+    found = database.connection.execute("select verb, who from minutehand.audit").fetchall()
+    database.close()
+
+    assert [verb for verb, who in found if who] == ["schedule put"]
+
+
+def test_every_option_of_a_schedule_is_kept(invoke, lines):
+    invoke(
+        "schedules", "put", "all", "PT15M", "report", "--starts", "2030-01-01T08:00:00",
+        "--ends", "2031-01-01T08:00:00", "--tz", "Europe/Berlin", "--jitter", "90s", "--ahead", "1h",
+        "--catch-up", "all", "--most", "7", "--key", "a key", "--priority", "9",
+        "--max-attempts", "2", "--retry", "fixed", "--retry-min", "3s",
+    )  # fmt: skip
+    invoke("schedules", "put", "alone", "@daily", "report", "--overlap", "skip")
+    told = {each["name"]: each for each in lines(invoke("schedules", "ls", "-o", "json"))}
+    said = told["all"]
+
+    assert told["alone"]["overlap"] == "skip"
+    assert (said["starts"], said["ends"]) == ("2030-01-01T07:00:00+00:00", "2031-01-01T07:00:00+00:00")
+    assert (said["jitter"], said["ahead"], said["catch_up"], said["most"]) == (90, 3600, "all", 7)
+    assert said["job"]["retry"]["strategy"] == "fixed"
+    assert (said["job"]["key"], said["job"]["priority"], said["job"]["max_attempts"]) == ("a key", 9, 2)
+    assert said["next"] == said["starts"]
+
+
+def test_a_preview_needs_no_database(run):
+    shown = run(
+        "schedules",
+        "preview",
+        "30 2 * * *",
+        "--zone",
+        "America/Los_Angeles",
+        "-n",
+        "400",
+        url="postgresql://nowhere:1/x",
+    )
+
+    assert shown.returncode == 0
+    assert b"02:30:00 PST" in shown.stdout
+    assert b"03:00:00 PDT" in shown.stdout
+
+
+def test_a_preview_tells_local_time_and_utc(invoke, lines):
+    moments = lines(
+        invoke("schedules", "preview", "PT15M", "--zone", "Asia/Kathmandu", "-n", "3", "-o", "json")
+    )
+
+    assert len(moments) == 3
+    assert all(each["local"].endswith("+05:45") and each["utc"].endswith("+00:00") for each in moments)
+    assert all(
+        datetime.fromisoformat(each["local"]) == datetime.fromisoformat(each["utc"]) for each in moments
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("preview", "whenever"), 1),
+        (("preview", "@daily", "--zone", "Mars/Olympus"), 1),
+        (("put", "a", "@reboot", "report"), 1),
+        (("put", "a", "@daily", "report", "{"), 2),
+        (("put", "a", "@daily", "report", "--starts", "tomorrow"), 2),
+        (("put", "a", "@daily", "no kind"), 1),
+        (("rm", "nothing"), 1),
+        (("run", "nothing"), 1),
+        (("install", "no.such.module"), 2),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_said_in_a_sentence(invoke, arguments, code):
+    result = invoke("schedules", *arguments)
+
+    assert result.exit_code == code, result.output
+    assert result.stderr.strip()
+    assert "Traceback" not in result.output
+
+
+def test_schedules_are_installed_from_a_module(
+    invoke, lines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direct_database
+):
+    (tmp_path / "our_own.py").write_text(
+        "from minutehand import NewJob\nfrom minutehand.schedules import Schedule\n"
+        "SCHEDULES = [Schedule('a', '@daily', NewJob('a')), Schedule('boot', '@reboot', NewJob('boot'))]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert lines(invoke("schedules", "install", "our_own", "-o", "json"))[0]["added"] == ["a", "boot"]
+    assert "2 kept" in invoke("schedules", "install", "our_own:SCHEDULES").stderr
+    database = Database(direct_database.url)
+    assert fire_due(database, datetime.now(UTC) + timedelta(minutes=1)).fired >= 1
+    database.close()
+    monkeypatch.setenv("MINUTEHAND_VERSION", "2")
+    assert lines(invoke("schedules", "install", "our_own", "-o", "json"))[0]["changed"] == ["boot"]
+    sys.modules.pop("our_own")
+    assert json.loads(invoke("schedules", "ls", "-o", "json").stdout.splitlines()[0])["source"] == "code"

@@ -16,6 +16,7 @@ class Offer:
     ack: UUID
     queue: str = "default"
     kind: str = ""
+    tenant: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,5 +60,5 @@ def _offer(database: Database, capacity: int, ttl: timedelta, now: datetime | No
             "offer", capacity=capacity, queues=[each.queue for each in budgets],
             budgets=[each.budget for each in budgets], ttl=ttl, now=now,
         )  # fmt: skip
-    offers = (Offer(record["id"], record["ack"], record["queue"], record["kind"]) for record in records)
+    offers = (Offer(**record) for record in records)
     return Offered(tuple(offers), budgets)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
 
+from minutehand import observe
 from minutehand.database import Database
+from minutehand.events import publish
 from minutehand.fan_out import FanOut, Invoker, fan_out
 from minutehand.offer import Offered, offer, withdraw
 from minutehand.settings import Settings
@@ -45,7 +47,9 @@ def tick(
     due = database.run("count", most=most, now=now)
     offered = offer(database, settings.capacity, settings.offer_ttl, now)
     sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk, until)
-    withdraw(database, [offer for refusal in sent.refused for offer in refusal.invitation.offers])
+    refused = {offer.id: offer for refusal in sent.refused for offer in refusal.invitation.offers}
+    withdraw(database, list(refused.values()))
+    publish(database, (observe.offered(offer) for offer in offered.offers if offer.id not in refused))
     return Tick(
         due={record["queue"]: record["due"] for record in due},
         most=most,

@@ -1,4 +1,4 @@
-"""`minutehand retry`, `cancel`, `promote` and `reschedule`: what people do to jobs by hand."""
+"""`minutehand retry`, `cancel`, `promote`, `reschedule`, `remove` and `replay`: what people do to jobs by hand."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -10,8 +10,9 @@ import click
 
 from minutehand import operate
 from minutehand.cli.changing import UPCOMING, Asked, Verb, change
-from minutehand.cli.options import connection_options, filter_options, output_option, tz_option
+from minutehand.cli.options import connection_options, filter_options, output_option, tenant_option, tz_option
 from minutehand.cli.values import duration, job_id_or_stdin, option_moment
+from minutehand.cli.who import who
 from minutehand.database import Database
 from minutehand.operate import Change
 from minutehand.read import STATES, clock
@@ -23,6 +24,7 @@ def ids_or_filters(command: Decorated) -> Decorated:
     """Add what chooses jobs, and what makes a change of many of them safe."""
     for option in (
         connection_options,
+        tenant_option,
         output_option("table", "json", "ids"),
         click.option("--yes", is_flag=True, help="Do not ask before many jobs are changed."),
         click.option("--dry-run", is_flag=True, help="Change nothing; show which jobs would be."),
@@ -46,23 +48,26 @@ def retry(**asked: Any) -> int:
       minutehand retry --kind welcome --dry-run
       minutehand ls --state dead -o ids | minutehand retry -
     """
-    return change(Verb("retried", ("dead", "cancelled"), operate.retry), Asked(**asked))
+    return change(Verb("retried", ("dead", "cancelled"), partial(operate.retry, who=who())), Asked(**asked))
 
 
 @click.command()
 @click.option("--reason", default="by hand", show_default=True, help="Why, as the job's history will tell.")
+@click.option("--running", is_flag=True, help="Ask running jobs to end, too: at their next check.")
 @ids_or_filters
-def cancel(reason: str, **asked: Any) -> int:
+def cancel(reason: str, running: bool, **asked: Any) -> int:
     """End jobs that have not begun; they stay in the history as cancelled.
 
-    Name IDS, pipe them in (`-`), or choose by filters. A running job is refused.
+    Name IDS, pipe them in (`-`), or choose by filters. A running job is refused, or with --running asked to end.
 
     \b
     Examples:
       minutehand cancel 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
       minutehand cancel --queue mail --kind newsletter --reason "wrong text"
     """
-    return change(Verb("cancelled", UPCOMING, partial(operate.cancel, reason=reason)), Asked(**asked))
+    possible = (*UPCOMING, "running") if running else UPCOMING
+    act = partial(operate.cancel, reason=reason, running=running, who=who())
+    return change(Verb("cancelled", possible, act), Asked(**asked))
 
 
 @click.command()
@@ -77,7 +82,7 @@ def promote(**asked: Any) -> int:
       minutehand promote 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
       minutehand promote --state retrying --kind welcome --yes
     """
-    return change(Verb("promoted", UPCOMING, operate.promote), Asked(**asked))
+    return change(Verb("promoted", UPCOMING, partial(operate.promote, who=who())), Asked(**asked))
 
 
 @click.command()
@@ -102,9 +107,44 @@ def reschedule(at: str | None, delay: timedelta | None, tz: str | None, **asked:
     moment = None if at is None else option_moment(at, tz, "--at")
 
     def move(database: Database, ids: Sequence[UUID]) -> list[Change]:
-        return operate.reschedule(database, ids, moment or later(database, delay or timedelta()))
+        return operate.reschedule(database, ids, moment or later(database, delay or timedelta()), who=who())
 
     return change(Verb("rescheduled", UPCOMING, move), Asked(**asked))
+
+
+@click.command()
+@ids_or_filters
+def remove(**asked: Any) -> int:
+    """Delete jobs that have not begun; unlike cancelled ones they leave no trace but that in the audit trail.
+
+    Name IDS, pipe them in (`-`), or choose by filters. A running job is refused.
+
+    \b
+    Examples:
+      minutehand remove 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
+      minutehand remove --key report/4711 --dry-run
+    """
+    return change(Verb("removed", UPCOMING, partial(operate.remove, who=who())), Asked(**asked))
+
+
+@click.command()
+@click.option(
+    "--max-attempts", type=int, default=1, show_default=True, help="How many attempts the clone has."
+)
+@click.option("--suffix", default="", help="What to add to the clone's key, where that has an upcoming job.")
+@ids_or_filters
+def replay(max_attempts: int, suffix: str, **asked: Any) -> int:
+    """Run finished jobs again, as new ones: due now, with one attempt, and without recurring.
+
+    Name IDS, pipe them in (`-`), or choose by filters. The jobs themselves stay in the history.
+
+    \b
+    Examples:
+      minutehand replay 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
+      minutehand replay --kind report --state done --dry-run
+    """
+    act = partial(operate.replay, max_attempts=max_attempts, suffix=suffix, who=who())
+    return change(Verb("replayed", ("done", "dead", "cancelled"), act), Asked(**asked))
 
 
 def later(database: Database, delay: timedelta) -> Any:

@@ -64,18 +64,22 @@ class Tally(Counter[str]):
 
     def tell(self, change: Change) -> None:
         """Tell what became of a job."""
-        changed = change.outcome == "changed"
+        changed = change.outcome in ("changed", "asked")
         self[change.outcome] += 1
         if self.form == "json":
-            outcome = self.verb.done if changed else change.outcome
-            put_json({"id": change.id, "outcome": outcome, "state": change.state, "why": change.why or None})
+            outcome = self.verb.done if change.outcome == "changed" else change.outcome
+            told = {"id": change.id, "outcome": outcome, "state": change.state, "why": change.why or None}
+            put_json(told | ({"new": change.new} if change.new else {}))
         elif self.form == "ids" and changed:
-            click.echo(str(change.id))
+            click.echo(str(change.new or change.id))
         else:
-            click.echo(
-                f"{change.id} {self.verb.done if changed else f'refused: {change.why}'}",
-                err=self.form == "ids",
-            )
+            click.echo(f"{change.id} {self._words(change)}", err=self.form == "ids")
+
+    def _words(self, change: Change) -> str:
+        if change.outcome == "asked":
+            return f"asked: {change.why}"
+        became = f"{self.verb.done}{f': {change.new}' if change.new else ''}"
+        return became if change.outcome == "changed" else f"refused: {change.why}"
 
     def fault(self, sentence: str) -> None:
         """Tell of a line that names no job."""
@@ -88,7 +92,8 @@ class Tally(Counter[str]):
         if not self.total():
             say(f"No job was named; nothing was {self.verb.done}.")
         elif self.total() > 1:
-            say(f"{self['changed']} {self.verb.done}, {refused} refused")
+            asked = f", {self['asked']} asked" if self["asked"] else ""
+            say(f"{self['changed']} {self.verb.done}{asked}, {refused} refused")
         return 1 if refused else 0
 
 

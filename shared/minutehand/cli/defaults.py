@@ -1,4 +1,4 @@
-"""`minutehand defaults`: what a kind's jobs get when their enqueuer says nothing."""
+"""`minutehand defaults`: what the jobs of a kind or of a queue get when their enqueuer says nothing."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -12,13 +12,12 @@ from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.policy import retry_of, retry_options
 from minutehand.cli.show import retry_text
 from minutehand.cli.values import duration
-from minutehand.database import Database
 from minutehand.defaults import Defaults, list_defaults, set_defaults
 
 
 @click.command()
 @click.argument("kind", required=False)
-@click.option("--queue", help="The queue.")
+@click.option("--queue", help="The kind's queue; or, without a KIND, the queue whose defaults these are.")
 @click.option("--priority", type=int, help="0 to 9; 9 goes first.")
 @click.option("--max-attempts", type=int, help="How many attempts there are; 1 is no retry.")
 @click.option("--timeout", type=duration, help="How long an attempt may take, as 90s; at most 24h.")
@@ -27,24 +26,36 @@ from minutehand.defaults import Defaults, list_defaults, set_defaults
 @output_option("table", "json")
 @connection_options
 def defaults(kind: str | None, reset: bool, form: str, **said: Any) -> None:
-    """List every kind's defaults, or set those of KIND.
+    """List all defaults, or set those of KIND, or without a KIND those of --queue.
 
-    What is not named stays as it is; --reset forgets it. Jobs that are enqueued already keep what they got.
+    A job gets what its enqueuer says, else what its kind says, else what its queue says. What is not named stays
+    as it is; --reset forgets it. Jobs that are enqueued already keep what they got.
 
     \b
     Examples:
       minutehand defaults
       minutehand defaults welcome --queue mail --max-attempts 3 --timeout 30s
+      minutehand defaults --queue mail --retry fixed --retry-min 5m
       minutehand defaults welcome --reset
     """
     named = _named(**said)
-    if kind is None and (named or reset):
-        raise click.UsageError("name the KIND whose defaults these are")
+    queue = named.pop("queue", None) if kind is None else None
+    if kind is None and queue is None and (named or reset):
+        raise click.UsageError("name the KIND, or the --queue, whose defaults these are")
     with open_database() as database:
-        if kind is not None and (named or reset):
-            _set(database, kind, named, reset)
-        found = [each for each in list_defaults(database) if kind in (None, each.kind)]
+        if named or reset:
+            before = [] if reset else _of(list_defaults(database), kind, queue)
+            set_defaults(
+                database, replace(before[0] if before else Defaults(kind=kind, queue=queue), **named)
+            )
+        found = _of(list_defaults(database), kind, queue)
     _put(found, form)
+
+
+def _of(found: list[Defaults], kind: str | None, queue: str | None) -> list[Defaults]:
+    if kind is None and queue is None:
+        return found
+    return [each for each in found if each.kind == kind and queue in (None, each.queue)]
 
 
 def _named(
@@ -58,11 +69,6 @@ def _named(
         "retry": retry_of(**retry),
     }
     return {name: value for name, value in said.items() if value is not None}
-
-
-def _set(database: Database, kind: str, named: dict[str, Any], reset: bool) -> None:
-    before = [] if reset else [each for each in list_defaults(database) if each.kind == kind]
-    set_defaults(database, replace(before[0] if before else Defaults(kind=kind), **named))
 
 
 def _put(found: list[Defaults], form: str) -> None:
@@ -80,7 +86,7 @@ def _put(found: list[Defaults], form: str) -> None:
 def _row(each: Defaults) -> list[str]:
     retry = retry_text(each.retry) if each.retry else ""
     cells = [
-        each.kind,
+        each.kind or "(any)",
         each.queue,
         each.priority,
         each.max_attempts,

@@ -12,10 +12,11 @@ import click
 from minutehand.database import Database
 from minutehand.migrate import check_schema
 from minutehand.settings import database_url
+from minutehand.tenant import TenantDatabase, is_tenant
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-URL, DEBUG = "minutehand.database_url", "minutehand.debug"
+URL, DEBUG, TENANT = "minutehand.database_url", "minutehand.debug", "minutehand.tenant"
 
 
 def _note(place: str, ctx: click.Context, _parameter: click.Parameter, value: Any) -> None:
@@ -37,6 +38,20 @@ def connection_options(command: Decorated) -> Decorated:
         help="Show an error's trace, too.",
     )
     return url(debug(command))
+
+
+def tenant_option(command: Decorated) -> Decorated:
+    """Add `--tenant`, under which no other tenant's jobs exist."""
+    return click.option(
+        "--tenant", metavar="NAME", expose_value=False, callback=_note_tenant,
+        help="As this tenant, to whom no other's jobs exist.",
+    )(command)  # fmt: skip
+
+
+def _note_tenant(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None and not is_tenant(value):
+        raise click.BadParameter("it is letters, digits and . - _ : @, and begins with one of the first two")
+    _note(TENANT, ctx, parameter, value)
 
 
 def output_option(*forms: str) -> Callable[[Decorated], Decorated]:
@@ -104,11 +119,15 @@ def debugging() -> bool:
 
 @contextmanager
 def open_database(*, checked: bool = True) -> Iterator[Database]:
-    """Open the database for a verb, whose schema has to be this code's unless the verb is there to see to that."""
+    """Open the database for a verb, whose schema has to be this code's unless the verb is there to see to that.
+
+    With `--tenant` it is that tenant's.
+    """
     database = Database(said_url() or url_of_local_run() or database_url)
     try:
         if checked:
             check_schema(database)
-        yield database
+        tenant: str | None = click.get_current_context().meta.get(TENANT)
+        yield TenantDatabase(database, tenant) if tenant else database
     finally:
         database.close()

@@ -6,10 +6,11 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.confirm import confirmed
-from minutehand.cli.options import connection_options, open_database, output_option, tz_option
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json, say
 from minutehand.cli.progress import progress
 from minutehand.cli.values import duration, option_moment
+from minutehand.cli.who import who
 from minutehand.database import Database
 from minutehand.operate import purge as delete
 from minutehand.operate import purgeable
@@ -34,6 +35,7 @@ from minutehand.read import clock
 @click.option("--dry-run", is_flag=True, help="Delete nothing; count what would be.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @output_option("table", "json")
+@tenant_option
 @connection_options
 def purge(
     before: str | None, older_than: timedelta | None, tz: str | None, states: tuple[str, ...],
@@ -72,7 +74,7 @@ def _delete(
     count: int,
 ) -> int:
     deleted = 0
-    chunks = delete(database, moment, queue=queue, kind=kind, states=states)
+    chunks = delete(database, moment, queue=queue, kind=kind, states=states, who=who())
     with progress("deleting", count) as advance:
         for chunk in chunks:
             deleted += chunk

@@ -15,13 +15,31 @@ VERBS = {
     "enqueue": "Enqueue one job, or many from a file.",
     "ls": "List jobs, the last enqueued first.",
     "show": "Show all that is known of a job.",
+    "wait": "Wait until jobs are finished.",
     "stats": "Count the jobs of each queue by state.",
+    "queues": "List the queues there are.",
+    "events": "Show what happened, of what the table of events keeps.",
     "retry": "Bring dead and cancelled jobs back, due at once.",
     "cancel": "End jobs that have not begun.",
     "promote": "Make jobs due at once.",
     "reschedule": "Move jobs to another moment.",
+    "edit": "Change what jobs that have not begun carry.",
+    "remove": "Delete jobs that have not begun.",
+    "replay": "Run finished jobs again, as new ones.",
+    "redrive": "Bring dead jobs back at a chosen rate.",
+    "reprocess": "Run finished jobs of older code again.",
+    "pause": "Pause a queue, a kind, a key or a tenant.",
+    "resume": "Resume what was paused.",
+    "limit": "Limit how many of its jobs run at once.",
+    "unlimit": "Unlimit what was limited.",
+    "controls": "List what is paused or limited.",
+    "drop": "Delete all jobs of a queue that have not begun.",
+    "audit": "Show who changed what by hand.",
     "purge": "Delete finished jobs for good.",
+    "retention": "List or say how long finished jobs are kept.",
+    "rotate": "Encrypt what waits anew, with the current key.",
     "defaults": "List or set what a kind's jobs get by default.",
+    "schedules": "List and change what is enqueued again and again.",
     "tick": "Make one pass of the dispatcher by hand.",
     "work": "Work a queue off on this machine.",
     "doctor": "Examine an installation, and say what to do.",
@@ -34,6 +52,14 @@ ELSEWHERE = {
     "cancel": "minutehand.cli.change:cancel",
     "promote": "minutehand.cli.change:promote",
     "reschedule": "minutehand.cli.change:reschedule",
+    "remove": "minutehand.cli.change:remove",
+    "replay": "minutehand.cli.change:replay",
+    "redrive": "minutehand.cli.reprocess:redrive",
+    "pause": "minutehand.cli.control:pause",
+    "resume": "minutehand.cli.control:resume",
+    "limit": "minutehand.cli.control:limit",
+    "unlimit": "minutehand.cli.control:unlimit",
+    "controls": "minutehand.cli.control:controls",
 }
 
 EPILOG = """
@@ -45,6 +71,7 @@ Exit codes:
   3    the database cannot be reached, takes no writes, or refuses
   4    the schema is missing, older or newer than this code
   5    a local run cannot start
+  6    a job that was waited for is not finished yet
   130  interrupted with Ctrl-C
   141  whoever read the output has gone
 

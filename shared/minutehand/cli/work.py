@@ -1,9 +1,10 @@
 """`minutehand work`: a worker that stays, and leaves cleanly."""
 
 import os
+import socket
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,9 @@ from minutehand.cli.values import duration
 from minutehand.database import Database
 from minutehand.errors import ConflictError, UnreachableError
 from minutehand.handlers import HandlerPackage
+from minutehand.job import Worker
 from minutehand.observe import Event
-from minutehand.settings import read_settings
+from minutehand.settings import code_version, read_settings
 from minutehand.work import work as work_on
 
 RECONNECT_SECONDS = 5.0
@@ -101,10 +103,14 @@ def work(folder: str, processes: int, follow_stdin: bool, form: str, **asked: An
 def _work(
     database: Database, handlers: HandlerPackage, stop: Stop, form: str, *, drain: bool, **asked: Any
 ) -> int:
-    teller = Teller(stop, form)
+    teller, worker = (
+        Teller(stop, form),
+        Worker(f"{socket.gethostname()}:{os.getpid()}", version=code_version()),
+    )
     try:
         _resident(partial(
-            work_on, database, handlers, stop, drain=drain, grace=read_settings().grace, observer=teller.tell, **asked
+            work_on, database, handlers, stop, drain=drain, grace=read_settings().grace, observer=teller.tell,
+            worker=worker, **asked
         ), stop, drain)  # fmt: skip
     except KeyboardInterrupt:
         say(f"interrupted; what was not finished is given back ({teller.told} handled)")
@@ -136,24 +142,17 @@ class Teller:
 
     def tell(self, event: Event) -> None:
         """Tell how a job ended; its beginning only opens the time in which a second signal interrupts."""
-        self._stop.interruptible = event.name == "claimed"
-        if event.name == "claimed":
+        self._stop.interruptible = event.name in ("claimed", "extended")
+        if event.name in ("claimed", "extended", "halted"):
             return
         self.told += 1
-        now, job = datetime.now(UTC), event.job
         if self._form == "json":
-            facts = {
-                "job": job.id,
-                "kind": job.kind,
-                "queue": job.queue,
-                "attempt": job.attempt,
-                **event.facts,
-            }
-            put_json({"at": now, "event": event.name, **facts})
+            facts = {name: getattr(event, name) for name in ("job", "kind", "queue", "attempt")}
+            put_json({"at": event.at, "event": event.name, **facts, **event.facts})
         else:
             why = f", {event.facts['error_type']}" if "error_type" in event.facts else ""
-            say(f"{now.astimezone():%H:%M:%S} {event.name:<9} {job.kind} {job.id} "
-                f"({job.attempt} of {job.max_attempts}, {event.facts['ran_ms']} ms{why})")  # fmt: skip
+            say(f"{event.at.astimezone():%H:%M:%S} {event.name:<9} {event.kind} {event.job} "
+                f"({event.attempt} of {event.max_attempts}, {event.facts['ran_ms']} ms{why})")  # fmt: skip
 
 
 def _handlers(folder: Path) -> HandlerPackage:

@@ -1,0 +1,167 @@
+"""Control over HTTP: edit, replay, remove, many at once, pauses and limits, redrive, reprocess, drop, and the trail."""
+
+from uuid import uuid4
+
+import pytest
+
+from minutehand import enqueue, read
+from minutehand.control import list_controls
+from tests.api.world import TOKEN, finish, on_one_server
+
+FAR = "2999-01-31T08:00:00+01:00"
+pytestmark = on_one_server
+
+
+@pytest.fixture
+def later(api, jobs) -> str:
+    """The path of a job that waits for its moment."""
+    return api.post("/jobs", json={"kind": "echo", "payload": "before", "run_at": FAR}).headers["location"]
+
+
+def payload_of(api, path):
+    return api.get(path, params={"include": "payload"}).json()["payload"]
+
+
+def test_a_job_is_edited_and_what_is_not_said_stays(api, later):
+    answer = api.patch(later, json={"payload": {"n": 12345678901234567890}, "priority": 9, "timeout": "PT1M"})
+
+    assert (answer.status_code, answer.json()["priority"], answer.json()["timeout"]) == (200, 9, 60)
+    assert answer.json()["max_attempts"] == 8
+    assert payload_of(api, later) == {"n": 12345678901234567890}
+    api.patch(later, json={"retry": {"strategy": "fixed", "min": 5}})
+    assert payload_of(api, later) == {"n": 12345678901234567890}
+
+
+def test_a_running_job_is_not_edited_removed_or_replayed(api, running, problem):
+    path = f"/jobs/{running.id}"
+    for answer in (api.patch(path, json={"payload": 1}), api.delete(path), api.post(f"{path}/replay")):
+        assert problem(answer, 409)["state"] == "running"
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"priority": 10}, {"priority": "9"}, {"payloads": 1}, {"headers": {"a": 1}}, []]
+)
+def test_a_wrong_edit_is_refused(api, later, problem, said):
+    problem(api.patch(later, json=said), 422)
+
+
+def test_what_is_nowhere_is_404(api, problem):
+    path = f"/jobs/{uuid4()}"
+    for answer in (api.patch(path, json={"payload": 1}), api.delete(path), api.post(f"{path}/replay")):
+        problem(answer, 404)
+
+
+def test_a_finished_job_is_replayed_as_a_new_one(api, dead):
+    answer = api.post(f"/jobs/{dead.id}/replay", json={"max_attempts": 3})
+
+    assert (answer.status_code, answer.json()["state"], answer.json()["max_attempts"]) == (201, "due", 3)
+    assert answer.headers["location"] == f"/jobs/{answer.json()['id']}" != f"/jobs/{dead.id}"
+    assert payload_of(api, answer.headers["location"]) == {"secret": "payload"}
+
+
+def test_a_job_is_removed(api, later, problem):
+    assert api.delete(later).json()["outcome"] == "changed"
+    problem(api.get(later), 404)
+
+
+def test_a_running_job_is_asked_to_end(api, running, problem):
+    problem(api.post(f"/jobs/{running.id}/cancel"), 409)
+    answer = api.post(f"/jobs/{running.id}/cancel", json={"reason": "stop", "running": True})
+
+    assert (answer.status_code, answer.json()["state"]) == (200, "running")
+    with pytest.raises(Exception, match="stop"):
+        running.check()
+
+
+def test_many_jobs_are_changed_at_once_and_each_is_told(api, jobs, running, later):
+    nowhere = str(uuid4())
+    answer = api.post(
+        "/jobs/change", json={"verb": "cancel", "ids": [later.split("/")[2], str(running.id), nowhere]}
+    )
+    told = answer.json()
+
+    assert (answer.status_code, told["changed"], told["refused"], told["absent"]) == (200, 1, 1, 1)
+    assert [job["outcome"] for job in told["jobs"]] == ["changed", "refused", "absent"]
+    for verb in ("retry", "promote", "remove"):
+        told = api.post("/jobs/change", json={"verb": verb, "ids": [later.split("/")[2]]}).json()
+        assert (verb, told["changed"]) == (verb, 1)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"verb": "purge", "ids": ["x"]}, {"verb": "cancel", "ids": []}, {"verb": "reschedule"}]
+)
+def test_a_wrong_change_of_many_is_refused(api, asked, problem):
+    problem(api.post("/jobs/change", json=asked), 422)
+
+
+def test_a_queue_is_paused_and_resumed(api, jobs):
+    enqueue("echo", queue="mail", connection=jobs)
+    paused = api.post("/controls/pause", json={"queue": "mail", "until": FAR, "why": "release"})
+
+    assert (paused.status_code, paused.json()["paused"]) == (200, True)
+    (told,) = api.get("/controls").json()["controls"]
+    assert (told["queue"], told["why"], told["busy"]) == ("mail", "release", 0)
+    assert api.post("/controls/resume", json={"queue": "mail"}).json() == {"ended": True}
+    assert api.post("/controls/resume", json={"queue": "mail"}).json() == {"ended": False}
+    assert list_controls(jobs) == []
+
+
+def test_a_kind_is_limited(api, jobs, problem):
+    assert api.post("/controls/limit", json={"kind": "slow", "most": 2}).json()["most"] == 2
+    assert [each.most for each in list_controls(jobs)] == [2]
+    assert api.post("/controls/unlimit", json={"kind": "slow"}).json() == {"ended": True}
+    problem(api.post("/controls/limit", json={"most": 2}), 422)
+    problem(api.post("/controls/limit", json={"kind": "slow", "most": -1}), 422)
+
+
+def test_the_dead_are_redriven_and_the_finished_reprocessed(api, jobs, dead):
+    told = api.post(
+        "/jobs/reprocess", json={"state": ["dead"], "older_than": "2.0", "suffix": "/2", "window": "PT1H"}
+    ).json()
+    assert told["changed"] == 1
+    assert read.get(jobs, told["jobs"][0]["new"]).key == "dead/2"
+    assert api.post("/jobs/redrive", json={"per_minute": 60, "queue": "default"}).json()["changed"] == 1
+    assert read.get(jobs, dead.id).state in ("due", "scheduled")
+
+
+def test_a_queue_is_dropped_by_who_says_so_in_full(api, jobs, later, running, problem):
+    refused = problem(api.post("/queues/default/drop", json={"confirm": "yes"}), 422)
+    answer = api.post("/queues/default/drop", json={"confirm": "Yes, please, drop all jobs of default"})
+
+    assert refused["rule"] == "drop_is_confirmed"
+    assert answer.json() == {"dropped": 1}
+    assert read.get(jobs, running.id).state == "running"
+
+
+def test_the_trail_tells_the_name_of_the_token_and_no_payload(api, monkeypatch, later):
+    monkeypatch.setenv("MINUTEHAND_API_TOKENS", f"ada:{TOKEN}")
+    job = later.split("/")[2]
+    api.patch(later, json={"payload": "the secret", "priority": 1})
+    api.post(f"{later}/promote")
+    answer = api.get("/audit", params={"job": job, "limit": 1})
+
+    assert [(line["who"], line["verb"]) for line in answer.json()["audit"]] == [("ada", "promote")]
+    following = api.get("/audit", params={"job": job, "before": answer.json()["before"]})
+    assert [line["facts"] for line in following.json()["audit"]] == [
+        {"fields": ["payload", "priority"], "was_priority": 5}
+    ]
+    assert "secret" not in following.text
+    assert api.get("/audit", params={"who": "bob"}).json() == {"audit": [], "before": None}
+
+
+def test_a_tenants_token_pauses_nothing(api, monkeypatch, problem):
+    monkeypatch.setenv("MINUTEHAND_API_TOKENS", f"ada@acme:{TOKEN}")
+    for path in ("pause", "resume", "limit", "unlimit"):
+        problem(
+            api.post(f"/controls/{path}", json={"queue": "mail", **({"most": 1} if path == "limit" else {})}),
+            403,
+        )
+    problem(api.get("/controls"), 403)
+    problem(api.post("/queues/mail/drop", json={"confirm": "x"}), 403)
+
+
+def test_a_worker_that_finishes_well_is_not_undone(api, running):
+    api.post(f"/jobs/{running.id}/cancel", json={"running": True})
+    finish(running, result=1)
+
+    assert api.get(f"/jobs/{running.id}").json()["state"] == "done"

@@ -1,0 +1,175 @@
+"""Limits: never more of a queue, a kind, a key or a tenant at once than is said, whoever offers or takes."""
+
+from collections import Counter
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from minutehand import InvalidJobError, Job
+from minutehand.control import limit, list_controls, unlimit
+from minutehand.finish import finish
+from minutehand.outcomes import Done
+from tests.queue.stage import Queue
+
+WHAT = [{"queue": "mail"}, {"kind": "slow"}, {"tenant": "acme"}, {"queue": "mail", "kind": "slow"}]
+BUSY = """select count(*) as jobs from minutehand.jobs_live
+           where queue = 'mail' and coalesce(offered, claimed) is not null and visible > now()"""
+
+
+def fill(stage: Queue, count: int, **options: Any) -> None:
+    for _ in range(count):
+        stage.enqueue(**{"queue": "mail", "kind": "slow", "tenant": "acme"} | options)
+
+
+@pytest.mark.parametrize("what", WHAT, ids=str)
+def test_no_more_are_offered_and_taken_together_than_the_limit(queue: Queue, what: dict[str, str]) -> None:
+    fill(queue, 5)
+    limit(queue.database, 3, **what)  # type: ignore[arg-type]
+
+    first = queue.take(1, "mail")
+    offers = queue.offer()
+    assert (len(first), len(offers)) == (1, 2)
+    assert queue.take(5, "mail") == []
+    assert queue.offer() == []
+    finish(first[0], Done())
+    assert len(queue.take(5, "mail")) == 1
+    assert unlimit(queue.database, **what)  # type: ignore[arg-type]
+    assert len(queue.offer()) == 1
+
+
+def test_a_key_is_limited_across_its_running_and_its_next_job(queue: Queue) -> None:
+    limit(queue.database, 1, key="ada")
+    running = queue.claimed(key="ada")
+    queue.enqueue(key="ada", payload="next")
+    queue.enqueue(key="bob", payload="other")
+
+    assert [job.payload for job in queue.take(5)] == ["other"]
+    finish(running, Done())
+    assert [job.payload for job in queue.take(5)] == ["next"]
+
+
+def test_what_is_over_the_limit_does_not_keep_the_rest_waiting(queue: Queue) -> None:
+    fill(queue, 60)
+    fill(queue, 2, kind="quick")
+    fill(queue, 2, queue="other")
+    limit(queue.database, 2, kind="slow", queue="mail")
+
+    assert Counter(offer.kind for offer in queue.offer(capacity=10)) == {"slow": 4, "quick": 2}
+
+
+def test_limits_that_overlap_all_hold(queue: Queue) -> None:
+    for name in ("mail", "other"):
+        fill(queue, 10, queue=name)
+        fill(queue, 10, queue=name, kind="quick")
+    limit(queue.database, 3, kind="slow")
+    limit(queue.database, 4, queue="mail")
+    limit(queue.database, 0, queue="other", kind="quick")
+    offers = queue.offer(capacity=20)
+    made = Counter((offer.queue, offer.kind) for offer in offers)
+
+    assert made["mail", "slow"] + made["other", "slow"] == 3
+    assert made["mail", "slow"] + made["mail", "quick"] == 4
+    assert made["other", "quick"] == 0
+    assert queue.offer(capacity=20) == []
+
+
+def test_a_limit_lowered_below_what_runs_lets_it_run_to_its_end(queue: Queue) -> None:
+    fill(queue, 3)
+    running = queue.take(2, "mail")
+    limit(queue.database, 1, queue="mail")
+
+    assert queue.offer() == []
+    finish(running[0], Done())
+    assert queue.offer() == []
+    finish(running[1], Done())
+    assert len(queue.offer()) == 1
+
+
+def test_a_limit_holds_beside_a_budget_and_the_capacity(queue: Queue) -> None:
+    fill(queue, 20)
+    limit(queue.database, 5, queue="mail")
+
+    assert len(queue.offer(capacity=3)) == 3
+    assert len(queue.offer(capacity=100)) == 2
+
+
+@pytest.mark.parametrize("database", ["direct-18", "pgbouncer-18"], indirect=True)
+@pytest.mark.parametrize("what", [{"queue": "mail"}, {"kind": "slow"}], ids=str)
+def test_eight_sessions_at_once_never_exceed_a_limit(queue: Queue, what: dict[str, str]) -> None:
+    """The trap of counting outside the lock: with a limit of 2, eight claimers at once had 8."""
+    fill(queue, 200)
+    limit(queue.database, 2, **what)  # type: ignore[arg-type]
+    barrier = Barrier(8)
+
+    def session(place: int) -> int:
+        database, most = queue.another(), 0
+        barrier.wait()
+        for _ in range(12):
+            jobs: list[Job] = []
+            if place % 2:
+                jobs = queue.take(2, "mail", database=database)
+            else:
+                jobs = queue.claim(*queue.offer(50, database=database), database=database)
+            (busy,) = database.connection.execute(BUSY).fetchone()  # type: ignore[misc]
+            most = max(most, busy)
+            for job in jobs:
+                assert finish(job, Done()).ending == "done"
+        return most
+
+    seen = [each.result() for each in [queue.let(session, place) for place in range(8)]]
+    (left,) = queue.sql("select count(*) as done from minutehand.jobs_done")
+
+    assert max(seen) == 2
+    assert left["done"] > 8
+
+
+@pytest.mark.parametrize("database", ["direct-18"], indirect=True)
+def test_a_take_counts_after_the_one_that_is_under_way(queue: Queue) -> None:
+    fill(queue, 5)
+    limit(queue.database, 1, queue="mail")
+    other = queue.another()
+    with other.transaction():
+        first = queue.take(5, "mail", database=other)
+        second, offering = queue.let(queue.take, 5, "mail"), queue.let(queue.offer, 10, queue.another())
+        queue.until_done_or_waiting(second)
+        waited = not second.done()
+
+    assert waited
+    assert len(first) + len(second.result()) + len(offering.result()) == 1
+
+
+@pytest.mark.parametrize("most", [-1, True, 1.5, 2**31])
+def test_a_limit_is_a_whole_number(direct_queue: Queue, most: Any) -> None:
+    with pytest.raises(InvalidJobError):
+        limit(direct_queue.database, most, queue="mail")
+    assert list_controls(direct_queue.database) == []
+
+
+@pytest.mark.parametrize("database", ["direct-18", "direct-15"], indirect=True)
+def test_tenants_of_one_queue_take_turns_however_much_one_of_them_has(queue: Queue) -> None:
+    fill(queue, 50, tenant="loud")
+    for tenant in ("b", "c", ""):
+        fill(queue, 2, tenant=tenant)
+
+    def turns(capacity: int) -> dict[str, int]:
+        ids = [offer.id for offer in queue.offer(capacity)]
+        rows = queue.sql(
+            "select tenant, count(*) as jobs from minutehand.jobs where id = any (%(ids)s) group by 1",
+            ids=ids,
+        )
+        return {row["tenant"]: row["jobs"] for row in rows}
+
+    assert turns(4) == {"loud": 1, "b": 1, "c": 1, "": 1}
+    assert turns(20) == {"loud": 13, "b": 1, "c": 1, "": 1}
+
+
+def test_a_tenants_higher_priority_goes_before_its_other_jobs_and_not_before_another_tenants_turn(
+    queue: Queue,
+) -> None:
+    fill(queue, 3, tenant="loud")
+    fill(queue, 3, tenant="loud", priority=9)
+    fill(queue, 3, tenant="b")
+
+    rows = [queue.row(offer.id) for offer in queue.offer(4)]
+    assert sorted(row.priority for row in rows) == [5, 5, 9, 9]

@@ -1,0 +1,203 @@
+"""Replay, reprocess and redrive: finished jobs run again, as clones or as themselves, at once or by and by."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from uuid import UUID
+
+import pytest
+
+from minutehand import InvalidJobError, Retry
+from minutehand.audit import list_audit
+from minutehand.finish import finish
+from minutehand.operate import cancel, promote, replay
+from minutehand.outcomes import Done, Failed
+from minutehand.reprocess import finished, redrive, reprocess
+from tests.queue.stage import LONG, Queue
+
+ERROR = {"type": "ValueError", "message": "no", "trace": ""}
+
+
+def done(queue: Queue, version: str | None = None, **options: object) -> UUID:
+    """A job that is done, by some version of the code."""
+    job = queue.claimed(**options)  # type: ignore[arg-type]
+    finish(job, Done())
+    queue.sql(
+        "update minutehand.jobs set version = %(version)s where id = %(id)s", version=version, id=job.id
+    )
+    return job.id
+
+
+def dead(stage: Queue, **options: object) -> UUID:
+    job = stage.claimed(**options)  # type: ignore[arg-type]
+    finish(job, Failed(ERROR, final=True))
+    return job.id
+
+
+def test_a_replay_is_a_new_job_with_the_same_words_and_one_attempt_due_now(queue: Queue) -> None:
+    retry = Retry(strategy="fixed", min=timedelta(seconds=5))
+    old = done(
+        queue, payload={"n": 12345678901234567890, "x": 1.10}, headers={"a": "1"}, key="report", priority=7,
+        retry=retry, timeout=LONG, max_attempts=5,
+    )  # fmt: skip
+    before = queue.row(old)
+    (change,) = replay(queue.database, [old], who="ada")
+    (job,) = queue.take()
+
+    assert (change.outcome, change.new) == ("changed", job.id)
+    assert job.id != old
+    assert (job.payload, job.headers, job.key) == (
+        {"n": 12345678901234567890, "x": 1.10},
+        {"a": "1"},
+        "report",
+    )
+    assert (job.priority, job.retry, job.timeout, job.max_attempts) == (7, retry, LONG, 1)
+    assert queue.row(old) == before
+    assert [(e.who, e.verb, e.job, e.facts) for e in list_audit(queue.database)] == [
+        ("ada", "replay", old, {"new": str(job.id)})
+    ]
+
+
+def test_a_payload_is_replayed_to_the_letter(queue: Queue) -> None:
+    old = queue.enqueue()
+    text = '{"b": 1.000,  "a": 1e2}'
+    queue.sql("update minutehand.jobs set payload = %(text)s::json where id = %(id)s", text=text, id=old)
+    cancel(queue.database, [old])
+    (change,) = replay(queue.database, [old])
+
+    (row,) = queue.sql("select payload::text from minutehand.jobs where id = %(id)s", id=change.new)
+    assert row["payload"] == text
+
+
+def test_a_replay_of_what_recurs_does_not_recur_but_knows_its_moment(queue: Queue) -> None:
+    old = done(queue)
+    queue.sql("update minutehand.jobs set every = 'P1D', zone = 'UTC', nominal = '2026-01-01 08:00+00'")
+    (change,) = replay(queue.database, [old])
+
+    (row,) = queue.sql("select every, zone, nominal from minutehand.jobs where id = %(id)s", id=change.new)
+    assert row == {"every": None, "zone": None, "nominal": datetime(2026, 1, 1, 8, tzinfo=UTC)}
+
+
+def test_only_finished_jobs_are_replayed(queue: Queue) -> None:
+    old, gone = dead(queue), queue.enqueue()
+    cancel(queue.database, [gone])
+    running, waiting = queue.claimed(), queue.enqueue()
+    changes = replay(queue.database, [old, gone, running.id, waiting])
+
+    assert [each.why or each.outcome for each in changes] == [
+        "changed", "changed", "it is running; only finished jobs are replayed",
+        "it is due; only finished jobs are replayed",
+    ]  # fmt: skip
+
+
+def test_a_replay_makes_way_for_the_upcoming_job_of_its_key_unless_it_gets_a_suffix(queue: Queue) -> None:
+    old = done(queue, key="report")
+    upcoming = queue.enqueue(key="report", payload="mine", delay=LONG)
+
+    (refused,) = replay(queue.database, [old])
+    (made,) = replay(queue.database, [old], suffix="/again")
+    assert (refused.outcome, refused.why) == ("refused", "its key has an upcoming job")
+    assert made.new is not None
+    assert queue.row(made.new).key == "report/again"
+    assert queue.row(upcoming).payload == "mine"
+
+
+def test_a_job_whose_personal_payload_is_gone_is_not_run_again(queue: Queue) -> None:
+    old = dead(queue, payload={"name": "Ada"}, personal=True)
+    queue.sql("update minutehand.jobs set payload = 'null' where id = %(id)s", id=old)
+
+    (change,) = replay(queue.database, [old])
+    assert (change.outcome, change.why) == ("refused", "its payload was personal, and is gone")
+    assert [each.outcome for each in redrive(queue.database, 60)] == ["refused"]
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        ({"older_than": "1.10"}, ["1.2", "1.9.3", None]),
+        ({"other_than": "1.10"}, ["1.2", "1.9.3", "2.0", None]),
+        ({"older_than": "2.0", "kind": "other"}, ["1.2"]),
+        ({"queue": "nowhere"}, []),
+    ],
+)
+def test_what_older_or_other_code_finished_is_reprocessed(
+    queue: Queue, filter: dict[str, str], expected: list[str | None]
+) -> None:
+    jobs = {
+        done(queue, version, kind="other" if version == "1.2" else "echo"): version
+        for version in ["1.2", "1.9.3", "1.10", "2.0", None]
+    }
+    changes = list(reprocess(queue.database, **filter))  # type: ignore[arg-type]
+
+    assert sorted(str(jobs[each.id]) for each in changes) == sorted(map(str, expected))
+    assert {each.outcome for each in changes} <= {"changed"}
+    assert len(queue.take(10)) == len(expected)
+
+
+def test_a_reprocessing_goes_on_where_it_was_capped_and_does_nothing_twice(queue: Queue) -> None:
+    jobs = [done(queue, "1.0") for _ in range(5)]
+
+    rounds = [[each.id for each in reprocess(queue.database, older_than="2.0", most=2)] for _ in range(4)]
+    assert [len(each) for each in rounds] == [2, 2, 1, 0]
+    assert sorted(each for ids in rounds for each in ids) == sorted(jobs)
+    assert len(list(reprocess(queue.database, older_than="3.0"))) == 5
+
+
+def test_of_several_jobs_with_one_key_the_latest_is_reprocessed(queue: Queue) -> None:
+    for payload in ("first", "second"):
+        done(queue, "1.0", key="report", payload=payload)
+    changes = list(reprocess(queue.database, older_than="2.0"))
+
+    assert sorted(each.outcome for each in changes) == ["changed", "refused"]
+    assert [job.payload for job in queue.take(10)] == ["second"]
+
+
+def test_a_reprocessing_is_spread_over_its_window_and_the_same_way_each_time(queue: Queue) -> None:
+    day = timedelta(days=1)
+    for _ in range(40):
+        done(queue, "1.0")
+    places = []
+    for version in ("2.0", "3.0"):
+        new = {each.new: each.id for each in reprocess(queue.database, older_than=version, window=day)}
+        rows = queue.sql(
+            "select id, visible - now() as wait from minutehand.jobs_live where id = any (%(ids)s)",
+            ids=list(new),
+        )
+        places.append(sorted((row["wait"], new[row["id"]]) for row in rows))
+        promote(queue.database, list(new))  # type: ignore[arg-type]
+        queue.sql("delete from minutehand.jobs_live")
+
+    waits = [wait for wait, _ in places[0]]
+    assert timedelta(minutes=-1) < waits[0] < day / 2 < waits[-1] < day
+    assert [job_id for _, job_id in places[0]] == [job_id for _, job_id in places[1]]
+
+
+def test_the_dead_come_back_at_the_chosen_rate(queue: Queue) -> None:
+    jobs = [dead(queue, max_attempts=1) for _ in range(4)]
+    done(queue)
+    changes = list(redrive(queue.database, per_minute=2, who="ada"))
+
+    assert [each.outcome for each in changes] == ["changed"] * 4
+    rows = queue.sql("select id, attempts, visible from minutehand.jobs_live order by visible")
+    assert {row["id"] for row in rows} == set(jobs)
+    gaps = {round((later["visible"] - row["visible"]).total_seconds()) for row, later in pairwise(rows)}
+    assert gaps == {30}
+    assert {row["attempts"] for row in rows} == {0}
+    assert [entry.verb for entry in list_audit(queue.database, who="ada")] == ["retry"] * 4
+
+
+def test_the_dead_are_chosen_by_queue_kind_and_time(queue: Queue) -> None:
+    mail, invoice = dead(queue, queue="mail"), dead(queue, kind="invoice")
+    moment = queue.sql("select clock_timestamp() as now")[0]["now"]
+    late = dead(queue)
+
+    assert finished(queue.database, states=["dead"], queue="mail") == [mail]
+    assert finished(queue.database, states=["dead"], kind="invoice") == [invoice]
+    assert finished(queue.database, states=["dead"], since=moment) == [late]
+    assert finished(queue.database, states=["dead"], before=moment) == [invoice, mail]
+    assert [each.id for each in redrive(queue.database, 60, most=1)] == [late]
+
+
+@pytest.mark.parametrize("rate", [0, -1, float("nan"), 10_000_000])
+def test_a_rate_is_above_zero(direct_queue: Queue, rate: float) -> None:
+    with pytest.raises(InvalidJobError):
+        list(redrive(direct_queue.database, rate))

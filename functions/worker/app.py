@@ -10,8 +10,9 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.database import ambient
 from minutehand.handlers import HandlerPackage
+from minutehand.job import Worker
 from minutehand.observe import Event
-from minutehand.settings import read_settings
+from minutehand.settings import code_version, read_settings
 from minutehand.work import answer
 
 logger = Logger(service="worker")
@@ -26,7 +27,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     def remaining() -> timedelta:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())
 
-    endings = answer(ambient(), handlers, event, remaining, read_settings().grace, tell)
+    endings = answer(ambient(), handlers, event, remaining, read_settings().grace, tell, identify(context))
     counts = Counter[str](ending.ending for ending in endings)
     invited = len(event.get("offers", endings))
     measured = {
@@ -41,9 +42,15 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     return dict(counts)
 
 
+def identify(context: Any) -> Worker:
+    """Say who works, for the job's history: by the version of the code it can be found and run again."""
+    version = code_version() or context.function_version
+    return Worker(context.function_name, context.aws_request_id, int(context.memory_limit_in_mb), version)
+
+
 def tell(event: Event) -> None:
     """Log one line of facts about a job, never its payload."""
-    job = event.job
-    facts = {"job": str(job.id), "kind": job.kind, "queue": job.queue, "attempt": job.attempt, **event.facts}
+    facts = {name: getattr(event, name) for name in ("kind", "queue", "attempt")}
+    facts |= {"job": str(event.job), **event.facts}
     log = logger.warning if event.name in ("dead", "lost") else logger.info
     log(event.name, extra=facts)

@@ -1,17 +1,21 @@
 """Handle: the user's function runs within its time, and whatever it does becomes an outcome."""
 
+import logging
+import os
 import signal
 import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
 from types import FrameType
+from uuid import uuid4
 
-from minutehand.errors import PayloadError, UnknownKindError
-from minutehand.handlers import Handlers, MismatchError
+from minutehand.errors import KeyMissingError, MismatchError, PayloadError, UnknownKindError
+from minutehand.handlers import Handlers
 from minutehand.job import Job
 from minutehand.outcomes import (
     Cancel,
@@ -35,7 +39,10 @@ OWN_FILES = str(Path(__file__).parent)
 MESSAGE_CHARACTERS = 1000
 TRACE_CHARACTERS = 4000
 SAID_BY_HANDLERS = (Snooze, Cancel, Fail, RetryAfter)
+KNOWN = (*SAID_BY_HANDLERS, OutOfTime)
 UNKNOWN_KIND_WAITS = (timedelta(seconds=30), timedelta(minutes=15))
+
+logger = logging.getLogger(__name__)
 
 
 def handle(job: Job, handlers: Handlers) -> Outcome:
@@ -44,15 +51,15 @@ def handle(job: Job, handlers: Handlers) -> Outcome:
         handler = handlers.find(job.kind)
         with _leaving_nothing_open(job), _within_time(job):
             result = handler(job)
-    except UnknownKindError as error:
+    except (UnknownKindError, KeyMissingError) as error:
         return Released(_wait_for_deploy(job), describe(error))
     except Interrupted:
         raise
     except (
         BaseException
     ) as error:  # SystemExit, CancelledError, GeneratorExit: a handler's end is not its worker's
-        return Settled() if job.settled else _outcome_of(error)
-    return Settled() if job.settled else _done(result)
+        return Settled() if job.settled else _so_far(_outcome_of(error), _carried(error, job))
+    return Settled() if job.settled else _done(job.result if result is None else result)
 
 
 def _outcome_of(error: BaseException) -> Outcome:
@@ -62,11 +69,27 @@ def _outcome_of(error: BaseException) -> Outcome:
         case Cancel():
             return Cancelled({"type": "Cancelled", "message": _message(error)})
         case MismatchError() | Fail():
-            return Failed(describe(error), final=True)
+            return Failed(_kept(error), final=True)
         case RetryAfter():
-            return Failed(describe(error), delay=error.delay)
+            return Failed(_kept(error), delay=error.delay)
         case _:
-            return Failed(describe(error))
+            return Failed(_kept(error))
+
+
+def _carried(error: BaseException, job: Job) -> object:
+    carried = error.result if isinstance(error, (Fail, RetryAfter)) else None
+    return job.result if carried is None else carried
+
+
+def _so_far(outcome: Outcome, result: object) -> Outcome:
+    """Keep with a failure what the attempt had so far; a result that is not JSON hides no failure."""
+    if result is None or not isinstance(outcome, (Failed, Cancelled)):
+        return outcome
+    try:
+        return replace(outcome, result=encode(result))
+    except PayloadError as error:
+        message = f"{outcome.error['message']} (its result was not kept: {error})"
+        return replace(outcome, error={**outcome.error, "message": message})
 
 
 def _done(result: object) -> Outcome:
@@ -77,6 +100,21 @@ def _done(result: object) -> Outcome:
         return Done(encode(result))
     except PayloadError as error:
         return Done(error={"type": "ResultError", "message": f"the result was not kept: {error}"})
+
+
+def _kept(error: BaseException) -> Error:
+    """Return what the row keeps of an error: all of it; or with MINUTEHAND_REDACT_ERRORS only what was said on purpose.
+
+    For the rest there is an id then, under which the log has the whole of it.
+    """
+    described = describe(error)
+    if os.environ.get("MINUTEHAND_REDACT_ERRORS", "0") in ("", "0"):
+        return described
+    if isinstance(error, KNOWN):
+        return {name: text for name, text in described.items() if name != "trace"}
+    name = uuid4()
+    logger.error("unknown error: %s", name, exc_info=error)
+    return {"type": "UnknownError", "message": f"Unknown error: {name}"}
 
 
 def describe(error: BaseException) -> Error:

@@ -20,20 +20,27 @@ class Cancel(Exception):
 
 
 class Fail(Exception):
-    """Raise it to end the job as dead at once: no further attempt can help."""
+    """Raise it to end the job as dead at once: no further attempt can help. `result` is kept: what it had so far."""
+
+    def __init__(self, *message: object, result: object = None) -> None:
+        """Fail with a message, and perhaps with a result."""
+        super().__init__(*message)
+        self.result = result
 
 
 class RetryAfter(Exception):
     """Raise it to fail this attempt and name the next one's moment, as a `Retry-After` header does."""
 
-    def __init__(self, after: timedelta | datetime, message: str = "asked to come back later") -> None:
-        """Retry after a delay, or at an aware moment; TypeError for anything else."""
+    def __init__(
+        self, after: timedelta | datetime, message: str = "asked to come back later", *, result: object = None
+    ) -> None:
+        """Retry after a delay, or at an aware moment; TypeError for anything else. `result` is what it had so far."""
         if not isinstance(after, timedelta) and (
             not isinstance(after, datetime) or after.utcoffset() is None
         ):
             raise TypeError(f"RetryAfter takes a timedelta or an aware datetime, not {after!r}")
         super().__init__(message)
-        self.after = after
+        self.after, self.result = after, result
 
     @property
     def delay(self) -> timedelta:
@@ -67,11 +74,15 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """The handler failed: to be retried after `delay` (or the job's strategy), or dead at once if `final`."""
+    """The handler failed: to be retried after `delay` (or the job's strategy), or dead at once if `final`.
+
+    `result` is what it had so far, as JSON text.
+    """
 
     error: Error
     delay: timedelta | None = None
     final: bool = False
+    result: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,7 @@ class Cancelled:
     """The handler said that the job is no longer wanted."""
 
     error: Error
+    result: str | None = None
 
 
 @dataclass(frozen=True)

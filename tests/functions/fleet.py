@@ -56,6 +56,7 @@ class LambdaContext:
     began: float = field(default_factory=monotonic)
     aws_request_id: str = field(default_factory=lambda: str(uuid4()))
     memory_limit_in_mb: int = 512
+    function_version: str = "$LATEST"
     invoked_function_arn: str = WORKER
 
     def get_remaining_time_in_millis(self) -> int:

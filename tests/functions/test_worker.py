@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from minutehand.read import list_attempts
 from minutehand.work import EventError
 from tests.functions.fleet import Fleet, event, lines, metrics
 
@@ -133,7 +134,7 @@ def test_an_invocation_without_time_left_claims_nothing(fleet: Fleet) -> None:
 
 ENDINGS = {
     "done": ("return payload", "INFO"),
-    "retrying": ("raise ValueError(payload)", "INFO"),
+    "retrying": ("raise ValueError(payload)", "INFO"),  # told as retried
     "dead": ("raise minutehand.Fail(payload)", "WARNING"),
     "snoozed": ("raise minutehand.Snooze(timedelta(hours=1))", "INFO"),
     "cancelled": ("raise minutehand.Cancel(payload)", "INFO"),
@@ -155,7 +156,7 @@ def test_every_attempt_is_told_in_two_lines_and_counted_and_nothing_of_the_paylo
     assert answer == {ending: 1}
     assert metrics(said) == [{ending: 1, "claimed": 1, "unclaimed": 0, "empty": 0}]
     assert (claimed["message"], claimed["level"]) == ("claimed", "INFO")
-    assert (finished["message"], finished["level"]) == (ending, level)
+    assert (finished["message"], finished["level"]) == (ending.replace("retrying", "retried"), level)
     for line in (claimed, finished):
         facts = {"job": str(job), "kind": kind, "queue": "default", "attempt": 1, "service": "worker"}
         assert {**line, **facts} == line
@@ -200,3 +201,18 @@ def test_a_handler_is_imported_when_its_kind_is_first_claimed(
 
     assert before == set()
     assert after == {mine}
+
+
+@pytest.mark.parametrize(("said", "version"), [(None, "$LATEST"), ("2026-11-21", "2026-11-21")])
+def test_who_worked_and_on_what_code_is_in_the_jobs_history(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, said: str | None, version: str
+) -> None:
+    if said:
+        monkeypatch.setenv("MINUTEHAND_VERSION", said)
+    job = fleet.enqueue()
+    fleet.work({"queue": "default"})
+
+    (attempt,) = list_attempts(fleet.database, job)
+    assert (attempt.worker, attempt.memory_mb, attempt.version) == ("minutehand-worker", 512, version)
+    assert attempt.request in fleet.said()
+    assert fleet.row(job).version == version

@@ -10,13 +10,13 @@ _KEPT = 4 * 1024
 _LONGEST_WAIT = timedelta(days=1)
 
 
-def kept(body: bytes) -> Any:
-    """Return the body as JSON if it is that and at most 4 KiB, else as text cut to 4 KiB."""
+def kept(body: bytes, most: int = _KEPT) -> Any:
+    """Return the body as JSON if it is that and at most 4 KiB, or `most`, else as text cut to so much."""
     try:
-        value = json.loads(body) if len(body) <= _KEPT else _text(body)
-        return value if _is_storable(value) else _text(body)
+        value = json.loads(body) if len(body) <= most else _text(body, most)
+        return value if _is_storable(value) else _text(body, most)
     except (ValueError, RecursionError):
-        return _text(body) or None
+        return _text(body, most) or None
 
 
 def retry_at(headers: Mapping[str, str], now: datetime) -> datetime | None:
@@ -44,5 +44,5 @@ def _is_storable(value: Any) -> bool:
     return "\\u0000" not in text
 
 
-def _text(body: bytes) -> str:
-    return body[:_KEPT].decode("utf-8", "ignore").replace("\0", "")
+def _text(body: bytes, most: int) -> str:
+    return body[:most].decode("utf-8", "ignore").replace("\0", "")

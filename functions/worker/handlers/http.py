@@ -53,13 +53,18 @@ def handle(payload: Delivery, job: Job) -> dict[str, Any]:
     All else is tried again: when the receiver says so in Retry-After, at most a day ahead, or by the job's strategy.
     """
     began = monotonic()
+    answer = deliver(payload, job)
+    if not 200 <= answer.status < 300:
+        raise failure(answer)
+    return {"status": answer.status, "body": kept(answer.body), "ms": round((monotonic() - began) * 1000)}
+
+
+def deliver(payload: Delivery, job: Job) -> Answer:
+    """Send a delivery and return the answer, whatever it is; raise Fail for what may not be sent."""
     try:
-        answer = send(_compose(payload, job), Deadline(_limit(payload, job).total_seconds()))
+        return send(_compose(payload, job), Deadline(_limit(payload, job).total_seconds()))
     except (Refused, Unsigned) as refusal:
         raise Fail(str(refusal)) from None
-    if not 200 <= answer.status < 300:
-        raise _failure(answer)
-    return {"status": answer.status, "body": kept(answer.body), "ms": round((monotonic() - began) * 1000)}
 
 
 def _compose(payload: Delivery, job: Job) -> Request:
@@ -101,7 +106,8 @@ def _limit(payload: Delivery, job: Job) -> timedelta:
     return min(asked, ours)
 
 
-def _failure(answer: Answer) -> Exception:
+def failure(answer: Answer) -> Exception:
+    """Return what the handler raises for an answer that is no success."""
     if answer.status == 410:
         return Fail(f"{answer} Gone: the receiver wants no more of these.")
     if 300 <= answer.status < 400:

@@ -4,12 +4,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from minutehand.aws.events import EventBus, Topic
     from minutehand.aws.invoke import LambdaInvoker
+    from minutehand.aws.kms import KmsKeys
     from minutehand.aws.secrets import secret_text
     from minutehand.aws.tokens import database_token
 
-__all__ = ["LambdaInvoker", "database_token", "secret_text"]
-HOMES = {"LambdaInvoker": "invoke", "database_token": "tokens", "secret_text": "secrets"}
+__all__ = ["EventBus", "KmsKeys", "LambdaInvoker", "Topic", "database_token", "secret_text"]
+HOMES = {
+    "EventBus": "events", "KmsKeys": "kms", "LambdaInvoker": "invoke", "Topic": "events", "database_token": "tokens",
+    "secret_text": "secrets",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,7 @@ from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
+from minutehand.database.afterwards import put_off, settling
 from minutehand.database.opening import Connection, connect
 from minutehand.database.pulse import answers, unasked
 from minutehand.database.refusals import translated
@@ -117,12 +118,21 @@ class Database:
         """
         connection = self.connection
         theirs: list[Exception] = []
-        with self._dropping_what_broke(), translated(theirs), connection.transaction():
+        with (
+            settling(connection, outermost=not self.in_transaction),
+            self._dropping_what_broke(),
+            translated(theirs),
+            connection.transaction(),
+        ):
             try:
                 yield connection
             except (psycopg.Error, UnicodeEncodeError) as error:
                 theirs += [error] if lent else []
                 raise
+
+    def put_off(self, call: Callable[[], None]) -> bool:
+        """Have something done once the open transaction is committed; False if its end is not seen from here."""
+        return put_off(self.connection, call)
 
     @property
     def in_transaction(self) -> bool:

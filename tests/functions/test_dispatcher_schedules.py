@@ -1,0 +1,76 @@
+"""The dispatcher fires schedules, and installs those that code declares."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from minutehand import NewJob, schedules
+from minutehand.schedules import Schedule
+from tests.functions.fleet import Fleet
+
+DECLARED = """
+from minutehand import NewJob
+from minutehand.schedules import Schedule
+SCHEDULES = [Schedule("boot", "@reboot", NewJob("echo")), Schedule("report", "@daily", NewJob("echo"))]
+"""
+
+
+@pytest.fixture
+def declared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "declared_here.py").write_text(DECLARED)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("MINUTEHAND_SCHEDULES", "declared_here:SCHEDULES")
+
+
+@pytest.mark.usefixtures("declared")
+def test_the_first_tick_installs_what_is_declared_and_fires_it(fleet: Fleet) -> None:
+    facts = fleet.tick()
+
+    assert (facts["fired"], facts["missed"], facts["invoked"]) == (1, 0, 1)
+    assert [fleet.work(invitation) for invitation in fleet.aws.events] == [{"done": 1}]
+    assert [each.schedule.name for each in schedules.list_schedules(fleet.database, "deploy")] == [
+        "boot",
+        "report",
+    ]
+    assert fleet.tick()["fired"] == 0
+
+
+@pytest.mark.usefixtures("declared")
+def test_another_version_of_the_code_boots_anew(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fleet.tick()["fired"] == 1
+    monkeypatch.setenv("MINUTEHAND_VERSION", "2")
+    fleet.dispatcher.install_declared.cache_clear()  # as a new environment begins
+
+    assert fleet.tick()["fired"] == 1
+    assert fleet.tick()["fired"] == 0
+
+
+def test_schedules_that_cannot_be_installed_do_not_stop_the_tick(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MINUTEHAND_SCHEDULES", "no_such_module")
+    fleet.enqueue()
+
+    assert fleet.tick()["invoked"] == 1
+    assert "schedules are not installed" in capsys.readouterr().out
+
+
+def test_what_schedules_did_is_measured(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    schedules.put(fleet.database, Schedule("often", "* * * * *", NewJob("echo"), overlap="skip"))
+    fleet.database.run("move_on", moves=_moved(fleet))
+
+    facts = fleet.tick()
+
+    assert facts["fired"] == 1
+    assert facts["skipped"] >= 1
+    assert facts["missed"] >= 50
+    assert '"missed"' in capsys.readouterr().out
+
+
+def _moved(fleet: Fleet) -> str:
+    """Have the schedule's next moment be an hour ago, as after an outage."""
+    (row,) = fleet.database.run("get_schedule", name="often")
+    then = (row["next"] - timedelta(hours=1)).isoformat()
+    return json.dumps([{"tenant": "", "name": "often", "next": then, "wake": then}])

@@ -1,0 +1,231 @@
+"""Where events go: a webhook of one's own, EventBridge and SNS; and that no job waits for them."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from threading import Event as Flag
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from standardwebhooks.webhooks import Webhook
+
+from minutehand import Database, NewJob, enqueue, enqueue_many, sinks
+from minutehand.claim import take
+from minutehand.handlers import HandlerTable
+from minutehand.sinks import outlets
+from minutehand.work import work_off
+from tests.functions.conftest import Seen, Server
+from tests.servers import Database as Address
+
+SECRET, OLD = "whsec_" + "c2VjcmV0" * 4, "whsec_" + "b2xkZXI=" * 1
+REGION = "eu-central-1"
+
+
+@pytest.fixture
+def database(direct_database: Address) -> Iterator[Database]:
+    database = Database(direct_database.url)
+    outlets.cache_clear()
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    with mock_aws():
+        yield
+
+
+def attempt(database: Database) -> str:
+    """Enqueue a job and have a worker handle it."""
+    enqueue("echo", {"mark": "mark-4711"}, connection=database)
+    jobs = take(database, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
+    (ending,) = work_off(jobs, HandlerTable({"echo": lambda payload: payload}), lambda: False)
+    return ending.ending
+
+
+def told(seen: list[Seen]) -> list[dict[str, Any]]:
+    return [event for each in seen for event in json.loads(each.body)["data"]]
+
+
+def test_a_webhook_is_posted_events_in_batches_signed_as_standard_webhooks_says(
+    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server("204 No Content") as receiver:
+        monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}/hooks?token=4711")
+        monkeypatch.setenv("MINUTEHAND_EVENTS_SECRETS", f"{SECRET},{OLD}")
+        assert attempt(database) == "done"
+        list(enqueue_many((NewJob("echo") for _ in range(250)), connection=database))
+
+    assert {each.line for each in receiver.seen} == {"POST /hooks?token=4711 HTTP/1.1"}
+    for each in receiver.seen:
+        for secret in (SECRET, OLD):
+            body = Webhook(secret).verify(each.body, each.headers)
+            assert body["type"] == "events"
+    events = told(receiver.seen)
+    assert [event["name"] for event in events] == ["enqueued", "claimed", "done"] + ["enqueued"] * 250
+    assert [len(json.loads(each.body)["data"]) for each in receiver.seen] == [1, 2, 100, 100, 50]
+    assert len({event["id"] for event in events}) == 253
+    assert events[2]["job"] == events[0]["job"]
+    assert "mark-4711" not in str(events)
+
+
+@pytest.mark.parametrize("answer", ["500 Oops", "404 Not Found", "302 Found\nlocation: http://127.0.0.1:1/"])
+def test_a_webhook_that_refuses_fails_no_job_is_logged_once_without_its_path_and_let_alone_for_a_while(
+    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    answer: str,
+) -> None:  # fmt: skip
+    with server(answer) as receiver:
+        monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}/hooks?token=4711")
+        monkeypatch.setenv("MINUTEHAND_EVENTS_SECRETS", SECRET)
+        endings = [attempt(database) for _ in range(3)]
+
+    assert endings == ["done"] * 3
+    assert len(receiver.seen) == 1
+    (logged,) = [record.getMessage() for record in caplog.records]
+    assert logged == (
+        f"events are not sent to webhook:http://{receiver.authority}, and are dropped: "
+        f"EventsRefusedError: it answered {answer[:3]}"
+    )
+
+
+def test_a_webhook_that_recovers_is_told_again_and_the_log_says_how_many_events_it_missed(
+    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:  # fmt: skip
+    monkeypatch.setattr(sinks, "REST", 0.0)
+    with server("500 Oops", "500 Oops", "200 OK") as receiver:
+        monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}")
+        monkeypatch.setenv("MINUTEHAND_EVENTS_SECRETS", SECRET)
+        for _ in range(2):
+            attempt(database)
+
+    assert [record.getMessage().partition(receiver.authority)[2] for record in caplog.records] == [
+        ", and are dropped: EventsRefusedError: it answered 500",
+        " again; 3 were dropped",
+    ]
+
+
+def test_a_job_does_not_wait_for_a_webhook_that_does_not_answer(
+    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:  # fmt: skip
+    monkeypatch.setattr(sinks, "SECONDS", 0.2)
+    monkeypatch.setattr("minutehand.events.SECONDS", 0.2)
+    answered = Flag()
+
+    def never(stopping: Flag) -> Iterator[bytes]:
+        stopping.wait(20)
+        answered.set()
+        yield b""
+
+    with server(never) as receiver:
+        monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}")
+        monkeypatch.setenv("MINUTEHAND_EVENTS_SECRETS", SECRET)
+
+        assert attempt(database) == "done"
+        assert not answered.is_set()
+
+    assert [record.getMessage().partition("dropped: ")[2] for record in caplog.records] == [
+        "TimeoutError: it took too long"
+    ]
+
+
+def test_a_webhook_without_a_secret_is_told_nothing(
+    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:  # fmt: skip
+    with server("200 OK") as receiver:
+        monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}")
+        assert attempt(database) == "done"
+
+    assert receiver.seen == []
+    assert "set MINUTEHAND_EVENTS_SECRETS" in caplog.text
+
+
+@pytest.mark.parametrize("by", ["name", "arn"])
+def test_eventbridge_is_put_every_event_in_batches_under_its_name(
+    database: Database, aws: None, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    bus = boto3.client("events")
+    arn = bus.create_event_bus(Name="jobs")["EventBusArn"]
+    received = queue_of("events")
+    bus.put_rule(Name="all", EventBusName="jobs", EventPattern='{"source": ["minutehand"]}')
+    bus.put_targets(Rule="all", EventBusName="jobs", Targets=[{"Id": "1", "Arn": arn_of(received)}])
+    monkeypatch.setenv("MINUTEHAND_EVENTS", f"eventbridge:{'jobs' if by == 'name' else arn}")
+
+    attempt(database)
+    list(enqueue_many((NewJob("echo") for _ in range(22)), connection=database))
+
+    events = [json.loads(text) for text in messages(received)]
+    assert sorted(event["detail-type"] for event in events) == ["claimed", "done"] + ["enqueued"] * 23
+    assert {event["source"] for event in events} == {"minutehand"}
+    assert all(event["detail"]["name"] == event["detail-type"] for event in events)
+    assert "mark-4711" not in str(events)
+
+
+def test_sns_is_published_every_event_in_batches_with_attributes_to_filter_by(
+    database: Database, aws: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sns = boto3.client("sns")
+    topic = sns.create_topic(Name="jobs")["TopicArn"]
+    received, dead = queue_of("all"), queue_of("dead")
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn_of(received))
+    sns.subscribe(
+        TopicArn=topic, Protocol="sqs", Endpoint=arn_of(dead), Attributes={"FilterPolicy": '{"name": ["done"]}'}
+    )  # fmt: skip
+    monkeypatch.delenv("AWS_DEFAULT_REGION")  # the topic's own is in its ARN
+    monkeypatch.setenv("MINUTEHAND_EVENTS", f"sns:{topic}")
+
+    attempt(database)
+    list(enqueue_many((NewJob("echo") for _ in range(22)), connection=database))
+
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    events = [json.loads(json.loads(text)["Message"]) for text in messages(received)]
+    assert sorted(event["name"] for event in events) == ["claimed", "done"] + ["enqueued"] * 23
+    assert [json.loads(json.loads(text)["Message"])["name"] for text in messages(dead)] == ["done"]
+
+
+def test_aws_that_refuses_fails_no_job(
+    database: Database, aws: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:  # fmt: skip
+    monkeypatch.setenv("MINUTEHAND_EVENTS", f"sns:arn:aws:sns:{REGION}:123456789012:gone")
+
+    assert attempt(database) == "done"
+    assert "EventsRefusedError: An error occurred (NotFound)" in caplog.text
+
+
+def test_all_sinks_are_told_and_one_that_fails_takes_nothing_from_the_others(
+    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server("200 OK") as receiver:
+        monkeypatch.setenv(
+            "MINUTEHAND_EVENTS",
+            f"webhook:http://127.0.0.1:1,table,webhook:http://{receiver.authority}",
+        )
+        monkeypatch.setenv("MINUTEHAND_EVENTS_SECRETS", SECRET)
+        monkeypatch.setenv("MINUTEHAND_EVENTS_ONLY", "done")
+        attempt(database)
+
+    assert [event["name"] for event in told(receiver.seen)] == ["done"]
+    assert (
+        len(database.run("list_events", names=None, queue=None, kind=None, job=None, since=None, most=9)) == 1
+    )
+
+
+def queue_of(name: str) -> str:
+    return str(boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"])
+
+
+def arn_of(queue: str) -> str:
+    attributes = boto3.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])
+    return str(attributes["Attributes"]["QueueArn"])
+
+
+def messages(queue: str) -> list[str]:
+    """All that a queue received, in whatever order."""
+    found: list[str] = []
+    while got := boto3.client("sqs").receive_message(QueueUrl=queue, MaxNumberOfMessages=10).get("Messages"):
+        found += [message["Body"] for message in got]
+    return found

@@ -1,0 +1,148 @@
+"""Errors are a tree whose every member a program can tell apart, and can be kept from those whom they tell too much."""
+
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minutehand.aws.inspect
+import minutehand.errors
+import minutehand.local.errors
+from minutehand import Cancel, Fail, MinutehandError, RetryAfter
+from minutehand.handlers import HandlerTable
+from minutehand.work import work_off
+from tests.queue.stage import LONG, Queue
+
+MARK = "mark-4711"
+PAGE = Path(__file__).parents[2] / "docs" / "events.md"
+LINE = re.compile(r"^([│├└─ ]*)(\w+Error)\b", re.MULTILINE)
+
+
+def tree(error: type[MinutehandError] = MinutehandError) -> dict[str, str]:
+    """Each error's parent, by name."""
+    below = [each for each in error.__subclasses__() if not each.__module__.startswith("tests.")]
+    found = {each.__name__: error.__name__ for each in below}
+    for each in below:
+        found |= tree(each)
+    return found
+
+
+def drawn(text: str) -> dict[str, str]:
+    """Each error's parent, as a drawing shows it."""
+    parents: dict[str, str] = {}
+    above: dict[int, str] = {}
+    for line in LINE.finditer(text):
+        depth = len(line[1]) // 4
+        above[depth] = line[2]
+        if depth:
+            parents[line[2]] = above[depth - 1]
+    return parents
+
+
+def test_the_tree_of_the_library_is_drawn_where_it_is_defined_and_on_its_page() -> None:
+    own = {
+        error.__name__: error.__bases__[0].__name__
+        for error in vars(minutehand.errors).values()
+        if isinstance(error, type) and issubclass(error, MinutehandError) and error is not MinutehandError
+    }
+
+    assert drawn(minutehand.errors.__doc__ or "") == own
+    assert drawn(PAGE.read_text("utf-8")) == own
+
+
+def test_every_error_has_a_type_of_its_own_that_its_name_says() -> None:
+    types: dict[str, str] = {}
+    for name in tree():
+        error = next(each for each in everything() if each.__name__ == name)
+        assert error.type not in types, f"{name} and {types[error.type]}"
+        types[error.type] = name
+
+    assert minutehand.errors.KeyTakenError("taken").type == "key_taken"
+    assert minutehand.errors.PayloadError.type == "payload"
+
+
+def everything(error: type[MinutehandError] = MinutehandError) -> list[type[MinutehandError]]:
+    return [error, *(each for below in error.__subclasses__() for each in everything(below))]
+
+
+def breaks(_: Any) -> None:
+    raise ValueError(MARK)
+
+
+def breaks_deeply(_: Any) -> None:
+    try:
+        breaks(_)
+    except ValueError as error:
+        raise Fail("no such invoice") from error
+
+
+def retries(_: Any) -> None:
+    raise RetryAfter(LONG, "the bank is closed")
+
+
+def cancels(_: Any) -> None:
+    raise Cancel("nobody wants it")
+
+
+def test_errors_are_kept_whole_unless_somebody_asks_for_less(direct_queue: Queue) -> None:
+    job_id, _ = direct_queue.attempt(breaks)
+
+    error = direct_queue.row(job_id).error or {}
+    assert (error["type"], error["message"]) == ("ValueError", MARK)
+    assert "breaks" in error["trace"]
+
+
+def test_an_error_that_is_redacted_is_an_id_in_the_row_and_whole_in_the_log(
+    direct_queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MINUTEHAND_REDACT_ERRORS", "1")
+    with caplog.at_level(logging.ERROR):
+        job_id, _ = direct_queue.attempt(breaks)
+
+    error = direct_queue.row(job_id).error or {}
+    assert set(error) == {"type", "message"}
+    said = re.fullmatch(r"Unknown error: ([0-9a-f-]{36})", error["message"])
+    assert said is not None
+    (record,) = caplog.records
+    assert record.getMessage() == f"unknown error: {said[1]}"
+    assert MARK in caplog.text
+    assert MARK not in str(direct_queue.sql("select * from minutehand.jobs, minutehand.attempts"))
+
+
+@pytest.mark.parametrize(
+    ("handler", "kept"),
+    [
+        (breaks_deeply, {"type": "Fail", "message": "no such invoice"}),
+        (retries, {"type": "RetryAfter", "message": "the bank is closed"}),
+        (cancels, {"type": "Cancelled", "message": "nobody wants it"}),
+    ],
+)
+def test_what_a_handler_says_on_purpose_is_kept_without_what_led_to_it(
+    direct_queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, handler: Any, kept: Any
+) -> None:  # fmt: skip
+    monkeypatch.setenv("MINUTEHAND_REDACT_ERRORS", "1")
+    job_id, _ = direct_queue.attempt(handler)
+
+    assert direct_queue.row(job_id).error == kept
+    assert caplog.records == []
+
+
+def test_a_payload_that_does_not_fit_is_redacted_and_dead_all_the_same(
+    direct_queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pydantic import BaseModel
+
+    class Letter(BaseModel):
+        to: int
+
+    def post(letter: Letter) -> None:
+        raise AssertionError("called")
+
+    monkeypatch.setenv("MINUTEHAND_REDACT_ERRORS", "1")
+    direct_queue.enqueue(payload={"to": MARK})
+    (ending,) = work_off(direct_queue.take(), HandlerTable({"echo": post}), lambda: False)
+
+    assert ending.ending == "dead"
+    assert "Unknown error" in (ending.error or {})["message"]

@@ -13,6 +13,7 @@ from minutehand.read import Row
 ALWAYS = (
     "id", "queue", "kind", "state", "key", "priority", "attempts", "max_attempts",
     "enqueued", "run_at", "visible", "offered", "claimed", "deleted",
+    "tenant", "version", "every", "zone", "nominal", "schedule",
 )  # fmt: skip
 ALONE = ("retry", "timeout")
 MASKED = ("payload", "headers", "result")

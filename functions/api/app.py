@@ -7,10 +7,15 @@ from fastapi import FastAPI
 from mangum import Mangum
 
 from auth import Guard
+from console import console
+from control import control
+from counts import counts
+from history import history
 from minutehand import __version__
 from openapi import describe_api
 from problems import INTERNAL, answer, describe, tell_problems
-from routes import health, jobs, queues
+from routes import health, jobs
+from schedules import schedules
 from watch import Watch, logger, metrics
 
 # No page of documentation: FastAPI's is loaded from other people's servers. The schema is behind the token.
@@ -18,7 +23,7 @@ app = FastAPI(
     title="minutehand", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False,
 )  # fmt: skip
 app.openapi = lambda: describe_api(app)  # type: ignore[method-assign]
-for router in (jobs, queues, health):
+for router in (control, jobs, history, counts, schedules, health, console):
     app.include_router(router)
 tell_problems(app)
 app.add_middleware(Guard)

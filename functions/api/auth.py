@@ -1,6 +1,7 @@
 """Auth: nobody comes in without a token, except from this very machine when that is asked for.
 
-    MINUTEHAND_API_TOKENS          bearer tokens, comma-separated, of 16 characters or more; several to rotate
+    MINUTEHAND_API_TOKENS          bearer tokens, comma-separated, of 16 characters or more; several to rotate.
+                                   One may say whose it is: see `callers`
     MINUTEHAND_API_TOKENS_SECRET   instead of them: the secret that holds them
     MINUTEHAND_LOCAL               1 opens an API without tokens to the loopback, never in Lambda
 
@@ -14,13 +15,13 @@ from ipaddress import ip_address
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from callers import Caller, read_tokens, vouched_for
 from minutehand import ConfigurationError
 from minutehand.settings import secret
 from problems import Kind, ProblemError, answer_error
 from watch import logger
 
-OPEN_PATHS = {"/health"}
-TOKEN_CHARACTERS = 16
+OPEN_PATHS = {"/health", "/console", "/console.css", "/console.js"}
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 OWN_SITES = {"same-origin", "none"}
@@ -39,48 +40,53 @@ class Guard:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer why not."""
-        refusal = refuse(scope) if scope["type"] == "http" and scope["path"] not in OPEN_PATHS else None
-        await (self._app if refusal is None else answer_error(scope, refusal))(scope, receive, send)
+        """Let a request through and note whose it is, or answer why not."""
+        app = self._app
+        if scope["type"] == "http":
+            try:
+                note_caller(scope, Caller() if scope["path"] in OPEN_PATHS else identify(scope))
+            except ProblemError as refusal:
+                app = answer_error(scope, refusal)
+        await app(scope, receive, send)
 
 
-def refuse(scope: Scope) -> ProblemError | None:
-    """Return why a request may not come in, or None if it may."""
-    if _vouched_for(scope):
-        return None
+def note_caller(scope: Scope, caller: Caller) -> None:
+    """Put into the request's state whose it is: `who`, and the `tenant` that it is confined to."""
+    scope.setdefault("state", {}).update(vars(caller))
+
+
+def identify(scope: Scope) -> Caller:
+    """Return whose request it is, or raise why it may not come in."""
+    if caller := vouched_for(scope):
+        return caller
     try:
-        tokens = [token.strip() for token in secret("MINUTEHAND_API_TOKENS").split(",") if token.strip()]
+        entries = [entry.strip() for entry in secret("MINUTEHAND_API_TOKENS").split(",") if entry.strip()]
     except ConfigurationError as error:
         logger.error(str(error))
-        return ProblemError(CLOSED, "The secret with the API's tokens cannot be read; the log says why.")
-    if tokens:
-        return _refuse_bearer(scope, tokens)
+        raise ProblemError(
+            CLOSED, "The secret with the API's tokens cannot be read; the log says why."
+        ) from None
+    if entries:
+        return _bearer(scope, entries)
     if _from_here(scope):
-        return _refuse_site(Headers(scope=scope), scope["method"])
-    return ProblemError(
+        _refuse_site(Headers(scope=scope), scope["method"])
+        return Caller()
+    raise ProblemError(
         CLOSED,
         "Set MINUTEHAND_API_TOKENS to one or more bearer tokens of at least 16 characters, separated by commas; "
         "or, on your own machine, MINUTEHAND_LOCAL=1 and come from the loopback.",
     )
 
 
-def _vouched_for(scope: Scope) -> bool:
-    """Only Lambda can put an event into the scope, and only API Gateway an authoriser into that."""
-    context = scope.get("aws.event", {}).get("requestContext") or {}
-    authorizer = context.get("authorizer") or {}
-    return any(authorizer.get(kind) for kind in ("jwt", "iam", "lambda"))
-
-
-def _refuse_bearer(scope: Scope, tokens: list[str]) -> ProblemError | None:
-    long_enough = [token.encode() for token in tokens if len(token) >= TOKEN_CHARACTERS]
-    if len(long_enough) < len(tokens):
-        logger.error(
-            f"MINUTEHAND_API_TOKENS has a token of less than {TOKEN_CHARACTERS} characters; it is ignored"
-        )
+def _bearer(scope: Scope, entries: list[str]) -> Caller:
+    """Return whose token the request bears; all are compared, in constant time, and one is one caller's."""
     borne = _bearer_token(scope)
-    if any([compare_digest(token, borne) for token in long_enough]):  # noqa: C419 all of them, in constant time
-        return None
-    return ProblemError(
+    callers = {token.caller for token in [*read_tokens(entries)] if compare_digest(token.secret, borne)}
+    if len(callers) == 1:
+        return callers.pop()
+    if callers:
+        logger.error("MINUTEHAND_API_TOKENS gives one token to several names or tenants; it is refused")
+    raise ProblemError(
         UNAUTHORISED,
         "Send the header `Authorization: Bearer <token>` with one of the tokens in MINUTEHAND_API_TOKENS.",
         {"WWW-Authenticate": 'Bearer realm="minutehand"'},
@@ -106,18 +112,17 @@ def _from_here(scope: Scope) -> bool:
         return False
 
 
-def _refuse_site(headers: Headers, method: str) -> ProblemError | None:
+def _refuse_site(headers: Headers, method: str) -> None:
     """Keep other web sites out of an API without tokens, whose caller may be a browser that they remote-control."""
     if _host(headers.get("host", "")) not in LOCAL_HOSTS:
-        return ProblemError(FOREIGN, "Call it localhost, 127.0.0.1 or [::1].")
+        raise ProblemError(FOREIGN, "Call it localhost, 127.0.0.1 or [::1].")
     own = headers.get("origin") in (None, f"http://{headers['host']}")
     if not own or headers.get("sec-fetch-site", "none") not in OWN_SITES:
-        return ProblemError(FOREIGN, "A page of another site may not call it.")
+        raise ProblemError(FOREIGN, "A page of another site may not call it.")
     if method not in SAFE_METHODS and media_type(headers) != "application/json":
-        return ProblemError(
+        raise ProblemError(
             NOT_JSON, "Send the header `Content-Type: application/json`, which no foreign form can."
         )
-    return None
 
 
 def _host(authority: str) -> str:

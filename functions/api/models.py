@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 import minutehand
-from minutehand.enqueue import OnConflict
+from minutehand.enqueue import OnConflict, UniqueWhile
 from minutehand.read import MOST_LISTED, State
 from minutehand.retry import Strategy
 from minutehand.rules import sentence
@@ -95,6 +95,9 @@ class Retry(Said):
         return minutehand.Retry(**{name: value for name, value in said.items() if value is not None})
 
 
+ON_CONFLICT = "what to do when the key has an upcoming job; a running one is never touched"
+
+
 class NewJob(Said):
     """A job to enqueue; what is left out or null comes from its kind's defaults, then from the table's."""
 
@@ -103,7 +106,9 @@ class NewJob(Said):
         None, description="any JSON; what is stored is what was sent, 256 KiB unless set otherwise"
     )
     queue: str | None = Field(None, description=sentence("queue_is_a_name"))
-    key: str | None = Field(None, description=f"names one upcoming job of the queue: {sentence('key_fits')}")
+    key: str | StrictInt | StrictFloat | list[str | StrictInt | StrictFloat] | None = Field(
+        None, description=f"names one upcoming job of the queue: {sentence('key_fits')}"
+    )
     run_at: Moment = Field(None, description="the moment to run; one in the past means now")
     delay: Duration = Field(
         None, description="from now, instead of run_at: seconds, or ISO 8601 as PT90S or P3D"
@@ -113,6 +118,21 @@ class NewJob(Said):
     retry: Retry | None = Field(None, description=sentence("retry_is_a_strategy"))
     timeout: Duration = Field(None, description=sentence("timeout_is_positive"))
     headers: dict[str, str] | None = Field(None, description=sentence("headers_are_strings"))
+    every: str | None = Field(None, description=f"it recurs: {sentence('every_recurs')}")
+    zone: str | None = Field(None, description=sentence("zone_is_known"))
+    personal: StrictBool | None = Field(None, description="its payload is cleared once it is finished")
+    tenant: str | None = Field(None, description=sentence("tenant_is_a_name"))
+    on_conflict: OnConflict | None = Field(None, description=ON_CONFLICT)
+    unique_while: UniqueWhile | None = Field(
+        None,
+        description="how long the key is taken: while a job of it is upcoming, or also while one is running",
+    )
+    unique_for: Duration = Field(
+        None, description="the key is taken for that long, whatever becomes of the job"
+    )
+    debounce: Duration = Field(None, description="it waits until nobody has enqueued it for that long")
+    debounce_max: Duration = Field(None, description="but not for longer than that in all")
+    throttle: Duration = Field(None, description="it waits until that long after the one before of its key")
 
     def to_job(self) -> minutehand.NewJob:
         """Return it as the library's."""
@@ -120,13 +140,12 @@ class NewJob(Said):
         return minutehand.NewJob(**said | {"retry": self.retry and self.retry.to_retry()})
 
 
-ON_CONFLICT = "what to do when the key has an upcoming job; a running one is never touched"
-
-
 class OneJob(NewJob):
     """A job to enqueue, and what to do if its key is taken."""
 
-    on_conflict: OnConflict = Field("replace", description=ON_CONFLICT)
+    on_conflict: OnConflict = Field(  # type: ignore[assignment]
+        "replace", description=ON_CONFLICT
+    )
 
 
 @dataclass(frozen=True)
@@ -154,6 +173,7 @@ class Cancel(Said):
     """Why a job is no longer wanted."""
 
     reason: Annotated[str, Field(max_length=1000)] = "by hand"
+    running: StrictBool = Field(False, description="if it runs, ask it to end at its next check")
 
 
 class Reschedule(Said):
@@ -171,7 +191,15 @@ class Filters(Said):
     key: str | None = Field(None, description="jobs with this key, upcoming and finished")
     state: list[State] = Field([], description="jobs in one of these states; say it several times")
     limit: int = Field(50, description=f"how many to a page, 1 to {MOST_LISTED}")
-    before: UUID | None = Field(None, description="the cursor of the page before this one")
+    version: str | None = Field(None, description="jobs that this version of the code finished")
+    since: Moment = Field(None, description="jobs that were enqueued at this moment or later")
+    until: Moment = Field(None, description="jobs that were enqueued before this moment")
+    finished_since: Moment = Field(None, description="jobs that were finished at this moment or later")
+    finished_until: Moment = Field(None, description="jobs that were finished before this moment")
+    before: UUID | None = Field(None, description="go on: the cursor `before` of the page before this one")
+    after: UUID | None = Field(None, description="go back: the cursor `after` of the page after this one")
+    page: Literal["first", "last"] = Field("first", description="without a cursor, the end at which to begin")
+    total: bool = Field(False, description="count all that match, which takes as long as there are many")
 
 
 Include = Literal["payload"]

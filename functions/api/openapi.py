@@ -32,6 +32,12 @@ JOB: dict[str, Any] = {
     "claimed": None,
     "deleted": None,
     "error": None,
+    "tenant": "",
+    "version": None,
+    "every": None,
+    "zone": None,
+    "nominal": None,
+    "schedule": None,
 }
 ENQUEUED = {"id": JOB["id"], "outcome": "created", "visible": JOB["visible"]}
 BROKEN_RULE = {
@@ -44,6 +50,7 @@ BROKEN_RULE = {
 OUTCOMES: dict[str, Any] = {
     "created": 1,
     "replaced": 0,
+    "merged": 0,
     "ignored": 0,
     "rejected": 1,
     "items": [
@@ -51,18 +58,28 @@ OUTCOMES: dict[str, Any] = {
         {"ordinal": 1, "outcome": "rejected", "problem": BROKEN_RULE},
     ],
 }
-PAGE = {"jobs": [JOB], "before": JOB["id"], "next": f"/jobs?state=scheduled&limit=1&before={JOB['id']}"}
-DEPTHS = {"depths": [{"queue": "default", "state": "scheduled", "jobs": 12, "since": JOB["visible"]}]}
+PAGE = {
+    "jobs": [JOB], "before": JOB["id"], "next": f"/jobs?state=scheduled&limit=1&total=true&before={JOB['id']}",
+    "after": None, "previous": None, "total": 12, "place": 0,
+}  # fmt: skip
+DEPTHS = {
+    "since": JOB["enqueued"],
+    "depths": [{"queue": "default", "kind": None, "state": "scheduled", "jobs": 12, "since": JOB["visible"]}],
+}
 WELCOME = {"kind": "welcome", "payload": {"email": "ada@example.com"}, "run_at": "2026-01-31T08:00:00+01:00"}
 REMIND = {"kind": "http", "payload": {"url": "https://example.com/remind"}, "delay": "P3D", "max_attempts": 3}
 ONE_JOB: dict[str, Example] = {
     "at a moment": {"value": {**WELCOME, "key": "welcome/ada", "on_conflict": "replace"}},
     "after a delay": {"value": REMIND},
+    "every Monday": {
+        "value": {"kind": "report", "key": "report", "every": "0 8 * * mon", "zone": "Europe/Berlin"}
+    },
     "with all that can be said": {
         "value": {
             **REMIND,
             "queue": "slow",
-            "key": "remind/17",
+            "key": ["remind", 17],
+            "unique_while": "running",
             "priority": 9,
             "retry": {"strategy": "exponential", "min": 10, "max": "PT1H", "factor": 3.0, "jitter": True},
             "timeout": 30,
@@ -70,7 +87,17 @@ ONE_JOB: dict[str, Example] = {
         }
     },
 }
-MANY_JOBS: dict[str, Example] = {"two": {"value": {"jobs": [WELCOME, REMIND], "on_conflict": "ignore"}}}
+COLLECT = {
+    "kind": "index",
+    "payload": [4711],
+    "key": "index",
+    "on_conflict": "merge",
+    "debounce": 10,
+    "debounce_max": "PT5M",
+}
+MANY_JOBS: dict[str, Example] = {
+    "three": {"value": {"jobs": [WELCOME, REMIND, COLLECT], "on_conflict": "ignore"}}
+}
 REASON: dict[str, Example] = {"with a reason": {"value": {"reason": "the order was withdrawn"}}}
 MOMENTS: dict[str, Example] = {
     "to a moment": {"value": {"run_at": "2026-01-31T08:00:00+01:00"}},
@@ -107,13 +134,18 @@ def _says(
     return {"status_code": status, "responses": {status: answer, **_problems(*problems)}}
 
 
-LINK = {"Link": {"description": 'the next page, as rel="next"', "schema": {"type": "string"}}}
+LINK = {
+    "Link": {
+        "description": 'the next page, as rel="next", and the one before, as rel="prev"',
+        "schema": {"type": "string"},
+    }
+}
 LOCATION = {"Location": {"description": "the path of the job", "schema": {"type": "string"}}}
 
 ENQUEUE = _says(201, "Created", told.Enqueued, ENQUEUED, *WITH_BODY, 409, headers=LOCATION)
 ENQUEUE["responses"][200] = {
     "model": told.Enqueued,
-    "description": "The key's upcoming job was replaced, or stays",
+    "description": "The key's upcoming job was replaced, merged, or stays",
     "content": _example({**ENQUEUED, "outcome": "replaced"}),
     "headers": LOCATION,
 }

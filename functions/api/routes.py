@@ -3,15 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Any
-from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Body, Path, Query, Request, Security
+from fastapi import APIRouter, Body, Path, Request, Security
 from fastapi.security import HTTPBearer
 
-from answers import Json, tell_job, tell_row
+from answers import Json, tell_job
 from body import StrictRoute
-from connections import Connected
+from connections import Connected, Who
 from minutehand import (
     Database,
     Enqueued,
@@ -23,16 +22,16 @@ from minutehand import (
     operate,
     read,
 )
-from models import Batch, Cancel, Filters, Include, Malformed, OneJob, Reschedule
-from openapi import BATCH, CHANGE, ENQUEUE, GET, HEALTH, LIST, MANY_JOBS, MOMENTS, ONE_JOB, REASON, STATS
+from models import Batch, Cancel, Malformed, OneJob, Reschedule
+from openapi import BATCH, CHANGE, ENQUEUE, HEALTH, MANY_JOBS, MOMENTS, ONE_JOB, REASON
 from problems import KINDS, ProblemError, describe_error, describe_faults
 from watch import count
 
+OUTCOMES = ("created", "replaced", "merged", "ignored", "rejected")
 JobId = Annotated[UUID, Path(alias="id", description="the id that enqueuing returned")]
 
 bearer = HTTPBearer(auto_error=False, description="one of the tokens in MINUTEHAND_API_TOKENS")
 jobs = APIRouter(prefix="/jobs", tags=["jobs"], route_class=StrictRoute, dependencies=[Security(bearer)])
-queues = APIRouter(tags=["queues"], dependencies=[Security(bearer)])
 health = APIRouter(tags=["health"])
 
 
@@ -42,9 +41,10 @@ def enqueue_one(
 ) -> Json:
     """Enqueue one job, to run at any moment or after any delay.
 
-    With a `key`, an upcoming job of that key in the queue is replaced, or stays, or is a 409, as `on_conflict` says.
+    With a `key`, an upcoming job of that key in the queue is replaced, merged, or stays, or is a 409, as `on_conflict`
+    says.
     """
-    became = enqueue(**vars(job.to_job()), on_conflict=job.on_conflict, connection=database)
+    became = enqueue(**vars(job.to_job()), connection=database)
     count(request.scope, became.outcome)
     status = 201 if became.outcome == "created" else 200
     return Json(_enqueued(became), status, {"Location": f"/jobs/{became.id}"})
@@ -63,66 +63,45 @@ def enqueue_batch(
     for item in items:
         count(request.scope, item["outcome"])
     counts = Counter(item["outcome"] for item in items)
-    told_counts = {outcome: counts[outcome] for outcome in ("created", "replaced", "ignored", "rejected")}
+    told_counts = {outcome: counts[outcome] for outcome in OUTCOMES}
     return Json({**told_counts, "items": items}, 207 if counts["rejected"] else 200)
-
-
-@jobs.get("", **LIST)
-def list_jobs(request: Request, filters: Annotated[Filters, Query()], database: Connected) -> Json:
-    """List jobs, the last enqueued first, without what they carry.
-
-    Follow `next` to the end, and each job that was there at the beginning is seen once, whatever is enqueued meanwhile.
-    """
-    page = read.list_jobs(
-        database, queue=filters.queue, kind=filters.kind, key=filters.key,
-        states=filters.state, before=filters.before, most=filters.limit,
-    )  # fmt: skip
-    following = page.before and _next_page(request, filters, page.before)
-    links = {"Link": f'<{following}>; rel="next"'} if following else {}
-    return Json(
-        {"jobs": [tell_row(row) for row in page.rows], "before": page.before, "next": following},
-        headers=links,
-    )
-
-
-@jobs.get("/{id}", **GET)
-def get_job(job_id: JobId, database: Connected, include: Annotated[Include | None, Query()] = None) -> Json:
-    """Read one job; its payload, headers, result and trace only with `include=payload`."""
-    return Json(tell_job(read.get(database, job_id), unmasked=include == "payload"))
 
 
 @jobs.post("/{id}/cancel", **CHANGE)
 def cancel_job(
-    job_id: JobId, database: Connected, why: Annotated[Cancel | None, Body(openapi_examples=REASON)] = None
+    job_id: JobId,
+    database: Connected,
+    who: Who,
+    why: Annotated[Cancel | None, Body(openapi_examples=REASON)] = None,
 ) -> Json:
-    """End a job that does not run and is not finished; it stays in the history as cancelled."""
-    return _changed(database, operate.cancel(database, [job_id], (why or Cancel()).reason))
+    """End a job that is not finished; it stays in the history as cancelled.
+
+    A running one is refused, or with `running` asked to end at its next check; it is told as running until then.
+    """
+    asked = why or Cancel()
+    return _changed(
+        database, operate.cancel(database, [job_id], asked.reason, running=asked.running, who=who)
+    )
 
 
 @jobs.post("/{id}/promote", **CHANGE)
-def promote_job(job_id: JobId, database: Connected) -> Json:
+def promote_job(job_id: JobId, database: Connected, who: Who) -> Json:
     """Make a job due at once."""
-    return _changed(database, operate.promote(database, [job_id]))
+    return _changed(database, operate.promote(database, [job_id], who=who))
 
 
 @jobs.post("/{id}/reschedule", **CHANGE)
 def reschedule_job(
-    job_id: JobId, to: Annotated[Reschedule, Body(openapi_examples=MOMENTS)], database: Connected
+    job_id: JobId, to: Annotated[Reschedule, Body(openapi_examples=MOMENTS)], database: Connected, who: Who
 ) -> Json:
     """Move a job to another moment, `run_at`, or `delay` from now."""
-    return _changed(database, operate.reschedule(database, [job_id], to.run_at, to.delay))
+    return _changed(database, operate.reschedule(database, [job_id], to.run_at, to.delay, who=who))
 
 
 @jobs.post("/{id}/retry", **CHANGE)
-def retry_job(job_id: JobId, database: Connected) -> Json:
+def retry_job(job_id: JobId, database: Connected, who: Who) -> Json:
     """Bring a dead or cancelled job back, due at once and with all its attempts."""
-    return _changed(database, operate.retry(database, [job_id]))
-
-
-@queues.get("/stats", **STATS)
-def stats(database: Connected) -> Json:
-    """Count the jobs of each queue in each state."""
-    return Json({"depths": [vars(depth) for depth in read.stats(database)]})
+    return _changed(database, operate.retry(database, [job_id], who=who))
 
 
 @health.get("/health", **HEALTH)
@@ -156,11 +135,6 @@ def _malformed(batch: Batch) -> Iterator[tuple[int, list[Any]]]:
 
 def _rejected(problem: dict[str, Any]) -> dict[str, Any]:
     return {"outcome": "rejected", "problem": problem}
-
-
-def _next_page(request: Request, filters: Filters, before: UUID) -> str:
-    asked = filters.model_dump(exclude_unset=True) | {"before": before}
-    return f"{request.url.path}?{urlencode(asked, doseq=True)}"
 
 
 def _changed(database: Database, changes: list[operate.Change]) -> Json:

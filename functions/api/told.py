@@ -10,10 +10,10 @@ from minutehand.read import State
 
 
 class Enqueued(BaseModel):
-    """What became of a job: created, put in the place of its key's upcoming job, or ignored since that one stays."""
+    """What became of a job: created, put in the place of its key's upcoming job or merged into it, or ignored."""
 
     id: UUID = Field(description="the job that will run")
-    outcome: Literal["created", "replaced", "ignored"]
+    outcome: Literal["created", "replaced", "merged", "ignored"]
     visible: datetime = Field(description="the moment from which it may run")
 
 
@@ -43,7 +43,7 @@ class Item(BaseModel):
     """What became of one job of a batch."""
 
     ordinal: int = Field(description="its place in the batch, from 0")
-    outcome: Literal["created", "replaced", "ignored", "rejected"]
+    outcome: Literal["created", "replaced", "merged", "ignored", "rejected"]
     id: UUID | None = Field(None, description="the job that will run; none if rejected")
     visible: datetime | None = None
     problem: Problem | None = Field(None, description="why it was rejected")
@@ -54,6 +54,7 @@ class Outcomes(BaseModel):
 
     created: int
     replaced: int
+    merged: int
     ignored: int
     rejected: int
     items: list[Item]
@@ -87,6 +88,12 @@ class Job(BaseModel):
     claimed: datetime | None = Field(description="when a worker began")
     deleted: datetime | None = Field(description="when it was finished")
     error: Error | None
+    tenant: str = Field(description="whose it is; empty where there are no tenants")
+    version: str | None = Field(description="the code that finished it")
+    every: str | None = Field(description="how it recurs")
+    zone: str | None = Field(description="the time zone of `every`")
+    nominal: datetime | None = Field(description="the moment that this occurrence stands for")
+    schedule: str | None = Field(description="the schedule that fired it")
     retry: dict[str, Any] | None = Field(None, description="times in seconds; null for the default")
     timeout: float | None = Field(None, description="seconds")
     payload: Any = Field(None, description="only with include=payload")
@@ -100,20 +107,26 @@ class Page(BaseModel):
     jobs: list[Job]
     before: UUID | None = Field(description="the cursor of the next page, if there may be one")
     next: str | None = Field(description="the path of the next page, as in the Link header")
+    after: UUID | None = Field(description="the cursor of the page before this one, if there may be one")
+    previous: str | None = Field(description="the path of the page before this one, as in the Link header")
+    total: int | None = Field(description="how many match, if that was asked")
+    place: int | None = Field(description="how many of them come before this page")
 
 
 class Depth(BaseModel):
-    """How many jobs of a queue are in a state."""
+    """How many jobs of a queue, or of a kind in it, are in a state."""
 
     queue: str
+    kind: str | None = Field(description="only with by=kind")
     state: State
     jobs: int
     since: datetime = Field(description="since when the first of them waits, runs or is finished")
 
 
 class Stats(BaseModel):
-    """How many jobs each queue has in each state."""
+    """How many jobs each queue has in each state; finished ones are those since a moment."""
 
+    since: datetime
     depths: list[Depth]
 
 

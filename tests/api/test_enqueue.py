@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from minutehand import Retry, read
-from tests.api.world import on_one_server
+from minutehand import NewJob, Retry, read
+from tests.api.world import claim_one, on_one_server
 
 FAR = "2999-01-31T08:00:00+01:00"
 
@@ -40,8 +40,26 @@ def test_every_field_arrives(api, jobs):
     )
 
 
+def test_what_is_said_of_a_key_and_of_recurrence_arrives(api, jobs):
+    def say(**said: Any) -> Any:
+        return api.post("/jobs", json={"kind": "echo", **said}).json()
+
+    assert read.get(jobs, say(key=["order", "a/b", 17], run_at=FAR)["id"]).key == "order/a%2Fb/17"
+    assert read.get(jobs, say(key=17)["id"]).key == "17"
+    report = read.get(jobs, say(every="0 8 * * mon", zone="Asia/Tokyo")["id"])
+    assert (report.run_at.weekday(), report.run_at.hour) == (6, 23)
+    for said in ({"unique_for": "PT1H"}, {"unique_while": "running"}, {"throttle": 3600}):
+        first = say(key=str(said), queue="own", **said)
+        claim_one(jobs, "own")
+        again = say(key=str(said), queue="own", **said)
+        assert again["outcome"] == ("created" if "throttle" in said else "ignored")
+        assert (again["id"] == first["id"]) == ("throttle" not in said)
+    waits = say(key="d", debounce="PT1H", debounce_max=1800 * 2)
+    assert datetime.fromisoformat(waits["visible"]) > datetime.now(UTC) + timedelta(minutes=59)
+
+
 def test_what_is_null_is_as_if_it_were_not_said(api, jobs):
-    fields = ("queue", "key", "run_at", "delay", "priority", "max_attempts", "retry", "timeout", "headers")
+    fields = set(NewJob.__dataclass_fields__) - {"kind", "payload", "on_conflict"}
     row = read.get(jobs, api.post("/jobs", json={"kind": "echo", **dict.fromkeys(fields)}).json()["id"])
 
     assert (row.queue, row.priority, row.max_attempts, row.retry) == ("default", 5, 8, None)
@@ -72,8 +90,11 @@ def test_a_key_is_replaced_ignored_or_raised_as_asked(api, jobs, problem):
 
     first = say()
     assert first.status_code == 201
-    for on_conflict, outcome in [("replace", "replaced"), ("ignore", "ignored")]:
-        answer = say(on_conflict=on_conflict)
+    for on_conflict, payload, outcome in [
+        ("replace", [1], "replaced"), ("ignore", [2], "ignored"), ("merge", [2], "merged"),
+        ("replace", [1, 2], "ignored"),
+    ]:  # fmt: skip
+        answer = say(on_conflict=on_conflict, payload=payload)
         assert (answer.status_code, answer.json()["outcome"]) == (200, outcome)
         assert answer.headers["location"] == first.headers["location"]
     assert problem(say(on_conflict="raise"), 409)["type"] == "urn:minutehand:problem:key-taken"
@@ -105,6 +126,16 @@ def test_a_key_is_replaced_ignored_or_raised_as_asked(api, jobs, problem):
         ({"retry": {"min": 60, "max": 1}}, "retry_is_a_strategy"),
         ({"retry": {"factor": -1}}, "retry_is_a_strategy"),
         ({"headers": {"h": "x" * 9000}}, "headers_are_strings"),
+        ({"key": []}, "key_fits"),
+        ({"key": ["a", ""]}, "key_fits"),
+        ({"every": "tomorrow"}, "every_recurs"),
+        ({"every": "@daily", "zone": "Mars/Base"}, "zone_is_known"),
+        ({"zone": "Europe/Berlin"}, "zone_is_of_every"),
+        ({"unique_for": 60}, "key_is_said"),
+        ({"key": "k", "debounce": 0}, "period_is_positive"),
+        ({"key": "k", "debounce": 60, "throttle": 60}, "one_period"),
+        ({"key": "k", "debounce": 60, "on_conflict": "ignore"}, "debounce_moves"),
+        ({"tenant": "a b"}, "tenant_is_a_name"),
         ({"payload": "x" * 262_144}, "payload_fits"),
     ],
 )
@@ -148,6 +179,10 @@ def test_what_breaks_a_rule_is_refused_by_the_rules_name(api, jobs, problem, sai
         ({"retry": {"factor": 10**400}}, "#/retry/factor"),
         ({"retry": {"times": 3}}, "#/retry/times"),
         ({"on_conflict": "overwrite"}, "#/on_conflict"),
+        ({"on_conflict": None}, "#/on_conflict"),
+        ({"unique_while": "done"}, "#/unique_while"),
+        ({"unique_for": "1 hour"}, "#/unique_for"),
+        ({"personal": 1}, "#/personal"),
     ],
 )
 def test_what_is_of_the_wrong_form_is_refused_with_its_place(api, jobs, problem, said, pointer):

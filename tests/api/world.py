@@ -14,15 +14,12 @@ TOKEN = "a-token-for-the-examples"
 on_one_server = pytest.mark.parametrize("database", ["direct-18"], indirect=True)
 
 
-def claim_one(database: Database) -> Job:
+def claim_one(database: Database, queue: str = "default") -> Job:
     """Claim the next due job, as a worker."""
-    (job,) = take(database, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
+    (job,) = take(database, queue, 1, timedelta(minutes=1), timedelta(seconds=2))
     return job
 
 
 def finish(job: Job, *, result: Any = None, error: dict[str, str] | None = None) -> None:
     """Finish a claimed job, well or badly."""
-    told = {"result": encode(result), "error": error and encode(error)}
-    assert job.database.run(
-        "finish", id=job.id, ack=job.ack, failed=error is not None, cancelled=False, **told
-    )
+    assert job.end("done" if error is None else "dead", encode(result), error)

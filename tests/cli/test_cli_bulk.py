@@ -153,3 +153,23 @@ def test_an_empty_file_is_no_error(invoke, tmp_path):
     source.write_text("kind\n")
 
     assert invoke("enqueue", "--file", str(source)).exit_code == 0
+
+
+def test_each_line_says_what_its_key_keeps_out(invoke, tmp_path):
+    table = tmp_path / "jobs.csv"
+    table.write_text(
+        "kind,payload,key,on_conflict,unique_for,debounce,personal,every,zone\n"
+        "echo,[1],k,merge,,,true,,\n"
+        "echo,[2],k,merge,,,false,,\n"
+        "echo,,once,,1d,,,,\n"
+        "echo,,once,ignore,1d,,,,\n"
+        "echo,,later,,,10m,,,\n"
+        "echo,,,,,,,@daily,Europe/Berlin\n"
+        "echo,,,,,,yes,,\n"
+        "echo,,,,1d,,,,\n"
+    )
+    ended = invoke("enqueue", "--file", str(table))
+
+    assert ended.stderr.splitlines()[-1] == "4 created, 0 replaced, 1 merged, 1 ignored, 2 rejected"
+    assert "personal is true or false" in ended.stderr
+    assert "are about a key" in ended.stderr

@@ -131,7 +131,7 @@ def test_reschedule_moves_to_a_moment_or_by_a_delay(invoke, lines, job):
         (["purge", "--older-than", "999999999d"], "before the year 1"),
         (["purge", "--older-than", "1d", "--state", "due"], "--state"),
         (["purge", "--before", "yesterday"], "is no moment"),
-        (["defaults", "--queue", "mail"], "name the KIND"),
+        (["defaults", "--priority", "1"], "name the KIND"),
         (["defaults", "echo", "--timeout", "never"], "is no duration"),
         (["migrate", "--plan", "--status"], "not both"),
         (["work", "--handlers", "no/such/folder"], "there is no folder"),
@@ -167,6 +167,24 @@ def test_purge_deletes_finished_jobs_of_an_age_when_told_twice(invoke, lines, jo
     assert set(before) == {old, young, waiting}
     assert (done.exit_code, done.stderr) == (0, "1 job deleted.\n")
     assert states(lines, invoke) == {young: "done", waiting: "scheduled"}
+
+
+def test_a_queues_defaults_hold_for_kinds_that_have_none(invoke, lines):
+    invoke("defaults", "--queue", "mail", "--max-attempts", "3", "--priority", "2")
+    invoke("defaults", "--queue", "mail", "--priority", "1")
+    invoke("defaults", "--queue", "other", "--priority", "4")
+    invoke("defaults", "urgent", "--priority", "9")
+    listed = lines(invoke("defaults", "--queue", "mail", "-o", "json"))
+    for kind in ("echo", "urgent"):
+        invoke("enqueue", kind, "--queue", "mail")
+    rows = {row["kind"]: (row["max_attempts"], row["priority"]) for row in lines(invoke("ls", "-o", "json"))}
+
+    assert [(each["kind"], each["queue"], each["max_attempts"], each["priority"]) for each in listed] == [
+        (None, "mail", 3, 1)
+    ]
+    assert rows == {"echo": (3, 1), "urgent": (3, 9)}
+    again = invoke("defaults", "--queue", "mail", "--reset", "--priority", "5", "-o", "json")
+    assert lines(again)[0]["max_attempts"] is None
 
 
 def test_a_kinds_defaults_are_set_by_and_by_and_listed_and_used(invoke, lines, job):

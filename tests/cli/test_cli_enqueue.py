@@ -61,6 +61,30 @@ def test_a_key_replaces_ignores_or_raises(invoke, lines):
     assert "upcoming job with key" in taken.stderr
 
 
+def test_what_a_key_keeps_out_is_said_here_too(invoke, lines):
+    def say(payload, *more):
+        return lines(invoke("enqueue", "echo", payload, "--key", "order/17", "-o", "json", *more))[0][
+            "outcome"
+        ]
+
+    assert say("[1]", "--debounce", "1h", "--debounce-max", "2h") == "created"
+    assert say("[2]", "--on-conflict", "merge") == "merged"
+    assert (
+        say("[2]", "--unique-for", "1d", "--on-conflict", "ignore", "--unique-while", "running") == "ignored"
+    )
+    assert invoke("enqueue", "echo", "--key", "k", "--throttle", "1h", "--debounce", "1h").exit_code == 1
+
+
+def test_a_job_recurs_in_its_zone(invoke, direct_database):
+    row = the_job(
+        invoke("enqueue", "report", "--every", "0 8 * * mon", "--zone", "Asia/Tokyo", "--personal"),
+        direct_database,
+    )
+
+    assert (row.run_at.weekday(), row.run_at.hour) == (6, 23)
+    assert "Europe/Berlin" in invoke("enqueue", "report", "--every", "@daily", "--zone", "Mars/Base").stderr
+
+
 def test_people_are_told_when_it_is_due(invoke):
     told = invoke("enqueue", "echo", "--in", "800d").stdout
 

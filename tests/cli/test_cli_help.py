@@ -58,4 +58,5 @@ def test_the_shell_is_told_the_verbs():
         env=os.environ | {"_MINUTEHAND_COMPLETE": "bash_complete", "COMP_WORDS": "minutehand re", "COMP_CWORD": "1"},
     )  # fmt: skip
 
-    assert ended.stdout.decode().split() == ["plain,retry", "plain,reschedule"]
+    assert ended.stdout.decode().split() == [f"plain,{verb}" for verb in VERBS if verb.startswith("re")]
+    assert "plain,retry" in ended.stdout.decode()

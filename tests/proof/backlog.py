@@ -14,6 +14,25 @@ select gen_random_uuid(), 'echo', moment, moment, moment, moment, n %% 100 = 0, 
   from (select n, date_trunc('day', now()) - n * interval '0.3 seconds' as moment
           from generate_series(1, %(most)s) n) made
 """
+ATTEMPTS = """
+insert into minutehand.attempts (job, attempt, started, ended, queue, kind, outcome, error)
+select gen_random_uuid(), 1, moment, moment + n %% 100 * interval '1 second', 'default', 'echo', 'done',
+       case when n %% 100 = 0 then '{"type": "ValueError", "message": "no"}'::jsonb end
+  from (select n, date_trunc('day', now()) - n * interval '3 seconds' as moment
+          from generate_series(1, %(most)s) n) made
+"""
+SCHEDULES = """
+insert into minutehand.schedules (name, every, job, next, wake, last)
+select 'schedule ' || n, '0 * * * *', '{"kind": "echo"}', moment, moment, gen_random_uuid()
+  from (select n, now() + (n - 50) * interval '1 minute' as moment from generate_series(1, 20000) n) made
+"""
+FIRINGS = """
+insert into minutehand.firings (schedule, nominal, outcome, job)
+select 'schedule ' || n %% 50, now() - n * interval '1 minute', 'fired', gen_random_uuid()
+  from generate_series(1, %(most)s) n
+"""
+FIRING = """[{"tenant": "", "schedule": "schedule 7", "nominal": "2030-01-01T00:00:00Z", "outcome": "fired", "count": 1,
+              "late": false, "job": {}}]"""
 LANES = "insert into minutehand.lanes (queue, priority) values ('default', 5), ('other', 5)"
 DUE = """
 insert into minutehand.jobs_live (queue, kind, key, run_at, visible)
@@ -33,12 +52,28 @@ update minutehand.jobs_live
 returning id, ack
 """
 
+EVENTS = """
+insert into minutehand.events (at, name, job, queue, kind, facts)
+select now() - n * interval '2 seconds', case when n %% 100 = 0 then 'dead' else 'done' end,
+       gen_random_uuid(), 'default', 'echo', '{"ran_ms": 5}'
+  from generate_series(1, %(most)s) n
+"""
+
+ATTEMPT = {
+    "outcome": "done", "started": datetime.now(UTC), "result": None, "error": None, "worker": "a-worker",
+    "request": None, "memory_mb": 512, "version": "7",
+}  # fmt: skip
+
 
 def fill(connection: Connection, *, finished: int, due: int, scheduled: int) -> None:
     """Write the rows set by set, as no enqueuer could, and say to the planner what there is."""
     for ago in range(1, 6):
         connection.execute(DAYS, {"ago": ago})
     connection.execute(FINISHED, {"most": finished})
+    connection.execute(ATTEMPTS, {"most": finished // 10})
+    connection.execute(EVENTS, {"most": finished // 10})
+    connection.execute(SCHEDULES)
+    connection.execute(FIRINGS, {"most": finished // 10})
     connection.execute("alter table minutehand.jobs_live disable trigger user")
     connection.execute(DUE, {"most": due})
     connection.execute(SCHEDULED, {"most": scheduled})
@@ -46,7 +81,7 @@ def fill(connection: Connection, *, finished: int, due: int, scheduled: int) -> 
     with connection.transaction():
         connection.execute("set local synchronous_commit = on")  # or vacuum takes no row for visible to all
         connection.execute(LANES)
-    for table in ("jobs", "jobs_live"):
+    for table in ("jobs", "jobs_live", "attempts", "events", "schedules", "firings"):
         connection.execute(f"vacuum analyze minutehand.{table}")  # type: ignore[arg-type]
 
 
@@ -75,13 +110,63 @@ class Stock:
         mine = {"id": job_id, "ack": ack}
         lease = {"lease": timedelta(minutes=5), "grace": timedelta(seconds=2)}
         some = {"ids": self.due[:10]}
+        named = {"tenant": "", "queue": "other", "kind": "", "key": ""}
         old = {"before": datetime.now(UTC) - timedelta(days=2), "queue": None, "kind": None, "states": None}
         job = dict.fromkeys(
-            ["queue", "run_at", "delay", "priority", "max_attempts", "retry", "timeout", "headers"]
-        )
+            ["queue", "run_at", "delay", "priority", "max_attempts", "retry", "timeout", "headers", "every", "zone",
+             "personal", "tenant", "unique_while", "unique_for", "debounce", "debounce_max", "throttle", "id"]
+        )  # fmt: skip
+        window = {"since": datetime.now(UTC) - timedelta(days=1), "until": datetime.now(UTC)}
+        which = window | {"queue": None, "kind": None, "by_kind": True}
+        filters = dict.fromkeys(
+            ["queue", "kind", "key", "version", "tenant", "since", "until", "finished_since", "finished_until"]
+            + ["finished", "states"]
+        )  # fmt: skip
         known: dict[str, dict[str, Any]] = {
+            "attempts": {"job": self.dead[0]},
+            "reseal": some | {"was": ["1"] * 10, "payloads": ["2"] * 10},
+            "reseal_schedule": {"tenant": "", "schedule": "none", "was": "1", "payload": "2"},
+            "sealed": {"name": "k", "after": UUID(int=0), "queue": None, "most": 500},
+            "sealed_of": some,
+            "sealed_schedules": {"name": "k"},
+            "durations": which,
+            "failures": which,
+            "get_by_key": {"queue": "default", "key": "key/none", "tenant": ""},
+            "histogram": which
+            | {"by": "hour", "step": timedelta(minutes=15), "zone": "Europe/Berlin", "each": "queue"},
+            "keep_until_archived": {"keep": True},
+            "keep_events": {"told": '[{"id": "0198a5b0-0000-7000-8000-000000000001", "name": "done"}]'},
+            "list_events": {
+                "since": None,
+                "names": ["dead"],
+                "queue": None,
+                "kind": None,
+                "job": None,
+                "most": 50,
+            },
+            "list_newer": filters | {"after": None, "most": 51},
+            "list_total": filters | {"first": None, "finished_since": window["since"], "finished": True},
+            "set_retention": {"queue": "", "whats": ["done"], "keeps": [timedelta(days=30)]},
+            "stats": which,
+            "today": {"zone": "UTC"},
+            "due_schedules": {"now": None, "most": 100},
+            "fire": {"firings": FIRING},
+            "move_on": {
+                "moves": '[{"tenant": "", "name": "schedule 7", "next": "2030-01-01", "wake": "2030-01-01"}]'
+            },
+            "prune_firings": {"now": None, "keep": timedelta(days=60), "most": 1000},
+            "get_schedule": {"name": "schedule 7"},
+            "list_schedules": {"source": None, "own": False},
+            "list_firings": {"name": "schedule 7", "before": None, "most": 50},
+            "pause_schedule": {"name": "schedule 7", "paused": True, "next": None, "wake": None},
+            "remove_schedule": {"name": "schedule 7"},
+            "withdraw_ahead": {"name": "schedule 7", "now": datetime.now(UTC)},
+            "put_schedule": dict.fromkeys(["starts", "ends", "source", "hash", "next", "wake"], None)
+            | {"name": "schedule 7", "every": "@daily", "zone": "UTC", "jitter": timedelta()}
+            | {"ahead": timedelta(), "most": 1}
+            | {"catch_up": "none", "overlap": "allow", "job": '{"kind": "echo"}'},
             "budget": {"capacity": 70},
-            "bury": {"now": None, "most": 1000},
+            "bury": {"now": None, "most": 1000, "ids": [], "nexts": []},
             "cancel": some | {"reason": "by hand"},
             "claim": lease | {"ids": list(self.offered), "acks": list(self.offered.values())},
             "count": {"now": None, "most": 1000},
@@ -89,10 +174,10 @@ class Stock:
             "enqueue_incoming": {"load": uuid4(), "on_conflict": "replace"},
             "enqueued_since": {"after": self.due[0], "most": 50},
             "extend": mine | {"lease": timedelta(minutes=5)},
-            "finish": mine | {"failed": False, "cancelled": False, "result": None, "error": None},
+            "finish": mine | ATTEMPT | {"failed": False, "cancelled": False, "next": None},
             "get": {"id": self.dead[0]},
-            "give_back": mine | {"delay": timedelta(minutes=1), "refund": 0, "error": None},
-            "list": dict.fromkeys(["before", "queue", "kind", "key", "finished", "states"]) | {"most": 51},
+            "give_back": mine | ATTEMPT | {"delay": timedelta(minutes=1), "refund": 0},
+            "list": filters | {"before": None, "most": 51},
             "lock": {"now": None},
             "migration_applied": {"version": 9999, "name": "none", "checksum": "none"},
             "offer": {
@@ -107,11 +192,33 @@ class Stock:
             "purgeable": old,
             "raise_floor": {"now": None},
             "reschedule": some | {"run_at": datetime.now(UTC), "delay": None},
-            "retry": {"ids": self.dead},
+            "retry": {"ids": self.dead, "delays": [timedelta()] * len(self.dead)},
+            "audit_list": dict.fromkeys(["who", "verb", "before"]) | {"job": self.dead[0], "most": 50},
+            "audit_record": {"who": "ada", "verb": "cancel", "jobs": self.due[:10], "facts": ["{}"] * 10},
+            "cancel_lapsed": {"now": None, "most": 1000},
+            "cancel_running": {"ids": list(self.claimed)[:10], "reason": "by hand"},
+            "check": mine,
+            "control": named | {"paused": True, "most": None, "until": None, "why": None},
+            "uncontrol": named | {"pause": True, "limit": False},
+            "recall": named,
+            "drop_all": {"queue": "default", "most": 100},
+            "droppable": {"queue": "default"},
+            "edit": some
+            | {"fields": ["priority"], "priority": 7}
+            | dict.fromkeys(["payload", "headers", "max_attempts", "retry", "timeout"]),
+            "finished": dict.fromkeys(["queue", "kind", "since", "before", "other_than"])
+            | {"states": ["dead"], "older_than": "2", "mark": "older than 2", "most": 100},
+            "remove": some,
+            "replay": {"ids": self.dead, "max_attempts": 1, "window": timedelta(), "suffix": ""},
+            "free_keys": {"now": None},
+            "set_queue_defaults": dict.fromkeys(["priority", "max_attempts", "timeout", "retry"], None)
+            | {"queue": "default"},
             "set_defaults": dict.fromkeys(["queue", "priority", "max_attempts", "timeout", "retry"], None)
             | {"kind": "echo"},
+            "spent": {"now": None, "most": 1000},
             "states": {"ids": self.due},
-            "supersede": {**mine, "why": None},
+            "supersede": mine | ATTEMPT | {"why": None},
+            "unfinished": {"id": job_id},
             "sweep": {"now": None},
             "swept": {"now": None},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},

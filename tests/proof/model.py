@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 FINISHED = ("done", "dead", "cancelled")
+UPCOMING = ("scheduled", "due", "offered", "retrying")
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Wanted:
     claim: UUID | None = None  # good for one completion, until another worker has claimed
     invited_since: bool = False
     invited_before: bool = False  # and did not come
+    cancelling: bool = False  # it is to end at its next check
     ended: str | None = None
     ended_at: int = 0
 
@@ -67,6 +69,8 @@ class Model:
     jobs: dict[UUID, Wanted] = field(default_factory=dict)
     accepted: list[UUID] = field(default_factory=list)
     ticked: int = -1
+    paused: set[str] = field(default_factory=set)  # queues; "" is every queue
+    limits: dict[str, int] = field(default_factory=dict)
     budgets: dict[str, tuple[int, int]] = field(
         default_factory=dict
     )  # what the last lapse left, and when it was
@@ -103,12 +107,36 @@ class Model:
         return {job_id: (job.state(self.now), job.attempts) for job_id, job in self.jobs.items()}
 
     def due(self, queue: str | None = None) -> dict[UUID, Wanted]:
-        """What may be offered or taken."""
+        """What may be offered or taken, as far as there is room for it."""
         return {
             job_id: job
             for job_id, job in self.jobs.items()
             if job.state(self.now) == "due" and job.attempts < job.limit and queue in (None, job.queue)
-        }
+            and not job.cancelling and not self.paused & {"", job.queue}
+        }  # fmt: skip
+
+    def room(self, queue: str, most: int) -> int:
+        """How many of a queue may be offered or taken, of so many at the most."""
+        room = min(most, self.limits.get(queue, most + self.busy(queue)) - self.busy(queue))
+        return max(0, min(room, self.room_of_all(room)))
+
+    def room_of_all(self, most: int) -> int:
+        """How many of all queues together, by the limit that is about all of them."""
+        return max(0, min(most, self.limits.get("", most + self.busy()) - self.busy()))
+
+    def pause(self, queue: str) -> None:
+        """Take back what is on offer; a lapsed claim is as it was."""
+        self.paused.add(queue)
+        for job in self.jobs.values():
+            if queue in ("", job.queue) and job.open_invitation:
+                job.visible = min(job.visible, self.now)
+                job.invitation, job.invited_since, job.invited_before = None, False, False
+
+    def end_asked(self) -> None:
+        """End what was to end, and whose worker never came to a check."""
+        for job in self.jobs.values():
+            if job.state(self.now) == "due" and job.cancelling:
+                job.end("cancelled", self.now)
 
     def busy(self, queue: str | None = None) -> int:
         return sum(
@@ -124,14 +152,24 @@ class Model:
         assert len(named) <= 1
         return named[0] if named else None
 
-    def enqueue(self, queue: str, key: str | None, mode: str, wanted: Wanted) -> str:
+    def running(self, queue: str, key: str | None) -> set[UUID]:
+        """Jobs of a key that were claimed, and whose claims nobody has settled."""
+        return {
+            i for i, job in self.jobs.items()
+            if key and (job.queue, job.key) == (queue, key) and not job.ended and job.claim
+        }  # fmt: skip
+
+    def enqueue(self, queue: str, key: str | None, mode: str, wanted: Wanted, alone: bool = False) -> str:
         """What becomes of an enqueue; a replacement takes its place at once, a new job when its id is known."""
         standing = self.upcoming(queue, key)
         if standing is None:
-            return "created"
+            kept_out = alone and self.running(queue, key)
+            return "created" if not kept_out else "raised" if mode == "raise" else "ignored"
         if mode == "replace":
             self.jobs[standing] = wanted
-        return {"replace": "replaced", "ignore": "ignored", "raise": "raised"}[mode]
+        if mode == "merge":
+            self.jobs[standing].attempts = 0
+        return {"replace": "replaced", "ignore": "ignored", "raise": "raised", "merge": "merged"}[mode]
 
     def bury(self) -> set[UUID]:
         """End what has no attempt left and came due all the same."""
@@ -172,6 +210,8 @@ class Model:
         self.accepted.append(ack)
         if outcome == "failed" and job.attempts >= job.limit:
             outcome = "dead"
+        if outcome not in FINISHED and job.cancelling:
+            outcome = "cancelled"
         if outcome in FINISHED:
             job.end(outcome, self.now)
             return outcome
@@ -188,19 +228,36 @@ class Model:
         if job is None:
             return "absent"
         state = job.state(self.now)
-        fitting = state in ("dead", "cancelled") if verb == "retry" else state not in ("running", *FINISHED)
+        if verb == "cancel_running" and state == "running":
+            job.cancelling = True
+            return "asked"
+        verb = "cancel" if verb == "cancel_running" else verb
+        fits = {"retry": ("dead", "cancelled"), "replay": FINISHED}.get(verb, UPCOMING)
         standing = self.upcoming(job.queue, job.key)
-        if not fitting or (verb != "cancel" and standing not in (None, job_id)):
+        moves = verb not in ("cancel", "remove") and not (verb == "edit" and job.claim is None)
+        if state not in fits or (moves and standing not in (None, job_id)):
             return "refused"
-        if verb in ("promote", "reschedule") and job.attempts >= job.limit:
-            return "refused"  # its last worker never came back
-        if verb == "cancel":
-            job.end("cancelled", self.now)
-        else:
-            job.ended = None
-            job.attempts = 0 if verb == "retry" else job.attempts
-            job.free(visible)
+        if verb in ("promote", "reschedule", "edit") and (job.attempts >= job.limit or job.cancelling):
+            return "refused"  # its last worker never came back, or it is to end
+        self._make(verb, job_id, job, visible)
         return "changed"
+
+    def _make(self, verb: str, job_id: UUID, job: Wanted, visible: int) -> None:
+        """Make a change that nothing is in the way of; of a replay the clone's id is not known yet."""
+        match verb:
+            case "cancel":
+                job.end("cancelled", self.now)
+            case "remove":
+                del self.jobs[job_id]
+            case "edit":
+                job.priority = visible
+                if job.claim is not None:
+                    job.free(job.visible)
+            case "promote" | "reschedule" | "retry":
+                job.ended = None
+                job.cancelling = job.cancelling and verb != "retry"
+                job.attempts = 0 if verb == "retry" else job.attempts
+                job.free(visible)
 
     def purge(self, older: int) -> int:
         """Forget what was finished so long ago."""

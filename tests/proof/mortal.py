@@ -52,7 +52,11 @@ class Worker:
 
     def observe(self, event: Event) -> None:
         if event.name == "claimed":
-            self.at("claimed", ack=str(event.job.ack))
+            kept = self.effects.connection.execute(
+                "select ack from minutehand.jobs where id = %s", [event.job]
+            ).fetchone()
+            assert kept is not None
+            self.at("claimed", ack=str(kept[0]))
 
     def effect(self, _: object, job: Job) -> None:
         self.at("handler", ack=str(job.ack))

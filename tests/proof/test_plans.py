@@ -17,8 +17,16 @@ from tests import servers
 
 # The pages that a statement may look at, for as many rows as Stock gives it: about twice what was seen.
 PAGES = {
-    "budget": 20, "bury": 10, "cancel": 200, "claim": 800, "clock": 0, "count": 100, "defaults": 5, "enqueue": 150,
-    "enqueue_incoming": 50, "enqueued_since": 400, "examine_process": 0, "examine_roles": 400,
+    "reseal": 600, "reseal_schedule": 60, "sealed_of": 1500,
+    "audit_list": 20, "audit_record": 60, "cancel_lapsed": 20, "cancel_running": 200, "check": 20, "control": 20,
+    "controls": 20, "drop_all": 2000, "edit": 600, "hold": 5, "recall": 100, "remove": 200, "replay": 1500, "uncontrol": 20,
+    "due_schedules": 800, "fire": 150, "move_on": 60, "prune_firings": 12_000, "get_schedule": 10,
+    "list_firings": 100, "pause_schedule": 40, "remove_schedule": 20, "withdraw_ahead": 60, "put_schedule": 60,
+    "lock_schedules": 5,
+    "attempts": 100, "get_by_key": 150, "keep_events": 60, "list_events": 2000, "keep_until_archived": 10, "keeps_until_archived": 5, "list_newer": 200, "queues": 400,
+    "retain": 300, "retention": 5, "set_retention": 30,
+    "spent": 20, "unfinished": 10, "budget": 20, "bury": 10, "cancel": 200, "claim": 800, "clock": 0, "count": 100, "defaults": 5, "enqueue": 150,
+    "enqueue_incoming": 50, "free_keys": 10, "set_queue_defaults": 10, "enqueued_since": 400, "examine_process": 0, "examine_roles": 400,
     "examine_server": 100, "examine_snapshots": 20, "extend": 60, "finish": 30, "get": 60, "give_back": 60,
     "health": 20, "list": 200, "lock": 10, "make_days": 100, "migration_applied": 10, "migration_known": 10,
     "migration_lock": 5, "migration_status": 5, "offer": 1600, "promote": 400, "purge": 5000, "raise_floor": 60,
@@ -26,7 +34,22 @@ PAGES = {
     "withdraw": 800,
 }  # fmt: skip
 # What looks at all there is, or at a week of it, and says so.
-WHOLE = {"examine_queue": 30_000, "purgeable": 30_000, "stats": 40_000, "sweep": 10_000}
+WHOLE = {
+    "sealed": 30_000,
+    "sealed_schedules": 2000,
+    "list_schedules": 2000,
+    "droppable": 30_000,
+    "finished": 40_000,
+    "durations": 12_000,
+    "failures": 1500,
+    "histogram": 30_000,
+    "list_total": 12_000,
+    "today": 10_000,
+    "examine_queue": 30_000,
+    "purgeable": 30_000,
+    "stats": 20_000,
+    "sweep": 10_000,
+}
 NOT_EXPLAINED = {"copy_incoming", "migration_table"}  # COPY and DO have no plan
 
 INDEXES = {

@@ -129,7 +129,7 @@ def test_who_waited_for_a_row_that_was_finished_meanwhile_is_told_so(sessions: S
 
     def finishes() -> None:
         with db.transaction():
-            db.run("finish", id=job.id, ack=job.ack, failed=False, cancelled=False, result=None, error=None)
+            job.end("done")
             held.set()
             until(lambda: sql(db, WAITING)[0][0])
 

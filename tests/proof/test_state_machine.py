@@ -22,10 +22,12 @@ from model import Model, Wanted
 from proving import Post, pass_time, sql
 from proving import settings as queue_settings
 
-from minutehand import Database, Job, KeyTakenError, LostError, enqueue
+from minutehand import Cancel, Database, Job, KeyTakenError, LostError, enqueue
 from minutehand.claim import claim, take
+from minutehand.control import limit, pause, resume, unlimit
+from minutehand.edit import edit
 from minutehand.finish import finish
-from minutehand.operate import cancel, promote, purge, reschedule, retry
+from minutehand.operate import Change, cancel, promote, purge, remove, replay, reschedule, retry
 from minutehand.outcomes import Cancelled, Done, Failed, Outcome, Released, Snoozed
 from minutehand.read import list_jobs
 from minutehand.tick import tick
@@ -51,6 +53,7 @@ keys = st.sampled_from([None, None, "a", "b"])
 queues = st.sampled_from(["default", "default", "default", "other"])
 minutes = st.sampled_from([0, 0, 0, 60, 300])
 latest = st.sampled_from([-1, -1, -1, -2, -2, -3, -4])
+VERBS = ["cancel", "cancel_running", "promote", "reschedule", "retry", "edit", "remove", "replay"]
 ERROR = {"type": "Test", "message": "as asked"}
 
 
@@ -81,7 +84,7 @@ class Machine(RuleBasedStateMachine):
 
     @initialize()
     def empty(self) -> None:
-        for table in ("jobs", "lanes", "budgets"):
+        for table in ("jobs", "lanes", "budgets", "controls"):
             sql(self.db, f"delete from minutehand.{table}")
         sql(
             self.db,
@@ -93,12 +96,16 @@ class Machine(RuleBasedStateMachine):
         self.claimed: list[Job] = []
         self.ids: list[UUID] = []
 
-    @rule(queue=queues, key=keys, mode=st.sampled_from(["replace", "ignore", "raise"]), delay=minutes,
-          limit=st.integers(1, 3), priority=st.sampled_from([1, 5, 9]))  # fmt: skip
-    def enqueues(self, queue: str, key: str | None, mode: Any, delay: int, limit: int, priority: int) -> None:
+    @rule(queue=queues, key=keys, mode=st.sampled_from(["replace", "ignore", "raise", "merge"]), delay=minutes,
+          limit=st.integers(1, 3), priority=st.sampled_from([1, 5, 9]), alone=st.booleans())  # fmt: skip
+    def enqueues(
+        self, queue: str, key: str | None, mode: Any, delay: int, limit: int, priority: int, alone: bool
+    ) -> None:
         wanted = Wanted(queue, key, priority, limit, self.model.now + delay)
-        outcome = self.model.enqueue(queue, key, mode, wanted)
+        outcome = self.model.enqueue(queue, key, mode, wanted, alone)
         asked: dict[str, Any] = {"queue": queue, "key": key, "delay": seconds(delay), "max_attempts": limit}
+        if alone and key:
+            asked["unique_while"] = "running"
         try:
             told = enqueue("echo", on_conflict=mode, priority=priority, connection=self.db, **asked)
         except KeyTakenError:
@@ -109,19 +116,24 @@ class Machine(RuleBasedStateMachine):
             self.model.jobs[told.id] = wanted
             self.ids.append(told.id)
         else:
-            assert told.id == self.model.upcoming(queue, key)
+            standing = self.model.upcoming(queue, key)
+            assert told.id in ({standing} if standing else self.model.running(queue, key))
 
     @rule()
     def ticks(self) -> None:
+        self.model.end_asked()
         buried, budgets = self.model.bury(), self.model.budget(CAPACITY)
-        room = max(0, CAPACITY - self.model.busy())
+        room = self.model.room_of_all(max(0, CAPACITY - self.model.busy()))
         due = self.model.due()
         made = tick(self.db, self.post, queue_settings(CAPACITY))
         assert {record["id"] for record in made.upkeep.buried} == buried
         assert sum(made.due.values()) == len(due)
         assert {each.queue: each.budget for each in made.offered.budgets} == budgets
         offerable = [
-            min(len(self.model.due(queue)), max(0, budgets.get(queue, CAPACITY) - self.model.busy(queue)))
+            min(
+                len(self.model.due(queue)),
+                self.model.room(queue, max(0, budgets.get(queue, CAPACITY) - self.model.busy(queue))),
+            )
             for queue in ("default", "other")
         ]
         assert len(made.offered.offers) == min(room, sum(offerable))
@@ -153,7 +165,7 @@ class Machine(RuleBasedStateMachine):
     def takes(self, queue: str) -> None:
         due = self.model.due(queue)
         jobs = take(self.db, queue, 1, seconds(LEASE), seconds(0))
-        assert len(jobs) == min(1, len(due))
+        assert len(jobs) == min(self.model.room(queue, 1), len(due))
         if jobs:
             assert due[jobs[0].id].priority == max(job.priority for job in due.values())
         self.owns(jobs)
@@ -190,8 +202,26 @@ class Machine(RuleBasedStateMachine):
             job.extend(seconds(by))
         except LostError:
             assert not kept
+        except Cancel:
+            assert kept and self.model.jobs[job.id].cancelling
         else:
-            assert kept
+            assert kept and not self.model.jobs[job.id].cancelling
+
+    @rule(place=latest)
+    def checks(self, place: int) -> None:
+        if not self.claimed:
+            return
+        job = self.claimed[max(place, -len(self.claimed))]
+        wanted = self.model.jobs.get(job.id)
+        holds = wanted is not None and wanted.ended is None and wanted.claim == job.ack
+        try:
+            job.check()
+        except LostError:
+            assert not holds
+        except Cancel:
+            assert holds and wanted is not None and wanted.cancelling
+        else:
+            assert holds and wanted is not None and not wanted.cancelling
 
     @rule(by=st.sampled_from([60, 120, 300, 900]))
     def time_passes(self, by: int) -> None:
@@ -203,17 +233,48 @@ class Machine(RuleBasedStateMachine):
         self.time_passes(max(LEASE, TTL))
         self.ticks()
 
-    @rule(place=latest, verb=st.sampled_from(["cancel", "promote", "reschedule", "retry"]), delay=minutes)
-    def operates(self, place: int, verb: str, delay: int) -> None:
+    @rule(place=latest, verb=st.sampled_from(VERBS), delay=minutes, priority=st.sampled_from([1, 5, 9]))
+    def operates(self, place: int, verb: str, delay: int, priority: int) -> None:
         if not self.ids:
             return
         job_id = self.ids[max(place, -len(self.ids))]
+        (change,) = self.operate(verb, job_id, delay, priority)
+        before = self.model.jobs.get(job_id)
+        visible = {"reschedule": self.model.now + delay, "edit": priority}.get(verb, self.model.now)
+        assert change.outcome == self.model.change(verb, job_id, visible)
+        if change.new is not None and before is not None:
+            self.model.jobs[change.new] = Wanted(before.queue, before.key, before.priority, 1, self.model.now)
+            self.ids.append(change.new)
+
+    def operate(self, verb: str, job_id: UUID, delay: int, priority: int) -> list[Change]:
         if verb == "reschedule":
-            (change,) = reschedule(self.db, [job_id], datetime.now(UTC) + seconds(delay))
+            return reschedule(self.db, [job_id], datetime.now(UTC) + seconds(delay))
+        if verb == "edit":
+            return edit(self.db, [job_id], priority=priority)
+        if verb == "cancel_running":
+            return cancel(self.db, [job_id], running=True)
+        acts = {"cancel": cancel, "promote": promote, "retry": retry, "remove": remove, "replay": replay}
+        return acts[verb](self.db, [job_id])  # type: ignore[operator, no-any-return]
+
+    @rule(queue=st.sampled_from(["default", "other", ""]), on=st.booleans())
+    def pauses(self, queue: str, on: bool) -> None:
+        named = {"queue": queue} if queue else {"kind": "echo"}
+        if on:
+            pause(self.db, **named)  # type: ignore[arg-type]
+            self.model.pause(queue)
         else:
-            (change,) = {"cancel": cancel, "promote": promote, "retry": retry}[verb](self.db, [job_id])
-            delay = 0
-        assert change.outcome == self.model.change(verb, job_id, self.model.now + delay)
+            assert resume(self.db, **named) == (queue in self.model.paused)
+            self.model.paused.discard(queue)
+
+    @rule(queue=st.sampled_from(["default", "other", ""]), most=st.sampled_from([None, None, 0, 1, 2]))
+    def limits(self, queue: str, most: int | None) -> None:
+        named = {"queue": queue} if queue else {"kind": "echo"}
+        if most is None:
+            assert unlimit(self.db, **named) == (queue in self.model.limits)
+            self.model.limits.pop(queue, None)
+        else:
+            limit(self.db, most, **named)
+            self.model.limits[queue] = most
 
     @rule(older=st.sampled_from([60, 600]))
     def purges(self, older: int) -> None:

@@ -26,25 +26,40 @@ from tests import servers
 from tests.queue.roles import Login, logins
 from tests.queue.stage import GRACE, LEASE, Queue
 
-ROLES = ("enqueuer", "worker", "operator")
+ROLES = ("enqueuer", "worker", "operator", "tenant")
+DESK = ("operator", "tenant")  # an operator of all, and one within a tenant
 
 # Who may run each statement; what nobody may is the owner's.
-MAY = {
+MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ["clock", "copy_incoming", "enqueue", "enqueue_incoming", "examine_process", "examine_roles", "examine_server",
-         "examine_snapshots", "health", "migration_known", "migration_lock",
-         "migration_status", "migration_table"],
+        ["as_tenant", "clock", "copy_incoming", "enqueue", "enqueue_incoming", "examine_process", "examine_roles",
+         "examine_server", "examine_snapshots", "health", "keep_events", "leave_tenant", "lock_schedules",
+         "migration_known", "migration_lock", "migration_status", "migration_table"],
         ROLES,
     ),
     **dict.fromkeys(
-        ["budget", "bury", "claim", "extend", "finish", "give_back", "lock", "make_days", "offer", "raise_floor",
-         "sweep", "swept", "take", "withdraw"],
+        ["budget", "bury", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "give_back", "lock", "make_days",
+         "offer", "prune_firings", "raise_floor", "retain", "supersede", "sweep", "swept", "take", "withdraw"],
         ("worker",),
     ),
-    **dict.fromkeys(["count", "supersede"], ("worker", "operator")),  # to supersede is to cancel
+    "count": ("worker", "operator"),
+    # Dispatchers fire schedules, and workers may read what they finish; to finish a job is to be able to cancel it.
     **dict.fromkeys(
-        ["cancel", "defaults", "enqueued_since", "examine_queue", "get", "list", "promote", "purge", "purgeable",
-         "reschedule", "retry", "set_defaults", "states", "stats"],
+        ["cancel", "check", "controls", "droppable", "due_schedules", "enqueued_since", "fire", "get",
+         "get_by_key", "get_schedule", "histogram", "list", "list_firings", "list_newer", "list_schedules",
+         "list_total", "move_on", "pause_schedule", "purgeable", "put_schedule", "remove_schedule", "replay",
+         "reseal_schedule", "sealed", "sealed_of", "sealed_schedules", "spent", "states", "stats", "today",
+         "unfinished", "withdraw_ahead"],
+        ("worker", *DESK),
+    ),
+    **dict.fromkeys(
+        ["attempts", "audit_list", "audit_record", "cancel_running", "drop_all", "durations", "edit", "failures",
+         "finished", "list_events", "promote", "purge", "queues", "recall", "remove", "reschedule", "reseal", "retry"],
+        DESK,
+    ),
+    **dict.fromkeys(
+        ["control", "defaults", "examine_queue", "hold", "keep_until_archived", "keeps_until_archived", "retention",
+         "set_defaults", "set_queue_defaults", "set_retention", "uncontrol"],
         ("operator",),
     ),
     "migration_applied": (),
@@ -69,8 +84,9 @@ NOBODYS: list[LiteralString] = [
     "insert into minutehand.jobs_live (kind) values ('evil')",
     "insert into minutehand.jobs (kind, deleted) values ('evil', now())",
     "insert into minutehand.migrations values (99, 'evil', 'evil')",
-    "update minutehand.jobs set payload = '1'",
     "update minutehand.jobs_live set payload = '1'",
+    "update minutehand.jobs set tenant = 'evil'",
+    "update minutehand.jobs_live set tenant = 'evil'",
     "update minutehand.jobs set kind = 'evil'",
     "update minutehand.jobs set id = gen_random_uuid()",
     "update minutehand.jobs_live set max_attempts = 1",
@@ -84,9 +100,21 @@ NOBODYS: list[LiteralString] = [
     "select minutehand.make_days(100000)",
     "select minutehand.make_days(0, '2030-01-01')",
     "select minutehand.make_days(-1, null)",
-    "select minutehand.upcoming('default', 'key', 'replace')",
+    "select minutehand.upcoming('', 'default', 'key', 'replace')",
     "select minutehand.check_new(null, 'replace')",
     "select minutehand.grant_roles()",
+    "select minutehand.make_policies('minutehand_tenant')",
+    "select minutehand.check_tenants(null)",
+    "select * from minutehand.tenant_roles",
+    "insert into minutehand.tenant_roles values (current_user, 'evil')",
+    "alter table minutehand.jobs disable row level security",
+    "drop policy minutehand_tenant on minutehand.jobs",
+    "create policy evil on minutehand.jobs to public using (true)",
+    "alter policy minutehand_tenant on minutehand.jobs using (true)",
+    "delete from minutehand.audit",
+    "update minutehand.audit set who = 'evil'",
+    "delete from minutehand.attempts",
+    "delete from minutehand.events",
     "select minutehand.hand_over(current_user)",
     "set role minutehand_migrator",
     "set role postgres",
@@ -94,19 +122,34 @@ NOBODYS: list[LiteralString] = [
 ]
 # What only some may, in more ways than the statements'.
 SOMEBODYS: dict[LiteralString, tuple[str, ...]] = {
-    "select payload from minutehand.jobs": ("operator",),
-    "select result, headers from minutehand.jobs": ("operator",),
-    "select minutehand.state(j) from minutehand.jobs j": ("operator",),
-    "select payload from minutehand.jobs_live": ("worker", "operator"),
+    "select payload from minutehand.jobs": ("worker", *DESK),
+    "select result, headers from minutehand.jobs": ("worker", *DESK),
+    "select minutehand.state(j) from minutehand.jobs j": ("worker", *DESK),
+    "select payload from minutehand.jobs_live": ("worker", *DESK),
     "select payload from minutehand.jobs_done_default": ("operator",),
-    "select from minutehand.jobs_live": ("worker", "operator"),
-    "delete from minutehand.jobs": ("operator",),
+    "select from minutehand.jobs_live": ("worker", *DESK),
+    "update minutehand.jobs set payload = '1'": DESK,
+    "update minutehand.jobs set kind = 'evil'": (),
+    "delete from minutehand.jobs": DESK,
+    "insert into minutehand.attempts default values": ("worker",),
+    "insert into minutehand.audit (who, verb) values ('a', 'b')": DESK,
+    "insert into minutehand.events (name) values ('done')": (),
+    "insert into minutehand.controls (queue, paused) values ('default', true)": ("operator",),
+    "delete from minutehand.schedules": ("worker", *DESK),
     "insert into minutehand.defaults (kind) values ('evil')": ("operator",),
+    "insert into minutehand.queue_defaults (queue) values ('evil')": ("operator",),
+    "insert into minutehand.retention (what) values ('done')": ("operator",),
     "select * from minutehand.settings": ("operator",),
+    "update minutehand.settings set keep_until_archived = true": ("operator",),
+    "select * from minutehand.lanes": ("worker", "operator"),
+    "select * from minutehand.defaults": ("operator",),
     "update minutehand.dispatcher set ticked = now()": ("worker",),
     "update minutehand.lanes set floor = now()": ("worker",),
     "update minutehand.lanes set queue = 'evil'": (),
     "select minutehand.make_days_ahead()": ("worker",),
+    "select minutehand.retain_now()": ("worker",),
+    "select minutehand.retain()": (),
+    "select minutehand.hold_ticks()": ("operator",),
 }  # fmt: skip
 
 
@@ -160,6 +203,8 @@ def test_somebody_without_a_role_may_run_nothing_that_touches_the_schema(login: 
         "examine_server",
         "examine_snapshots",
         "health",
+        "leave_tenant",
+        "lock_schedules",
         "migration_known",
         "migration_lock",
     }
@@ -185,7 +230,7 @@ def test_what_some_may_is_refused_to_the_others(login: Login, role: str) -> None
     }
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", ["enqueuer", "worker", "operator"])
 def test_every_role_enqueues_in_every_way(login: Login, role: str, queue: Queue) -> None:
     session = login(role)
     made = enqueue("echo", {"n": 1}, key="a", connection=session)
@@ -359,7 +404,7 @@ def test_the_grants_given_twice_are_the_same(queue: Queue) -> None:
 
     assert queue.sql(grants) == before
     assert [row["role"] for row in given] == [
-        "minutehand_enqueuer", "minutehand_worker", "minutehand_operator", "minutehand_migrator",
+        "minutehand_enqueuer", "minutehand_worker", "minutehand_operator", "minutehand_tenant", "minutehand_migrator",
     ]  # fmt: skip
 
 

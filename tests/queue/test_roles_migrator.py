@@ -32,7 +32,7 @@ DROP_DAYS: LiteralString = """
 WAITING = (
     "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%create%role%'"
 )
-GROUPS = ["minutehand_enqueuer", "minutehand_migrator", "minutehand_operator", "minutehand_worker"]
+GROUPS = [f"minutehand_{group}" for group in ("enqueuer", "migrator", "operator", "tenant", "worker")]
 
 
 class Bare:

@@ -1,0 +1,74 @@
+"""`minutehand events`: what happened, and what happens while one looks on."""
+
+import json
+import signal
+
+import pytest
+
+from minutehand import Database, enqueue
+from minutehand.sinks import outlets
+
+
+@pytest.fixture
+def queue(direct_database, monkeypatch):
+    """A database whose events are kept in its table."""
+    monkeypatch.setenv("MINUTEHAND_EVENTS", "table")
+    outlets.cache_clear()
+    database = Database(direct_database.url)
+    yield database
+    database.close()
+
+
+def test_the_latest_events_are_shown_the_last_one_last(invoke, lines, queue):
+    first, second = enqueue("echo", connection=queue).id, enqueue("mail", queue="post", connection=queue).id
+    assert invoke("cancel", str(second), "--yes").exit_code == 0
+
+    told = [(event["name"], event["job"]) for event in lines(invoke("events", "-o", "json"))]
+
+    assert told == [("enqueued", str(first)), ("enqueued", str(second)), ("cancelled", str(second))]
+
+
+@pytest.mark.parametrize(
+    ("filters", "kinds"),
+    [
+        (["--name", "enqueued"], ["echo", "mail"]),
+        (["--name", "dead"], []),
+        (["--kind", "mail"], ["mail"]),
+        (["--queue", "post"], ["mail"]),
+        (["--limit", "1"], ["mail"]),
+    ],
+)
+def test_events_are_filtered(invoke, lines, queue, filters, kinds):
+    enqueue("echo", connection=queue)
+    enqueue("mail", queue="post", connection=queue)
+
+    assert [event["kind"] for event in lines(invoke("events", "-o", "json", *filters))] == kinds
+
+
+def test_events_of_one_job(invoke, queue):
+    jobs = [enqueue("echo", connection=queue).id for _ in range(2)]
+    shown = invoke("events", "--job", str(jobs[0])).stdout
+
+    assert str(jobs[0]) in shown and str(jobs[1]) not in shown
+    assert "outcome=created" in shown
+
+
+def test_whoever_finds_none_is_told_how_they_come_there(invoke):
+    result = invoke("events")
+
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "MINUTEHAND_EVENTS=table" in result.stderr
+
+
+def test_following_shows_each_event_once_as_it_happens_until_it_is_interrupted(popen, direct_database, queue):
+    enqueue("echo", "one", key="one", connection=queue)
+    following = popen("events", "--follow", "-o", "json", url=direct_database.url)
+    keys = [json.loads(following.stdout.readline())["facts"]["key"]]
+    for key in ("two", "three"):
+        enqueue("echo", key=key, connection=queue)
+        keys.append(json.loads(following.stdout.readline())["facts"]["key"])
+    following.send_signal(signal.SIGINT)
+
+    assert following.wait(60) == 130
+    assert keys == ["one", "two", "three"]
+    assert following.stdout.read() == b""

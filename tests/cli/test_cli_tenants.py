@@ -1,0 +1,107 @@
+"""`--tenant`: what a verb sees, makes and changes is that tenant's, and a verb without it says why here."""
+
+import json
+from typing import Any
+
+import click
+import pytest
+
+from minutehand.cli.verbs import VERBS, cli
+
+# They concern all tenants, or no job at all.
+WITHOUT = {
+    "migrate",
+    "dev",
+    "pause",
+    "resume",
+    "limit",
+    "unlimit",
+    "controls",
+    "drop",
+    "defaults",
+    "retention",
+    "rotate",
+    "tick",
+    "work",
+    "doctor",
+    "completion",
+}
+OPEN = "echo", '"hello"'
+
+
+def verbs() -> dict[str, click.Command]:
+    context = click.Context(cli)
+    found: dict[str, click.Command] = {}
+    for name in VERBS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        found |= (
+            {f"{name} {each}": inner for each, inner in command.commands.items()}
+            if isinstance(command, click.Group)
+            else {name: command}
+        )
+    return found
+
+
+def test_every_verb_has_the_option_or_is_known_to_concern_all_tenants() -> None:
+    without = {
+        name for name, verb in verbs().items() if "tenant" not in {option.name for option in verb.params}
+    }
+
+    assert without == WITHOUT
+
+
+@pytest.fixture
+def ids(invoke) -> dict[str, str]:
+    """A job of each of two tenants, and one of nobody's."""
+    made = {}
+    for tenant in ("a", "b", ""):
+        says = ("--tenant", tenant) if tenant else ()
+        done = invoke(
+            "enqueue", *OPEN, "--key", "k", "--in", "1h", "--on-conflict", "raise", "-o", "ids", *says
+        )
+        assert done.exit_code == 0, done.output
+        made[tenant] = done.stdout.strip()
+    return made
+
+
+def listed(invoke, *options: str) -> set[Any]:
+    return {json.loads(line)["id"] for line in invoke("ls", "-o", "json", *options).stdout.splitlines()}
+
+
+def test_a_tenant_lists_counts_and_shows_its_own_jobs(invoke, ids) -> None:
+    assert listed(invoke) == {*ids.values()}
+    assert listed(invoke, "--tenant", "a") == {ids["a"]}
+    assert listed(invoke, "--tenant", "c") == set()
+    assert json.loads(invoke("stats", "-o", "json", "--tenant", "a").stdout)["jobs"] == 1
+    assert invoke("show", ids["a"], "--tenant", "a").exit_code == 0
+    assert invoke("show", ids["b"], "--tenant", "a").exit_code == 1
+
+
+@pytest.mark.parametrize("verb", [("cancel",), ("promote",), ("reschedule", "--in", "2h")])
+def test_a_tenant_changes_its_own_jobs(invoke, ids, verb) -> None:
+    refused = invoke(*verb, ids["b"], ids[""], "--tenant", "a", "--yes")
+    changed = invoke(*verb, ids["a"], "--tenant", "a", "--yes")
+
+    assert (refused.exit_code, changed.exit_code) == (1, 0)
+    assert "there is no such job" in refused.output
+
+
+def test_a_tenant_purges_its_own_jobs(invoke, ids) -> None:
+    assert invoke("cancel", *ids.values(), "--yes").exit_code == 0
+    assert invoke("purge", "--older-than", "0s", "--yes", "--tenant", "a").exit_code == 0
+    assert listed(invoke) == {ids["b"], ids[""]}
+
+
+def test_a_file_is_enqueued_for_a_tenant(invoke, tmp_path) -> None:
+    (tmp_path / "jobs.ndjson").write_text('{"kind": "echo"}\n{"kind": "echo"}\n')
+    done = invoke("enqueue", "--file", str(tmp_path / "jobs.ndjson"), "--tenant", "a")
+
+    assert done.exit_code == 0, done.output
+    assert len(listed(invoke, "--tenant", "a")) == 2
+    assert listed(invoke, "--tenant", "b") == set()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "-a", "x" * 101])
+def test_what_is_no_tenants_name_is_an_error_of_usage(invoke, name) -> None:
+    assert invoke("ls", "--tenant", name).exit_code == 2

@@ -1,0 +1,126 @@
+"""What row-level security does to plans: nothing to workers, little to operators, and a tenant has its index."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from backlog import Stock, fill
+from explain import Plan, explain
+
+from minutehand.database import Connection, connect
+from minutehand.statements import statement
+from tests import servers
+from tests.queue.test_roles import MAY
+
+NOT_EXPLAINED = {"copy_incoming", "migration_table"}  # COPY and DO have no plan
+# These act as another role from then on.
+OTHERS = {"as_tenant", "leave_tenant"}
+WORKERS = sorted({name for name, roles in MAY.items() if "worker" in roles} - NOT_EXPLAINED - OTHERS)
+TICKS = {"due_schedules"}  # a tick's, which workers make
+OPERATORS = sorted(
+    {name for name, roles in MAY.items() if "operator" in roles} - NOT_EXPLAINED - OTHERS - TICKS
+)
+# They count up to a thousand rows from an index alone, which has no tenant: an operator looks at the rows.
+COUNTING = {"count": 1000, "examine_queue": 1100}
+FEW = 12
+SOME_OF_A_TENANT = """
+insert into minutehand.jobs_live (tenant, kind, run_at, visible)
+select 'small', 'echo', now(), now() + interval '1 day' from generate_series(1, %s)
+returning id
+"""
+
+
+@pytest.fixture(scope="module", params=["direct-18", "direct-15"])
+def full(request: pytest.FixtureRequest, servers: servers.Servers) -> Iterator[tuple[Connection, Stock]]:
+    """A database with a backlog and a history."""
+    address = servers.address(request.param)
+    database = address.make()
+    with connect(database.admin_url) as connection:
+        fill(connection, finished=200_000, due=20_000, scheduled=20_000)
+        yield connection, Stock.of(connection)
+    address.drop(database)
+
+
+def shape(connection: Connection, name: str, parameters: dict[str, Any], role: str | None) -> Any:
+    """The plan without what it costs, as a role has it."""
+
+    def bare(node: dict[str, Any]) -> Any:
+        kept = {
+            key: value
+            for key, value in node.items()
+            if key
+            in (
+                "Node Type",
+                "Index Name",
+                "Relation Name",
+                "Index Cond",
+                "Filter",
+                "Recheck Cond",
+                "Subplan Name",
+            )
+        }
+        return kept | {"Plans": [bare(inner) for inner in node.get("Plans", [])]}
+
+    with connection.transaction(force_rollback=True):
+        if role:
+            connection.execute(f"set local role {role}")  # type: ignore[arg-type]
+        (told,) = connection.execute("explain (format json) " + statement(name), parameters).fetchone()  # type: ignore[arg-type, misc]
+    return bare(told[0]["Plan"])
+
+
+def explain_as(
+    connection: Connection, role: str, name: str, parameters: dict[str, Any], tenant: str = ""
+) -> Plan:
+    """Run a statement twice as a role, and return the plan of the second time."""
+    with connection.transaction(force_rollback=True):
+        connection.execute(
+            "select set_config('role', %s, true), set_config('minutehand.tenant', %s, true)", [role, tenant]
+        )
+        return explain(connection, name, parameters)
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_a_worker_has_the_very_plans_of_the_owner(full: tuple[Connection, Stock], name: str) -> None:
+    connection, stock = full
+    parameters = stock.parameters(name)
+    if missing := set(re.findall(r"%\((\w+)\)", statement(name))) - {*parameters}:
+        pytest.skip(f"the stock has no {missing}")
+
+    assert shape(connection, name, parameters, "minutehand_worker") == shape(
+        connection, name, parameters, None
+    )
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_looks_at_hardly_more_pages_than_the_owner(
+    full: tuple[Connection, Stock], name: str
+) -> None:
+    connection, stock = full
+    parameters = stock.parameters(name)
+    if missing := set(re.findall(r"%\((\w+)\)", statement(name))) - {*parameters}:
+        pytest.skip(f"the stock has no {missing}")
+    owners = explain(connection, name, parameters)
+
+    plan = explain_as(connection, "minutehand_operator", name, parameters)
+
+    assert plan.scanned <= owners.scanned
+    assert plan.buffers <= owners.buffers * 1.3 + COUNTING.get(name, 30)
+
+
+@pytest.mark.parametrize("name", ["list", "get", "states", "stats", "cancel"])
+def test_a_tenant_of_few_jobs_looks_at_few_pages_however_many_jobs_others_have(
+    full: tuple[Connection, Stock], name: str
+) -> None:
+    connection, stock = full
+    with connection.transaction(force_rollback=True):
+        ids: list[UUID] = [row[0] for row in connection.execute(SOME_OF_A_TENANT, [FEW]).fetchall()]
+        connection.execute("analyze minutehand.jobs_live")
+        parameters = stock.parameters(name)
+        parameters |= {"ids": ids} if "ids" in parameters else {"id": ids[0]} if "id" in parameters else {}
+
+        plan = explain_as(connection, "minutehand_tenant", name, parameters, "small")
+
+    assert plan.buffers <= 500
+    assert plan.scanned == set()

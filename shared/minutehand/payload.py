@@ -8,7 +8,19 @@ from typing import Any
 
 from minutehand.errors import PayloadError
 
-_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+def _refuse(value: object) -> None:
+    """Say what to do with what JSON has no form for."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(
+            'bytes are no text; send {"type": "image/png", "base64": ...}, or keep them elsewhere and send their name'
+        )
+    raise TypeError(f"{type(value).__name__} has no form in it")
+
+
+_to_json = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_refuse
+).encode
 
 
 def encode(payload: object) -> str:

@@ -22,11 +22,13 @@ from minutehand.errors import (
     PayloadError,
     RunningError,
     SchemaError,
+    UnfinishedError,
     UnknownKindError,
 )
 from minutehand.job import Job
 from minutehand.outcomes import Cancel, Fail, RetryAfter, Snooze
 from minutehand.retry import Retry
+from minutehand.wait import wait
 
 __version__ = "0.1.0"
 
@@ -52,7 +54,9 @@ __all__ = [
     "RunningError",
     "SchemaError",
     "Snooze",
+    "UnfinishedError",
     "UnknownKindError",
     "enqueue",
     "enqueue_many",
+    "wait",
 ]

@@ -77,6 +77,13 @@ def secret(name: str, environment: Mapping[str, str] = os.environ, keep: timedel
     return _kept.text(named, lambda: _fetch(named), keep)
 
 
+def encrypts(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether this process encrypts what it enqueues: MINUTEHAND_ENCRYPTION_KEY, or its _SECRET."""
+    return any(
+        environment.get(name) for name in ("MINUTEHAND_ENCRYPTION_KEY", "MINUTEHAND_ENCRYPTION_KEY_SECRET")
+    )
+
+
 def database_token(host: str, port: int, user: str, keep: timedelta = KEEP_TOKEN) -> str:
     """Return what RDS takes as the user's password; of the fifteen minutes that it is good for, ten are used."""
     # Imported here, as in _fetch.
@@ -173,6 +180,11 @@ def _elsewhere(environment: Mapping[str, str]) -> dict[str, str]:
         "dbname": environment.get("MINUTEHAND_DATABASE_NAME", ""),
     }
     return said if verified(environment) else said | {"sslmode": "require"}
+
+
+def code_version(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the version of the handlers' code: MINUTEHAND_VERSION, by which jobs can be found to be run again."""
+    return environment.get("MINUTEHAND_VERSION") or None
 
 
 def connect_seconds(environment: Mapping[str, str] = os.environ) -> int:

@@ -16,7 +16,7 @@ WORKER = Path(__file__).parents[2] / "functions" / "worker"
 class Context:
     """What Lambda passes beside an event."""
 
-    function_name, memory_limit_in_mb, aws_request_id = "worker", 512, "request"
+    function_name, memory_limit_in_mb, aws_request_id, function_version = "worker", 512, "request", "1"
     invoked_function_arn = "arn:aws:lambda:eu-central-1:123456789012:function:worker"
 
     def get_remaining_time_in_millis(self) -> int:

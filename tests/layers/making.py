@@ -15,6 +15,8 @@ FOLDERS = {
     "DependenciesX86Layer": "dependencies",
     "ApiArm64Layer": "api",
     "ApiX86Layer": "api",
+    "EncryptionArm64Layer": "encryption",
+    "EncryptionX86Layer": "encryption",
     "LibraryLayer": "library",
 }
 MACHINES = {"Arm64": "aarch64", "X86": "x86_64"}

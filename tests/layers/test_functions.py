@@ -114,6 +114,20 @@ def test_a_function_s_every_module_loads_from_its_layers_alone(
 
 @pytest.mark.slow
 @onto_this_machine
+def test_the_layer_that_encrypts_does_so_on_top_of_the_worker_s(
+    layers_of: Callable[[str], list[Path]], compiled: Callable[[str], Path]
+) -> None:
+    code = (
+        "import json, os; os.environ['MINUTEHAND_ENCRYPTION_KEY'] = 'ab' * 32\n"
+        "from minutehand.secrets import Subject, seal, unseal\n"
+        "print(unseal(json.loads(seal('[1]', Subject('echo', id='1'))), Subject('echo', id='1')))"
+    )
+
+    assert run(code, "worker", compiled(f"Encryption{SUFFIX}Layer"), *layers_of("worker")) == "[1]\n"
+
+
+@pytest.mark.slow
+@onto_this_machine
 def test_the_worker_s_layers_have_no_web_framework(layers_of: Callable[[str], list[Path]]) -> None:
     finding = "from importlib.util import find_spec as f; print(*map(f, ('fastapi', 'pydantic', 'mangum', 'click')))"
 

@@ -29,7 +29,7 @@ def check(layer: Path, version: str, machine: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["Arm64", "X86"])
-@pytest.mark.parametrize("kind", ["Dependencies", "Api"])
+@pytest.mark.parametrize("kind", ["Dependencies", "Api", "Encryption"])
 def test_a_layer_is_for_the_template_s_python_and_its_processor_and_for_no_other(
     kind: str, suffix: str, built: Callable[[str], Path], runtime: str
 ) -> None:

@@ -90,9 +90,9 @@ def test_a_newcomer_sees_real_jobs_delivered_retried_and_one_dead_and_the_state_
     seen = finished(first)
     assert first.returncode == 0, seen
 
-    for word in ("enqueued", "offered", "claimed", "done", "retrying", "dead"):
+    for word in ("enqueued", "offered", "claimed", "done", "retried", "dead"):
         assert re.search(rf"^\d\d:\d\d:\d\d  {word}\b", seen, re.MULTILINE), word
-    assert re.search(r"stopped; 14 enqueued, 13 done, 5 retrying, 1 dead", seen)
+    assert re.search(r"stopped; 14 enqueued, 13 done, 5 retried, 1 dead", seen)
     assert left_behind(project) == []
 
     again = start(project, "--no-seed")

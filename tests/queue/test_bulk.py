@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from weakref import WeakSet
@@ -110,7 +111,7 @@ def one_by_one(queue: Queue, jobs: list[NewJob], mode: str) -> list[str]:
     said: list[str] = []
     for job in jobs:
         try:
-            said.append(enqueue(**vars(job), on_conflict=mode, connection=queue.database).outcome)  # type: ignore[arg-type]
+            said.append(enqueue(**vars(replace(job, on_conflict=mode)), connection=queue.database).outcome)  # type: ignore[arg-type]
         except MinutehandError:
             said.append("rejected")
     return said

@@ -55,7 +55,7 @@ def test_a_worker_that_lost_its_claim_supersedes_nothing(queue: Queue) -> None:
     queue.pass_time(slow.id)
     (owner,) = queue.take()
     queue.enqueue(key="report")
-    queue.database.run("supersede", id=slow.id, ack=slow.ack, why=None)
+    queue.database.run("supersede", **slow.attempt_facts("superseded", None, None), why=None)
 
     assert queue.row(owner.id).state == "running"
 

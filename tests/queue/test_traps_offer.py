@@ -41,8 +41,8 @@ def test_an_offer_that_nobody_claimed_is_made_again_when_its_time_is_up(queue: Q
     assert again.ack != lost.ack
 
 
-@pytest.mark.fault("offer", r"limit \(select room from room\)\n\)\nupdate", ")\nupdate")
-@pytest.mark.fault("offer", r"any \(array\(select id from chosen\)\)", "any (array(select id from due))")
+@pytest.mark.fault("offer", r"limit \(select room from room\)\n\), bounded", "), bounded")
+@pytest.mark.fault("offer", r"any \(array\(select id from chosen\)", "any (array(select id from due)")
 @pytest.mark.fault("offer", r" - coalesce\(sum\(jobs\), 0\)", "")
 @pytest.mark.fault("offer", r"coalesce\(offered, claimed\) is not null", "claimed is not null")
 def test_no_tick_offers_more_than_there_is_room_for(queue: Queue) -> None:

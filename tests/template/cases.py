@@ -5,6 +5,7 @@ from typing import Any
 SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/0b1c2d3e-0000-4000-8000-000000000000"
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:on-call"
+BUS = "arn:aws:events:eu-central-1:123456789012:event-bus/jobs"
 ISSUER = "https://login.example.com/"
 SUBNETS = "subnet-0123456789abcdef0,subnet-0123456789abcdef1"
 GROUP = "sg-0123456789abcdef0"
@@ -47,6 +48,14 @@ CASES: dict[str, dict[str, Any]] = {
         "JwtAudience": "jobs,ops",
     },
     "iam": {**EXISTING, "ApiAuth": "iam", "ApiTokensSecretArn": ""},
+    "events": {
+        **EXISTING,
+        "Events": "table,webhook:https://example.com/hooks",
+        "EventBusArn": BUS,
+        "EventTopicArn": TOPIC,
+        "EventsOnly": "dead,cancelled",
+        "EventsSecretsSecretArn": f"{SECRET}events",
+    },
     "snapshots": {**EXISTING, "SnapStart": "on", "Release": "7", "AlarmTopicArn": TOPIC, "Tracing": "Active"},
     "x86": {
         **EXISTING,
@@ -56,5 +65,9 @@ CASES: dict[str, dict[str, Any]] = {
         "HttpSecretsSecretArn": f"{SECRET}http",
         "Schedule": "DISABLED",
         "CreateAlarms": "no",
+        "EncryptionSecretArn": f"{SECRET}encryption",
+        "PreviousEncryptionSecretArn": f"{SECRET}before",
+        "EncryptResults": "1",
     },
+    "encrypted by KMS": {**EXISTING, "EncryptionKmsKeyArn": KEY, "EncryptionRequired": "1"},
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.template.cases import CASES
 from tests.template.stack import ROOT, Stack
 
 LAYERS = ROOT / "layers"
@@ -50,7 +51,8 @@ def own_modules() -> set[str]:
 
 
 def layers_of(function: str) -> tuple[str, ...]:
-    return ("dependencies", "api") if function == "api" else ("dependencies",)
+    """With the one that is there only if something is encrypted, by those who then do it."""
+    return ("dependencies", "api", "encryption") if function == "api" else ("dependencies", "encryption")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_what_a_function_and_the_library_import_is_in_its_layers_or_in_the_runti
     assert {module for module in wanted - IN_THE_RUNTIME if not layers & distributions(module)} == set()
 
 
-@pytest.mark.parametrize("layer", ["dependencies", "api"])
+@pytest.mark.parametrize("layer", ["dependencies", "api", "encryption"])
 def test_a_layer_has_the_versions_that_the_tests_run_with(layer: str) -> None:
     tested = dict(pinned(ROOT / "requirements.lock"))
 
@@ -76,7 +78,9 @@ def test_a_layer_has_the_versions_that_the_tests_run_with(layer: str) -> None:
 
 
 @pytest.mark.parametrize("python", ["the template's", "3.11"])  # and the oldest, which local runs build for
-@pytest.mark.parametrize("layers", [("dependencies",), ("dependencies", "api")])
+@pytest.mark.parametrize(
+    "layers", [("dependencies",), ("dependencies", "api"), ("dependencies", "encryption")]
+)
 def test_layers_are_complete_though_pip_installs_them_without_dependencies(
     layers: tuple[str, ...], python: str, stack: Stack
 ) -> None:
@@ -97,10 +101,11 @@ def test_layers_are_complete_though_pip_installs_them_without_dependencies(
 
 
 def test_no_package_is_in_two_layers() -> None:
-    assert pins("dependencies").keys() & pins("api").keys() == set()
+    layers = [pins(name).keys() for name in ("dependencies", "api", "encryption")]
+    assert sum(map(len, layers)) == len(set().union(*layers))
 
 
-@pytest.mark.parametrize("layer", ["dependencies", "api"])
+@pytest.mark.parametrize("layer", ["dependencies", "api", "encryption"])
 def test_what_a_layer_is_compiled_from_is_in_it(layer: str) -> None:
     asked = re.findall(r"^[a-z0-9-]+", (LAYERS / layer / "requirements.in").read_text("utf-8"), re.MULTILINE)
 
@@ -109,7 +114,7 @@ def test_what_a_layer_is_compiled_from_is_in_it(layer: str) -> None:
 
 
 def test_every_package_is_pinned_to_hashes_and_installed_by_them() -> None:
-    for layer in ("dependencies", "api"):
+    for layer in ("dependencies", "api", "encryption"):
         text = (LAYERS / layer / "requirements.txt").read_text("utf-8")
         assert len(re.findall(r"^\S+==\S+ \\\n    --hash=sha256:", text, re.MULTILINE)) == len(pins(layer))
     assert "--require-hashes" in (LAYERS / "layer.mk").read_text("utf-8")
@@ -127,3 +132,30 @@ def test_every_layer_of_the_template_has_a_makefile_that_builds_it(stack: Stack)
         assert layer["Metadata"]["BuildMethod"] == "makefile"
         makefile = ROOT / layer["Properties"]["ContentUri"] / "Makefile"
         assert re.search(f"^build-{name}:$", makefile.read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.mark.planted(
+    "        - Encrypts\n        - !If \\[OnArm, !Ref EncryptionArm64Layer",
+    "        - OnX86\n        - !If [OnArm, !Ref EncryptionArm64Layer",
+)
+def test_the_layer_that_encrypts_is_there_only_where_something_is_encrypted(stack: Stack) -> None:
+    wanted = {
+        "existing": None,
+        "x86": "EncryptionX86Layer",
+        "encrypted by KMS": "EncryptionArm64Layer",
+        "x86 in clear": None,
+    }
+    cases = CASES | {"x86 in clear": CASES["existing"] | {"Architecture": "x86_64"}}
+    for case, layer in wanted.items():
+        deployed = stack.deployed(**cases[case])
+        made = {
+            name for name in deployed.of_type("AWS::Lambda::LayerVersion") if name.startswith("Encryption")
+        }
+        attached = {
+            str(each)
+            for function in deployed.functions.values()
+            for each in function["Layers"]
+            if "Encryption" in str(each)
+        }
+        assert {name[: len(layer or "")] for name in made} == ({layer} if layer else set())
+        assert len(attached) == len(made)

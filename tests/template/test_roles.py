@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.template.cases import CASES
+from tests.template.cases import CASES, KEY, SECRET
 from tests.template.stack import Deployed, Stack, arn, branches, listed, policies_of
 
 INTERFACES = "the interfaces of a function in a VPC: Lambda accepts no narrower resource for them"
@@ -21,11 +21,12 @@ STARS = {
 }
 FUNCTION = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-worker"
 PARTLY = {f"{FUNCTION}-*": "further workers are named after the stack, and the dispatcher invokes them all"}
-ATTACHED = {"ReachPostgres", "UseKey", "UseNetwork", "WriteTraces"}
+ATTACHED = {"ReachPostgres", "TellEvents", "UseEncryption", "UseKey", "UseNetwork", "WriteTraces"}
 ROLES = {"ApiRole", "DispatcherRole", "MigrateRole", "WorkerRole"}
 INVOKES = "lambda:InvokeFunction"
 READS = "secretsmanager:GetSecretValue"
 TO_CONNECT = {"rds-db:connect", "kms:Decrypt"}
+TO_TELL = {"events:PutEvents", "sns:Publish"}
 WRITES_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 
 
@@ -138,11 +139,13 @@ def test_a_role_has_no_right_that_its_deploy_does_not_need(stack: Stack) -> None
         "created": {"UseNetwork"},
         "created, closed network": {"UseNetwork", "UseKey"},
         "snapshots": {"WriteTraces"},
+        "events": {"TellEvents"},
     }
     for case, policies in wanted.items():
         for name, role in stack.deployed(**CASES[case]).of_type("AWS::IAM::Role").items():
             attached = {policy["Ref"] for policy in role.get("ManagedPolicyArns", [])}
-            assert attached == (set() if name == "ScheduleRole" else {"ReachPostgres", *policies})
+            needed = policies - ({"TellEvents"} if name == "MigrateRole" else set())
+            assert attached == (set() if name == "ScheduleRole" else {"ReachPostgres", *needed})
 
 
 @pytest.mark.planted("Action: sqs:SendMessage", "Action: [sqs:SendMessage, sqs:ReceiveMessage]")
@@ -156,7 +159,7 @@ def test_the_worker_writes_its_log_and_its_failures_and_reads_its_secrets(stack:
 
     own = [right for right in rights_of(stack, "WorkerFunction") if right[0] not in STARS]
 
-    assert {action for action, _ in own} == {"sqs:SendMessage", READS, *WRITES_LOGS, *TO_CONNECT}
+    assert {action for action, _ in own} == {"sqs:SendMessage", READS, *WRITES_LOGS, *TO_CONNECT, *TO_TELL}
     assert [failures] == [resource for action, resource in own if action == "sqs:SendMessage"]
 
 
@@ -227,3 +230,28 @@ def test_roles_are_taken_on_by_lambda_and_by_this_account_s_schedules_only(stack
             "Service": f"{'scheduler' if scheduled else 'lambda'}.amazonaws.com"
         }
         assert statement.get("Condition") == (own_account if scheduled else None)
+
+
+@pytest.mark.planted("&encryption !If \\[Encrypts", "&encryption !If [OnArm")
+@pytest.mark.planted("Action: \\[kms:GenerateDataKey, kms:Decrypt\\]", "Action: kms:Decrypt")
+@pytest.mark.planted("Resource: !Ref EncryptionKmsKeyArn", "Resource: !Ref KmsKeyArn")
+def test_the_functions_may_use_the_key_that_encrypts_and_nobody_may_where_there_is_none(
+    stack: Stack,
+) -> None:
+    for case, parameters in CASES.items():
+        deployed = stack.deployed(**parameters)
+        may = {
+            name
+            for name, role in deployed.of_type("AWS::IAM::Role").items()
+            if {"Ref": "UseEncryption"} in role.get("ManagedPolicyArns", [])
+        }
+        encrypted = case in ("x86", "encrypted by KMS")
+        assert may == (ROLES if encrypted else set())
+    policies = stack.deployed(**CASES["encrypted by KMS"]).of_type("AWS::IAM::ManagedPolicy")
+    assert policies["UseEncryption"]["PolicyDocument"]["Statement"] == [
+        {"Effect": "Allow", "Action": ["kms:GenerateDataKey", "kms:Decrypt"], "Resource": KEY}
+    ]
+    policies = stack.deployed(**CASES["x86"]).of_type("AWS::IAM::ManagedPolicy")
+    assert [each["Resource"] for each in policies["UseEncryption"]["PolicyDocument"]["Statement"]] == [
+        f"{SECRET}encryption", f"{SECRET}before"
+    ]  # fmt: skip

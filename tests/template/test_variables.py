@@ -11,7 +11,10 @@ from minutehand.settings import Settings, read_settings
 from tests.template.stack import ROOT, Stack
 
 NAME = re.compile(r"DATABASE_URL|MINUTEHAND_[A-Z_]*[A-Z]")
-LOCAL_ONLY = {"MINUTEHAND_LOCAL": "opens the API to the loopback; in Lambda it is not heard"}
+LOCAL_ONLY = {
+    "MINUTEHAND_LOCAL": "opens the API to the loopback; in Lambda it is not heard",
+    "MINUTEHAND_BASE_URL": "says where an application is that has routes; it is read there",
+}
 READ_BY_OTHERS = {
     "AWS_ENDPOINT_URL_LAMBDA": "boto3, in local runs; empty means the real one",
     "POWERTOOLS_METRICS_NAMESPACE": "Powertools; the alarms look in the namespace of their own stack",
@@ -24,7 +27,7 @@ FOLDERS = {
     "WorkerFunction": "worker",
 }
 LIBRARY = ROOT / "shared" / "minutehand"
-SECRETS = {"DATABASE_URL", "MINUTEHAND_API_TOKENS", "MINUTEHAND_HTTP_SECRETS"}
+SECRETS = {"DATABASE_URL", "MINUTEHAND_API_TOKENS", "MINUTEHAND_EVENTS_SECRETS", "MINUTEHAND_HTTP_SECRETS"}
 
 
 def read_by(folder: Path) -> set[str]:

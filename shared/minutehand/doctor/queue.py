@@ -31,7 +31,7 @@ def roles(patient: Patient) -> Opinion:
     return judged(
         [f"there is no role {role['role']}" for role in told if not role["made"]],
         "as a role that may make roles and owns the schema: select minutehand.grant_roles()",
-        "all four are there, and have their grants",
+        "all five are there, and have their grants and policies",
         warning,
     )
 

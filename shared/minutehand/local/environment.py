@@ -27,6 +27,7 @@ class Context:
     began: float = field(default_factory=monotonic)
     aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     memory_limit_in_mb: int = 512
+    function_version: str = "$LATEST"
 
     @property
     def invoked_function_arn(self) -> str:

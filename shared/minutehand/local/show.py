@@ -12,10 +12,10 @@ from rich.text import Text
 from minutehand.database import Record
 
 LATE_MS = 5000
-TOLD = ("enqueued", "done", "retrying", "snoozed", "cancelled", "dead", "lost", "late", "crashed")
+TOLD = ("enqueued", "done", "retried", "snoozed", "cancelled", "dead", "lost", "late", "crashed")
 STYLES = {
     "enqueued": "cyan", "offered": "blue", "claimed": "yellow", "late": "magenta", "done": "green",
-    "retrying": "dark_orange", "dead": "bold red", "lost": "red", "crashed": "bold red", "failed": "bold red",
+    "retried": "dark_orange", "dead": "bold red", "lost": "red", "crashed": "bold red", "failed": "bold red",
 }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -93,7 +93,7 @@ class Watched:
         """Return the kind's handler, watched."""
         with self._watching():
             found = self._handlers.find(kind)
-        return _WatchedHandler(found.function, found.payload_type, found.wants_job, self._watching)
+        return _WatchedHandler(**vars(found), watching=self._watching)
 
     @contextmanager
     def _watching(self) -> Iterator[None]:
@@ -106,7 +106,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class _WatchedHandler(Handler):
-    watching: Callable[[], Any]
+    watching: Callable[[], Any] = nullcontext
 
     def __call__(self, job: Job) -> Any:
         with self.watching():

@@ -1,0 +1,64 @@
+"""Stage: a worker's moves, made one by one."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from minutehand import Job, enqueue
+from minutehand.claim import claim, take
+from minutehand.database import Database
+from minutehand.finish import finish
+from minutehand.offer import Offer, offer
+from minutehand.outcomes import Done, Failed
+from minutehand.read import Row, get
+
+LEASE = timedelta(minutes=5)
+GRACE = timedelta(seconds=2)
+TTL = timedelta(minutes=2)
+ERROR = {"type": "Broken", "message": "it broke"}
+
+
+def put(kind: str = "work", payload: object = None, **options: Any) -> UUID:
+    """Enqueue a job, and return its id."""
+    return enqueue(kind, payload, **options).id
+
+
+def take_all(database: Database, most: int = 10, queue: str = "default") -> list[Job]:
+    """Claim what is due, as a worker that nobody invited."""
+    return take(database, queue, most, LEASE, GRACE)
+
+
+def take_one(database: Database, queue: str = "default") -> Job:
+    """Claim the one job that is next."""
+    (job,) = take_all(database, 1, queue)
+    return job
+
+
+def offers(database: Database, capacity: int = 10) -> list[Offer]:
+    """Offer what there is room for, as a tick."""
+    return list(offer(database, capacity, TTL).offers)
+
+
+def accept(database: Database, offered: list[Offer]) -> list[Job]:
+    """Claim what was offered, as an invited worker."""
+    return claim(database, offered, LEASE, GRACE)
+
+
+def succeed(job: Job, result: str | None = None) -> str:
+    """Finish a claimed job well, and return how it ended."""
+    return finish(job, Done(result)).ending
+
+
+def fail(job: Job, *, delay: timedelta | None = None, final: bool = False) -> str:
+    """Finish a claimed job badly, and return how it ended."""
+    return finish(job, Failed(ERROR, delay, final)).ending
+
+
+def row(database: Database, job_id: UUID) -> Row:
+    """Return the job as it stands."""
+    return get(database, job_id)
+
+
+def state(database: Database, job_id: UUID) -> str:
+    """Return the state of a job."""
+    return get(database, job_id).state

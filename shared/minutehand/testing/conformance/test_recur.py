@@ -1,0 +1,74 @@
+"""Recur: one next occurrence, counted from the nominal moment; and a schedule that fires each of its moments once."""
+
+from datetime import timedelta
+
+from minutehand import NewJob, enqueue, schedules
+from minutehand.read import get
+from minutehand.schedules import Schedule
+from minutehand.schedules.fire import fire_due
+from minutehand.testing import Clone, JobQueue
+from minutehand.testing.conformance.stage import fail, succeed, take_all, take_one
+
+HOUR = timedelta(hours=1)
+DAILY = "0 8 * * *"
+
+
+def test_the_next_occurrence_is_there_when_one_is_done(minutehand_database: Clone, queue: JobQueue) -> None:
+    enqueue("work", {"n": 1}, key="daily", every=DAILY, zone="Europe/Berlin")
+    queue.travel(by=24 * HOUR)
+    first = take_one(minutehand_database.database)
+    assert succeed(first) == "done"
+
+    following = queue.assert_enqueued("work", {"n": 1}, key="daily")
+
+    assert (
+        timedelta(hours=23) <= following.run_at - first.run_at <= timedelta(hours=25)
+    )  # where a clock changes
+    assert take_all(minutehand_database.database) == []
+
+
+def test_a_retry_bears_nothing_and_death_does(minutehand_database: Clone, queue: JobQueue) -> None:
+    enqueue("work", key="hourly", every="PT1H", max_attempts=2)
+    queue.travel(by=HOUR)
+    fail(take_one(minutehand_database.database), delay=timedelta())
+    assert len(queue.enqueued()) == 1
+
+    assert fail(take_one(minutehand_database.database)) == "dead"
+
+    assert len(queue.enqueued()) == 1
+
+
+def test_what_was_missed_is_skipped(minutehand_database: Clone, queue: JobQueue) -> None:
+    enqueue("work", key="hourly", every="PT1H")
+    queue.travel(by=100 * HOUR)
+    job = take_one(minutehand_database.database)
+    succeed(job)
+
+    following = queue.assert_enqueued("work")
+
+    assert following.run_at > queue.now
+    assert (following.run_at - job.run_at) % HOUR == timedelta()
+
+
+def test_a_users_job_with_the_key_goes_before_the_next_occurrence(
+    minutehand_database: Clone, queue: JobQueue
+) -> None:
+    enqueue("work", "recurs", key="hourly", every="PT1H")
+    queue.travel(by=HOUR)
+    job = take_one(minutehand_database.database)
+    mine = enqueue("work", "mine", key="hourly").id
+    succeed(job)
+
+    assert [(row.id, get(minutehand_database.database, row.id).payload) for row in queue.enqueued()] == [
+        (mine, "mine")
+    ]
+
+
+def test_a_schedule_fires_each_moment_once_whoever_looks(minutehand_database: Clone, queue: JobQueue) -> None:
+    standing = schedules.put(minutehand_database.database, Schedule("hourly", "0 * * * *", NewJob("work")))
+    queue.travel(to=standing.next)
+
+    fired = [fire_due(minutehand_database.database) for _ in range(3)]
+
+    assert len(queue.enqueued("work")) == 1
+    assert [one.fired for one in fired] == [1, 0, 0]

@@ -1,0 +1,66 @@
+"""Where events go is said by parameters, and the functions may send them there and nowhere else."""
+
+from typing import Any
+
+import pytest
+
+from minutehand.sinks import outlets
+from tests.template.cases import BUS, CASES, EXISTING, SECRET, TOPIC
+from tests.template.stack import Stack, listed
+
+TELLING = ("ApiFunction", "DispatcherFunction", "WorkerFunction")
+
+
+def granted(stack: Stack, **parameters: Any) -> list[tuple[str, Any]]:
+    """What the policy for events grants in a deploy."""
+    policy = stack.deployed(**EXISTING, **parameters).of_type("AWS::IAM::ManagedPolicy").get("TellEvents")
+    statements = policy["PolicyDocument"]["Statement"] if policy else []
+    return [(action, each["Resource"]) for each in statements for action in listed(each["Action"])]
+
+
+@pytest.mark.planted("Action: events:PutEvents", "Action: events:PutRule")
+@pytest.mark.planted(
+    "Action: sns:Publish, Resource: !Ref EventTopicArn", "Action: sns:Publish, Resource: !Ref AlarmTopicArn"
+)
+@pytest.mark.planted("Resource: !Ref EventsSecretsSecretArn", "Resource: !Ref HttpSecretsSecretArn")
+@pytest.mark.planted(
+    r"TellsBus: !Not \[!Equals \[!Ref EventBusArn", "TellsBus: !Not [!Equals [!Ref EventTopicArn"
+)
+def test_the_functions_may_send_events_exactly_where_they_are_told_to(stack: Stack) -> None:
+    secret = f"{SECRET}events"
+
+    assert granted(stack) == []
+    assert granted(stack, Events="table") == []
+    assert granted(stack, EventBusArn=BUS) == [("events:PutEvents", BUS)]
+    assert granted(stack, EventTopicArn=TOPIC) == [("sns:Publish", TOPIC)]
+    assert granted(stack, EventsSecretsSecretArn=secret) == [("secretsmanager:GetSecretValue", secret)]
+
+
+@pytest.mark.planted('!Sub "eventbridge:', '!Sub "events:')
+@pytest.mark.planted("- - !Ref Events\n", "- - table\n")
+def test_the_setting_names_every_sink_that_the_parameters_do_and_the_code_knows_them(
+    stack: Stack, caplog: pytest.LogCaptureFixture
+) -> None:
+    def named(**parameters: Any) -> list[str]:
+        said = stack.deployed(**{**EXISTING, **parameters}).variables("WorkerFunction")["MINUTEHAND_EVENTS"]
+        separator, parts = said["Fn::Join"]
+        return [outlet.name for outlet in outlets(separator.join(parts))]
+
+    assert named() == []
+    assert named(**CASES["events"]) == [
+        "table",
+        "webhook:https://example.com",
+        f"eventbridge:{BUS}",
+        f"sns:{TOPIC}",
+    ]
+    assert caplog.records == []
+
+
+@pytest.mark.planted("          MINUTEHAND_EVENTS_SECRETS_SECRET: !Ref EventsSecretsSecretArn\n", "")
+@pytest.mark.planted("MINUTEHAND_EVENTS_ONLY: !Ref EventsOnly", "MINUTEHAND_EVENTS_ONLY: !Ref Events")
+def test_who_tells_events_knows_which_and_what_to_sign_them_with(stack: Stack) -> None:
+    deployed = stack.deployed(**CASES["events"])
+    for function in TELLING:
+        variables = deployed.variables(function)
+        assert variables["MINUTEHAND_EVENTS_ONLY"] == "dead,cancelled"
+        assert variables["MINUTEHAND_EVENTS_SECRETS_SECRET"] == f"{SECRET}events"

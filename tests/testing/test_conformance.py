@@ -1,0 +1,65 @@
+"""The conformance suite holds on the servers that there are, and notices one that does not keep a promise."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.servers import Database
+
+SUITE = "minutehand.testing.conformance"
+SECONDS = 900
+SPOILT = """
+import psycopg
+import pytest
+
+@pytest.fixture(scope="session")
+def minutehand_migrations():
+    def spoil(url):
+        with psycopg.connect(url) as connection:
+            connection.execute("create or replace function minutehand.state(job minutehand.jobs, at timestamptz default now()) "
+                               "returns text language sql as $$ select 'due' $$")
+    return spoil
+"""
+
+
+def run(home: Path, server: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "minutehand.testing",
+        *arguments,
+        "--pyargs",
+        SUITE,
+    ]
+    environment = {**os.environ, "MINUTEHAND_TEST_DATABASE_URL": server, "PYTHONPATH": str(home)}
+    return subprocess.run(
+        command, cwd=home, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+
+
+@pytest.mark.parametrize("address", ["direct-18", "direct-15"])
+def test_every_sentence_holds(address: str, new_database: Callable[..., Database], tmp_path: Path) -> None:
+    done = run(tmp_path, new_database(address).admin_url)
+
+    assert done.returncode == 0, done.stdout
+    assert "skipped" not in done.stdout and "passed" in done.stdout
+
+
+def test_a_server_that_breaks_a_promise_is_noticed(
+    new_database: Callable[..., Database], tmp_path: Path
+) -> None:
+    (tmp_path / "spoil.py").write_text(SPOILT)
+
+    done = run(
+        tmp_path, new_database("direct-18").admin_url, "-p", "spoil", "-k", "never_touches_the_job_that_runs"
+    )
+
+    assert done.returncode == 1, done.stdout
+    assert "1 failed" in done.stdout

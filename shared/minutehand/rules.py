@@ -49,7 +49,7 @@ SENTENCES = {
     "personal_is_yes_or_no": "personal is true or false",
     "payload_is_json": "payload is JSON",
     "tenant_is_a_name": (
-        "a tenant is 1 to 100 letters, digits, dots, dashes, underscores, colons and @, and begins with a letter or digit"
+        "a tenant is 1 to 100 letters, digits, dots, dashes, underscores, colons and @; the first is a letter or digit"
     ),
     "tenant_is_own": "who is confined to a tenant enqueues for that tenant only",
     "tenant_is_said": "this role enqueues for a tenant: say which one, in minutehand.as_tenant",

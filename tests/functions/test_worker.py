@@ -214,5 +214,5 @@ def test_who_worked_and_on_what_code_is_in_the_jobs_history(
 
     (attempt,) = list_attempts(fleet.database, job)
     assert (attempt.worker, attempt.memory_mb, attempt.version) == ("minutehand-worker", 512, version)
-    assert attempt.request in fleet.said()
+    assert attempt.request is not None and attempt.request in fleet.said()
     assert fleet.row(job).version == version

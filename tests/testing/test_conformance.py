@@ -20,7 +20,8 @@ import pytest
 def minutehand_migrations():
     def spoil(url):
         with psycopg.connect(url) as connection:
-            connection.execute("create or replace function minutehand.state(job minutehand.jobs, at timestamptz default now()) "
+            connection.execute("create or replace function minutehand.state(job minutehand.jobs, at timestamptz "
+                               "default now()) "
                                "returns text language sql as $$ select 'due' $$")
     return spoil
 """

@@ -124,6 +124,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         stack.enter_context(_functions(plan, show, environment, stop))
         stack.enter_context(_api(plan, environment))
         console.print(f"API         http://127.0.0.1:{plan.port}  (open to this machine only)")
+        console.print(f"console     http://127.0.0.1:{plan.port}/console")
         console.print(f"ticks       every {plan.every:g} s; on AWS every minute\n")
         _watch(plan, show, Database(url), receiver, stop)
     console.print(f"\nstopped; {show.summary()}")
@@ -212,10 +213,8 @@ def _watch(plan: Plan, show: Show, database: Database, receiver: Receiver, stop:
 
 
 def _newest(database: Database) -> UUID:
-    records = database.run(
-        "list", queue=None, kind=None, key=None, before=None, most=1, states=None, finished=None
-    )
-    return records[0]["id"] if records else UUID(int=0)
+    rows = list_jobs(database, most=1).rows
+    return rows[0].id if rows else UUID(int=0)
 
 
 def _idle(database: Database) -> bool:

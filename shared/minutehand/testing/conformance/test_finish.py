@@ -1,4 +1,4 @@
-"""Finish: fenced by the ack. A worker that lost its claim ends nothing, and a late one still may if nobody else came."""
+"""Finish: fenced by the ack. A worker that lost its claim ends nothing; a late one may, if nobody else came."""
 
 from datetime import timedelta
 from typing import Any

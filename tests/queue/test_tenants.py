@@ -132,7 +132,8 @@ def test_without_a_tenant_its_role_sees_and_enqueues_nothing(tenant: Database, q
 
     assert list_jobs(tenant).rows == () and stats(tenant) == []
     assert [each.outcome for each in cancel(tenant, [job_id, nobodys])] == ["absent", "absent"]
-    for say in ({}, {"tenant": "a"}, {"tenant": ""}):
+    sayings: list[dict[str, Any]] = [{}, {"tenant": "a"}, {"tenant": ""}]
+    for say in sayings:
         with pytest.raises(InvalidJobError) as refused:
             enqueue("echo", connection=tenant, **say)
         assert refused.value.rule == "tenant_is_said"

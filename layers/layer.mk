@@ -26,7 +26,7 @@ endef
 
 # The same bytes from the same inputs; and no layer at all if it would not load where it is meant for.
 define finish
-$(HOST_PYTHON) "$(LAYERS)finish.py" "$(PACKAGES)" $(VERSION) "$(PYTHON)"
+$(HOST_PYTHON) "$(LAYERS)finish.py" "$(PACKAGES)" $(VERSION) "$(PYTHON)" $(KEEP)
 $(HOST_PYTHON) "$(LAYERS)check.py" "$(PACKAGES)" $(VERSION) $(1)
 endef
 

@@ -23,7 +23,7 @@ from watch import logger
 
 OPEN_PATHS = {"/health", "/console", "/console.css", "/console.js"}
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
-SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "DELETE"}  # a form sends none but GET and POST; a script asks first
 OWN_SITES = {"same-origin", "none"}
 
 UNAUTHORISED = Kind(401, "unauthorised", "A token is needed")

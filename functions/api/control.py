@@ -28,7 +28,12 @@ control = APIRouter(tags=["control"], route_class=StrictRoute, dependencies=[Sec
 
 
 @control.patch("/jobs/{id}", **orders.EDIT)
-def edit_job(job_id: JobId, to: orders.Edit, database: Connected, who: Who) -> Json:
+def edit_job(
+    job_id: JobId,
+    to: Annotated[orders.Edit, Body(openapi_examples=orders.EDITS)],
+    database: Connected,
+    who: Who,
+) -> Json:
     """Change what a job that has not begun carries, or how it is tried. A running one has been read already."""
     (change,) = edit(database, [job_id], **to.said(), who=who)
     check(change)
@@ -37,7 +42,10 @@ def edit_job(job_id: JobId, to: orders.Edit, database: Connected, who: Who) -> J
 
 @control.post("/jobs/{id}/replay", **orders.REPLAY)
 def replay_job(
-    job_id: JobId, database: Connected, who: Who, how: Annotated[orders.Replay | None, Body()] = None
+    job_id: JobId,
+    database: Connected,
+    who: Who,
+    how: Annotated[orders.Replay | None, Body(openapi_examples=orders.CLONE)] = None,
 ) -> Json:
     """Run a finished job again, as a new one: due now, with one attempt, and without recurring."""
     (change,) = operate.replay(database, [job_id], **vars(how or orders.Replay()), who=who)
@@ -90,31 +98,44 @@ def tell_controls(database: ConnectedToAll) -> Json:
 
 
 @control.post("/controls/pause", **orders.CONTROLLED)
-def pause_jobs(what: orders.Pause, database: ConnectedToAll, who: Who) -> Json:
+def pause_jobs(
+    what: Annotated[orders.Pause, Body(openapi_examples=orders.PAUSE)], database: ConnectedToAll, who: Who
+) -> Json:
     """Offer and take no more of a queue's, a kind's, a key's or a tenant's jobs; what runs runs to its end."""
     return Json(vars(pause(database, **vars(what), who=who)))
 
 
 @control.post("/controls/resume", **orders.ENDED)
-def resume_jobs(what: orders.Named, database: ConnectedToAll, who: Who) -> Json:
+def resume_jobs(
+    what: Annotated[orders.Named, Body(openapi_examples=orders.NAMED)], database: ConnectedToAll, who: Who
+) -> Json:
     """End a pause, said by the same names."""
     return Json({"ended": resume(database, **vars(what), who=who)})
 
 
 @control.post("/controls/limit", **orders.CONTROLLED)
-def limit_jobs(what: orders.Limit, database: ConnectedToAll, who: Who) -> Json:
+def limit_jobs(
+    what: Annotated[orders.Limit, Body(openapi_examples=orders.LIMIT)], database: ConnectedToAll, who: Who
+) -> Json:
     """Have at most so many jobs of a queue, a kind, a key or a tenant offered or running at once."""
     return Json(vars(limit(database, **vars(what), who=who)))
 
 
 @control.post("/controls/unlimit", **orders.ENDED)
-def unlimit_jobs(what: orders.Named, database: ConnectedToAll, who: Who) -> Json:
+def unlimit_jobs(
+    what: Annotated[orders.Named, Body(openapi_examples=orders.NAMED)], database: ConnectedToAll, who: Who
+) -> Json:
     """End a limit, said by the same names."""
     return Json({"ended": unlimit(database, **vars(what), who=who)})
 
 
 @control.post("/queues/{queue}/drop", **orders.DROPPED)
-def drop_jobs(queue: Queue, that: orders.Drop, database: ConnectedToAll, who: Who) -> Json:
+def drop_jobs(
+    queue: Queue,
+    that: Annotated[orders.Drop, Body(openapi_examples=orders.DROP)],
+    database: ConnectedToAll,
+    who: Who,
+) -> Json:
     """Delete all jobs of a queue that neither run nor are finished; nothing brings them back."""
     return Json({"dropped": sum(drop_all(database, queue, that.confirm, who=who))})
 

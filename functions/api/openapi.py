@@ -106,7 +106,8 @@ MOMENTS: dict[str, Example] = {
 PROBLEMS = {
     400: "The body is not JSON, is ambiguous, or is nested too deeply",
     401: "No token, or none that is known",
-    403: "The open local API was called by another name than localhost, or by a page of another site",
+    403: "It concerns all tenants, or the API's role in the database may not do it; or the open local API was called "
+    "by another name than localhost, or by a page of another site",
     404: "There is no such job",
     409: "The job is in no state for that, or its key has an upcoming job",
     413: "The body is too large: 1 MiB for one job, 6 MiB for a batch",
@@ -163,7 +164,7 @@ CHANGE = _says(
     200, "The job, changed", told.Job, {**JOB, "retry": None, "timeout": None}, *WITH_BODY, 404, 409
 )
 STATS = _says(200, "The counts", told.Stats, DEPTHS, *COMMON)
-HEALTH = _says(200, "Reachable", told.Health, {"status": "ok"}, 500, 503)
+HEALTH = _says(200, "Reachable", told.Health, {"status": "ok"}, 403, 500, 503)
 
 
 def describe_api(app: FastAPI) -> dict[str, Any]:

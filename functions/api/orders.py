@@ -213,6 +213,17 @@ FILTERS: dict[str, Example] = {
     "those of one kind": {"value": {"kind": "welcome", "older_than": "1.10", "window": "PT1H"}}
 }
 RATE: dict[str, Example] = {"one a second": {"value": {"queue": "mail", "per_minute": 60}}}
+EDITS: dict[str, Example] = {
+    "another text": {"value": {"payload": {"email": "bob@example.com"}, "priority": 9}}
+}
+CLONE: dict[str, Example] = {"beside its key's job": {"value": {"suffix": "/again", "max_attempts": None}}}
+NAMED: dict[str, Example] = {"a queue": {"value": {"queue": "mail"}}}
+PAUSE: dict[str, Example] = {
+    "a queue": {"value": {"queue": "mail", "why": "the provider is down"}},
+    "a kind, for a while": {"value": {"kind": "report", "until": "2026-01-31T08:00:00+01:00"}},
+}
+LIMIT: dict[str, Example] = {"two of a kind": {"value": {"kind": "report", "most": 2}}}
+DROP: dict[str, Example] = {"in so many words": {"value": {"confirm": "Yes, please, drop all jobs of mail"}}}
 MANY: dict[str, Example] = {"two": {"value": {"verb": "cancel", "ids": [JOB["id"]], "reason": "wrong text"}}}
 
 EDIT = _says(200, "The job, edited", told.Job, TOLD, *WITH_BODY, 404, 409)

@@ -21,7 +21,7 @@ from minutehand import (
     RunningError,
     SchemaError,
 )
-from minutehand.errors import ReadOnlyError, UnreachableError
+from minutehand.errors import ForbiddenError, ReadOnlyError, UnreachableError
 from watch import logger, note
 
 FAULTS_TOLD = 20
@@ -55,6 +55,12 @@ KINDS: Mapping[type[MinutehandError], Kind] = {
     ),
     SchemaError: Kind(
         503, "unavailable", "The database is unavailable", "The database and this API do not fit together."
+    ),
+    ForbiddenError: Kind(
+        403,
+        "forbidden",
+        "The API may not do that",
+        "The role that the API has in the database may not do that; the API's log says what it lacks.",
     ),
     ConfigurationError: Kind(
         500, "internal", "The API is at fault", "A setting is missing or wrong; its log says which."
@@ -127,7 +133,7 @@ def _tell_library_error(request: Request, error: Exception) -> Json:
     assert isinstance(error, MinutehandError)
     problem = describe_error(error)
     note(request.scope, problem)
-    if problem["status"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if problem["detail"] != str(error):  # what is nobody's business is the log's
         logger.error(str(error), extra={"error_type": type(error).__name__})
     return answer(problem)
 

@@ -41,14 +41,26 @@ def preview_schedule(asked: Annotated[Preview, Body(openapi_examples=PREVIEW)]) 
     return Json({"moments": [{"utc": each.utc, "local": each.local.isoformat()} for each in found]})
 
 
-@schedules.get("/{name}", **scheduling.GET)
+# Names may have slashes in them; so what is below a name comes before the name itself.
+
+
+@schedules.get("/{name:path}/firings", **scheduling.FIRINGS)
+def list_firings(name: Name, page: Annotated[Page, Query()], database: Connected) -> Json:
+    """List what became of a schedule's moments, the last first; go on with `before`."""
+    with _known():
+        library.get(database, name)
+    lines = library.firings(database, name, most=page.limit, before=page.before)
+    return Json({"firings": [vars(line) for line in lines]})
+
+
+@schedules.get("/{name:path}", **scheduling.GET)
 def get_schedule(name: Name, database: Connected, include: Included = None) -> Json:
     """Read one schedule; its job's payload and headers only with `include=payload`."""
     with _known():
         return Json(_told(library.get(database, name), unmasked=include == "payload"))
 
 
-@schedules.put("/{name}", **scheduling.PUT)
+@schedules.put("/{name:path}", **scheduling.PUT)
 def put_schedule(
     name: Name, said: Annotated[Schedule, Body(openapi_examples=WEEKLY)], database: Connected, who: Who
 ) -> Json:
@@ -56,7 +68,7 @@ def put_schedule(
     return Json(_told(library.put(database, said.to_schedule(name), who=who)))
 
 
-@schedules.delete("/{name}", **scheduling.DELETE)
+@schedules.delete("/{name:path}", **scheduling.DELETE)
 def delete_schedule(name: Name, database: Connected, who: Who) -> Json:
     """Remove a schedule; the jobs that it enqueued stay, but for those that were enqueued ahead of their moment."""
     with _known():
@@ -65,35 +77,26 @@ def delete_schedule(name: Name, database: Connected, who: Who) -> Json:
     return Json(_told(was))
 
 
-@schedules.post("/{name}/pause", **scheduling.TURN)
+@schedules.post("/{name:path}/pause", **scheduling.TURN)
 def pause_schedule(name: Name, database: Connected, who: Who) -> Json:
     """Have a schedule fire no more until it is resumed."""
     with _known():
         return Json(_told(library.pause(database, name, who=who)))
 
 
-@schedules.post("/{name}/resume", **scheduling.TURN)
+@schedules.post("/{name:path}/resume", **scheduling.TURN)
 def resume_schedule(name: Name, database: Connected, who: Who) -> Json:
     """Have a schedule go on with the moment that is next by now; what its pause left out is not caught up with."""
     with _known():
         return Json(_told(library.resume(database, name, who=who)))
 
 
-@schedules.post("/{name}/run", **scheduling.RUN)
+@schedules.post("/{name:path}/run", **scheduling.RUN)
 def run_schedule(name: Name, database: Connected, who: Who) -> Json:
     """Enqueue the schedule's job now, beside its own moments."""
     with _known():
         job = library.run_now(database, name, who=who)
     return Json({"id": job}, 201, {"Location": f"/jobs/{job}"})
-
-
-@schedules.get("/{name}/firings", **scheduling.FIRINGS)
-def list_firings(name: Name, page: Annotated[Page, Query()], database: Connected) -> Json:
-    """List what became of a schedule's moments, the last first; go on with `before`."""
-    with _known():
-        library.get(database, name)
-    lines = library.firings(database, name, most=page.limit, before=page.before)
-    return Json({"firings": [vars(line) for line in lines]})
 
 
 @contextmanager

@@ -33,9 +33,10 @@ def record(database: Database, verb: str, who: str | None, job: UUID | None = No
 
 
 def record_all(
-    database: Database, verb: str, who: str | None, done: Sequence[tuple[UUID | None, Mapping[str, Any]]]
-) -> None:
-    """Write down the same change to many jobs, each with its facts."""
+    database: Database, verb: str, who: str | None, done: Sequence[tuple[UUID | None, Mapping[str, Any]]],
+    tenants: Sequence[str | None] = (),
+) -> None:  # fmt: skip
+    """Write down the same change to many jobs, each with its facts, and whose each is if not the session's."""
     if not done:
         return
     if leaked := PRIVATE & {name for _, facts in done for name in facts}:
@@ -46,6 +47,7 @@ def record_all(
         verb=verb,
         jobs=[job for job, _ in done],
         facts=[_told(facts) for _, facts in done],
+        tenants=list(tenants),
     )
 
 

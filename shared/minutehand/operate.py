@@ -214,7 +214,7 @@ def _write(
     with database.transaction():
         rows = {row["id"]: row for row in database.run(statement, ids=ids, **parameters)}
         done = [(job_id, facts(row) if callable(facts) else facts) for job_id, row in rows.items()]
-        audit.record_all(database, verb, who, done)
+        audit.record_all(database, verb, who, done, [row["tenant"] for row in rows.values()])
     return rows
 
 

@@ -28,7 +28,7 @@ from minutehand.outcomes import Cancel, Fail, RetryAfter, Snooze
 from minutehand.payload import decode, encode
 from minutehand.secrets import result_text
 from minutehand.settings import secret
-from minutehand.signature import read_keys, verify
+from minutehand.signature import ROUTE, read_keys, verify
 from minutehand.web import Route
 
 LARGEST = 4 * 1024 * 1024  # bytes of a delivery
@@ -189,7 +189,7 @@ def _message(error: Exception) -> str:
 
 
 def _verified(route: Route, headers: Mapping[str, str], body: bytes) -> bool:
-    local = os.environ.get("MINUTEHAND_LOCAL") == "1"
+    local = os.environ.get("MINUTEHAND_LOCAL") == "1" and "AWS_LAMBDA_FUNCTION_NAME" not in os.environ
     if local and "webhook-signature" not in headers:
         return False
     keys = read_keys(secret("MINUTEHAND_HTTP_SECRETS"), "MINUTEHAND_HTTP_SECRETS")
@@ -197,6 +197,8 @@ def _verified(route: Route, headers: Mapping[str, str], body: bytes) -> bool:
         raise ConfigurationError("there is no secret to verify deliveries with: set MINUTEHAND_HTTP_SECRETS")
     if not verify(headers, body, keys, datetime.now(UTC), route.tolerance):
         raise Unverified("the signature is missing, wrong, or too old")
+    if not headers["webhook-id"].startswith(ROUTE):
+        raise Unverified("it was signed for something else than a route")
     return True
 
 

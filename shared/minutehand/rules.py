@@ -35,7 +35,7 @@ SENTENCES = {
     "run_at_or_delay": "say run_at or delay, not both",
     "delay_is_not_negative": "delay is not negative",
     "on_conflict_is_known": "on_conflict is replace, ignore, raise or merge",
-    "payloads_merge": "merge joins two arrays or two objects, and none that are encrypted",
+    "payloads_merge": "merge joins two arrays or two objects, none of them encrypted or with \\u0000 in it",
     "key_is_said": "unique_while, unique_for, debounce and throttle are about a key: say one",
     "unique_while_is_known": "unique_while is upcoming or running",
     "period_is_positive": "unique_for, debounce and throttle are durations above zero",

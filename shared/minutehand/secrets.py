@@ -143,7 +143,7 @@ def result_text(text: str, job: "Job | Delivered") -> str | None:
 
     The work is done all the same, so that is no failure of the attempt; in clear it is not kept.
     """
-    if is_sealed(decode(text)):  # by the application that handled the job
+    if _is_whole(decode(text)):  # by the application that handled the job
         return text
     try:
         return seal(text, Subject(kind=job.kind, id=str(job.id)), "result")
@@ -166,12 +166,20 @@ def _find(name: str, data_key: bytes | None) -> bytes:
         raise KeyMissingError(str(error)) from error
 
 
+def _is_whole(value: object) -> bool:
+    """Whether this is an envelope, and not only something that looks like one."""
+    try:
+        return is_sealed(value) and bool(_head(value))
+    except SealBrokenError:
+        return False
+
+
 def _head(value: object) -> dict[str, Any]:
     """Return the inside of an envelope whose every part is of its type."""
     head: dict[str, Any] = value["minutehand"] if isinstance(value, dict) else {}
     if head.get("v") != 1 or head.get("alg") != ALGORITHM:
         raise SealBrokenError("it is encrypted in a way that this version does not know")
-    texts = [head.get(name, "") for name in ("key", "iv", "text", "data_key")]
+    texts = [head.get(name) for name in ("key", "iv", "text")] + [head.get("data_key", "")]
     bound = head.get("bound")
     if not all(isinstance(text, str) for text in texts) or not isinstance(bound, list):
         raise SealBrokenError("its envelope is damaged")

@@ -9,6 +9,10 @@ from datetime import datetime, timedelta
 
 from minutehand.errors import ConfigurationError
 
+# What the id of a delivery to a route begins with, and no other does: what a job has the http handler post
+# anywhere, with a body of its own, is signed with the same secrets, and must not pass for it.
+ROUTE = "route-"
+
 
 def sign(id: str, moment: datetime, body: bytes, keys: list[bytes]) -> dict[str, str]:
     """Return the headers that prove who sent a body: standardwebhooks.com, symmetric, version 1.

@@ -1,11 +1,14 @@
 """Upkeep: what keeps the queue's table small and its scans short, done by every tick and every resident worker."""
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from minutehand import observe
 from minutehand.database import Database, Record
+from minutehand.errors import DatabaseError, InvalidJobError, UnreachableError
 from minutehand.events import publish
 from minutehand.recur import next_of
 from minutehand.retention import Step, retain
@@ -14,6 +17,9 @@ if TYPE_CHECKING:
     from minutehand.schedules.fire import Fired
 
 MOST_BURIED = 1000
+
+logger = logging.getLogger(__name__)
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -53,15 +59,26 @@ def keep_up(database: Database, now: datetime | None = None) -> Upkeep:
     publish(database, (observe.row("cancelled", record) for record in cancelled))
     buried = _bury(database, now)
     publish(database, (observe.row("dead", record, error_type="WorkerDied") for record in buried))
-    fired = fire_due(database, now)
+    fired = _or_later("schedules fire", lambda: fire_due(database, now))
     database.run("raise_floor", now=now)
     swept = bool(database.run("swept", now=now))
     if swept:
         database.run("sweep", now=now)
         database.run("make_days")
-        database.run("free_keys", now=now)
-        prune(database, now)
+        _or_later("keys are freed", lambda: database.run("free_keys", now=now))
+        _or_later("old firings are forgotten", lambda: prune(database, now))
     return Upkeep(buried, swept, retain(database) if swept else (), fired)
+
+
+def _or_later(what: str, part: Callable[[], Result]) -> Result | None:
+    """Do a part of the upkeep; where the database refuses, say so and leave it to the next tick: offers go out."""
+    try:
+        return part()
+    except UnreachableError:
+        raise
+    except (DatabaseError, InvalidJobError) as error:
+        logger.error("before %s, another tick is needed: %s", what, error)
+        return None
 
 
 def _bury(database: Database, now: datetime | None) -> tuple[Record, ...]:

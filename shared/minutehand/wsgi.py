@@ -30,7 +30,7 @@ def _answer(route: Route, environ: Environment) -> Answer:
     if environ["REQUEST_METHOD"] != "POST":
         return refused(405, "jobs are delivered by POST")
     length = environ.get("CONTENT_LENGTH") or "0"
-    if not length.isdigit() or int(length) > LARGEST:
+    if not (length.isascii() and length.isdigit()) or int(length) > LARGEST:
         return refused(413, "it is too large")
     body = environ["wsgi.input"].read(int(length))
     try:

@@ -3,13 +3,19 @@
 import json
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from uuid import UUID
 
 import pytest
+from psycopg.conninfo import make_conninfo
 from starlette.testclient import TestClient
 
 from minutehand import Database, MinutehandError, errors
 from tests.api.world import on_one_server
+from tests.queue.roles import logins
+from tests.servers import Database as Server
 
+ARGUMENTS = {errors.UnfinishedError: ["told", "running", timedelta(seconds=1)]}
 NOWHERE = "postgresql://someone:s3cret@127.0.0.1:{port}/none"
 
 
@@ -119,10 +125,32 @@ def test_every_library_error_has_a_status(function, jobs):
         )
 
     for kind in all_of(MinutehandError):
-        error = kind("rule", "told") if issubclass(kind, errors.InvalidJobError) else kind("told")
+        error = kind(
+            *ARGUMENTS.get(kind, ["rule", "told"] if issubclass(kind, errors.InvalidJobError) else ["told"])
+        )
         told = describe_error(error)
-        assert told["status"] in (404, 409, 422, 500, 503)
-        assert ("told" in told["detail"]) == (told["status"] < 500)
+        assert told["status"] in (403, 404, 409, 422, 500, 503)
+        assert ("told" in told["detail"]) == (told["status"] in (404, 409, 422))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("POST", "/jobs/change", {"verb": "promote", "ids": [str(UUID(int=0))]}), ("GET", "/jobs", None)],
+)
+def test_what_the_role_of_the_api_may_not_do_is_a_403_that_keeps_the_reason_to_the_log(
+    direct_database, on_database, function, token, problem, log, method, path, body
+):
+    bears = {"Authorization": f"Bearer {token}"}
+    with logins(direct_database) as login:
+        user = login("enqueuer").connection.info.user
+        url = make_conninfo(direct_database.url, user=user, password="x")
+        database = on_database(Server(url, direct_database.admin_url))
+        told = problem(TestClient(function.app, headers=bears).request(method, path, json=body), 403)
+        database.close()
+
+    assert told["type"] == "urn:minutehand:problem:forbidden"
+    assert "permission denied" not in told["detail"]
+    assert "permission denied" in log.getvalue()
 
 
 @on_one_server

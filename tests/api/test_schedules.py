@@ -122,3 +122,15 @@ def test_what_cannot_be_a_schedule_is_a_422(api, jobs, problem, said, rule):
 
     assert rule is None or told["rule"] == rule
     assert api.get("/schedules").json() == {"schedules": []}
+
+
+def test_a_name_with_a_slash_is_a_name_like_others(api, jobs):
+    path = "/schedules/mail%2Fweekly"
+
+    assert api.put(path, json=WEEKLY).json()["name"] == "mail/weekly"
+    assert api.post(f"{path}/pause").json()["paused"]
+    job = api.post(f"{path}/run").json()["id"]
+    assert api.get(f"/jobs/{job}").json()["schedule"] == "mail/weekly"
+    assert [each["job"] for each in api.get(f"{path}/firings").json()["firings"]] == [job]
+    assert api.delete(path).json()["name"] == "mail/weekly"
+    assert api.get(path).status_code == 404

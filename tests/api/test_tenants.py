@@ -120,13 +120,13 @@ CALLS = {
     "GET /stats/failures": Call("/stats/failures?since=2026-01-01T00:00:00Z&until=2036-01-01T00:00:00Z"),
     "GET /stats/today": Call("/stats/today"),
     "GET /schedules": Call("/schedules"),
-    "GET /schedules/{name}": Call("/schedules/<mark>?include=payload"),
-    "PUT /schedules/{name}": Call("/schedules/<mark>", {"every": "@hourly", "job": {"kind": "echo"}}),
-    "DELETE /schedules/{name}": Call("/schedules/<mark>"),
-    "POST /schedules/{name}/pause": Call("/schedules/<mark>/pause"),
-    "POST /schedules/{name}/resume": Call("/schedules/<mark>/resume"),
-    "POST /schedules/{name}/run": Call("/schedules/<mark>/run"),
-    "GET /schedules/{name}/firings": Call("/schedules/<mark>/firings"),
+    "GET /schedules/{name:path}": Call("/schedules/<mark>?include=payload"),
+    "PUT /schedules/{name:path}": Call("/schedules/<mark>", {"every": "@hourly", "job": {"kind": "echo"}}),
+    "DELETE /schedules/{name:path}": Call("/schedules/<mark>"),
+    "POST /schedules/{name:path}/pause": Call("/schedules/<mark>/pause"),
+    "POST /schedules/{name:path}/resume": Call("/schedules/<mark>/resume"),
+    "POST /schedules/{name:path}/run": Call("/schedules/<mark>/run"),
+    "GET /schedules/{name:path}/firings": Call("/schedules/<mark>/firings"),
 }
 # What has no row of any table in it.
 NO_DATA = {

@@ -124,6 +124,8 @@ def test_a_queue_is_paused_and_resumed(invoke, lines, job):
     assert (told["queue"], told["paused"], told["why"], told["busy"]) == ("mail", True, "release", 0)
     assert "mail" in invoke("controls").stdout
     assert invoke("resume", "--queue", "mail").stderr == "It is no longer paused.\n"
+    late = invoke("pause", "--queue", "mail", "--until", "2020-01-01T00:00Z")
+    assert (late.exit_code, "is over already" in late.stderr) == (2, True)
     assert invoke("resume", "--queue", "mail").exit_code == 1
     assert invoke("controls").stderr == "Nothing is paused or limited.\n"
 

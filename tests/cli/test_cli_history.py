@@ -98,6 +98,7 @@ def test_stats_draw_a_histogram(invoke, lines, sql):
     assert len(drawn) == 3
     assert {each["start"][11:16] for each in drawn} == {"18:30"}
     assert "####" in invoke("stats", "--histogram", "hour").stdout
+    assert "00:00 IST" in invoke("stats", "--histogram", "day", "--tz", "Asia/Kolkata").stdout
     assert {
         each["name"] for each in lines(invoke("stats", "--histogram", "hour", "--each", "kind", "-o", "json"))
     } == {"echo"}

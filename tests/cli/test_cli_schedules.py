@@ -31,7 +31,9 @@ def test_a_schedule_is_put_listed_paused_resumed_run_and_removed(invoke, lines):
     assert invoke("schedules", "resume", "report").exit_code == 0
     job = invoke("schedules", "run", "report").stdout.strip()
     assert lines(invoke("ls", "-o", "json"))[0]["id"] == job
-    assert job in invoke("schedules", "show", "report").stdout
+    shown = invoke("schedules", "show", "report").stdout
+    assert job in shown
+    assert "kind report, queue slow, timeout 1 min 30 s" in shown
     assert lines(invoke("schedules", "show", "report", "-o", "json"))[0]["firings"][0]["outcome"] == "asked"
 
     assert invoke("schedules", "rm", "report").exit_code == 0

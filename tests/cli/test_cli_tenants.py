@@ -8,19 +8,16 @@ import pytest
 
 from minutehand.cli.verbs import VERBS, cli
 
-# They concern all tenants, or no job at all.
+# They concern all tenants, or no job at all. (To `pause`, `limit` and their ends the option says whose jobs.)
 WITHOUT = {
     "migrate",
     "dev",
-    "pause",
-    "resume",
-    "limit",
-    "unlimit",
     "controls",
     "drop",
     "defaults",
     "retention",
     "rotate",
+    "schedules preview",
     "tick",
     "work",
     "doctor",

@@ -10,7 +10,7 @@ import pytest
 from conftest import TOKEN, Serve
 from playwright.sync_api import Page, expect
 
-from minutehand import Database, enqueue
+from minutehand import Cancel, Database, NewJob, Retry, enqueue, schedules
 from minutehand.claim import take
 from minutehand.finish import finish
 from minutehand.outcomes import Failed
@@ -172,3 +172,82 @@ def test_the_page_says_when_the_api_has_gone(page: Page, serve: Serve, db: Datab
     page.context.set_offline(True)
 
     expect(page.locator("#problem")).to_have_text("The API cannot be reached; trying again.")
+
+
+def test_a_running_job_is_asked_to_end_and_runs_until_it_looks(
+    page: Page, serve: Serve, db: Database
+) -> None:
+    enqueue("report", connection=db)
+    (job,) = take(db, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    page.locator(f"tr[data-id='{job.id}']").click()
+
+    page.get_by_role("button", name="cancel", exact=True).click()
+
+    expect(page.locator("#job-title")).to_have_text("report · running · asked to end")
+    with pytest.raises(Cancel):
+        job.check()
+
+
+def test_every_attempt_at_a_job_is_seen_with_what_became_of_it(
+    page: Page, serve: Serve, db: Database
+) -> None:
+    enqueue("mail.send", max_attempts=2, retry=Retry(strategy="fixed", min=timedelta()), connection=db)
+    for message in ("no route", SCRIPT):
+        (job,) = take(db, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
+        finish(job, Failed({"type": "Broken", "message": message}))
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    page.locator(f"tr[data-id='{job.id}']").click()
+
+    runs = page.locator("#runs tbody tr")
+    expect(runs).to_have_count(2)
+    expect(runs.first).to_contain_text("retrying")
+    expect(runs.first).to_contain_text("Broken: no route")
+    expect(runs.last).to_contain_text("dead")
+    expect(runs.last).to_contain_text(SCRIPT)
+
+
+def test_a_finished_job_is_replayed_as_a_new_one_which_is_shown(
+    page: Page, serve: Serve, db: Database
+) -> None:
+    dead = enqueue("mail.send", connection=db).id
+    die(db, "no route")
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    page.locator(f"tr[data-id='{dead}']").click()
+
+    page.get_by_role("button", name="replay", exact=True).click()
+
+    expect(page.locator("#job-title")).to_have_text("mail.send · due")
+    new, old = list_jobs(db).rows
+    expect(page.locator("#facts")).to_contain_text(str(new.id))
+    assert (old.id, old.state) == (dead, "dead")
+
+
+def test_a_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: Database) -> None:
+    schedules.put(
+        db, schedules.Schedule("every monday/8", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin")
+    )
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    page.get_by_role("link", name="Schedules").click()
+    row = page.locator("#schedule-rows tr")
+    expect(row).to_contain_text("0 8 * * mon")
+
+    row.get_by_role("button", name="pause").click()
+    expect(row).to_contain_text("paused")
+    assert schedules.get(db, "every monday/8").paused
+
+    row.get_by_role("button", name="resume").click()
+    expect(row.get_by_role("button", name="pause")).to_be_visible()
+    assert not schedules.get(db, "every monday/8").paused
+
+    row.get_by_role("button", name="run").click()
+    expect(page.locator("#job-title")).to_have_text("report · due")
+    (job,) = list_jobs(db).rows
+    assert job.schedule == "every monday/8"
+
+
+def test_without_a_schedule_the_page_says_how_to_make_one(page: Page, serve: Serve, db: Database) -> None:
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console#schedules")
+
+    expect(page.locator("#no-schedules")).to_contain_text("minutehand schedules put")
+    expect(page.locator("#jobs")).to_be_hidden()

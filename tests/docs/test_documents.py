@@ -167,6 +167,28 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     assert broken == []
 
 
+def test_every_link_to_a_chapter_leads_to_one() -> None:
+    chapters = {page: {slug(title) for title in titles(page)} for page in PAGES}
+    broken = [
+        f"{page.name}: {target}#{chapter}"
+        for page in PAGES
+        for target, chapter in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text())
+        if chapter not in chapters.get((page.parent / target).resolve() if target else page, set())
+    ]
+
+    assert broken == []
+
+
+def titles(page: Path) -> list[str]:
+    tokens = MarkdownIt().parse(page.read_text("utf-8"))
+    return [tokens[n + 1].content for n, token in enumerate(tokens) if token.type == "heading_open"]
+
+
+def slug(title: str) -> str:
+    """The name of a chapter in links, as GitHub makes it."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
 def test_a_snippet_that_does_not_work_fails_with_its_page_and_line(reader: Reader, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Page\n\n```python\nraise SystemExit('no')\n```\n")

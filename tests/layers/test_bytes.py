@@ -79,6 +79,22 @@ def test_every_module_is_compiled_for_good_and_names_where_lambda_has_it(
         assert codes(marshal.loads(content[16:])) == {f"/opt/python/{source.relative_to(layer)}"}
 
 
+@pytest.mark.slow
+def test_of_the_packages_only_what_is_compiled_is_there_and_a_trace_still_names_file_and_line(
+    compiled: Callable[[str], Path], built: Callable[[str], Path]
+) -> None:
+    layer, uncompiled = compiled("DependenciesX86Layer"), built("DependenciesX86Layer")
+    sources = {path.relative_to(uncompiled) for path in uncompiled.rglob("*.py")}
+
+    assert sources
+    assert list(layer.rglob("*.py")) == []
+    assert {path.relative_to(layer).with_suffix(".py") for path in layer.rglob("*.pyc")} == sources
+    for source in sources:
+        content = (layer / source).with_suffix(".pyc").read_bytes()
+        assert content[:8] == importlib.util.MAGIC_NUMBER + NEVER_CHECKED
+        assert codes(marshal.loads(content[16:])) == {f"/opt/python/{source}"}
+
+
 def test_without_an_interpreter_of_its_version_a_layer_has_no_pyc_and_one_line_says_so(
     tmp_path: Path,
 ) -> None:

@@ -86,9 +86,11 @@ def _is_of(process: psutil.Process, project: Path) -> bool:
 def test_a_newcomer_sees_real_jobs_delivered_retried_and_one_dead_and_the_state_survives_a_restart(
     project: Path,
 ) -> None:
-    first = start(project, "--until-idle")
+    port = free_port()
+    first = start(project, "--until-idle", port=port)
     seen = finished(first)
     assert first.returncode == 0, seen
+    assert f"http://127.0.0.1:{port}/console\n" in seen.partition("enqueued")[0]
 
     for word in ("enqueued", "offered", "claimed", "done", "retried", "dead"):
         assert re.search(rf"^\d\d:\d\d:\d\d  {word}\b", seen, re.MULTILINE), word

@@ -119,10 +119,12 @@ class Stock:
         window = {"since": datetime.now(UTC) - timedelta(days=1), "until": datetime.now(UTC)}
         which = window | {"queue": None, "kind": None, "by_kind": True}
         filters = dict.fromkeys(
-            ["queue", "kind", "key", "version", "tenant", "since", "until", "finished_since", "finished_until"]
-            + ["finished", "states"]
+            ["queue", "kind", "key", "version", "tenant", "since", "until", "finished_since", "finished_until",
+             "finished", "states"]
         )  # fmt: skip
         known: dict[str, dict[str, Any]] = {
+            "as_tenant": {"tenant": "small"},
+            "leave_tenant": {"tenant": "", "role": "none"},
             "attempts": {"job": self.dead[0]},
             "reseal": some | {"was": ["1"] * 10, "payloads": ["2"] * 10},
             "reseal_schedule": {"tenant": "", "schedule": "none", "was": "1", "payload": "2"},
@@ -194,7 +196,13 @@ class Stock:
             "reschedule": some | {"run_at": datetime.now(UTC), "delay": None},
             "retry": {"ids": self.dead, "delays": [timedelta()] * len(self.dead)},
             "audit_list": dict.fromkeys(["who", "verb", "before"]) | {"job": self.dead[0], "most": 50},
-            "audit_record": {"who": "ada", "verb": "cancel", "jobs": self.due[:10], "facts": ["{}"] * 10},
+            "audit_record": {
+                "who": "ada",
+                "verb": "cancel",
+                "jobs": self.due[:10],
+                "facts": ["{}"] * 10,
+                "tenants": [],
+            },
             "cancel_lapsed": {"now": None, "most": 1000},
             "cancel_running": {"ids": list(self.claimed)[:10], "reason": "by hand"},
             "check": mine,

@@ -17,6 +17,7 @@ Sessions = Callable[[], Database]
 
 HERE = Path(__file__).parent
 DEADLINE_SECONDS = 60
+PROCESS_SECONDS = 300  # for some thousand jobs, on a machine with much else to do
 LEASE = timedelta(minutes=5)
 GRACE = timedelta(seconds=2)
 TTL = timedelta(minutes=2)
@@ -96,7 +97,12 @@ def processes(script: str, arguments: Iterable[tuple[list[str], str]]) -> list[d
 
 
 def _hear(child: "subprocess.Popen[str]", said: str) -> list[dict[str, Any]]:
-    heard, _ = child.communicate(said, timeout=DEADLINE_SECONDS)
+    with child:  # or its pipes are left open when it takes too long
+        try:
+            heard, _ = child.communicate(said, timeout=PROCESS_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise
     assert child.returncode == 0
     return [json.loads(line) for line in heard.splitlines()]
 

@@ -14,6 +14,7 @@ from wire import Wire
 import minutehand.database
 from minutehand import ConfigurationError, Database, DatabaseError, NewJob, enqueue, enqueue_many
 from minutehand.errors import ForbiddenError, ReadOnlyError, SchemaError, UnreachableError
+from minutehand.read import stats
 from minutehand.tick import tick
 from tests import servers
 
@@ -103,7 +104,7 @@ def test_a_transaction_whose_connection_dies_is_gone_as_a_whole(
 
         assert not db.in_transaction
         assert enqueue("echo", connection=db).outcome == "created"
-        assert sessions().run("stats")[0]["jobs"] == 1
+        assert stats(sessions())[0].jobs == 1
         db.close()
 
 
@@ -120,7 +121,7 @@ def test_a_bulk_whose_connection_dies_writes_whole_chunks_only(
 
         with pytest.raises(UnreachableError):
             list(enqueue_many(jobs(), connection=db, chunk=10))
-        assert sessions().run("stats")[0]["jobs"] == 10
+        assert stats(sessions())[0].jobs == 10
         db.close()
 
 
@@ -129,7 +130,7 @@ def test_a_bulk_whose_connection_dies_writes_whole_chunks_only(
     [
         lambda db: enqueue("echo", connection=db),
         lambda db: tick(db, Post(), settings()),
-        lambda db: db.run("stats"),
+        stats,
     ],
     ids=["enqueue", "tick", "stats"],
 )

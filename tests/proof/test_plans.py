@@ -17,21 +17,22 @@ from tests import servers
 
 # The pages that a statement may look at, for as many rows as Stock gives it: about twice what was seen.
 PAGES = {
-    "reseal": 600, "reseal_schedule": 60, "sealed_of": 1500,
-    "audit_list": 20, "audit_record": 60, "cancel_lapsed": 20, "cancel_running": 200, "check": 20, "control": 20,
-    "controls": 20, "drop_all": 2000, "edit": 600, "hold": 5, "recall": 100, "remove": 200, "replay": 1500, "uncontrol": 20,
-    "due_schedules": 800, "fire": 150, "move_on": 60, "prune_firings": 12_000, "get_schedule": 10,
-    "list_firings": 100, "pause_schedule": 40, "remove_schedule": 20, "withdraw_ahead": 60, "put_schedule": 60,
-    "lock_schedules": 5,
-    "attempts": 100, "get_by_key": 150, "keep_events": 60, "list_events": 2000, "keep_until_archived": 10, "keeps_until_archived": 5, "list_newer": 200, "queues": 400,
-    "retain": 300, "retention": 5, "set_retention": 30,
-    "spent": 20, "unfinished": 10, "budget": 20, "bury": 10, "cancel": 200, "claim": 800, "clock": 0, "count": 100, "defaults": 5, "enqueue": 150,
-    "enqueue_incoming": 50, "free_keys": 10, "set_queue_defaults": 10, "enqueued_since": 400, "examine_process": 0, "examine_roles": 400,
-    "examine_server": 100, "examine_snapshots": 20, "extend": 60, "finish": 30, "get": 60, "give_back": 60,
-    "health": 20, "list": 200, "lock": 10, "make_days": 100, "migration_applied": 10, "migration_known": 10,
-    "migration_lock": 5, "migration_status": 5, "offer": 1600, "promote": 400, "purge": 5000, "raise_floor": 60,
-    "reschedule": 400, "retry": 600, "set_defaults": 10, "states": 900, "supersede": 30, "swept": 10, "take": 400,
-    "withdraw": 800,
+    "as_tenant": 60, "attempts": 100, "audit_list": 20, "audit_record": 60, "budget": 20, "bury": 10,
+    "cancel": 200, "cancel_lapsed": 20, "cancel_running": 400, "check": 20, "claim": 800, "clock": 0,
+    "control": 20, "controls": 20, "count": 100, "defaults": 5, "drop_all": 2000, "due_schedules": 800,
+    "edit": 600, "enqueue": 150, "enqueue_incoming": 50, "enqueued_since": 400, "examine_process": 0,
+    "examine_roles": 400, "examine_server": 100, "examine_snapshots": 20, "extend": 60, "finish": 30,
+    "fire": 150, "free_keys": 10, "get": 60, "get_by_key": 150, "get_schedule": 10, "give_back": 60,
+    "health": 50, "hold": 5, "keep_events": 60, "keep_until_archived": 10, "keeps_until_archived": 5,
+    "leave_tenant": 0, "list": 200, "list_events": 2000, "list_firings": 100, "list_newer": 200,
+    "lock": 10, "lock_schedules": 5, "make_days": 100, "migration_applied": 10, "migration_known": 10,
+    "migration_lock": 5, "migration_status": 5, "move_on": 60, "offer": 1600, "pause_schedule": 40,
+    "promote": 400, "prune_firings": 12_000, "purge": 5000, "put_schedule": 60, "queues": 400,
+    "raise_floor": 60, "recall": 100, "remove": 200, "remove_schedule": 20, "replay": 1500,
+    "reschedule": 400, "reseal": 600, "reseal_schedule": 60, "retain": 300, "retention": 5,
+    "retry": 600, "sealed_of": 1500, "set_defaults": 10, "set_queue_defaults": 10, "set_retention": 30,
+    "spent": 20, "states": 900, "supersede": 30, "swept": 10, "take": 400, "uncontrol": 20,
+    "unfinished": 10, "withdraw": 800, "withdraw_ahead": 60,
 }  # fmt: skip
 # What looks at all there is, or at a week of it, and says so.
 WHOLE = {

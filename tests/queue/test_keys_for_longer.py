@@ -82,7 +82,8 @@ def test_what_is_merged_keeps_every_digit(queue: Queue) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [([], {}), ({}, []), ("a", "b"), (1, [1]), (ENCRYPTED, {"a": 1}), ({"a": 1}, ENCRYPTED)],
+    [([], {}), ({}, []), ("a", "b"), (1, [1]), (ENCRYPTED, {"a": 1}), ({"a": 1}, ENCRYPTED),
+     ({"a": "\0"}, {"b": 1}), ({"b": 1}, {"\0": 1}), (["\0"], ["a"])],
 )  # fmt: skip
 def test_what_does_not_merge_is_refused_and_changes_nothing(
     direct_queue: Queue, old: object, new: object
@@ -334,3 +335,27 @@ def test_a_job_that_recurs_has_its_first_moment_by_every_way_in(queue: Queue) ->
         ("0 8 * * mon", "Asia/Tokyo"), ("PT90M", None), ("0 8 * * mon", "Asia/Tokyo"),
     ]  # fmt: skip
     assert timedelta(minutes=89) < rows[1]["wait"] <= timedelta(minutes=90)
+
+
+def test_what_is_personal_stays_so_when_it_is_merged(direct_queue: Queue) -> None:
+    job_id = direct_queue.enqueue(payload={"a": 1}, key="k")
+    again(direct_queue, {"name": "Ada"}, personal=True, on_conflict="merge")
+    again(direct_queue, {"b": 2}, on_conflict="merge")
+    (job,) = direct_queue.take()
+
+    finish(job, Done())
+
+    assert direct_queue.row(job_id).payload is None
+
+
+def test_an_open_transaction_that_takes_a_free_key_again_holds_up_no_tick(direct_queue: Queue) -> None:
+    for key in ("k", "another"):
+        direct_queue.enqueue(key=key, unique_for=MINUTE)
+    direct_queue.sql("update minutehand.uniques set until = now() - interval '1 hour'")
+    enqueuer = direct_queue.another()
+    with enqueuer.transaction():
+        enqueue("echo", key="k", unique_for=MINUTE, connection=enqueuer)
+
+        assert direct_queue.let(keep_up, direct_queue.another()).result(LONG.total_seconds()).swept
+
+    assert direct_queue.sql("select key from minutehand.uniques") == [{"key": "k"}]

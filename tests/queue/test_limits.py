@@ -173,3 +173,17 @@ def test_a_tenants_higher_priority_goes_before_its_other_jobs_and_not_before_ano
 
     rows = [queue.row(offer.id) for offer in queue.offer(4)]
     assert sorted(row.priority for row in rows) == [5, 5, 9, 9]
+
+
+def test_an_offer_that_lapsed_is_void_where_there_is_a_limit(queue: Queue) -> None:
+    """Its place is another job's by now."""
+    fill(queue, 1)
+    limit(queue.database, 1, queue="mail")
+    (lapsed,) = queue.offer()
+    queue.pass_time(lapsed.id)
+    fill(queue, 1, priority=9)
+    (taken,) = queue.take(1, "mail")
+
+    assert taken.id != lapsed.id
+    assert queue.claim(lapsed) == []
+    assert queue.sql(BUSY) == [{"jobs": 1}]

@@ -57,6 +57,14 @@ def test_a_replay_is_a_new_job_with_the_same_words_and_one_attempt_due_now(queue
     ]
 
 
+def test_what_no_text_of_postgres_holds_is_replayed_too(direct_queue: Queue) -> None:
+    payload = {"a\0": "\0", "b": ["\\u0000"]}
+    (change,) = replay(direct_queue.database, [done(direct_queue, payload=payload)])
+
+    assert change.new is not None
+    assert direct_queue.row(change.new).payload == payload
+
+
 def test_a_payload_is_replayed_to_the_letter(queue: Queue) -> None:
     old = queue.enqueue()
     text = '{"b": 1.000,  "a": 1e2}'

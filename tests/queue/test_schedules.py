@@ -7,12 +7,13 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
+from psycopg.errors import CheckViolation
 
 from minutehand import Database, InvalidJobError, NewJob, NotFoundError, Retry, schedules
 from minutehand.finish import finish
 from minutehand.outcomes import Done
 from minutehand.schedules import Schedule
-from minutehand.schedules.fire import LEDGER_DAYS, Fired, fire_due, prune
+from minutehand.schedules.fire import LEDGER_DAYS, Fired, ask, fire_due, prune
 from minutehand.schedules.plan import GRACE, REACH
 from tests.queue.stage import Queue
 
@@ -416,6 +417,7 @@ def test_what_is_not_there_is_not_found(queue: Queue) -> None:
         ({"most": True}, "most_is_1_to_1000"),
         ({"job": "report"}, "schedule_has_a_job"),
         ({"job": NewJob("report", delay=MINUTE)}, "schedule_has_a_job"),
+        ({"job": NewJob("report", {"a": "\0"})}, "text_is_text"),
         ({"job": NewJob("no kind")}, "kind_is_a_name"),
         ({"job": NewJob("report", priority=11)}, "priority_is_0_to_9"),
         ({"job": NewJob("report", "x" * 300_000)}, "payload_fits"),
@@ -480,3 +482,19 @@ def test_a_schedule_of_a_tenant_enqueues_for_that_tenant(queue: Queue) -> None:
 
     assert [job["tenant"] for job in jobs(queue)] == ["acme"]
     assert queue.sql("select tenant from minutehand.firings") == [{"tenant": "acme"}]
+
+
+@pytest.mark.parametrize("column", ["starts", "next", "wake"])
+def test_no_schedule_has_a_moment_that_would_stop_every_tick(queue: Queue, column: str) -> None:
+    put(queue)
+
+    with pytest.raises(CheckViolation):
+        queue.sql(f"update minutehand.schedules set {column} = '-infinity'")  # type: ignore[arg-type]
+
+
+def test_to_run_a_schedule_that_is_removed_meanwhile_says_so(queue: Queue) -> None:
+    standing = schedules.get(queue.database, put(queue))
+    schedules.remove(queue.another(), "hourly")
+
+    with pytest.raises(NotFoundError):
+        ask(queue.database, standing, NOON)

@@ -10,8 +10,11 @@ import pytest
 from psycopg import errors, sql
 
 from minutehand import Database, InvalidJobError, KeyTakenError, NewJob, enqueue, enqueue_many
+from minutehand.audit import list_audit
 from minutehand.errors import ForbiddenError
-from minutehand.operate import cancel, promote, reschedule, retry
+from minutehand.finish import finish
+from minutehand.operate import cancel, promote, remove, replay, reschedule, retry
+from minutehand.outcomes import Failed
 from minutehand.read import list_jobs, stats
 from minutehand.tenant import TenantDatabase, as_tenant, is_tenant
 from tests import servers
@@ -71,6 +74,30 @@ def given(queue: Queue, tenant: str, **options: Any) -> UUID:
 
 def whole(queue: Queue, tenant: str) -> list[Any]:
     return queue.sql("select * from minutehand.jobs where tenant = %(tenant)s order by id", tenant=tenant)
+
+
+@pytest.mark.parametrize("role", ["operator", None])
+def test_what_is_done_to_a_tenants_job_by_who_sees_all_is_in_that_tenants_trail(
+    login: Login, queue: Queue, role: str | None
+) -> None:
+    desk = login(role) if role else queue.database
+    dead, running = queue.claimed(tenant="a", max_attempts=1), queue.claimed(tenant="a")
+    finish(dead, Failed({"type": "ValueError", "message": "no", "trace": ""}))
+    own, other, nobodys = given(queue, "a"), given(queue, "b"), queue.enqueue(delay=timedelta(days=1))
+    promote(desk, [own, other, nobodys], who="ada")
+    cancel(desk, [running.id], running=True, who="ada")
+    replay(desk, [dead.id], who="ada")
+    remove(desk, [own], who="ada")
+
+    trail = {
+        tenant: {(entry.job, entry.verb) for entry in list_audit(TenantDatabase(queue.database, tenant))}
+        for tenant in ("a", "b")
+    }
+    assert trail["a"] == {
+        (own, "promote"), (running.id, "cancel_running"), (dead.id, "replay"), (own, "remove"),
+    }  # fmt: skip
+    assert trail["b"] == {(other, "promote")}
+    assert [entry.tenant for entry in list_audit(desk, job=nobodys)] == [""]
 
 
 @pytest.mark.parametrize("table", ROWS)

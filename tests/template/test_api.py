@@ -90,13 +90,16 @@ def test_the_function_is_closed_where_the_gateway_vouches_for_nobody_and_there_a
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.syspath_prepend(ROOT / "functions" / "api")
-    from auth import refuse
+    from auth import identify
+    from problems import ProblemError
 
-    refusal = refuse(scope(None))
+    with pytest.raises(ProblemError) as refusal:
+        identify(scope(None))
 
-    assert refusal is not None and refusal.status_code == 503
-    assert refuse(scope({"jwt": {"claims": {"sub": "ada"}}})) is None
-    assert refuse(scope({"iam": {"userArn": "arn:aws:iam::123456789012:user/ada"}})) is None
+    assert refusal.value.kind.status == 503
+    assert identify(scope({"jwt": {"claims": {"sub": "ada"}}})).who == "ada"
+    user = "arn:aws:iam::123456789012:user/ada"
+    assert identify(scope({"iam": {"userArn": user}})).who == user
     sys.modules.pop("auth")
 
 

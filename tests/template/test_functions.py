@@ -20,6 +20,7 @@ LONGEST = {"ApiFunction": 29, "DispatcherFunction": 60, "MigrateFunction": 300, 
 # An event of the migration is late while accounts are short of concurrency, and CloudFormation waits for it.
 OLDEST = {"DispatcherFunction": 60, "MigrateFunction": 300, "WorkerFunction": 60}
 API_LAYERS = [("layers/api", ["arm64"]), ("layers/api", ["x86_64"])]
+ENCRYPTION_LAYERS = [("layers/encryption", ["arm64"]), ("layers/encryption", ["x86_64"])]
 FOURTEEN_DAYS = 14 * 24 * 3600
 
 
@@ -126,13 +127,14 @@ def test_what_the_worker_never_got_is_kept_for_two_weeks_encrypted(stack: Stack)
     "OnArm, !Ref DependenciesArm64Layer, !Ref DependenciesX86Layer",
     "OnX86, !Ref DependenciesArm64Layer, !Ref DependenciesX86Layer",
 )
+@pytest.mark.planted("OnArm, !Ref EncryptionArm64Layer", "OnArm, !Ref EncryptionX86Layer")
 @pytest.mark.planted(
     r"!If \[OnArm, !Ref ApiArm64Layer, !Ref ApiX86Layer", "!If [OnArm, !Ref ApiX86Layer, !Ref ApiArm64Layer"
 )
 def test_every_function_has_the_layers_of_its_architecture(stack: Stack) -> None:
     layers = stack.of_type("AWS::Lambda::LayerVersion")
     for name, function in stack.functions.items():
-        dependencies, library, *own = function["Layers"]
+        dependencies, library, encryption, *own = function["Layers"]
         condition, arm, x86 = dependencies["Fn::If"]
 
         assert condition == "OnArm"
@@ -142,10 +144,10 @@ def test_every_function_has_the_layers_of_its_architecture(stack: Stack) -> None
         assert function["Architectures"] == [{"Ref": "Architecture"}]
         made_for = [
             (layers[layer["Ref"]]["Content"]["S3Key"], layers[layer["Ref"]]["CompatibleArchitectures"])
-            for choice in own
+            for choice in [encryption["Fn::If"][1], *own]
             for layer in choice["Fn::If"][1:]
         ]
-        assert made_for == (API_LAYERS if name == "ApiFunction" else [])
+        assert made_for == [*ENCRYPTION_LAYERS, *(API_LAYERS if name == "ApiFunction" else [])]
     assert stack.parameters["Architecture"] == "arm64"
 
 

@@ -26,6 +26,7 @@ ROLES = {"ApiRole", "DispatcherRole", "MigrateRole", "WorkerRole"}
 INVOKES = "lambda:InvokeFunction"
 READS = "secretsmanager:GetSecretValue"
 TO_CONNECT = {"rds-db:connect", "kms:Decrypt"}
+TO_ENCRYPT = {"kms:GenerateDataKey", "kms:Decrypt"}
 TO_TELL = {"events:PutEvents", "sns:Publish"}
 WRITES_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 
@@ -68,8 +69,8 @@ def test_nobody_may_do_anything_or_something_to_anything_but_for_a_listed_reason
 
 
 @pytest.mark.planted(
-    r"ManagedPolicyArns: \[!Ref ReachPostgres",
-    "ManagedPolicyArns: [arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole",
+    r"ManagedPolicyArns:\n( +)- !Ref ReachPostgres",
+    r"ManagedPolicyArns:\n\1- arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole",
 )
 @pytest.mark.planted("      Role: !GetAtt ApiRole.Arn\n", "")
 @pytest.mark.planted("Role: !GetAtt ApiRole.Arn", "Role: !GetAtt WorkerRole.Arn")
@@ -159,7 +160,8 @@ def test_the_worker_writes_its_log_and_its_failures_and_reads_its_secrets(stack:
 
     own = [right for right in rights_of(stack, "WorkerFunction") if right[0] not in STARS]
 
-    assert {action for action, _ in own} == {"sqs:SendMessage", READS, *WRITES_LOGS, *TO_CONNECT, *TO_TELL}
+    theirs = {*WRITES_LOGS, *TO_CONNECT, *TO_ENCRYPT, *TO_TELL}
+    assert {action for action, _ in own} == {"sqs:SendMessage", READS, *theirs}
     assert [failures] == [resource for action, resource in own if action == "sqs:SendMessage"]
 
 

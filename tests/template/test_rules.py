@@ -5,7 +5,19 @@ from typing import Any
 
 import pytest
 
-from tests.template.cases import CASES, CREATED, EXISTING, GROUP, HOST, ISSUER, ROUTES, SECRET, SUBNETS, VPC
+from tests.template.cases import (
+    CASES,
+    CREATED,
+    EXISTING,
+    GROUP,
+    HOST,
+    ISSUER,
+    KEY,
+    ROUTES,
+    SECRET,
+    SUBNETS,
+    VPC,
+)
 from tests.template.stack import Choice, Stack
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -30,6 +42,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({**EXISTING, "ApiAuth": "jwt", "JwtIssuer": ISSUER}, "ApiAuth=jwt needs JwtIssuer and JwtAudience"),
     ({**EXISTING, "ApiAuth": "jwt", "JwtAudience": "jobs"}, "ApiAuth=jwt needs JwtIssuer and JwtAudience"),
     ({**EXISTING, "SnapStart": "on"}, "SnapStart=on needs Release"),
+    (
+        {**EXISTING, "EncryptionSecretArn": f"{SECRET}encryption", "EncryptionKmsKeyArn": KEY},
+        "are two keys to encrypt with",
+    ),
+    ({**EXISTING, "PreviousEncryptionSecretArn": f"{SECRET}before"}, "EncryptionRequired need a key"),
+    ({**EXISTING, "EncryptResults": "1"}, "EncryptionRequired need a key"),
+    ({**EXISTING, "EncryptionRequired": "1"}, "EncryptionRequired need a key"),
 ]
 
 

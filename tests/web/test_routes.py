@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minutehand import Cancel, ConfigurationError, Fail, NewJob, RetryAfter, Snooze
+from minutehand import Cancel, ConfigurationError, Fail, NewJob, RetryAfter, Snooze, enqueue
 from minutehand.receive import Answer, Delivered
 from minutehand.signature import read_keys, sign
 from minutehand.web import Route
@@ -21,7 +21,7 @@ DAY = timedelta(days=1)
 
 
 def signed(body: bytes, secret: str = SECRET, moment: datetime | None = None) -> dict[str, str]:
-    return sign("msg_1", moment or datetime.now(UTC), body, read_keys(secret, ""))
+    return sign("route-1", moment or datetime.now(UTC), body, read_keys(secret, ""))
 
 
 def told(**job: Any) -> bytes:
@@ -289,7 +289,8 @@ def test_what_is_unsigned_or_signed_wrongly_is_refused_and_not_handled(app: App)
         {},
         {**good, "webhook-signature": ""},
         {**good, "webhook-signature": "v1," + base64.b64encode(bytes(32)).decode()},
-        {**good, "webhook-id": "msg_2"},
+        {**good, "webhook-id": "route-2"},
+        sign("msg_1", now, body, read_keys(SECRET, "")),
         {**good, "webhook-timestamp": str(int(good["webhook-timestamp"]) + 1)},
         {**good, "webhook-timestamp": "soon"},
         signed(body + b" "),
@@ -300,6 +301,19 @@ def test_what_is_unsigned_or_signed_wrongly_is_refused_and_not_handled(app: App)
     for headers in wrong:
         assert refusals(app, body, **headers) == (401, "Unverified"), headers
     assert len(seen) == 1
+
+
+def test_what_a_job_has_the_http_handler_post_does_not_pass_for_a_delivery(either: App) -> None:
+    """It is signed with the same secrets, and its body is whatever the enqueuer says: another tenant's job, say."""
+    seen: list[Any] = []
+    either.route.handles("welcome")(seen.append)
+    body = json.loads(told(tenant="another"))
+
+    job_id = enqueue("http", {"url": either.url, "body": body}, queue="emails", connection=either.database).id
+    either.work()
+
+    assert seen == []
+    assert "answered 401" in str(either.row(job_id).error)
 
 
 def test_how_old_a_signature_may_be_is_the_route_s_to_say(either: App) -> None:
@@ -321,7 +335,7 @@ def test_secrets_are_rotated_without_a_delivery_that_is_refused(
     for known, sent in [(OLD_SECRET, OLD_SECRET), (both, OLD_SECRET), (both, both), (OLD_SECRET, both), (both, SECRET),
                         (SECRET, both), (SECRET, SECRET)]:  # fmt: skip
         setting.setenv("MINUTEHAND_HTTP_SECRETS", known)
-        assert app.post(body, **sign("msg_1", now, body, read_keys(sent, "")))[0] == 200, (known, sent)
+        assert app.post(body, **sign("route-1", now, body, read_keys(sent, "")))[0] == 200, (known, sent)
     assert app.post(body, **signed(body, OLD_SECRET))[0] == 401
 
 

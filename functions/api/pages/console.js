@@ -112,7 +112,7 @@ async function showJob() {
     schedule: job.schedule, error: job.error && `${job.error.type}: ${job.error.message}` };
   $("facts").replaceChildren(...Object.entries(facts).filter(([, value]) => value != null && value !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]));
   $("actions").replaceChildren(...Object.entries(ACTIONS).filter(([, states]) => states.includes(job.state)).map(([verb]) =>
-    el("button", { type: "button", "data-verb": verb, onclick: () => act(verb) }, verb)));
+    el("button", { type: "button", "data-verb": verb, onclick: () => act(verb, job) }, verb)));
   $("payload").hidden = true;
   $("unmask").hidden = false;
   await showAttempts();
@@ -132,11 +132,13 @@ async function showAttempts() {
       el("td", { class: "long" }, attempt.error ? `${attempt.error.type}: ${attempt.error.message}` : ""))))));
 }
 
-async function act(verb) {
+async function act(verb, job) {
+  const running = verb === "cancel" && job.state === "running";  // It is asked to end, and running until it looks.
   try {
-    const became = await ask(`/jobs/${chosen.job}/${verb}`, {});
+    const became = await ask(`/jobs/${job.id}/${verb}`, running ? { running } : {});
     if (became.id) chosen.job = became.id;
     await showJob();
+    if (running) $("job-title").textContent += " · asked to end";
     complain(null);
   } catch (error) { $("job").close(); complain(error); }
   refresh();
@@ -152,12 +154,20 @@ async function unmask() {
 
 async function showSchedules() {
   const { schedules } = await ask("/schedules");
-  const button = (schedule, verb) => el("button", { type: "button", onclick: () => ask(`/schedules/${encodeURIComponent(schedule.name)}/${verb}`, {}).then(refresh, complain) }, verb);
-  $("schedule-rows").replaceChildren(...schedules.map((schedule) => el("tr", {},
+  const button = (schedule, verb) => el("button", { type: "button", "data-id": `${schedule.name}/${verb === "run" ? "run" : "turn"}`, onclick: () => turn(schedule.name, verb) }, verb);
+  replaceRows($("schedule-rows"), schedules.map((schedule) => el("tr", {},
     el("td", {}, schedule.name), el("td", {}, schedule.every), el("td", {}, schedule.zone),
     el("td", {}, schedule.paused ? "paused" : when(schedule.next)), el("td", {}, when(schedule.fired)),
     el("td", {}, button(schedule, schedule.paused ? "resume" : "pause"), " ", button(schedule, "run")))));
   $("no-schedules").hidden = schedules.length > 0;
+}
+
+async function turn(name, verb) {
+  try {
+    const became = await ask(`/schedules/${encodeURIComponent(name)}/${verb}`, {});
+    await refresh();
+    if (verb === "run") { chosen.job = became.id; await showJob(); }
+  } catch (error) { complain(error); }
 }
 
 async function refresh() {

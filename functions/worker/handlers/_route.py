@@ -7,6 +7,7 @@ from typing import Any
 from minutehand import Cancel, Fail, Job, RetryAfter, Snooze, UnknownKindError
 from minutehand.errors import KeyMissingError, MismatchError
 from minutehand.payload import Unreadable
+from minutehand.signature import ROUTE
 
 from ._answer import kept
 from ._exchange import Answer, Undelivered
@@ -25,7 +26,7 @@ def deliver_to_route(payload: Any, job: Job) -> Any:
         )
     time = job.remaining.total_seconds()
     delivery = Delivery(job.headers["minutehand-route"], _told(payload, job, time), timeout=max(time, 0.001))
-    answer = deliver(delivery, job)
+    answer = deliver(delivery, job, ROUTE)
     if 200 <= answer.status < 300:
         return kept(answer.body, _MOST)
     raise _raised(answer)

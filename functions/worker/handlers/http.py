@@ -59,15 +59,18 @@ def handle(payload: Delivery, job: Job) -> dict[str, Any]:
     return {"status": answer.status, "body": kept(answer.body), "ms": round((monotonic() - began) * 1000)}
 
 
-def deliver(payload: Delivery, job: Job) -> Answer:
-    """Send a delivery and return the answer, whatever it is; raise Fail for what may not be sent."""
+def deliver(payload: Delivery, job: Job, prefix: str = "") -> Answer:
+    """Send a delivery and return the answer, whatever it is; raise Fail for what may not be sent.
+
+    The id that is signed is the job's idempotency key, after a prefix where somebody has to tell such deliveries apart.
+    """
     try:
-        return send(_compose(payload, job), Deadline(_limit(payload, job).total_seconds()))
+        return send(_compose(payload, job, prefix), Deadline(_limit(payload, job).total_seconds()))
     except (Refused, Unsigned) as refusal:
         raise Fail(str(refusal)) from None
 
 
-def _compose(payload: Delivery, job: Job) -> Request:
+def _compose(payload: Delivery, job: Job, prefix: str) -> Request:
     if payload.method == "GET" and payload.body is not None:
         raise Refused("A GET has no body.")
     destination = Destination.read(payload.url)
@@ -81,7 +84,7 @@ def _compose(payload: Delivery, job: Job) -> Request:
         "minutehand-queue": job.queue,
         "minutehand-job": str(job.id),
         "minutehand-attempt": str(job.attempt),
-        **signature(job.idempotency_key, datetime.now(UTC), body or b""),
+        **signature(prefix + job.idempotency_key, datetime.now(UTC), body or b""),
     }
     return Request(payload.method, destination, headers, body)
 

@@ -19,7 +19,9 @@ from minutehand.cli.values import job_id
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most so many lines."
 )
-@click.option("--before", type=job_id, help="Go on after this line, the last of the page before.")
+@click.option(
+    "--before", type=job_id, metavar="LINE_ID", help="Go on after this line, the last of the page before."
+)
 @output_option("table", "json")
 @tenant_option
 @connection_options

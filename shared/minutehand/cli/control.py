@@ -13,6 +13,7 @@ from minutehand.cli.options import connection_options, open_database, output_opt
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.values import duration, option_moment
 from minutehand.cli.who import who
+from minutehand.read import clock
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -54,6 +55,8 @@ def pause(
     moment = None if until is None else option_moment(until, tz, "--until")
     with open_database() as database:
         moment = later(database, span) if span is not None else moment
+        if moment is not None and moment <= clock(database):
+            raise click.BadParameter(f"{text.local(moment)} is over already", param_hint="--until")
         _put(control.pause(database, **named, until=moment, why=why, who=who()), form)
 
 
@@ -91,7 +94,7 @@ def limit(most: int, why: str | None, form: str, **named: str) -> None:
 @click.command()
 @names
 def unlimit(form: str, **named: str) -> int:
-    """Unlimit what was limited by the same names.
+    """End the limit that was set by the same names.
 
     \b
     Examples:

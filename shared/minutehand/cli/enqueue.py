@@ -56,7 +56,7 @@ WITH_A_FILE = {"file", "format", "rejects", "on_conflict", "tz", "form"}
 @click.option("--debounce-max", type=duration, help="But not for longer than that in all.")
 @click.option("--throttle", type=duration, help="It waits until that long after the one before of its key.")
 @click.option(
-    "--every", metavar="CRON", help="It recurs: cron of 5 or 6 fields, @daily, or ISO 8601 as PT1H."
+    "--every", metavar="WHEN", help="It recurs: cron of 5 or 6 fields, @daily, or ISO 8601 as PT1H."
 )
 @click.option("--zone", help="The time zone of --every, as Europe/Berlin.  [UTC]")
 @click.option("--personal", is_flag=True, default=None, help="Clear its payload once it is finished.")

@@ -68,9 +68,10 @@ def reprocess(
     older_than: str | None, other_than: str | None, states: tuple[str, ...], window: timedelta, suffix: str,
     **asked: Any,
 ) -> int:  # fmt: skip
-    """Run finished jobs again, as new ones; say it again to go on where it was capped.
+    """Run finished jobs again, as new ones, at most 1000 at a time.
 
-    What was reprocessed for a version is not reprocessed for it again.
+    With a version, say it again to go on: what was reprocessed for it is not reprocessed for it again. Without one,
+    saying it again runs the same jobs again.
 
     \b
     Examples:

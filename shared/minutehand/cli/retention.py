@@ -63,7 +63,7 @@ def retention(
         if archived is not None:
             keep_until_archived(database, archived, who=who())
         found, waits = list_retention(database), keeps_until_archived(database)
-    _put([each for each in found if queue in (None, each.queue)], waits, form)
+    _put([each for each in found if queue in (None, each.queue)], waits, form, queue)
 
 
 def _set(database: Database, queue: str | None, named: dict[str, Any], reset: bool) -> None:
@@ -72,12 +72,14 @@ def _set(database: Database, queue: str | None, named: dict[str, Any], reset: bo
     set_retention(database, Retention(queue=queue, **kept | named), who=who())
 
 
-def _put(found: list[Retention], waits: bool, form: str) -> None:
+def _put(found: list[Retention], waits: bool, form: str, queue: str | None) -> None:
     if form == "json":
         for each in found:
             put_json({name: _told(value) for name, value in vars(each).items()})
     elif found:
         put_table(["queue", *WHATS], [[each.queue or "(every other)", *_row(each)] for each in found])
+    elif queue is not None:
+        say(f"Nothing is said of {queue}: it is as for every other queue.")
     else:
         say("Nothing is said: everything is kept for ever.")
     if waits:

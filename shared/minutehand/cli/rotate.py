@@ -1,11 +1,10 @@
 """`minutehand rotate`: what waits encrypted is encrypted anew."""
 
-import getpass
-
 import click
 
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import put_json, say
+from minutehand.cli.who import who
 from minutehand.rotate import rotate as encrypt_anew
 
 
@@ -25,7 +24,7 @@ def rotate(queue: str | None, form: str) -> None:
       minutehand rotate --queue mail -o json
     """
     with open_database() as database:
-        written = sum(encrypt_anew(database, queue=queue, who=getpass.getuser()))
+        written = sum(encrypt_anew(database, queue=queue, who=who()))
     if form == "json":
         put_json({"written": written})
     else:

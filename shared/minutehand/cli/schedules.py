@@ -1,6 +1,6 @@
 """`minutehand schedules`: what is enqueued again and again: look at it, preview it, change it."""
 
-import getpass
+from datetime import datetime, timedelta
 from typing import Any
 
 import click
@@ -10,7 +10,10 @@ from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.scheduling import put
+from minutehand.cli.show import retry_text
+from minutehand.cli.who import who
 from minutehand.read import clock
+from minutehand.retry import Retry
 from minutehand.schedules import Installed, Standing
 from minutehand.settings import code_version
 
@@ -69,7 +72,7 @@ def show(name: str, most: int, form: str) -> None:
         return
     put_table(
         ["what", "said"],
-        [[name, str(value)] for name, value in _told(standing).items() if value],
+        [[name.replace("_", " "), _said(value)] for name, value in _told(standing).items() if value],
         headed=False,
     )
     put_table(["moment", "outcome", "count", "job"], [
@@ -85,7 +88,7 @@ def show(name: str, most: int, form: str) -> None:
 def rm(name: str) -> None:
     """Remove a schedule; the jobs that it enqueued stay."""
     with open_database() as database:
-        library.remove(database, name, who=getpass.getuser())
+        library.remove(database, name, who=who())
     say(f"{name} removed")
 
 
@@ -96,7 +99,7 @@ def rm(name: str) -> None:
 def pause(name: str) -> None:
     """Have a schedule fire no more until `resume`."""
     with open_database() as database:
-        library.pause(database, name, who=getpass.getuser())
+        library.pause(database, name, who=who())
     say(f"{name} paused")
 
 
@@ -107,7 +110,7 @@ def pause(name: str) -> None:
 def resume(name: str) -> None:
     """Have a schedule go on; what its pause left out is not caught up with."""
     with open_database() as database:
-        standing = library.resume(database, name, who=getpass.getuser())
+        standing = library.resume(database, name, who=who())
     say(f"{name} resumed; next: {text.local(standing.next) if standing.next else 'never'}")
 
 
@@ -118,7 +121,7 @@ def resume(name: str) -> None:
 def run(name: str) -> None:
     """Enqueue a schedule's job now, beside its own moments, and print the job's id."""
     with open_database() as database:
-        click.echo(str(library.run_now(database, name, who=getpass.getuser())))
+        click.echo(str(library.run_now(database, name, who=who())))
 
 
 @schedules.command()
@@ -178,6 +181,19 @@ def _row(each: Standing, now: Any) -> list[str]:
         each.tenant,
         each.source or "",
     ]
+
+
+def _said(value: Any) -> str:
+    match value:
+        case datetime():
+            return text.local(value)
+        case timedelta():
+            return text.span(value)
+        case Retry():
+            return retry_text(value)
+        case dict():
+            return ", ".join(f"{name} {_said(inner)}" for name, inner in value.items())
+    return str(value)
 
 
 def _told(each: Standing) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """`minutehand schedules put`: a schedule by its arguments."""
 
-import getpass
 import sys
 from datetime import timedelta
 from typing import Any
@@ -13,6 +12,7 @@ from minutehand.cli.options import connection_options, open_database, tenant_opt
 from minutehand.cli.output import say
 from minutehand.cli.policy import retry_of, retry_options
 from minutehand.cli.values import duration, option_moment, parse_json
+from minutehand.cli.who import who
 from minutehand.new_job import NewJob
 from minutehand.schedules import Schedule
 from minutehand.schedules.timing import CatchUp, Overlap
@@ -79,7 +79,7 @@ def put(
         jitter=jitter, ahead=ahead, catch_up=catch_up, most=most, overlap=overlap,
     )  # fmt: skip
     with open_database() as database:
-        standing = library.put(database, schedule, who=getpass.getuser())
+        standing = library.put(database, schedule, who=who())
     say(f"{name}: next {text.local(standing.next) if standing.next else 'never'}")
 
 

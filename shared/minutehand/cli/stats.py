@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import click
 
@@ -58,7 +59,11 @@ def stats(tz: str | None, since: str | None, everything: bool, form: str, **aske
         moment = moment_of(database, since, tz, "--since")
         if asked["histogram"]:
             zone = {"zone": tz or "UTC", "by": asked["histogram"], "each": asked["each"]}
-            _put(measure.histogram(database, since=moment, **zone, **which), form, _put_bins)
+            _put(
+                measure.histogram(database, since=moment, **zone, **which),
+                form,
+                lambda bins: _put_bins(bins, tz),
+            )
         elif asked["durations"]:
             told = measure.durations(database, since=moment, by_kind=asked["by"] == "kind", **which)
             _put(told, form, _put_durations)
@@ -106,12 +111,14 @@ def _put(told: list[Any], form: str, put: Callable[[list[Any]], None]) -> None:
         say("Nothing of that kind happened.")
 
 
-def _put_bins(bins: list[measure.Bin]) -> None:
+def _put_bins(bins: list[measure.Bin], tz: str | None) -> None:
+    zone = ZoneInfo(tz or "UTC")
     most = max(each.done + each.dead + each.cancelled for each in bins) or 1
     put_table(
         ["from", "name", "enqueued", "done", "dead", "cancelled", "ended"],
-        [[f"{each.start:%Y-%m-%d %H:%M %Z}", each.name or "", f"{each.enqueued}", f"{each.done}", f"{each.dead}",
-          f"{each.cancelled}", "#" * round(20 * (each.done + each.dead + each.cancelled) / most)] for each in bins],
+        [[f"{each.start.astimezone(zone):%Y-%m-%d %H:%M %Z}", each.name or "", f"{each.enqueued}", f"{each.done}",
+          f"{each.dead}", f"{each.cancelled}", "#" * round(20 * (each.done + each.dead + each.cancelled) / most)]
+         for each in bins],
     )  # fmt: skip
 
 

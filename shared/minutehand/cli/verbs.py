@@ -31,7 +31,7 @@ VERBS = {
     "pause": "Pause a queue, a kind, a key or a tenant.",
     "resume": "Resume what was paused.",
     "limit": "Limit how many of its jobs run at once.",
-    "unlimit": "Unlimit what was limited.",
+    "unlimit": "End a limit.",
     "controls": "List what is paused or limited.",
     "drop": "Delete all jobs of a queue that have not begun.",
     "audit": "Show who changed what by hand.",

@@ -52,8 +52,8 @@ create table minutehand.schedules (
     name     text              not null constraint schedule_is_named check (length(name) between 1 and 200),
     every    text              not null,                             -- cron of 5 or 6 fields, @daily ..., or ISO 8601
     zone     text              not null default 'UTC',
-    starts   timestamptz,
-    ends     timestamptz       constraint schedule_ends_later check (ends > starts),
+    starts   minutehand.moment,
+    ends     minutehand.moment constraint schedule_ends_later check (ends > starts),
     jitter   interval          not null default '0'                  -- at most; the same for each firing of one name
              constraint jitter_is_up_to_a_day check (jitter between interval '0' and interval '24 hours'),
     ahead    interval          not null default '0'                  -- how long before its moment a job is enqueued
@@ -66,8 +66,8 @@ create table minutehand.schedules (
     paused   boolean           not null default false,
     source   text,                                                   -- the code that declares it
     hash     text,                                                   -- of what was declared
-    next     timestamptz,                                            -- the next nominal moment; null when it is over
-    wake     timestamptz,                                            -- when to look at it: next, less ahead
+    next     minutehand.moment,                                      -- the next nominal moment; null when it is over
+    wake     minutehand.moment,                                      -- when to look at it: next, less ahead
     fired    timestamptz,                                            -- the last moment that fired
     last     uuid,                                                   -- the job of it
     created  timestamptz       not null default clock_timestamp(),

@@ -88,6 +88,10 @@ begin
         perform minutehand.refuse('payload_fits', format('payload has at most %s bytes', most));
     end if;
     return one;
+exception
+    -- To look into JSON is to unescape it, and \u0000 or half a surrogate pair is no text of Postgres's.
+    when untranslatable_character or invalid_text_representation then
+        perform minutehand.refuse('payloads_merge', 'payloads with \u0000 or half a surrogate pair in them cannot be merged');
 end
 $$;
 
@@ -118,8 +122,9 @@ $$;
 
 drop function minutehand.check_new(minutehand.new_job[], text);
 -- Refuses what no column could: contradictions, and a payload over the limit. Says whether an item is for put_keyed.
+-- With the rights and the search_path of enqueue_all, which calls it; put_all the same.
 create function minutehand.check_new(items minutehand.new_job[], on_conflict text) returns boolean
-language plpgsql stable security definer set search_path = minutehand, pg_temp
+language plpgsql stable
 as $$
 declare
     fault text;
@@ -234,7 +239,7 @@ revoke execute on function minutehand.upcoming(text, text, text, text) from publ
 -- for what comes back.
 create function minutehand.put_all(items minutehand.new_job[], on_conflict text, moment timestamptz, first bigint, own text)
 returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
-language plpgsql volatile security definer set search_path = minutehand, pg_temp
+language plpgsql volatile
 as $$
 #variable_conflict use_column
 begin
@@ -388,6 +393,7 @@ as $$
     )
     update minutehand.jobs_live j
        set payload = minutehand.merged(j.payload, coalesce(item.payload, 'null')),
+           personal = j.personal or coalesce(item.personal, false),
            enqueued = clock_timestamp(), attempts = 0, error = null,
            run_at = coalesce(to_moment, run_at), visible = coalesce(to_moment, j.visible),
            ack = case when to_moment is null then ack end, prior = case when to_moment is null then prior end,
@@ -478,10 +484,9 @@ declare
     moment timestamptz := clock_timestamp();
     first  bigint := items[1].ordinal;
     keyed  boolean := minutehand.check_new(items, enqueue_all.on_conflict);
-    own    text := minutehand.current_tenant();
+    own    text := minutehand.check_tenants(items);  -- of 0013
     item   minutehand.new_job;
 begin
-    perform minutehand.check_tenants(items);  -- of 0013
     if not keyed then
         return query select * from minutehand.put_all(items, enqueue_all.on_conflict, moment, first, own);
         return;
@@ -494,7 +499,8 @@ begin
 end
 $$;
 
--- Enqueues one job, from any language and from triggers; see enqueue_all for what comes back.
+-- Enqueues one job, from any language and from triggers; see enqueue_all for what comes back. In plpgsql, which plans
+-- its statement once a session, and not once a call.
 --
 --   select * from minutehand.enqueue('welcome', '{"email": "ada@example.com"}', delay => '3 days');
 drop function minutehand.enqueue(text, json, text, text, timestamptz, interval, integer, integer, jsonb, interval, jsonb, text);
@@ -522,15 +528,19 @@ create function minutehand.enqueue(
     throttle     interval    default null,
     as_id        uuid        default null
 ) returns table (id uuid, outcome text, visible timestamptz)
-language sql volatile
+language plpgsql volatile
 as $$
+#variable_conflict use_column
+begin
+    return query
     select e.id, e.outcome, e.visible
       from minutehand.enqueue_all(
            array[row(1, enqueue.kind, enqueue.payload, enqueue.queue, enqueue.key, enqueue.run_at, enqueue.delay, enqueue.priority,
                      enqueue.max_attempts, enqueue.retry, enqueue.timeout, enqueue.headers,
                      enqueue.every, enqueue.zone, null, null, enqueue.personal, enqueue.tenant, null, enqueue.unique_while,
                      enqueue.unique_for, enqueue.debounce, enqueue.debounce_max, enqueue.throttle, enqueue.as_id)::minutehand.new_job],
-           enqueue.on_conflict) e
+           enqueue.on_conflict) e;
+end
 $$;
 
 -- Enqueues what a COPY of this load has brought, by the rules of enqueue_all, and clears it away.

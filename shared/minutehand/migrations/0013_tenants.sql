@@ -41,10 +41,10 @@ declare
                             order by t.role = session_user desc limit 1),
                           current_setting('minutehand.tenant', true), '');
 begin
-    if own = '' and to_regrole('minutehand_tenant') is not null and pg_has_role(acts, 'minutehand_tenant', 'usage')
-       and not exists (select from pg_roles r
-                        where r.rolname in ('minutehand_enqueuer', 'minutehand_worker', 'minutehand_operator')
-                          and pg_has_role(acts, r.oid, 'usage')) then
+    if own = '' and pg_has_role(acts, to_regrole('minutehand_tenant'), 'usage')  -- null where there is no such role
+       and not (coalesce(pg_has_role(acts, to_regrole('minutehand_enqueuer'), 'usage'), false)
+                or coalesce(pg_has_role(acts, to_regrole('minutehand_worker'), 'usage'), false)
+                or coalesce(pg_has_role(acts, to_regrole('minutehand_operator'), 'usage'), false)) then
         return '-';
     end if;
     return own;
@@ -93,9 +93,10 @@ begin
 end
 $$;
 
--- Refuses jobs that a session may not enqueue: for another tenant than its own, or for none as a tenant's role.
-create function minutehand.check_tenants(items minutehand.new_job[]) returns void
-language plpgsql stable security definer set search_path = minutehand, pg_temp
+-- Refuses jobs that a session may not enqueue: for another tenant than its own, or for none as a tenant's role. Says
+-- whose session it is. Only enqueue_all calls it, with its own rights.
+create function minutehand.check_tenants(items minutehand.new_job[]) returns text
+language plpgsql stable
 as $$
 declare
     own text := minutehand.current_tenant();
@@ -105,6 +106,7 @@ begin
     elsif own <> '' and exists (select from unnest(items) i where i.tenant <> own) then
         perform minutehand.refuse('tenant_is_own', 'who is confined to a tenant enqueues for that tenant only');
     end if;
+    return own;
 end
 $$;
 
@@ -217,7 +219,7 @@ begin
     grant update (ack, prior, offered, claimed, visible, attempts, error, lapsed, result) on minutehand.jobs_live to minutehand_worker;
     grant update (deleted, failed, cancelled, result, error, version) on minutehand.jobs to minutehand_worker;
     grant insert on minutehand.attempts to minutehand_worker;
-    grant select (until), delete on minutehand.uniques to minutehand_worker;
+    grant select, update (until), delete on minutehand.uniques to minutehand_worker;
     grant select, insert, update, delete on minutehand.schedules to minutehand_worker;
     grant select, delete on minutehand.firings to minutehand_worker;
     grant select, insert, update (floor) on minutehand.lanes to minutehand_worker;

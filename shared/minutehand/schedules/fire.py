@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from minutehand.database import Database, Record
-from minutehand.errors import InvalidJobError, KeyTakenError
+from minutehand.errors import InvalidJobError, KeyTakenError, NotFoundError
 from minutehand.events import publish
 from minutehand.observe import Event
 from minutehand.schedules.plan import Line, Plan, plan
@@ -88,6 +88,8 @@ def ask(database: Database, standing: Standing, now: datetime) -> UUID:
         if done := database.run("fire", firings=json.dumps([asked])):
             job: UUID = done[0]["job"]
             return job
+        if not database.run("get_schedule", name=standing.schedule.name):  # it was removed meanwhile
+            raise NotFoundError(f"there is no schedule {standing.schedule.name!r}")
         now += LEAST  # this moment is one of its own
 
 
@@ -124,6 +126,8 @@ def _planned(record: Record) -> Due | InvalidJobError:
         )
     except InvalidJobError as error:
         return error
+    except (ValueError, OverflowError) as error:  # such as a moment at the calendar's end, by SQL
+        return InvalidJobError("every_recurs", str(error))
 
 
 def _write(database: Database, due: Sequence[Due]) -> tuple[list[Record], tuple[tuple[str, str], ...]]:

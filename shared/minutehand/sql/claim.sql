@@ -1,9 +1,11 @@
 -- Exchanges offered acks for claims. An event that comes twice, late or after a replacement finds no such ack.
+-- Where there are limits an offer that has lapsed is void: its place may be another job's by now.
 update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, lapsed = coalesce(j.claimed, j.lapsed), claimed = clock_timestamp(),
        attempts = j.attempts + 1, visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[]) as o (id, ack)
  where j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
+   and (j.visible > clock_timestamp() or not exists (select from minutehand.controls where most is not null))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule,
           case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end  -- nobody settled that one

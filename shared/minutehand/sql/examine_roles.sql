@@ -19,6 +19,8 @@ with given (roles, things, privilege, columns) as (values
     ('{worker}', '{lanes}', 'update', '{floor}'),
     ('{worker}', '{dispatcher,budgets}', 'update', null),
     ('{worker}', '{uniques,firings}', 'delete', null),
+    ('{worker}', '{uniques}', 'select', null),
+    ('{worker}', '{uniques}', 'update', '{until}'),
     ('{worker}', '{"make_days_ahead()","retain_now()","bear(minutehand.jobs_live,timestamptz)"}', 'execute', null),
     ('{operator,tenant}', '{attempts,events,uniques,audit}', 'select', null),
     ('{operator,tenant}', '{jobs}', 'delete', null),

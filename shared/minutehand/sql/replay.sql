@@ -4,15 +4,16 @@ with old as materialized (
       from minutehand.jobs j
      where j.deleted is not null and j.id = any (%(ids)s) and not (j.personal and j.payload::text = 'null')
 ), asked as materialized (
-    select array_agg(json_populate_record(null::minutehand.new_job, json_build_object(
-               'ordinal', place, 'kind', kind, 'payload', payload, 'queue', queue, 'key', key || %(suffix)s::text,
-               'priority', priority, 'max_attempts', coalesce(%(max_attempts)s::integer, max_attempts), 'retry', retry,
-               'timeout', timeout, 'headers', headers, 'nominal', nominal, 'tenant', tenant,
-               'run_at', clock_timestamp() + %(window)s::interval
-                         * (('x' || left(md5(id::text), 8))::bit(32)::bigint / 4294967296.0))) order by place) as items
+    -- A row and no json_populate_record, which cannot read what has \u0000 in it.
+    select array_agg(row(place, kind, payload, queue, key || %(suffix)s::text,
+                         clock_timestamp() + %(window)s::interval
+                         * (('x' || left(md5(id::text), 8))::bit(32)::bigint / 4294967296.0), null,
+                         priority, coalesce(%(max_attempts)s::integer, max_attempts), retry, timeout, headers,
+                         null, null, nominal, null, personal, tenant,
+                         null, null, null, null, null, null, null)::minutehand.new_job order by place) as items
       from old
 )
-select old.id, made.id as new, made.visible
+select old.id, made.id as new, made.visible, old.tenant
   from asked
  cross join lateral minutehand.enqueue_all(asked.items, 'ignore') made
   join old on old.place = made.ordinal

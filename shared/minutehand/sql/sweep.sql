@@ -1,7 +1,22 @@
--- Derives every lane's floor anew from the table itself, and finds the lanes that nobody announced.
-insert into minutehand.lanes as l (queue, priority, floor)
-select queue, priority, least(min(visible), coalesce(%(now)s, now()) - interval '1 minute')
-  from minutehand.jobs
- where deleted is null
- group by queue, priority
-    on conflict (queue, priority) do update set floor = excluded.floor where l.floor > excluded.floor
+-- Derives every lane's floor anew from the table itself, and finds the lanes that nobody announced. A lane whose row an
+-- open transaction holds is left to the next sweep: no tick waits for it.
+with found as materialized (
+    select queue, priority, least(min(visible), coalesce(%(now)s, now()) - interval '1 minute') as floor
+      from minutehand.jobs
+     where deleted is null
+     group by queue, priority
+), new as (
+    insert into minutehand.lanes (queue, priority, floor)
+    select queue, priority, floor from found f
+     where not exists (select from minutehand.lanes l where l.queue = f.queue and l.priority = f.priority)
+        on conflict (queue, priority) do nothing
+), lower as materialized (
+    select l.queue, l.priority, f.floor
+      from minutehand.lanes l
+      join found f on f.queue = l.queue and f.priority = l.priority and f.floor < l.floor
+       for update of l skip locked
+)
+update minutehand.lanes l
+   set floor = lower.floor
+  from lower
+ where l.queue = lower.queue and l.priority = lower.priority and lower.floor < l.floor

@@ -134,8 +134,12 @@ def test_what_the_worker_never_got_is_kept_for_two_weeks_encrypted(stack: Stack)
 def test_every_function_has_the_layers_of_its_architecture(stack: Stack) -> None:
     layers = stack.of_type("AWS::Lambda::LayerVersion")
     for name, function in stack.functions.items():
-        dependencies, library, encryption, *own = function["Layers"]
+        encrypts, encrypting, layered = function["Layers"]["Fn::If"]
+        dependencies, library, encryption, *own = encrypting
         condition, arm, x86 = dependencies["Fn::If"]
+
+        assert encrypts == "Encrypts"
+        assert layered == [dependencies, library, *own]
 
         assert condition == "OnArm"
         assert layers[arm["Ref"]]["CompatibleArchitectures"] == ["arm64"]
@@ -144,7 +148,7 @@ def test_every_function_has_the_layers_of_its_architecture(stack: Stack) -> None
         assert function["Architectures"] == [{"Ref": "Architecture"}]
         made_for = [
             (layers[layer["Ref"]]["Content"]["S3Key"], layers[layer["Ref"]]["CompatibleArchitectures"])
-            for choice in [encryption["Fn::If"][1], *own]
+            for choice in [encryption, *own]
             for layer in choice["Fn::If"][1:]
         ]
         assert made_for == [*ENCRYPTION_LAYERS, *(API_LAYERS if name == "ApiFunction" else [])]

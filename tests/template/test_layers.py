@@ -135,8 +135,8 @@ def test_every_layer_of_the_template_has_a_makefile_that_builds_it(stack: Stack)
 
 
 @pytest.mark.planted(
-    "        - Encrypts\n        - !If \\[OnArm, !Ref EncryptionArm64Layer",
-    "        - OnX86\n        - !If [OnArm, !Ref EncryptionArm64Layer",
+    "      - Encrypts\n      - - &packages",
+    "      - OnX86\n      - - &packages",
 )
 def test_the_layer_that_encrypts_is_there_only_where_something_is_encrypted(stack: Stack) -> None:
     wanted = {

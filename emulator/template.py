@@ -152,7 +152,7 @@ class _Reader:
             timeout=float(said.get("Timeout", 3)),
             memory=int(said.get("MemorySize", 128)),
             variables={name: _text(value) for part in variables for name, value in part.items()},
-            layers=tuple(layer for part in both for layer in part.get("Layers") or []),
+            layers=tuple(dict.fromkeys(layer for part in both for layer in part.get("Layers") or [])),
             reserved=_number(said.get("ReservedConcurrentExecutions")),
             retries=int(asynchronous.get("MaximumRetryAttempts", 2)),
             age=float(asynchronous.get("MaximumEventAgeInSeconds", 21600)),

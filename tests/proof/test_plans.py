@@ -185,7 +185,7 @@ def test_the_floor_keeps_scans_short_while_an_old_snapshot_keeps_the_dead(
 
 
 DEAD = 100_000
-BOUNDED = {"count": 600, "take": 120, "offer": 1600, "raise_floor": 60}
+BOUNDED = {"count": 1600, "take": 120, "offer": 1600, "raise_floor": 60}
 LATER = datetime.now(UTC) + timedelta(minutes=30)
 DUE_LATER = "insert into minutehand.jobs_live (kind, visible) select 'echo', %s from generate_series(1, %s)"
 

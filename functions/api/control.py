@@ -171,7 +171,7 @@ def _change(asked: orders.Changes, database: Database, who: str | None) -> list[
                 "replay": operate.replay,
                 "remove": operate.remove,
             }
-            return act[verb](database, asked.ids, who=who)  # type: ignore[operator]
+            return act[verb](database, asked.ids, who=who)
 
 
 def _all_became(changes: Iterable[Change]) -> Json:

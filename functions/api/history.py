@@ -42,7 +42,11 @@ def list_jobs(request: Request, filters: Annotated[Filters, Query()], database: 
     following = page.before and _path(request, filters, {"before": page.before})
     previous = page.after and _path(request, filters, {"after": page.after})
     links = [f'<{path}>; rel="{rel}"' for path, rel in ((following, "next"), (previous, "prev")) if path]
-    told = {"jobs": [tell_row(row) for row in page.rows], "before": page.before, "next": following}
+    told: dict[str, Any] = {
+        "jobs": [tell_row(row) for row in page.rows],
+        "before": page.before,
+        "next": following,
+    }
     told |= {"after": page.after, "previous": previous, "total": page.total, "place": page.place}
     return Json(told, headers={"Link": ", ".join(links)} if links else {})
 

@@ -143,9 +143,7 @@ class NewJob(Said):
 class OneJob(NewJob):
     """A job to enqueue, and what to do if its key is taken."""
 
-    on_conflict: OnConflict = Field(  # type: ignore[assignment]
-        "replace", description=ON_CONFLICT
-    )
+    on_conflict: OnConflict = Field("replace", description=ON_CONFLICT)
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ class Cancel(Said):
     """Why a job is no longer wanted."""
 
     reason: Annotated[str, Field(max_length=1000)] = "by hand"
-    running: StrictBool = Field(False, description="if it runs, ask it to end at its next check")
+    running: StrictBool = Field(default=False, description="if it runs, ask it to end at its next check")
 
 
 class Reschedule(Said):

@@ -36,9 +36,11 @@ class Edit(Said):
 class Replay(Said):
     """How a clone of a finished job is run."""
 
-    max_attempts: StrictInt | None = Field(1, description="its attempts; null for as many as the job had")
+    max_attempts: StrictInt | None = Field(
+        default=1, description="its attempts; null for as many as the job had"
+    )
     suffix: str = Field(
-        "", max_length=1000, description="what to add to its key, where that has an upcoming job"
+        default="", max_length=1000, description="what to add to its key, where that has an upcoming job"
     )
 
 

@@ -105,7 +105,8 @@ def test_a_floor_that_is_being_lowered_is_neither_waited_for_nor_raised(queue: Q
 
 
 @pytest.mark.parametrize(
-    "function", ["upcoming(text, text, text)", "make_days(integer, date)", "enqueue_incoming(uuid, text)"]
+    "function",
+    ["upcoming(text, text, text, text)", "make_days(integer, date)", "enqueue_incoming(uuid, text)"],
 )
 def test_a_role_that_may_only_enqueue_may_call_nothing_else(queue: Queue, function: str) -> None:
     allowed = queue.sql(

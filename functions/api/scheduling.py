@@ -159,7 +159,7 @@ FIRING = {"nominal": MONDAY, "fired": MONDAY, "outcome": "fired", "count": 1, "j
 
 LIST = _says(200, "All of them", ToldSchedules, {"schedules": [TOLD]}, *COMMON)
 GET = _says(200, "The schedule", ToldSchedule, TOLD, *COMMON, 404)
-PUT = _says(200, "The schedule, written", ToldSchedule, TOLD, *WITH_BODY)
+PUT = _says(200, "The schedule, written", ToldSchedule, TOLD, *WITH_BODY, 404)
 DELETE = _says(200, "The schedule as it was", ToldSchedule, TOLD, *COMMON, 404)
 TURN = _says(200, "The schedule, changed", ToldSchedule, TOLD, *WITH_BODY, 404)
 RUN = _says(201, "Enqueued", ToldJob, {"id": JOB_ID}, *WITH_BODY, 404, 409)

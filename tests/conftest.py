@@ -8,6 +8,7 @@ new_database        makes more, on any of the addresses and on direct-16
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -18,6 +19,10 @@ import pytest
 from tests.servers import Database, Servers
 
 NewDatabase = Callable[..., Database]
+
+# A shell that runs the tests in the background has Ctrl-C ignored, and what they start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

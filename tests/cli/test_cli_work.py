@@ -115,7 +115,7 @@ def test_a_line_tells_what_happened_but_never_the_payload(run, direct_database):
     enqueue(run, direct_database.url, {"kind": "echo", "payload": {"fail": "s3cret"}})
     worked = run("work", "--drain", url=direct_database.url)
 
-    assert b"retrying  echo" in worked.stderr
+    assert b"retried   echo" in worked.stderr
     assert b"RuntimeError" in worked.stderr
     assert b"s3cret" not in worked.stderr + worked.stdout
 

@@ -39,12 +39,22 @@ def test_the_dispatcher_in_one_container_has_the_worker_in_another_do_each_job(
 ) -> None:
     due = [enqueue("echo", {"number": number}, connection=jobs).id for number in range(2)]
 
-    answer = client(start_lambda).invoke(FunctionName="DispatcherFunction", Payload=b"{}")
+    def tick() -> tuple[int, int, int, int]:
+        answer = client(start_lambda).invoke(FunctionName="DispatcherFunction", Payload=b"{}")
+        told = json.loads(answer["Payload"].read())
+        return answer["StatusCode"], told["due"], told["invoked"], told["refused"]
 
-    told = json.loads(answer["Payload"].read())
-    assert (answer["StatusCode"], told["due"], told["invoked"], told["refused"]) == (200, 2, 2, 0)
-    states = lambda: [(row.state, row.attempts) for row in (read.get(jobs, job_id) for job_id in due)]  # noqa: E731
-    until(lambda: states() == [("done", 1)] * 2, states)
+    def states() -> list[tuple[str, int]]:
+        return [(row.state, row.attempts) for row in (read.get(jobs, job_id) for job_id in due)]
+
+    def done() -> bool:
+        """A container that takes longer than its offer is good is invited again, as every minute on Lambda."""
+        if ("due", 0) in states():
+            tick()
+        return states() == [("done", 1)] * 2
+
+    assert tick() == (200, 2, 2, 0)
+    until(done, states)
 
 
 def test_an_event_is_accepted_before_its_work_is_done_and_is_not_tried_again(

@@ -7,7 +7,6 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
-from conftest import TOKEN, Serve
 from playwright.sync_api import Page, expect
 
 from minutehand import Cancel, Database, NewJob, Retry, enqueue, schedules
@@ -16,6 +15,7 @@ from minutehand.finish import finish
 from minutehand.outcomes import Failed
 from minutehand.read import get, list_jobs
 from tests import servers
+from tests.console.conftest import TOKEN, Serve
 
 LATER = timedelta(days=3)
 SCRIPT = "<img src=x onerror=\"document.title='broken into'\">"

@@ -251,7 +251,12 @@ GRANTS = """
     union all
     select a.grantee::regrole::text, a.privilege_type, 'schema ' || nspname, null
       from pg_namespace, aclexplode(nspacl) a where nspname = 'minutehand'"""
-ANYBODYS = ("function minutehand.enqueue(", "function minutehand.state(", "function minutehand.enqueue_all(")
+ANYBODYS = (
+    "function minutehand.enqueue(",
+    "function minutehand.state(",
+    "function minutehand.enqueue_all(",
+    "function minutehand.busy(",
+)
 
 
 def test_every_grant_that_is_missing_is_found(world: World) -> None:
@@ -262,8 +267,11 @@ def test_every_grant_that_is_missing_is_found(world: World) -> None:
             for grant in admin.execute(GRANTS).fetchall()
             if grant[0].startswith("minutehand_") and not grant[2].startswith(ANYBODYS)
         ]
+        whole = {grant[:3] for grant in grants if grant[3] is None}
         missed = []
         for role, privilege, thing, column in grants:
+            if column and (role, privilege, thing) in whole:
+                continue  # its loss is none
             with admin.transaction(force_rollback=True):
                 what = f'{privilege} ("{column}")' if column else privilege
                 admin.execute(sql.SQL(f"revoke {what} on {thing} from {role}"))  # type: ignore[arg-type]
@@ -275,7 +283,7 @@ def test_every_grant_that_is_missing_is_found(world: World) -> None:
                     missed.append((role, privilege, thing, column))
 
     assert len(grants) > 60
-    assert missed == []
+    assert missed == [], str(missed)
 
 
 def test_a_missing_role_is_a_warning(world: World, examine: Examine, servers: Servers) -> None:

@@ -294,4 +294,6 @@ revoke execute on function minutehand.share_lane(), minutehand.change_lane(), mi
                            minutehand.bounds(timestamptz, text[], integer[], text),
                            minutehand.choose_round(integer, timestamptz, minutehand.bound[], uuid[], text, boolean),
                            minutehand.choose(integer, timestamptz, text[], integer[], text),
-                           minutehand.count_unpaused(bigint, timestamptz) from public;
+                           minutehand.count_unpaused(bigint, timestamptz),
+                           minutehand.bounds_job(minutehand.bound, text, text, text, text),
+                           minutehand.version_numbers(text), minutehand.fitting(json) from public;

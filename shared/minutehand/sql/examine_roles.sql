@@ -21,19 +21,20 @@ with given (roles, things, privilege, columns) as (values
     ('{worker}', '{uniques,firings}', 'delete', null),
     ('{worker}', '{uniques}', 'select', null),
     ('{worker}', '{uniques}', 'update', '{until}'),
-    ('{worker}', '{"make_days_ahead()","retain_now()","bear(minutehand.jobs_live,timestamptz)"}', 'execute', null),
+    ('{worker}', '{"make_days_ahead()","retain_now()","bear(minutehand.jobs_live,timestamptz)",
+       "choose(integer,timestamptz,text[],integer[],text)","count_unpaused(bigint,timestamptz)"}', 'execute', null),
     ('{operator,tenant}', '{attempts,events,uniques,audit}', 'select', null),
     ('{operator,tenant}', '{jobs}', 'delete', null),
     ('{operator,tenant}', '{jobs}', 'update',
      '{ack,prior,offered,claimed,visible,run_at,attempts,deleted,failed,cancelled,error,payload,headers,priority,max_attempts,retry,timeout,cancelling,lapsed,every}'),
     ('{operator,tenant}', '{audit}', 'insert', null),
-    ('{operator,tenant}', '{"fitting(json)","version_numbers(text)","queues_seen()"}', 'execute', null),
-    ('{operator}', '{jobs_done_default,lanes,settings,dispatcher,budgets,defaults,queue_defaults,retention}', 'select', null),
+    ('{operator,tenant}', '{"fitting(json)","version_numbers(text)","queues_seen()","bounds_job(minutehand.bound,text,text,text,text)"}', 'execute', null),
+    ('{operator}', '{jobs_done_default,lanes,settings,dispatcher,budgets,defaults,queue_defaults,retention,archived_days}', 'select', null),
     ('{operator}', '{defaults,queue_defaults,controls,retention,archived_days}', 'insert', null),
     ('{operator}', '{defaults,queue_defaults,controls,retention,archived_days}', 'update', null),
     ('{operator}', '{controls,retention,archived_days}', 'delete', null),
     ('{operator}', '{settings}', 'update', '{keep_until_archived}'),
-    ('{operator}', '{"days()","hold_ticks()"}', 'execute', null)
+    ('{operator}', '{"days()","hold_ticks()","count_unpaused(bigint,timestamptz)"}', 'execute', null)
 ), wanted as (
     select 'minutehand_' || role as role, case thing when 'minutehand' then thing else 'minutehand.' || thing end as thing,
            privilege, columns

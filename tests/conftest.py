@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from minutehand.database import close_own
 from tests.servers import Database, Servers
 
 NewDatabase = Callable[..., Database]
@@ -82,11 +83,13 @@ def connection(database: Database) -> Iterator[psycopg.Connection[Any]]:
 
 
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that the developer's shell says reaches a test, and no test reaches an account."""
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing that the developer's shell says reaches a test, no test reaches an account, and none leaves a session."""
     for name in list(os.environ):
         if name.startswith(("MINUTEHAND_", "AWS_", "POWERTOOLS_", "PG")) or name == "DATABASE_URL":
             monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    yield
+    close_own()

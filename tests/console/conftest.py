@@ -21,9 +21,13 @@ TOKEN = "a-token-of-sixteen-characters"
 Serve = Callable[..., str]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """The browser of this machine."""
+    """The browser of this machine.
+
+    No longer than these tests last: while it is open, its event loop runs in this thread, and what wants one of
+    its own (Mangum, in the tests of the API) is refused.
+    """
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         servers.missing("chromium", "no Chromium is installed")

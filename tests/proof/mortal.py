@@ -26,7 +26,9 @@ from minutehand.work import answer
 
 
 def say(**facts: object) -> None:
-    print(json.dumps(facts), flush=True)
+    # One write: the threads of a fan-out say it together, and print() ends its line with a second one.
+    sys.stdout.write(json.dumps(facts) + "\n")
+    sys.stdout.flush()
 
 
 class Worker:

@@ -166,16 +166,17 @@ def test_the_floor_keeps_scans_short_while_an_old_snapshot_keeps_the_dead(
     direct_database: servers.Database, connection: Connection
 ) -> None:
     """Without it they wade through all that vacuum may not remove: the test sees that happen first."""
+    later = datetime.now(UTC) + timedelta(minutes=30)
     with connect(direct_database.admin_url) as old, old.transaction():
         old.execute("set transaction isolation level repeatable read")
         old.execute("select 1")
-        bury_the_dead(connection)
+        bury_the_dead(connection, later)
 
-        wading = {name: cost(connection, name) for name in BOUNDED}
-        minutehand.Database.borrow(connection).run("raise_floor", now=LATER)
-        raised = {name: cost(connection, name) for name in BOUNDED}
-        connection.execute(DUE_LATER, [LATER, DEAD])
-        surprised = {name: cost(connection, name) for name in BOUNDED}
+        wading = {name: cost(connection, name, later) for name in BOUNDED}
+        minutehand.Database.borrow(connection).run("raise_floor", now=later)
+        raised = {name: cost(connection, name, later) for name in BOUNDED}
+        connection.execute(DUE_LATER, [later, DEAD])
+        surprised = {name: cost(connection, name, later) for name in BOUNDED}
 
     assert all(wading[name] > 10_000 for name in BOUNDED)
     assert all(raised[name] <= BOUNDED[name] for name in BOUNDED)
@@ -186,25 +187,24 @@ def test_the_floor_keeps_scans_short_while_an_old_snapshot_keeps_the_dead(
 
 DEAD = 100_000
 BOUNDED = {"count": 1600, "take": 120, "offer": 1600, "raise_floor": 60}
-LATER = datetime.now(UTC) + timedelta(minutes=30)
 DUE_LATER = "insert into minutehand.jobs_live (kind, visible) select 'echo', %s from generate_series(1, %s)"
 
 
-def bury_the_dead(connection: Connection) -> None:
+def bury_the_dead(connection: Connection, later: datetime) -> None:
     """Offer, claim and finish jobs under the old snapshot, then leave a few that are due much later."""
     database = minutehand.Database.borrow(connection)
     fill(connection, finished=0, due=DEAD, scheduled=0)
     claim(database, offer(database, DEAD, LEASE).offers, LEASE, GRACE)
     connection.execute("update minutehand.jobs set deleted = now() where deleted is null")
-    connection.execute(DUE_LATER, [LATER, 1000])
+    connection.execute(DUE_LATER, [later, 1000])
     connection.execute("analyze minutehand.jobs_live")
 
 
-def cost(connection: Connection, name: str) -> int:
-    """The pages that a statement looks at, half an hour from now."""
+def cost(connection: Connection, name: str, now: datetime) -> int:
+    """The pages that a statement looks at, at a moment."""
     parameters: dict[str, dict[str, object]] = {
         "count": {"most": 1000},
         "offer": {"capacity": 50, "queues": [], "budgets": [], "ttl": LEASE},
         "take": {"queue": "default", "most": 1, "lease": LEASE, "grace": GRACE},
     }
-    return explain(connection, name, {**parameters.get(name, {}), "now": LATER}).buffers
+    return explain(connection, name, {**parameters.get(name, {}), "now": now}).buffers

@@ -42,6 +42,7 @@ VERBS = {
     "schedules": "List and change what is enqueued again and again.",
     "tick": "Make one pass of the dispatcher by hand.",
     "work": "Work a queue off on this machine.",
+    "pipeline": "Run archive, report, load and simulate with Spark.",
     "doctor": "Examine an installation, and say what to do.",
     "completion": "Print a shell's completion script.",
 }
@@ -60,6 +61,7 @@ ELSEWHERE = {
     "limit": "minutehand.cli.control:limit",
     "unlimit": "minutehand.cli.control:unlimit",
     "controls": "minutehand.cli.control:controls",
+    "pipeline": "minutehand_pipeline.cli:pipeline",
 }
 
 EPILOG = """

@@ -1,0 +1,32 @@
+"""One Spark session for all tests of the pipeline, and databases with a history."""
+
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from minutehand_pipeline.session import build_session
+
+# What a developer's shell says of Spark reaches no test.
+for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "JDK_JAVA_OPTIONS", "SPARK_REMOTE"):
+    os.environ.pop(name, None)
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+# Only the first compiler: what runs for seconds does not wait for the second one.
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC"}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session: two cores, each task tried up to four times."""
+    session = build_session("minutehand tests", cores=2, settings=QUICK)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(autouse=True)
+def a_zone_that_is_not_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine's zone decides nothing, or the tests show it."""
+    monkeypatch.setenv("TZ", "Asia/Kolkata")

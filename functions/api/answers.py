@@ -13,7 +13,7 @@ from minutehand.read import Row
 ALWAYS = (
     "id", "queue", "kind", "state", "key", "priority", "attempts", "max_attempts",
     "enqueued", "run_at", "visible", "offered", "claimed", "deleted",
-    "tenant", "version", "every", "zone", "nominal", "schedule",
+    "tenant", "version", "every", "zone", "nominal", "schedule", "cancelling",
 )  # fmt: skip
 ALONE = ("retry", "timeout")
 MASKED = ("payload", "headers", "result")

@@ -38,6 +38,7 @@ JOB: dict[str, Any] = {
     "zone": None,
     "nominal": None,
     "schedule": None,
+    "cancelling": None,
 }
 ENQUEUED = {"id": JOB["id"], "outcome": "created", "visible": JOB["visible"]}
 BROKEN_RULE = {

@@ -94,6 +94,7 @@ class Job(BaseModel):
     zone: str | None = Field(description="the time zone of `every`")
     nominal: datetime | None = Field(description="the moment that this occurrence stands for")
     schedule: str | None = Field(description="the schedule that fired it")
+    cancelling: str | None = Field(description="why a running one was asked to end")
     retry: dict[str, Any] | None = Field(None, description="times in seconds; null for the default")
     timeout: float | None = Field(None, description="seconds")
     payload: Any = Field(None, description="only with include=payload")

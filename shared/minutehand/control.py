@@ -9,6 +9,9 @@ from minutehand.database import Database, Record
 from minutehand.errors import InvalidJobError
 from minutehand.events import publish
 from minutehand.new_job import check_moment
+from minutehand.read import Row
+
+NAMES = ("queue", "kind", "key", "tenant")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +31,15 @@ class Control:
     why: str | None = None
     changed: datetime | None = None
     busy: int | None = None
+
+    @property
+    def told(self) -> str:
+        """What it is about, in words: `queue mail, kind invoice`."""
+        return ", ".join(f"{name} {getattr(self, name)}" for name in NAMES if getattr(self, name))
+
+    def concerns(self, row: Row) -> bool:
+        """Whether a job is one of those."""
+        return all(getattr(self, name) in ("", getattr(row, name)) for name in NAMES)
 
 
 def pause(

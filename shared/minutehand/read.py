@@ -45,6 +45,7 @@ class Row:
     zone: str | None = None
     nominal: datetime | None = None
     schedule: str | None = None
+    cancelling: str | None = None  # why a running one is to end at its next check
 
     @classmethod
     def from_record(cls, record: Record) -> "Row":

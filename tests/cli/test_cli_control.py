@@ -65,6 +65,7 @@ def test_a_running_job_is_not_edited_and_is_asked_to_end(invoke, lines, job, sql
     asked = invoke("cancel", running, "--running")
     assert (asked.exit_code, asked.stdout) == (0, f"{running} asked: it ends at its next check\n")
     assert states(lines, invoke) == {running: "running"}
+    assert ", and was asked to end: by hand" in invoke("ls").stdout
 
 
 def test_a_job_is_removed(invoke, lines, job):
@@ -163,3 +164,13 @@ def test_the_trail_tells_which_login_did_what(invoke, lines, job):
     assert 'fields ["payload"]' in table
     assert "secret" not in table
     assert invoke("audit", "--who", "nobody").stderr == "Nothing was done by hand that matches.\n"
+
+
+def test_a_job_that_waits_shows_what_is_paused_and_why(invoke, job):
+    waits, other = job("--queue", "mail"), job()
+    invoke("pause", "--queue", "mail", "--kind", "echo", "--why", "the provider is down")
+
+    assert "paused:     queue mail, kind echo: the provider is down" in invoke("show", waits).stdout
+    assert "paused" not in invoke("show", other).stdout
+    invoke("resume", "--queue", "mail", "--kind", "echo")
+    assert "paused" not in invoke("show", waits).stdout

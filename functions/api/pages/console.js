@@ -108,9 +108,9 @@ async function showJob() {
   const job = await ask(`/jobs/${chosen.job}`);
   $("job-title").textContent = `${job.kind} · ${job.state}`;
   const facts = { id: job.id, queue: job.queue, key: job.key, tenant: job.tenant, attempts: `${job.attempts} of ${job.max_attempts}`, priority: job.priority,
-    enqueued: job.enqueued, "run at": job.run_at, visible: job.visible, claimed: job.claimed, finished: job.deleted, every: job.every,
-    schedule: job.schedule, error: job.error && `${job.error.type}: ${job.error.message}` };
-  $("facts").replaceChildren(...Object.entries(facts).filter(([, value]) => value != null && value !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]));
+    enqueued: when(job.enqueued), "run at": when(job.run_at), visible: when(job.visible), claimed: when(job.claimed), finished: when(job.deleted),
+    every: job.every, schedule: job.schedule, "asked to end": job.cancelling, error: job.error && `${job.error.type}: ${job.error.message}` };
+  $("facts").replaceChildren(...Object.entries(facts).filter(([, value]) => value != null && value !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value.nodeType ? value : String(value))]));
   $("actions").replaceChildren(...Object.entries(ACTIONS).filter(([, states]) => states.includes(job.state)).map(([verb]) =>
     el("button", { type: "button", "data-verb": verb, onclick: () => act(verb, job) }, verb)));
   $("payload").hidden = true;

@@ -142,12 +142,7 @@ def _put(each: control.Control, form: str) -> None:
         return
     paused = f"paused{f' until {text.local(each.until)}' if each.until else ''}" if each.paused else ""
     limited = "" if each.most is None else f"at most {each.most} at once"
-    say(f"{_of(each)}: {', '.join(filter(None, [paused, limited]))}")
-
-
-def _of(each: control.Control) -> str:
-    named = [(name, getattr(each, name)) for name in ("queue", "kind", "key", "tenant")]
-    return ", ".join(f"{name} {value}" for name, value in named if value)
+    say(f"{each.told}: {', '.join(filter(None, [paused, limited]))}")
 
 
 def _ended(ended: bool, what: str, form: str) -> int:

@@ -13,8 +13,10 @@ from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import put_json
 from minutehand.cli.values import job_id
+from minutehand.control import list_controls
 from minutehand.database import Database
-from minutehand.read import Attempt, Row, clock, get, get_by_key, list_attempts
+from minutehand.errors import ForbiddenError
+from minutehand.read import FINISHED, Attempt, Row, clock, get, get_by_key, list_attempts
 from minutehand.retry import Retry
 
 MASKED = ("payload", "headers", "result")
@@ -46,13 +48,14 @@ def show(id: UUID | None, key: str | None, queue: str, unmasked: bool, form: str
     with open_database() as database:
         row, now = _find(database, id, queue, key), clock(database)
         attempts = list_attempts(database, row.id)
+        pauses = _pauses(database, row)
     if form == "json":
         known = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
         told = {name: value for name, value in known.items() if unmasked or name not in MASKED}
         history = [each if unmasked else dataclasses.replace(each, result=None) for each in attempts]
         put_json(told | {"history": history})
         return
-    lines = [*_head(row, now), *_timeline(row, now), *_facts(row, unmasked), *_error(row)]
+    lines = [*_head(row, now), *pauses, *_timeline(row, now), *_facts(row, unmasked), *_error(row)]
     for line in [*lines, *_attempts(attempts)]:
         click.echo(text.safe(line))
 
@@ -61,6 +64,17 @@ def _find(database: Database, job_id: UUID | None, queue: str, key: str | None) 
     if (job_id is None) == (key is None):
         raise click.UsageError("say the job's ID, or its --key")
     return get_by_key(database, queue, key) if job_id is None and key is not None else get(database, job_id)  # type: ignore[arg-type]
+
+
+def _pauses(database: Database, row: Row) -> list[str]:
+    """Tell what keeps a job that waits from being offered, where the caller may know that."""
+    if row.state in FINISHED or row.state == "running":
+        return []
+    try:
+        pauses = [each for each in list_controls(database) if each.paused and each.concerns(row)]
+    except ForbiddenError:
+        return []
+    return [_fact("paused", each.told + (f": {each.why}" if each.why else "")) for each in pauses]
 
 
 def _attempts(attempts: list[Attempt]) -> Iterator[str]:

@@ -55,7 +55,8 @@ def state(row: Row, now: datetime) -> str:
             return f"offered {_since(row.offered, now)} ago"
         case "running":
             again = f" ({row.attempts} of {row.max_attempts})" if row.attempts > 1 else ""
-            return f"runs for {_since(row.claimed, now)}{again}"
+            asked = "" if row.cancelling is None else f", and was asked to end: {row.cancelling}"
+            return f"runs for {_since(row.claimed, now)}{again}{asked}"
         case "retrying":
             return f"retries in {span(row.visible - now)}{nth}{_because(row)}"
         case "done":

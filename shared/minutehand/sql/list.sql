@@ -1,6 +1,7 @@
 -- A page of jobs without their payloads, the last enqueued first.
 select j.id, j.queue, j.kind, j.key, j.priority, j.attempts, j.max_attempts, j.enqueued, j.run_at, j.visible, j.offered,
-       j.claimed, j.deleted, j.error, j.tenant, j.version, j.every, j.zone, j.nominal, j.schedule, minutehand.state(j) as state
+       j.claimed, j.deleted, j.error, j.tenant, j.version, j.every, j.zone, j.nominal, j.schedule, j.cancelling,
+       minutehand.state(j) as state
   from minutehand.jobs j
  where (%(before)s::uuid is null or j.id < %(before)s)
    and (%(queue)s::text is null or j.queue = %(queue)s)

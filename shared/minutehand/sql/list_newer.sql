@@ -1,6 +1,7 @@
 -- The page of jobs that were enqueued next after one, or first of all: the other way round.
 select j.id, j.queue, j.kind, j.key, j.priority, j.attempts, j.max_attempts, j.enqueued, j.run_at, j.visible, j.offered,
-       j.claimed, j.deleted, j.error, j.tenant, j.version, j.every, j.zone, j.nominal, j.schedule, minutehand.state(j) as state
+       j.claimed, j.deleted, j.error, j.tenant, j.version, j.every, j.zone, j.nominal, j.schedule, j.cancelling,
+       minutehand.state(j) as state
   from minutehand.jobs j
  where (%(after)s::uuid is null or j.id > %(after)s)
    and (%(queue)s::text is null or j.queue = %(queue)s)

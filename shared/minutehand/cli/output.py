@@ -4,7 +4,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -70,6 +70,8 @@ def _plain(value: Any) -> Any:
             return str(value)
         case datetime():
             return value.astimezone(UTC).isoformat()
+        case date():
+            return value.isoformat()
         case timedelta():
             return value.total_seconds()
         case dict():

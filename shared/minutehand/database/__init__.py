@@ -15,19 +15,30 @@ from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
 import psycopg
+from psycopg import sql
 from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
 from minutehand.database.afterwards import put_off, settling
-from minutehand.database.opening import Connection, connect
+from minutehand.database.opening import Connection, connect, conninfo
 from minutehand.database.pulse import answers, unasked
 from minutehand.database.refusals import translated
-from minutehand.errors import ConflictError, UnreachableError
+from minutehand.errors import ConfigurationError, ConflictError, UnreachableError
 from minutehand.settings import database_url
 from minutehand.statements import statement
 
-__all__ = ["Connection", "Database", "Record", "ambient", "close_own", "connect", "own_database"]
+__all__ = [
+    "Connection",
+    "Database",
+    "Record",
+    "ambient",
+    "close_own",
+    "connect",
+    "conninfo",
+    "own_database",
+    "sql",
+]
 
 Record = dict[str, Any]
 Result = TypeVar("Result")
@@ -139,6 +150,14 @@ class Database:
         """Whether a transaction is open on the connection."""
         connection = self._connection
         return connection is not None and connection.info.transaction_status != TransactionStatus.IDLE
+
+    def beside(self) -> "Database":
+        """Return the same database, over a connection of its own."""
+        if self._borrowed:
+            raise ConfigurationError(
+                "a borrowed connection cannot be opened a second time: pass a Database or its URL"
+            )
+        return Database(self._url)
 
     def close(self) -> None:
         """Close the connection, unless it is the caller's own."""

@@ -37,6 +37,12 @@ def connect(url: str | Callable[[], str]) -> Connection:
     return connection
 
 
+def conninfo(url: str | Callable[[], str]) -> str:
+    """Return what another driver of libpq's needs to open a connection as `connect` does; it has the password in it."""
+    with translated():
+        return psycopg.conninfo.make_conninfo(**{"application_name": "minutehand"} | _parts(url))
+
+
 def _open(url: str | Callable[[], str]) -> Connection:
     parts = _parts(url)
     try:

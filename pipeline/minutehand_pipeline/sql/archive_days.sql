@@ -1,0 +1,17 @@
+-- Says which days of a home may have rows, when each is over, and what the archive has of it; those that are not over
+-- are left out. Rows whose day has no partition lie in the default one.
+with named as (
+    select d.day, true as partitioned from minutehand.days() d where d.home = %(home)s
+    union
+    select day, false
+      from (select (deleted at time zone 'UTC')::date from minutehand.jobs_done_default where %(home)s = 'jobs_done'
+             union select (ended at time zone 'UTC')::date from minutehand.attempts_default where %(home)s = 'attempts'
+             union select (at at time zone 'UTC')::date from minutehand.events_default where %(home)s = 'events') o (day)
+)
+select n.day, n.partitioned, (n.day + 1)::timestamp at time zone 'UTC' as ends, a.rows, a.identity
+  from named n
+  left join minutehand.archived_days a on a.home = %(home)s and a.day = n.day
+ where (%(since)s::date is null or n.day >= %(since)s::date)
+   and (%(until)s::date is null or n.day <= %(until)s::date)
+   and (n.day + 1)::timestamp at time zone 'UTC' <= clock_timestamp()
+ order by n.day

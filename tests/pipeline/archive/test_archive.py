@@ -1,0 +1,170 @@
+"""A day goes to the lake whole, once, and is dropped only when every row of it is there."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from minutehand.database import connect
+from minutehand_pipeline.archive.carry import Archiver
+from minutehand_pipeline.archive.erase import EraseConfig
+from minutehand_pipeline.archive.erase import run as erase
+from minutehand_pipeline.errors import DisagreeError, LakeError
+from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.schemas import HOMES
+from minutehand_pipeline.sources.lake import read_lake
+from tests.pipeline.archive.stage import DAY, Stage
+
+JOBS = ("jobs_done",)
+HOSTILE = """
+insert into minutehand.jobs (id, ack, kind, key, payload, deleted, timeout, personal, headers, error) values
+  ('00000000-0000-0000-0000-000000000001', null, 'a', E'\\x01 ☃ \U0001f600 | "', '"\\u001f\\u001e é"',
+   '2026-03-29 00:00:00+00', '1.000001 s', false, null, '{"type": "E", "message": "m", "trace": ""}'),
+  ('00000000-0000-0000-0000-000000000002', gen_random_uuid(), 'a', 'k', '{"secret": 1}',
+   '2026-03-29 23:59:59.999999+00', '24 hours', true, '{"a": "b"}', null),
+  ('00000000-0000-0000-0000-000000000003', gen_random_uuid(), 'a', null, to_json(repeat('x', 10000000)),
+   '2026-03-29 01:30:00.000001+00', null, false, null, null)
+"""
+
+
+def test_every_row_of_every_home_is_in_the_lake_once_and_the_second_run_has_nothing_to_do(
+    stage: Stage,
+) -> None:
+    stage.fill(60, days=2)
+
+    first = stage.archive()
+    second = stage.archive()
+
+    assert {home: stage.laked(home) for home in HOMES} == {home: stage.queued(home) for home in HOMES}
+    assert sum(each.rows for each in first.days if each.home == "jobs_done") == 60
+    assert {each.outcome for each in second.days} <= {"known", "empty"}
+
+
+def test_late_rows_are_a_batch_of_their_own_and_a_day_is_dropped_with_them(stage: Stage) -> None:
+    """One commits after the day was read, and another goes, so that the count is what it was."""
+    stage.fill(40)
+    with connect(stage.database.url) as writer:
+        stage.archive(homes=JOBS)
+        writer.execute(
+            "delete from minutehand.jobs where id = (select min(id::text)::uuid from minutehand.jobs)"
+        )
+        writer.execute(
+            "insert into minutehand.jobs (kind, deleted) values ('late', '2026-03-31 23:59:59.999999+00')"
+        )
+    before = stage.queued()
+
+    result = stage.archive(homes=JOBS, drop=True, since=DAY, until=DAY)
+
+    assert [(each.outcome, each.rows, each.number, each.dropped) for each in result.days] == [
+        ("archived", 1, 2, "dropped")
+    ]
+    assert stage.queued() == {}
+    assert before <= stage.laked() and stage.laked().total() == 41
+
+
+def test_hostile_rows_and_an_empty_day_of_a_changing_clock_go_as_they_are(stage: Stage) -> None:
+    """On 29 March 2026 Berlin's clocks change; a UTC day has 24 hours all the same."""
+    stage.sql("select minutehand.make_days(1, '2026-03-28')")
+    stage.sql(HOSTILE)
+
+    result = stage.archive(homes=JOBS, drop=True, until=date(2026, 3, 29))
+
+    assert [(each.day.day, each.outcome, each.rows, each.dropped) for each in result.days] == [
+        (28, "empty", 0, "dropped"), (29, "archived", 3, "dropped"),
+    ]  # fmt: skip
+    rows = {row["id"][-1]: row for row in read_lake(stage.spark, stage.lake, HOMES["jobs_done"]).collect()}
+    assert (rows["1"]["ack"], rows["1"]["key"], rows["1"]["timeout"]) == (
+        None,
+        '\x01 ☃ \U0001f600 | "',
+        1.000001,
+    )
+    assert (rows["2"]["payload"], rows["2"]["headers"], rows["2"]["key"]) == (None, None, "k")
+    assert rows["2"]["deleted"].astimezone(UTC) == datetime(2026, 3, 29, 23, 59, 59, 999999, UTC)
+    assert len(rows["3"]["payload"]) == 10_000_002
+
+
+def test_rows_whose_day_has_no_partition_go_and_are_dropped_too(stage: Stage) -> None:
+    stage.sql(
+        "insert into minutehand.jobs (kind, deleted) values ('a', '2020-02-29'), ('b', '2020-02-29 12:00+00')"
+    )
+    before = stage.queued()
+
+    result = stage.archive(homes=JOBS, drop=True, until=DAY)
+
+    assert [(each.outcome, each.rows, each.dropped) for each in result.days] == [("archived", 2, "dropped")]
+    assert (stage.laked(), stage.queued()) == (before, {})
+
+
+class Losing(Archiver):
+    """Loses rows between the database and the files, as a broken disk would."""
+
+    def write(self, home: Any, rows: Any) -> Any:
+        return super().write(home, rows.limit(39))
+
+
+class Changing(Archiver):
+    """Changes one letter of one payload on its way."""
+
+    def write(self, home: Any, rows: Any) -> Any:
+        return super().write(home, rows.selectExpr(
+            *("translate(payload, 'é', 'e') as payload" if name == "payload" else name for name in rows.columns)
+        ))  # fmt: skip
+
+
+@pytest.mark.parametrize(("archiver", "differs"), [(Losing, "rows 40 and 39"), (Changing, "checksum")])
+def test_what_was_written_is_compared_before_it_counts(stage: Stage, archiver: Any, differs: str) -> None:
+    stage.fill(40)
+
+    with pytest.raises(
+        DisagreeError, match=f"of 2026-03-31: the database and the files written differ in .*{differs}"
+    ):
+        stage.archive(archiver, homes=JOBS, drop=True)
+
+    assert (stage.laked().total(), stage.queued().total()) == (0, 40)
+    assert stage.sql("select max(number)::int from minutehand.archive_batches") == [(0,)]
+
+
+def test_another_lake_or_an_older_copy_is_refused_with_nothing_done(stage: Stage) -> None:
+    stage.fill(20)
+    stage.archive(homes=JOBS)
+    elsewhere = Lake(str(stage.home / "elsewhere"))
+
+    with pytest.raises(LakeError, match="is not the table that jobs_done was carried to before"):
+        stage.archive(homes=JOBS, lake=elsewhere)
+    stage.sql("update minutehand.archive_batches set number = 7 where number = 1")
+    with pytest.raises(LakeError, match="is at batch 1 and the database at 7: one of them is an older copy"):
+        stage.archive(homes=JOBS)
+    stage.sql("delete from minutehand.archive_batches")
+    with pytest.raises(LakeError, match="has batches that this database knows nothing of"):
+        stage.archive(homes=JOBS, dry_run=True)
+
+    assert not elsewhere.table(HOMES["jobs_done"]).exists
+    assert stage.laked() == stage.queued()
+
+
+def test_the_erased_are_erased_and_no_late_batch_brings_them_back(stage: Stage) -> None:
+    stage.fill(40)
+    [(job, key)] = stage.sql(
+        "select id::text, key from minutehand.jobs where key is not null order by id limit 1"
+    )
+    stage.archive(until=DAY)
+    stage.sql(
+        "insert into minutehand.jobs (kind, key, payload, deleted) values ('late', %s, '1', '2026-03-31 12:00+00')",
+        key,
+    )
+    config = {"lake": stage.lake, "key": key, "place": stage.place}
+
+    would = erase(EraseConfig(**config, dry_run=True))
+    done = erase(EraseConfig(**config))
+    result = stage.archive(until=DAY)
+
+    assert would.erased == done.erased and done.erased["jobs_done"] == 1 and done.left["jobs"] == 2
+    assert done.vacuumed > 0
+    assert [each.rows for each in result.days if each.rows] == [1]
+    jobs = read_lake(stage.spark, stage.lake, HOMES["jobs_done"])
+    assert jobs.where(f"key = '{key}'").count() == 0
+    assert [row["payload"] for row in jobs.where(f"id = '{job}' or kind = 'late'").collect()] == [None, None]
+    assert stage.laked() == stage.queued()
+    assert stage.sql("select facts ->> 'jobs', facts ? 'key' from minutehand.audit where verb = 'erase'") == [
+        ("2", False)
+    ]

@@ -1,0 +1,1 @@
+"""Load: files of jobs, read, checked row by row, staged, and entered at once."""

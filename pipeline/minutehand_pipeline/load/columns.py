@@ -1,0 +1,138 @@
+"""Columns of Parquet as columns of jobs: by their types where they have them, value by value where they are texts."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from minutehand.line import json_fault, new_job
+from minutehand.new_job import parameters
+from minutehand.payload import encode
+from minutehand.written import parse_json, read_duration, read_moment
+from minutehand_pipeline.load.headers import check_headers, check_retry
+
+Faults = dict[int, str]
+Convert = Callable[[Any, ZoneInfo | None], Any]
+
+
+def job_columns(batch: pa.RecordBatch, zone: ZoneInfo | None) -> tuple[dict[str, pa.Array], pa.Array]:
+    """Return the columns as a load has them, and for each row why it cannot be read, if so."""
+    faults: Faults = {}
+    said = {
+        name: _READ[name](name, _decoded(column), zone, faults)
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    told = [faults.get(row) for row in range(len(batch))] if faults else None
+    return said, pa.array(told, pa.string()) if told else pa.nulls(len(batch), pa.string())
+
+
+def fitting(name: str, kind: pa.DataType) -> bool:
+    """Whether a column of that type can be that field."""
+    kind = kind.value_type if kinds.is_dictionary(kind) else kind
+    return kinds.is_null(kind) or any(is_it(kind) for is_it in _FITTING[name])
+
+
+def _text(kind: pa.DataType) -> bool:
+    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
+
+
+def _number(kind: pa.DataType) -> bool:
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind))
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if kinds.is_dictionary(column.type) else column
+
+
+def _as_text(_name: str, column: pa.Array, _zone: ZoneInfo | None, _faults: Faults) -> pa.Array:
+    return column.cast(pa.string())
+
+
+def _as_whole(_name: str, column: pa.Array, _zone: ZoneInfo | None, _faults: Faults) -> pa.Array:
+    return column.cast(pa.int64(), safe=False)
+
+
+def _as_truth(_name: str, column: pa.Array, _zone: ZoneInfo | None, _faults: Faults) -> pa.Array:
+    return column.cast(pa.bool_())
+
+
+def _as_seconds(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults) -> pa.Array:
+    if _number(column.type):
+        return column.cast(pa.float64())
+    return pa.array(
+        _each(name, column, zone, faults, lambda text, _: read_duration(text).total_seconds()), pa.float64()
+    )
+
+
+def _as_moment(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults) -> pa.Array:
+    utc = pa.timestamp("us", "UTC")
+    if kinds.is_timestamp(column.type) and column.type.tz is not None:
+        return column.cast(utc, safe=False)
+    if kinds.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.string())
+    return pa.array(_each(name, column, zone, faults, read_moment), utc)
+
+
+def _as_json(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults) -> pa.Array:
+    """Payloads stay as they are written, to the last digit; what is not JSON for everybody is a fault."""
+    decode = msgspec.json.Decoder().decode
+
+    def check(text: str, _zone: ZoneInfo | None) -> str:
+        try:
+            decode(text)
+        except (msgspec.MsgspecError, RecursionError, ValueError):
+            return encode(
+                parse_json(text)
+            )  # accepts a number that is too long for the quick one, or says why not
+        return text
+
+    return pa.array(_each(name, column.cast(pa.string()), zone, faults, check), pa.string())
+
+
+def _as_headers(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults) -> pa.Array:
+    def check(text: str, _zone: ZoneInfo | None) -> str:
+        said: str = encode(parse_json(text))
+        check_headers(said)
+        return said
+
+    return pa.array(_each(name, column, zone, faults, check), pa.string())
+
+
+def _as_retry(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults) -> pa.Array:
+    def read(text: str, zone: ZoneInfo | None) -> Any:
+        said = parameters(new_job({"kind": "k", "retry": parse_json(text)}, zone), lambda: datetime.now(UTC))
+        check_retry(said["retry"])
+        return said["retry"]
+
+    return pa.array(_each(name, column, zone, faults, read), pa.string())
+
+
+def _each(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults, convert: Convert) -> list[Any]:
+    """Convert what stands in a column; a value that cannot be read is none, and its row's fault."""
+    read: list[Any] = []
+    for row, value in enumerate(column.to_pylist()):
+        try:
+            read.append(None if value is None else convert(value, zone))
+        except (ValueError, TypeError, RecursionError) as error:
+            fault = json_fault(error)
+            faults.setdefault(row, f"{name}: {fault}" if fault.startswith("not JSON") else fault)
+            read.append(None)
+    return read
+
+
+_TEXT, _WHOLE, _TRUTH, _TIME = (_text,), (kinds.is_integer,), (kinds.is_boolean,), (kinds.is_timestamp, _text)
+_SECONDS = (_number, _text)
+_FITTING: dict[str, tuple[Callable[[pa.DataType], bool], ...]] = {
+    "kind": _TEXT, "payload": _TEXT, "queue": _TEXT, "key": (_text, kinds.is_integer), "run_at": _TIME,
+    "delay": _SECONDS, "priority": _WHOLE, "max_attempts": _WHOLE, "retry": _TEXT, "timeout": _SECONDS,
+    "headers": _TEXT, "personal": _TRUTH, "tenant": _TEXT,
+}  # fmt: skip
+_READ: dict[str, Callable[[str, pa.Array, ZoneInfo | None, Faults], pa.Array]] = {
+    "kind": _as_text, "payload": _as_json, "queue": _as_text, "key": _as_text, "run_at": _as_moment,
+    "delay": _as_seconds, "priority": _as_whole, "max_attempts": _as_whole, "retry": _as_retry,
+    "timeout": _as_seconds, "headers": _as_headers, "personal": _as_truth, "tenant": _as_text,
+}  # fmt: skip

@@ -1,0 +1,219 @@
+"""The statement that enters a load, held against put_all, whose rules it has: the same items, column by column."""
+
+from collections import Counter
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from minutehand.database import Database, connect
+from minutehand.errors import ForbiddenError
+from tests.pipeline.load.stage import SAID
+from tests.queue.roles import logins
+from tests.servers import Database as Address
+
+# kind, payload, queue, key, run_at, delay in seconds, priority, max_attempts, retry, timeout, headers, personal, tenant
+Item = tuple[Any, ...]
+RETRY = '{"strategy": "fixed", "min": 1, "max": 2, "factor": 1, "jitter": false}'
+ITEMS: list[Item] = [
+    ("plain", None, None, None, None, None, None, None, None, None, None, None, None),
+    ("k", '{"n": 1.10}', None, "a", None, None, None, None, None, None, None, None, None),
+    ("k", "2", None, "a", None, 60.5, 9, 3, RETRY, 30.0, '{"h": "1"}', True, None),
+    ("k", "3", "other", "a", "2099-01-01 00:00+00", None, 0, 1, None, None, None, False, None),
+    ("k", "4", None, "a", None, None, None, None, None, None, None, None, "acme"),
+    ("k", "5", "mail", "b", "2001-01-01 00:00+00", None, None, None, None, None, None, None, None),
+    ("k", "6", None, "b", None, None, None, None, None, None, None, None, None),
+    ("k", "same", None, "there", None, None, None, None, None, None, None, None, None),
+    ("k", "7", None, "tried", "2099-01-01 00:00+00", None, None, None, None, None, None, None, None),
+    ("other", "8", None, "running", None, None, None, None, None, None, None, None, None),
+    ("other", "9", "slow", None, None, None, None, None, None, None, None, None, None),
+]
+ITEMS[7] = ("k", '"same"', *ITEMS[7][2:])
+THERE = """
+insert into minutehand.defaults (kind, queue, max_attempts, timeout) values ('k', 'mail', 4, '9 s');
+insert into minutehand.queue_defaults (queue, priority, retry) values ('mail', 3, null), ('slow', 1, null);
+select minutehand.enqueue('old', '0', queue => 'mail', key => 'a', delay => '1 h', headers => '{"x": "y"}'),
+       minutehand.enqueue('old', '0', queue => 'mail', key => 'there', every => 'PT1H', debounce => null),
+       minutehand.enqueue('old', '0', queue => 'mail', key => 'tried'),
+       minutehand.enqueue('old', '0', queue => 'default', key => 'running');
+update minutehand.jobs_live set attempts = 2, error = '{"type": "E"}' where key = 'tried';
+update minutehand.jobs_live set attempts = 1, claimed = now(), ack = gen_random_uuid() where key = 'running';
+update minutehand.jobs_live set offered = now(), ack = gen_random_uuid() where key = 'a';
+"""
+
+
+def put(connection: psycopg.Connection, items: list[Item], on_conflict: str) -> Counter[str]:
+    """Enqueue through put_all."""
+    rows = [
+        (n, i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], i[8], i[9], i[10], i[11], i[12])
+        for n, i in enumerate(items)
+    ]
+    text = ", ".join(
+        "row(%s, %s, %s, %s, %s, %s, %s * interval '1 s', %s, %s, %s, %s * interval '1 s', %s, null, null, null, null,"
+        " %s, %s, null, null, null, null, null, null, null)::minutehand.new_job"
+        for _ in rows
+    )
+    found = connection.execute(
+        f"select outcome from minutehand.enqueue_all(array[{text}], %s)",
+        [*(v for row in rows for v in row), on_conflict],
+    )
+    return Counter(outcome for (outcome,) in found.fetchall())
+
+
+def stage(
+    connection: psycopg.Connection, items: list[Item], slices: int = 3, load: str = "l"
+) -> dict[str, Any]:
+    """Stage items in slices of three, each twice, as if a task had been tried again; say which attempts count."""
+    run = uuid4()
+    connection.execute("select minutehand.begin_load(%s, %s)", [load, run])
+    parts = [items[n::1][:slices] for n in range(0, len(items), slices)]
+    attempts = [str(uuid4()) for _ in parts]
+    for attempt in ("dead", None):
+        for number, part in enumerate(parts):
+            for ordinal, item in enumerate(part):
+                connection.execute(
+                    f"insert into minutehand.staged_{run.hex} (attempt, slice, ordinal, kind, payload, queue, key,"
+                    " run_at, delay, priority, max_attempts, retry, timeout, headers, personal, of_tenant)"
+                    f" values ({', '.join(['%s'] * 16)})",
+                    [attempt or attempts[number], number, ordinal, *item],
+                )
+    return {
+        "load": load, "run": run, "attempts": attempts, "slices": list(range(len(parts))),
+        "befores": [slices * number for number in range(len(parts))],
+    }  # fmt: skip
+
+
+def enter(connection: psycopg.Connection, staged: dict[str, Any], on_conflict: str) -> tuple[Any, ...]:
+    connection.execute("select minutehand.announce_load(%s)", [staged["run"]])
+    found = connection.execute(
+        "select fresh, created, replaced, ignored from minutehand.enqueue_load(%s, %s, %s, %s, %s, %s, 0)",
+        [*staged.values(), on_conflict],
+    )
+    return found.fetchone() or ()
+
+
+@pytest.mark.parametrize("on_conflict", ["replace", "ignore"])
+def test_a_load_enters_what_put_all_would(new_database, on_conflict: str) -> None:
+    said = []
+    for way in ("put_all", "load"):
+        with connect(new_database("direct-16").admin_url) as connection:
+            connection.execute(THERE)
+            if way == "put_all":
+                counted = put(connection, ITEMS, on_conflict)
+                outcome = (True, counted["created"], counted["replaced"], counted["ignored"])
+            else:
+                outcome = enter(connection, stage(connection, ITEMS), on_conflict)
+            rows = connection.execute(
+                f"select {SAID}, date_trunc('day', run_at) > now(), row_number() over (order by run_at, key)"
+                " from minutehand.jobs order by queue, kind, key, tenant, attempts"
+            ).fetchall()
+            lanes = connection.execute(
+                "select queue, priority from minutehand.lanes order by 1, 2"
+            ).fetchall()
+            said.append((outcome, rows, lanes))
+
+    assert said[0] == said[1]
+
+
+def test_raise_refuses_what_put_all_does(direct_database: Address) -> None:
+    with connect(direct_database.admin_url) as connection:
+        connection.execute(THERE)
+        twice = [ITEMS[1], ITEMS[2]]
+        for items, name in (
+            (ITEMS, "there"),
+            ([("other", "1", None, "new", *[None] * 9)] * 2, "twice"),
+            (twice, "both"),
+        ):
+            with pytest.raises(psycopg.errors.UniqueViolation):
+                put(connection, items, "raise")
+            with pytest.raises(psycopg.errors.UniqueViolation):
+                enter(connection, stage(connection, items, load=name), "raise")
+        assert connection.execute("select count(*) from minutehand.jobs").fetchone() == (4,)
+        free = [("other", "1", None, "free", *[None] * 9), ("other", "1", None, None, *[None] * 9)]
+        assert enter(connection, stage(connection, free, load="free"), "raise") == (True, 2, 0, 0)
+
+
+def test_a_load_in_the_ledger_is_not_entered_again(direct_database: Address) -> None:
+    with connect(direct_database.admin_url) as connection:
+        assert enter(connection, stage(connection, ITEMS), "replace")[0] is True
+        again = enter(connection, stage(connection, ITEMS[:1]), "replace")
+
+        assert again == (False, 10, 0, 1)
+        assert connection.execute("select count(*) from minutehand.jobs").fetchone() == (10,)
+
+
+def test_a_floor_that_was_raised_meanwhile_is_lowered_to_the_first_job(direct_database: Address) -> None:
+    with connect(direct_database.admin_url) as connection:
+        staged = stage(connection, [("k", None, None, None, *[None] * 9)])
+        connection.execute("select minutehand.announce_load(%s)", [staged["run"]])
+        connection.execute("update minutehand.lanes set floor = now() + interval '1 minute'")
+        enter(connection, staged, "replace")
+
+        found = connection.execute(
+            "select bool_and(floor <= visible), bool_and(floor > now() - interval '1 minute')"
+            " from minutehand.lanes, minutehand.jobs"
+        )
+        assert found.fetchone() == (True, True)
+
+
+def test_rules_hold_for_who_stages_past_the_checks(direct_database: Address) -> None:
+    with connect(direct_database.admin_url) as connection:
+        for broken, rule in [
+            (("9", *[None] * 12), "kind_is_a_name"),
+            (("k", None, None, "", *[None] * 9), "key_fits"),
+            (("k", None, None, None, None, None, 11, *[None] * 6), "priority_is_0_to_9"),
+        ]:
+            with pytest.raises(psycopg.errors.CheckViolation) as told:
+                stage(connection, [broken], load=rule)
+            assert told.value.diag.constraint_name == rule
+        later: list[tuple[Item, str]] = [
+            (("k", None, None, None, None, None, None, None, "{}", *[None] * 4), "retry_is_a_strategy"),
+            (
+                ("k", None, None, None, None, None, None, None, None, 90_000.0, *[None] * 3),
+                "timeout_is_positive",
+            ),
+            (("k", *[None] * 9, '{"a": 1}', None, None), "headers_are_strings"),
+            (("k", None, None, None, None, 1e12, *[None] * 7), "moment_is_finite"),
+        ]
+        for item, rule in later:
+            with pytest.raises(psycopg.Error) as refused:
+                enter(connection, stage(connection, [item], load=rule), "replace")
+            assert refused.value.diag.constraint_name in (rule, None)
+        assert connection.execute("select count(*) from minutehand.jobs").fetchone() == (0,)
+
+
+STEPS = [
+    "begin_load('l', gen_random_uuid())",
+    "announce_load(gen_random_uuid())",
+    "enqueue_load('l', gen_random_uuid(), '{}', '{}', '{}', 'replace', 0)",
+    "end_load(gen_random_uuid())",
+]
+
+
+def test_an_operator_loads_and_nobody_else_may_take_a_step_of_it(direct_database: Address) -> None:
+    with logins(direct_database) as login:
+        with login("operator").transaction() as connection:
+            assert enter(connection, stage(connection, ITEMS[:2]), "replace") == (True, 2, 0, 0)
+            connection.execute("select minutehand.end_load(run) from minutehand.load_runs")
+        for role in ("enqueuer", "worker", "tenant"):
+            database: Database = login(role)
+            for step in STEPS:
+                with pytest.raises(ForbiddenError), database.transaction() as connection:
+                    connection.execute(f"select minutehand.{step}")
+
+
+def test_who_is_confined_to_a_tenant_loads_for_that_one_only(direct_database: Address) -> None:
+    with connect(direct_database.admin_url) as connection:
+        for tenant, said in (("acme", "acme"), ("other", None)):
+            with connection.transaction():
+                connection.execute("select set_config('minutehand.tenant', %s, true)", ["acme"])
+                staged = stage(connection, [("k", *[None] * 11, tenant), ("k", *[None] * 12)], load=tenant)
+                if said is None:
+                    with pytest.raises(psycopg.errors.CheckViolation), connection.transaction():
+                        enter(connection, staged, "replace")
+                else:
+                    enter(connection, staged, "replace")
+        assert connection.execute("select tenant, count(*) from minutehand.jobs group by 1").fetchall() == [
+            ("acme", 2)
+        ]

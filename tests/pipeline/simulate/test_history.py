@@ -1,0 +1,161 @@
+"""From the lake's rows to arrivals, and from arrivals to what each policy comes to, on whatever a lake may hold."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.schemas import ATTEMPTS, HOMES, JOBS
+from minutehand_pipeline.simulate.arrivals import BACK, CANCELLED, DONE, FAILED, FINAL, LAPSED
+from minutehand_pipeline.simulate.grid import grid
+from minutehand_pipeline.simulate.history import arrivals, recorded
+from minutehand_pipeline.simulate.play import Dealt, play, summed
+from minutehand_pipeline.simulate.policy import Policy
+from minutehand_pipeline.simulate.run import Config, run
+from minutehand_pipeline.simulate.synthetic import read_synthetic, synthetic_arrivals
+from minutehand_pipeline.sources.lake import append
+
+CHANGE = datetime(2026, 3, 29, 0, 59, 50, tzinfo=UTC)  # ten seconds before Europe's clocks go forward
+
+
+def at(seconds: float) -> datetime:
+    return CHANGE + timedelta(seconds=seconds)
+
+
+def job_row(job: str, state: str = "done", **facts: Any) -> dict[str, Any]:
+    return {
+        "day": CHANGE.date(), "id": job, "queue": "mail", "kind": "work", "state": state, "enqueued": at(0),
+        "run_at": at(0), "deleted": at(100), "max_attempts": 3,
+    } | facts  # fmt: skip
+
+
+def attempt_row(
+    job: str, attempt: int, started: float, seconds: float | None, outcome: str
+) -> dict[str, Any]:
+    ended = None if seconds is None else at(started + seconds)
+    return {
+        "day": CHANGE.date(), "job": job, "attempt": attempt, "started": at(started), "ended": ended, "queue": "mail",
+        "kind": "work", "outcome": outcome, "memory_mb": 1024, "request": f"r{job}{attempt}",
+    }  # fmt: skip
+
+
+def frames(
+    spark: SparkSession, jobs: list[dict[str, Any]], attempts: list[dict[str, Any]]
+) -> tuple[DataFrame, DataFrame]:
+    full = [[row.get(name) for name in JOBS.names] for row in jobs]
+    tried = [[row.get(name) for name in ATTEMPTS.names] for row in attempts]
+    return spark.createDataFrame(full, JOBS), spark.createDataFrame(tried, ATTEMPTS)
+
+
+HISTORY = (
+    [
+        job_row("retried"), job_row("exhausted", "dead"), job_row("failed", "dead"), job_row("ended", "cancelled"),
+        job_row("snoozed"), job_row("lost"), job_row("overlapping"), job_row("never", "cancelled"),
+        job_row("again", "dead", deleted=at(50)), job_row("again"),
+        job_row("bare", enqueued=None, run_at=None, max_attempts=None, priority=None),
+    ],
+    [
+        attempt_row("retried", 1, 10, 5, "retrying"), attempt_row("retried", 2, 70, 4, "done"),
+        *(attempt_row("exhausted", n, 10 * n, 1, "retrying" if n < 3 else "dead") for n in (1, 2, 3)),
+        attempt_row("failed", 1, 10, 1, "dead"),
+        attempt_row("ended", 1, 10, 1, "retrying"),
+        attempt_row("snoozed", 1, 10, 1, "snoozed"), attempt_row("snoozed", 1, 41, 2, "done"),
+        attempt_row("lost", 1, 10, None, "retrying"), attempt_row("lost", 2, 80, 300, "lapsed"),
+        attempt_row("lost", 3, 90, 2, "done"),
+        attempt_row("overlapping", 2, 40, 3, "done"), attempt_row("overlapping", 1, 10, 60, "retrying"),
+        attempt_row("again", 1, 10, 1, "done"),
+        attempt_row("bare", 1, 7200, 1, "a word of the future"),
+    ],
+)  # fmt: skip
+
+
+def test_recorded_attempts_become_what_can_be_played(spark: SparkSession) -> None:
+    arrived = arrivals(*frames(spark, *HISTORY))
+    rows = {(row["state"], tuple(row["outcomes"])): row for row in arrived.collect()}
+
+    assert set(rows) == {
+        ("done", (FAILED, DONE)), ("dead", (FAILED, FAILED, FAILED)), ("dead", (FINAL,)), ("cancelled", (CANCELLED,)),
+        ("done", (BACK, DONE)), ("done", (LAPSED, LAPSED, DONE)), ("done", (DONE,)),
+    }  # fmt: skip
+    assert rows["done", (BACK, DONE)]["gaps"] == [pytest.approx(30.0), 0.0]
+    assert rows["done", (LAPSED, LAPSED, DONE)]["runs"] == [0.0, 0.0, pytest.approx(2.0)]
+    assert arrived.count() == 9  # of `again` the last end, and not `never`, which was never attempted
+    overlapping = next(row for row in arrived.collect() if row["runs"][0] == pytest.approx(60.0))
+    assert overlapping["runs"] == [pytest.approx(60.0), pytest.approx(3.0)]
+
+
+def test_a_history_goes_through_a_lake_over_a_clock_change_and_hostile_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = Lake(str(tmp_path / "lake"))
+    jobs, attempts = frames(spark, *HISTORY)
+    append(jobs, lake, HOMES["jobs_done"], app="test", number=1)
+    append(attempts, lake, HOMES["attempts"], app="test", number=1)
+
+    day = CHANGE.date()
+    policies = tuple(grid([Policy()], ["max_attempts=none,1", "chunk=1,5"]))
+    result = run(spark, Config(lake=lake, since=day, until=day, policies=policies, out=tmp_path / "out"))
+
+    assert (result.jobs, result.unplayed) == (9, 1)
+    assert result.recorded is not None
+    assert (result.recorded.done, result.recorded.dead, result.recorded.cancelled) == (6, 2, 1)
+    assert result.recorded.late_max == pytest.approx(10.0)
+    dead = {each.policy: each.dead for each in result.played}
+    assert dead["max_attempts=1 chunk=1"] > dead["max_attempts=None chunk=1"] == 2
+    told = json.loads((tmp_path / "out" / "simulation.json").read_text())
+    assert [each["policy"] for each in told["played"]] == [each.policy for each in result.played]
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {
+        "simulation.json", "policies.parquet", "queues.parquet",
+    }  # fmt: skip
+
+
+def test_an_empty_lake_and_days_without_jobs_play_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    result = run(spark, Config(lake=Lake(str(tmp_path)), since=date(2026, 1, 1), until=date(2026, 1, 2)))
+
+    assert (result.jobs, result.played) == (0, ())
+    assert result.recorded is not None
+    assert (result.recorded.attempts, result.recorded.late["p50"], result.recorded.dollars) == (0, None, None)
+
+
+def test_the_answer_is_the_same_from_one_partition_and_from_two_and_for_any_number_of_slices(
+    spark: SparkSession,
+) -> None:
+    policies = grid([Policy()], ["capacity=5,50", "mode=minute,prompt"])
+    made = synthetic_arrivals(spark, read_synthetic("rate=1,days=2,fails=0.2,burst=23:59+40"), 3)
+    row = made.transform(recorded).collect()[0]
+
+    def played(partitions: int, slices: int) -> list[Any]:
+        dealt = Dealt(since=row["since"], until=row["until"] + 1, length=86_400.0, slices=slices)
+        rows = play(made.repartition(partitions), policies, dealt, 0).transform(summed)
+        return sorted(tuple(each) for each in rows.collect())
+
+    assert played(1, 1) == played(2, 2)
+
+
+def test_windows_with_their_carry_count_every_job_and_attempt_once(spark: SparkSession) -> None:
+    made = synthetic_arrivals(spark, read_synthetic("rate=1,days=2,fails=0.2,burst=23:59+40"), 3)
+    row = made.transform(recorded).collect()[0]
+
+    def sums(length: float | None) -> Any:
+        dealt = Dealt(since=row["since"], until=row["until"] + 1, length=length)
+        return play(made, [Policy(capacity=10)], dealt, 0).transform(summed).collect()[0]
+
+    whole, dealt = sums(None), sums(86_400.0)
+    for name in ("done", "attempts", "ticks"):
+        assert dealt[name] == whole[name]
+    assert dealt["invocations"] == pytest.approx(whole["invocations"])
+    assert dealt["percentiles"] == pytest.approx(whole["percentiles"], rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "facts", [{}, {"lake": Lake("x"), "synthetic": read_synthetic("rate=1")}, {"lake": Lake("x"), "policies": ()},
+              {"lake": Lake("x"), "since": date(2026, 2, 1), "until": date(2026, 1, 1)}], ids=str,
+)  # fmt: skip
+def test_what_cannot_be_played_is_refused(facts: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        Config(**facts)

@@ -1,0 +1,50 @@
+"""How many jobs ended, hour by hour and day by day, and how often they were tried."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+
+def by_hour(jobs: DataFrame) -> DataFrame:
+    """Return how many jobs of each queue and kind ended in each UTC hour, and how."""
+    return (
+        jobs.groupBy(F.date_trunc("hour", "deleted").alias("hour"), "queue", "kind")
+        .agg(*ended())
+        .orderBy("hour", "queue", "kind")
+    )
+
+
+def by_day(hours: DataFrame) -> DataFrame:
+    """Return the same by UTC day, from the hours."""
+    return (
+        hours.groupBy(F.to_date("hour").alias("day"), "queue", "kind")
+        .agg(*(F.sum(name).alias(name) for name in ("jobs", "done", "dead", "cancelled")))
+        .orderBy("day", "queue", "kind")
+    )
+
+
+def retries(attempts: DataFrame) -> DataFrame:
+    """Return how often the jobs of each queue and kind were tried, by the attempts that ended in the window.
+
+    `jobs` are those with an attempt in it; a retry is any attempt after the first; a snooze is none.
+    """
+    tried = ~F.col("outcome").isin("snoozed", "released")
+    outcomes = {"lapsed": "lapsed", "snoozes": "snoozed", "released": "released"}
+    return (
+        attempts.groupBy("queue", "kind")
+        .agg(
+            F.count_distinct("job").alias("jobs"),
+            F.count_if(tried).alias("attempts"),
+            F.count_if(tried & (F.col("attempt") > 1)).alias("retries"),
+            F.count_distinct(F.when(F.col("attempt") > 1, F.col("job"))).alias("retried"),
+            F.max("attempt").alias("most"),
+            *(F.count_if(F.col("outcome") == said).alias(name) for name, said in outcomes.items()),
+        )
+        .withColumn("share", F.col("retried") / F.col("jobs"))
+        .orderBy(F.desc("retries"), "queue", "kind")
+    )
+
+
+def ended() -> list[Column]:
+    """Return how many jobs ended, and how, as aggregates."""
+    states = [F.count_if(F.col("state") == state).alias(state) for state in ("done", "dead", "cancelled")]
+    return [F.count("*").alias("jobs"), *states]

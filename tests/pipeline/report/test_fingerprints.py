@@ -1,0 +1,116 @@
+"""Errors of one cause have one fingerprint, whatever varies in their messages."""
+
+import json
+import re
+from datetime import datetime
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from minutehand_pipeline.report.failures import KEPT, failures, fingerprinted
+from minutehand_pipeline.report.measured import first_starts, measured_attempts, measured_jobs
+from minutehand_pipeline.report.tables import TABLES
+from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
+
+WORDS = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=7), min_size=1, max_size=4).map(
+    " ".join
+)
+VARYING = {
+    "number": st.integers(0, 10**12).map(str) | st.floats(0, 1e6).map(lambda value: f"{value:.3f}"),
+    "uuid": st.uuids().map(str),
+    "hex": st.integers(16, 2**64).map(hex),
+    "text": st.text("abc XYZ 123 ünï <script>&", max_size=30).map(lambda value: f'"{value}"'),
+    "single": st.text("abc XYZ 123", max_size=30).map(lambda value: f"'{value}'"),
+    "mail": st.from_regex(r"[a-z]{1,8}@[a-z]{1,8}\.[a-z]{2,3}", fullmatch=True),
+    "time": st.datetimes(min_value=datetime(1970, 1, 1)).map(lambda value: value.isoformat() + "Z"),
+    "digest": st.binary(min_size=8, max_size=16).map(lambda value: "a1" + value.hex()),
+}  # fmt: skip
+
+
+def errors(spark: SparkSession, messages: list[str | None]) -> DataFrame:
+    rows = [(None if text is None else json.dumps({"type": "E", "message": text}),) for text in messages]
+    return fingerprinted(spark.createDataFrame(rows, "error string"))
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> tuple[str, str]:
+    """Two messages of one template, whose varying parts differ."""
+    kinds = draw(st.lists(st.sampled_from([*VARYING]), min_size=1, max_size=4))
+    words = [draw(WORDS) for _ in kinds]
+    one, other = (
+        " ".join(f"{said} {draw(VARYING[kind])}" for said, kind in zip(words, kinds, strict=True))
+        for _ in range(2)
+    )
+    return one, other
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pairs=st.lists(alike(), min_size=20, max_size=60))
+def test_messages_that_differ_in_what_varies_have_one_fingerprint(
+    spark: SparkSession, pairs: list[tuple[str, str]]
+) -> None:
+    frame = errors(spark, [message for pair in pairs for message in pair])
+
+    rows = frame.select("message", "fingerprint").collect()
+
+    for pair, one, other in zip(pairs, rows[::2], rows[1::2], strict=True):
+        assert one["fingerprint"] == other["fingerprint"], (pair, one["message"], other["message"])
+        assert not re.search("[0-9]", one["message"])
+        assert len(one["message"]) <= KEPT
+
+
+def test_other_words_or_another_type_are_another_cause(spark: SparkSession) -> None:
+    rows = [
+        ('{"type": "A", "message": "no"}',),
+        ('{"type": "B", "message": "no"}',),
+        ('{"type": "A", "message": "yes"}',),
+    ]
+
+    frame = fingerprinted(spark.createDataFrame(rows, "error string"))
+
+    assert frame.agg(F.count_distinct("fingerprint")).collect()[0][0] == 3
+
+
+def test_no_error_no_json_and_a_hostile_one_have_a_name_too(spark: SparkSession) -> None:
+    texts = [None, "not json", '"a text"', "[1]", '{"type": null}', '{"message": {"deep": [1]}}',
+             json.dumps({"type": "T" * 9000, "message": "'" * 50_000 + "a.b@" * 9000})]  # fmt: skip
+
+    rows = fingerprinted(spark.createDataFrame([(text,) for text in texts], "error string")).collect()
+
+    assert [row["type"] for row in rows[:5]] == ["none kept", *["unknown"] * 4]
+    assert len(rows[6]["type"]) == KEPT and len(rows[6]["message"]) <= KEPT
+    assert "deep" not in rows[5]["message"] or "<" in rows[5]["message"]
+
+
+def test_deaths_and_failed_attempts_are_told_by_cause_with_an_example_and_no_payload(
+    spark: SparkSession,
+) -> None:
+    def error(number: int) -> str:
+        return json.dumps({"type": "LookupError", "message": f"invoice {number}", "trace": "at line 1"})
+
+    dead = {"state": "dead", "run_at": at("03-31 12:00:00")}
+    jobs = measured_jobs(
+        jobs_frame(
+            spark,
+            {**dead, "id": "first", "deleted": at("03-31 12:00:01"), "error": error(1)},
+            {**dead, "id": "last", "deleted": at("03-31 12:00:02"), "error": error(2), "kind": "bill"},
+            {**dead, "id": "none", "deleted": at("03-31 12:00:03")},
+            {"id": "well", "deleted": at("03-31 12:00:04"), "error": error(3)},  # it got over it
+        ),
+        first_starts(attempts_frame(spark)),
+    )
+    attempts = measured_attempts(
+        attempts_frame(spark, *({"job": "well", "ended": at("03-31 12:00:00"), "error": error(n)} for n in range(3)),
+                       {"job": "well", "ended": at("03-31 12:00:00"), "error": '{"type": "Other", "message": ""}'})
+    )  # fmt: skip
+
+    rows = TABLES["failures"].of(failures(jobs, attempts)).toArrow().to_pylist()
+
+    assert [(row["type"], row["message"], row["deaths"], row["attempts"], row["example"]) for row in rows] == [
+        ("LookupError", "invoice <number>", 2, 3, "last"), ("none kept", "", 1, 0, "none"), ("Other", "", 0, 1, None),
+    ]  # fmt: skip
+    assert rows[0]["kinds"] == ["bill", "email"]
+    assert (rows[0]["first"], rows[0]["last"]) == (at("03-31 12:00:01"), at("03-31 12:00:02"))
+    assert "secret" not in str(rows) and "payload" not in jobs.columns

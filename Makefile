@@ -2,14 +2,23 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 STAMP := .venv/.stamp
+STAMP_PIPELINE := .venv/.stamp-pipeline
+LOCK_ANY := uv pip compile --python-version 3.11 --upgrade --generate-hashes --no-emit-index-url --no-annotate --no-header
+LOCK := $(LOCK_ANY) --universal
+LOCK_CLUSTER := $(LOCK_ANY) --python-platform x86_64-manylinux_2_28
 SAM_VERSION := 1.170.0
 SAM := .venv/sam-$(SAM_VERSION)/bin/sam
+SPARK_FLOOR := 4.0.2
+FLOOR := .venv/spark-$(SPARK_FLOOR)
 WORKERS ?= 2
-TEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
+PIPELINE_TESTS := tests/pipeline tests/cluster
+TEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal $(PIPELINE_TESTS:%=--ignore=%)
+# A file at a time: each worker of the tests has a Spark of its own.
+TEST_PIPELINE := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
 .PHONY: help
 help: ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(STAMP) ## Make .venv with everything that the rest needs
@@ -29,6 +38,21 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
+.PHONY: setup/pipeline
+setup/pipeline: $(STAMP_PIPELINE) ## Add what the pipeline needs, Spark among it, to .venv
+	@:
+
+$(STAMP_PIPELINE): $(STAMP) requirements-pipeline.lock
+	@echo "setup       once, Spark is large"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-pipeline.lock
+	@touch $@
+
+# Beside the newest Spark, of which it takes the place where PYTHONPATH names it.
+$(FLOOR): requirements-spark-floor.lock | $(STAMP_PIPELINE)
+	@rm -rf $@ $@.new
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --target $@.new --requirement $<
+	@mv $@.new $@ && touch $@
+
 .PHONY: run
 run: setup ## Run it all on this machine, with example webhooks; ARGS="--port 8081"
 	@$(BIN)/minutehand dev $(ARGS)
@@ -40,14 +64,23 @@ lambda: setup ## Run the built functions as Lambda would, with example webhooks;
 .PHONY: test
 test: check ## Run everything that a change must pass
 	@$(TEST)
+	@$(MAKE) --no-print-directory test/pipeline test/pipeline-floor
 
 .PHONY: test/unit
-test/unit: setup ## Run the tests that need no server
-	@$(BIN)/pytest -m "not data"
+test/unit: setup ## Run the tests that need neither a server nor Spark
+	@$(BIN)/pytest -m "not data" $(PIPELINE_TESTS:%=--ignore=%)
 
 .PHONY: test/data
 test/data: setup ## Run the tests on real servers, directly and through a pooler
 	@$(TEST) -m data
+
+.PHONY: test/pipeline
+test/pipeline: setup/pipeline ## Run the tests of the pipeline on the newest Spark, and on a cluster of two workers
+	@$(TEST_PIPELINE) $(PIPELINE_TESTS)
+
+.PHONY: test/pipeline-floor
+test/pipeline-floor: setup/pipeline $(FLOOR) ## Run the tests of the pipeline on the oldest Spark, without the longest
+	@PYTHONPATH=$(CURDIR)/$(FLOOR) $(TEST_PIPELINE) -m "not long" tests/pipeline
 
 .PHONY: test/sam-local
 test/sam-local: setup ## Run `sam local` for real: with the container engine that runs, or as root with dockerd
@@ -59,6 +92,10 @@ test/sam-local: setup ## Run `sam local` for real: with the container engine tha
 $(SAM):
 	@$(BIN)/python -m venv $(SAM:/bin/sam=)
 	@$(SAM:/sam=/python) -m pip install --quiet --disable-pip-version-check aws-sam-cli==$(SAM_VERSION)
+
+.PHONY: package/pipeline
+package/pipeline: setup ## Package the pipeline for a cluster into dist/; ARGS="--python 3.13"
+	@$(BIN)/python pipeline/package.py $(ARGS)
 
 .PHONY: check
 check: lint types imports ## Run what reads the code without running it
@@ -74,7 +111,7 @@ lint: setup ## Check the style
 	@$(BIN)/ruff check --quiet .
 
 .PHONY: types
-types: setup ## Check the types
+types: setup/pipeline ## Check the types
 	@$(BIN)/mypy --no-error-summary
 	@for function in functions/*/; do MYPYPATH=$$function $(BIN)/mypy --no-error-summary $$function || exit 1; done
 
@@ -83,13 +120,16 @@ imports: setup ## Check who imports whom
 	@$(BIN)/lint-imports --no-logo > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 
 .PHONY: bench
-bench: setup ## Measure how fast it is here
+bench: setup/pipeline ## Measure how fast it is here
 	@$(BIN)/python -m bench
 
 .PHONY: lock
 lock: ## Choose the newest versions of everything, for every platform and Python 3.11 on (needs uv)
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
-		--no-emit-index-url --no-annotate --no-header --output-file requirements.lock
+	$(LOCK) pyproject.toml --extra dev --output-file requirements.lock
+	$(LOCK) pyproject.toml --extra dev-pipeline --constraint requirements.lock --output-file requirements-pipeline.lock
+	$(LOCK_CLUSTER) pyproject.toml --extra pipeline --extra aws --extra encryption \
+		--constraint requirements-pipeline.lock --output-file pipeline/requirements.lock
+	echo pyspark==$(SPARK_FLOOR) | $(LOCK) - --no-deps --output-file requirements-spark-floor.lock
 
 .PHONY: db/migrate
 db/migrate: setup ## Bring the schema of $DATABASE_URL up to this code

@@ -11,15 +11,19 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib.util import find_spec
 from typing import Any
 
 import psycopg
 import pytest
 
 from minutehand.database import close_own
-from tests.servers import Database, Servers
+from tests.servers import REQUIRED, Database, Servers
 
 NewDatabase = Callable[..., Database]
+
+# `make setup` installs no Spark; where it must not be missing, these say so by failing.
+collect_ignore = [] if find_spec("pyspark") or "spark" in REQUIRED else ["pipeline", "cluster"]
 
 # A shell that runs the tests in the background has Ctrl-C ignored, and what they start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

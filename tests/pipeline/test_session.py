@@ -1,4 +1,4 @@
-"""The session that everything runs in."""
+"""The session that everything runs in: in UTC, wherever the machine is."""
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F

@@ -1,0 +1,5 @@
+"""What spark-submit runs: the verbs of `minutehand pipeline`."""
+
+from runpy import run_module
+
+run_module("minutehand_pipeline", run_name="__main__", alter_sys=True)

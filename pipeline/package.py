@@ -1,0 +1,116 @@
+"""Package the pipeline for a cluster, which has a Spark and a Python of its own, and nothing else that it needs.
+
+    python pipeline/package.py [--python 3.11] [--machine x86_64] [--into dist]
+
+Makes minutehand-pipeline-<python>-<machine>.tar.gz, everything but Spark for `spark-submit --archives`, the wheel, and
+main.py, which spark-submit runs. Any machine packages for it; the same bytes come of the same inputs.
+"""
+
+import argparse
+import gzip
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+MACHINES = ("x86_64",)  # pgpq has no wheel for Linux on arm64
+PYTHONS = ("3.11", "3.12", "3.13")
+FLAT = 1_767_225_600  # 2026-01-01: when every file was made, as far as the archive knows
+NEEDLESS = (
+    "bin",
+    "**/tests",
+    "**/*.pyi",
+    "pyarrow/include",
+    "pyarrow/src",
+    "numpy/**/*.pxd",
+    "**/RECORD",
+    "**/direct_url.json",
+)
+
+# A link to an interpreter would name a place of this machine. This one finds the cluster's on the PATH, and its
+# packages beside itself, wherever Spark unpacks them.
+PYTHON = """\
+#!/bin/sh
+here=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+PYTHONPATH="$here/lib${{PYTHONPATH:+:$PYTHONPATH}}" PYTHONNOUSERSITE=1 exec python{version} "$@"
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Package as the arguments say."""
+    said = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    said.add_argument("--python", choices=PYTHONS, default=PYTHONS[0], help="the cluster's Python")
+    said.add_argument("--machine", choices=MACHINES, default=MACHINES[0], help="the cluster's processor")
+    said.add_argument("--into", type=Path, default=ROOT / "dist", help="the folder to write to")
+    options = said.parse_args(arguments)
+    options.into.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        wheel = _wheel(Path(scratch))
+        environment = Path(scratch, "environment")
+        _install(environment / "lib", wheel, options.python, options.machine)
+        _interpreter(environment / "bin" / "python", options.python)
+        name = f"minutehand-pipeline-{options.python}-{options.machine}.tar.gz"
+        _pack(environment, options.into / name)
+        shutil.copy(wheel, options.into)
+    shutil.copy(HERE / "main.py", options.into)
+    print(options.into / name)
+
+
+def _wheel(scratch: Path) -> Path:
+    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(scratch), str(ROOT))
+    (wheel,) = scratch.glob("minutehand-*.whl")
+    return wheel
+
+
+def _install(lib: Path, wheel: Path, python: str, machine: str) -> None:
+    """Install what is pinned, for the cluster's Python and processor; it has the glibc of Amazon Linux 2023."""
+    glibcs = [*(f"_2_{minor}" for minor in range(34, 16, -1)), "2014"]
+    platforms = [word for glibc in glibcs for word in ("--platform", f"manylinux{glibc}_{machine}")]
+    _pip(
+        "install", "--no-compile", "--no-deps", "--only-binary=:all:", "--require-hashes", "--implementation", "cp",
+        "--python-version", python, *platforms, "--target", str(lib), "--requirement", str(HERE / "requirements.lock"),
+    )  # fmt: skip
+    shutil.unpack_archive(wheel, lib, "zip")
+    for pattern in NEEDLESS:
+        for path in list(lib.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    check = [sys.executable, str(ROOT / "layers" / "check.py"), str(lib), python, machine]
+    subprocess.run(check, check=True)
+
+
+def _interpreter(path: Path, version: str) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text(PYTHON.format(version=version))
+    path.chmod(0o755)
+
+
+def _pack(folder: Path, archive: Path) -> None:
+    """Write the folder's files in their order, as nobody's and of no time."""
+    with (
+        archive.open("wb") as file,
+        gzip.GzipFile("", "wb", compresslevel=4, fileobj=file, mtime=FLAT) as packed,
+        tarfile.open(fileobj=packed, mode="w") as tar,
+    ):
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            tar.add(path, str(path.relative_to(folder)), filter=_flat)
+
+
+def _flat(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = FLAT, 0, 0, "", ""
+    entry.mode = 0o755 if entry.mode & 0o100 else 0o644
+    return entry
+
+
+def _pip(*words: str) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *words], check=True
+    )
+
+
+if __name__ == "__main__":
+    main()

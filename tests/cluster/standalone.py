@@ -1,0 +1,238 @@
+"""A standalone cluster on the loopback: a master, and workers of one core each, from the Spark that pip installed."""
+
+import json
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from typing import Any
+from urllib.error import URLError
+
+import psutil
+import pyspark
+
+HERE = Path(__file__).parent
+SPARK = Path(pyspark.__file__).parent
+SECONDS = 300
+MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
+
+# What EMR Serverless and Glue decide for themselves, small enough for two of them here.
+CONF = {
+    "spark.driver.memory": "768m",
+    "spark.executor.memory": "768m",
+    "spark.executor.cores": "1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
+    "spark.eventLog.rolling.enabled": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+@dataclass
+class Program:
+    """A program that ends when this process does."""
+
+    keeper: "subprocess.Popen[str]"
+    pid: int
+
+    def lives(self) -> bool:
+        """Whether it runs; one that was killed is there until its keeper looks."""
+        with suppress(psutil.NoSuchProcess):
+            return psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE
+        return False
+
+    def family(self) -> list[psutil.Process]:
+        """The program and all that it started."""
+        program = psutil.Process(self.pid)
+        return [program, *program.children(recursive=True)]
+
+    def end(self) -> None:
+        """End it and its whole group."""
+        family = self.family() if self.lives() else []
+        self.keeper.communicate("")
+        each(family, psutil.Process.kill)
+
+
+@dataclass
+class Cluster:
+    """The cluster; `environment` is what its machines say, and so what the executors see."""
+
+    home: Path
+    environment: Mapping[str, str]
+    port: int = 0
+    ui: int = 0  # of the master
+    master: Program | None = None
+    workers: list[Program] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Start the master and two workers."""
+        self.port, self.ui = free_port(), free_port()
+        self.master = self._run(
+            MASTER, "--host", "127.0.0.1", "--port", str(self.port), "--webui-port", str(self.ui)
+        )
+        until(lambda: fetched(f"http://127.0.0.1:{self.ui}/json/"))
+        self.complete()
+
+    def complete(self) -> None:
+        """Start workers until there are two."""
+        self.workers = [worker for worker in self.workers if worker.lives()]
+        while len(self.workers) < 2:
+            where = self.home / f"worker-{free_port()}"
+            self.workers.append(self._run(
+                WORKER, "--host", "127.0.0.1", "--port", "0", "--webui-port", str(free_port()), "--cores", "1",
+                "--memory", "1g", "--work-dir", str(where), self.url,
+            ))  # fmt: skip
+        until(lambda: len(self.alive()) == 2)
+
+    @property
+    def url(self) -> str:
+        """What `--master` takes."""
+        return f"spark://127.0.0.1:{self.port}"
+
+    def alive(self) -> list[Any]:
+        """The workers that the master counts on."""
+        seen = fetched(f"http://127.0.0.1:{self.ui}/json/") or {"workers": []}
+        return [worker for worker in seen["workers"] if worker["state"] == "ALIVE"]
+
+    def stop(self) -> None:
+        """End all of it."""
+        for program in [*self.workers, *([self.master] if self.master else [])]:
+            program.end()
+
+    def submit(self, *words: str, archive: Path, main: Path, cwd: Path) -> "Submitted":
+        """Run `spark-submit` as the page of the cluster says it, in the folder that has the archive unpacked."""
+        ui = free_port()
+        log = self.home / f"events-{ui}"
+        log.mkdir()
+        conf = {**CONF, "spark.ui.port": str(ui), "spark.eventLog.dir": log.as_uri()}
+        command = [
+            str(SPARK / "bin" / "spark-submit"), "--master", self.url, "--archives", f"{archive}#environment",
+            *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")), str(main), *words,
+        ]  # fmt: skip
+        python = "./environment/bin/python"
+        program = subprocess.Popen(
+            command, env={**self.environment, "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}, cwd=cwd,
+            text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True,
+        )  # fmt: skip
+        return Submitted(program, ui, log)
+
+    def _run(self, *words: str) -> Program:
+        command = [sys.executable, str(HERE / "keeper.py"), str(SPARK / "bin" / "spark-class"), *words]
+        with (self.home / "daemons.log").open("a") as log:
+            keeper = subprocess.Popen(
+                command, env=dict(self.environment), cwd=self.home, text=True, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=log,
+            )  # fmt: skip
+        assert keeper.stdout
+        return Program(keeper, int(keeper.stdout.readline()))
+
+
+@dataclass
+class Submitted:
+    """A job that runs."""
+
+    program: "subprocess.Popen[str]"
+    ui: int
+    log: Path
+
+    def lose_a_worker(self, cluster: Cluster) -> None:
+        """Wait until a task runs on a worker, and kill that worker, its executor and the task's Python at once.
+
+        They are stopped first, and looked at again: a task that was over by then would not be lost.
+        """
+        while True:
+            executor = self.until(self._busy)
+            worker = next(w for w in cluster.workers if _runs(w, executor))
+            family = worker.family()
+            each(family, psutil.Process.suspend)
+            if executor == self._busy(executor):
+                break
+            each(family, psutil.Process.resume)
+        each([*family, *worker.family()], psutil.Process.kill)
+
+    def until(self, happened: Callable[[], Any]) -> Any:
+        """Look until something has happened while the job runs."""
+        return until(happened, lambda: self.program.poll() is None or self._ended())
+
+    def result(self) -> tuple[str, str]:
+        """Wait for the job's end; return what it said."""
+        out, err = self.program.communicate(timeout=SECONDS)
+        assert self.program.returncode == 0, f"{out}\n{err[-4000:]}"
+        return out, err
+
+    def end(self) -> None:
+        """End it, if it has not ended."""
+        if self.program.poll() is None:
+            each(psutil.Process(self.program.pid).children(recursive=True), psutil.Process.kill)
+            self.program.kill()
+            self.program.communicate()
+
+    def lost_tasks(self) -> int:
+        """How many tasks were lost with their executor, by Spark's own log of the job."""
+        (file,) = [path for path in self.log.iterdir() if not path.name.startswith(".")]
+        events = map(json.loads, file.read_text("utf-8").splitlines())
+        ends = (event for event in events if event["Event"] == "SparkListenerTaskEnd")
+        return sum(end["Task End Reason"]["Reason"] == "ExecutorLostFailure" for end in ends)
+
+    def _busy(self, only: str | None = None) -> str | None:
+        """The id of an executor that runs a task."""
+        base = f"http://127.0.0.1:{self.ui}/api/v1/applications"
+        for application in fetched(base) or []:
+            for executor in fetched(f"{base}/{application['id']}/executors") or []:
+                name = str(executor["id"])
+                if executor["activeTasks"] and name != "driver" and only in (None, name):
+                    return name
+        return None
+
+    def _ended(self) -> bool:
+        raise AssertionError(f"the job ended before: {self.program.communicate()}")
+
+
+def each(processes: list[psutil.Process], act: Callable[[psutil.Process], Any]) -> None:
+    """Do something to those of the processes that are still there."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            act(process)
+
+
+def _runs(worker: Program, executor: str) -> bool:
+    for process in worker.family():
+        with suppress(psutil.NoSuchProcess):
+            words = process.cmdline()
+            if "--executor-id" in words and words[words.index("--executor-id") + 1] == executor:
+                return True
+    return False
+
+
+def free_port() -> int:
+    """Find a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def fetched(url: str) -> Any:
+    """What a page of Spark's says, or nothing while there is none."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return json.load(answer)
+    except (URLError, ConnectionError, TimeoutError, json.JSONDecodeError):
+        return None
+
+
+def until(happened: Callable[[], Any], meanwhile: Callable[[], bool] = lambda: True) -> Any:
+    """Look until something has happened; fail when it never does."""
+    deadline, look = monotonic() + SECONDS, Event()
+    while not (seen := happened()):
+        assert meanwhile() and monotonic() < deadline, "it never happened"
+        look.wait(0.02)
+    return seen

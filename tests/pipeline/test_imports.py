@@ -1,0 +1,88 @@
+"""Nobody pays for Spark who only wants the queue, and to ask for help starts no Java."""
+
+import json
+
+import pytest
+
+from tests.pipeline.running import ROOT, run
+
+HEAVY = ["adbc_driver_manager", "deltalake", "numpy", "pandas", "pyarrow", "py4j", "pyspark"]
+PIPELINE = ["minutehand_pipeline"]
+VERBS = ["archive", "erase", "report", "load", "simulate"]
+LOADED = """
+import json, sys
+loaded = lambda names: sorted({name.partition(".")[0] for name in sys.modules} & set(names))
+"""
+
+
+def loaded_by(statement: str, names: list[str], **environment: str) -> list[str]:
+    """Which of the packages a fresh Python has loaded after a statement."""
+    program = f"{LOADED}\n{statement}\nprint('\\n' + json.dumps(loaded({names!r})))"
+    done = run("-c", program, **environment)
+    assert done.returncode == 0, done.stderr
+    loaded: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return loaded
+
+
+def helped(*arguments: str) -> str:
+    """The statement that asks the command line for help, and goes on after it."""
+    return f"""
+from minutehand.cli import main
+sys.argv = {["minutehand", *arguments, "--help"]!r}
+try:
+    main()
+except SystemExit as end:
+    assert end.code in (0, None), end.code
+"""
+
+
+@pytest.mark.parametrize("statement", ["import minutehand", "import minutehand.cli", helped(), helped("ls")])
+def test_the_queue_loads_nothing_of_the_pipeline(statement: str) -> None:
+    assert loaded_by(statement, HEAVY + PIPELINE) == []
+
+
+@pytest.mark.parametrize("function", ["api", "dispatcher", "migrate", "worker"])
+def test_a_function_loads_nothing_of_the_pipeline(function: str) -> None:
+    environment = {
+        "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
+        "MINUTEHAND_API_TOKENS": "a-token-of-sixteen-characters",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+    }
+    statement = f"sys.path.insert(0, {str(ROOT / 'functions' / function)!r})\nimport app"
+
+    assert loaded_by(statement, HEAVY + PIPELINE, **environment) == []
+
+
+@pytest.mark.parametrize("arguments", [["pipeline"], *(["pipeline", verb] for verb in VERBS)], ids=" ".join)
+def test_help_loads_no_spark(arguments: list[str]) -> None:
+    assert loaded_by(helped(*arguments), HEAVY) == []
+
+
+WITHOUT = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {missing!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+from minutehand_pipeline.session import build_session
+from minutehand_pipeline.failures import in_a_sentence
+with in_a_sentence():
+    {statement}
+"""
+
+
+@pytest.mark.parametrize(
+    ("missing", "statement", "extras"),
+    [
+        ("pyspark", "build_session('none')", "pipeline,spark"),
+        ("pyarrow", "import minutehand_pipeline.sources.reading", "pipeline"),
+        ("deltalake", "import minutehand_pipeline.lake", "pipeline"),
+    ],
+)
+def test_what_is_not_installed_is_named_with_its_extra(missing: str, statement: str, extras: str) -> None:
+    done = run("-c", WITHOUT.format(missing=missing, statement=statement))
+
+    assert done.stderr.splitlines()[-1].endswith(f"is an extra; run: pip install 'minutehand[{extras}]'")

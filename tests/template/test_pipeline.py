@@ -1,0 +1,212 @@
+"""The pipeline's own stack: nothing of it runs by itself, and its roles may do what the archive does and no more."""
+
+import json
+import re
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cfnlint.api import lint
+from samtranslator.yaml_helper import yaml_parse
+
+from tests.template.stack import ROOT, Choice, listed
+
+TEMPLATE = ROOT / "pipeline" / "template.yaml"
+REGION = "eu-central-1"
+LAKE = "arn:${AWS::Partition}:s3:::${LakeBucket}/${LakePrefix}/*"
+PACKAGE = "arn:${AWS::Partition}:s3:::${LakeBucket}/${PackagePrefix}/*"
+EXAMPLE = {
+    "DatabaseUrlSecretArn": "arn:aws:secretsmanager:eu-central-1:123456789012:secret:database",
+    "LakeBucket": "example",
+    "SubnetIds": ["subnet-0123456789abcdef0"],
+    "SecurityGroupIds": ["sg-0123456789abcdef0"],
+}
+KEYS = {
+    "KmsKeyArn": "arn:aws:kms:eu-central-1:123456789012:key/one",
+    "LakeKmsKeyArn": "arn:aws:kms:eu-central-1:123456789012:key/two",
+}
+
+
+@pytest.fixture
+def text(planted: Any) -> str:
+    """The template of the pipeline, with the fault if there is one."""
+    said = TEMPLATE.read_text("utf-8")
+    if planted is None:
+        return said
+    said, places = re.subn(planted.pattern, planted.replacement, said, count=1, flags=re.DOTALL)
+    assert places, f"the template has nothing like {planted.pattern!r} any more"
+    return said
+
+
+@pytest.fixture
+def template(text: str) -> dict[str, Any]:
+    parsed: dict[str, Any] = yaml_parse(text)
+    return parsed
+
+
+def deployed(template: dict[str, Any], **parameters: Any) -> dict[str, Any]:
+    """The resources of a deploy, with no condition left in them."""
+    defaults = {name: facts.get("Default", "") for name, facts in template["Parameters"].items()}
+    resources: dict[str, Any] = Choice({**defaults, **EXAMPLE, **parameters}, template["Conditions"]).chosen(
+        template["Resources"]
+    )
+    return resources
+
+
+def rights(template: dict[str, Any], role: str, **parameters: Any) -> set[tuple[str, str]]:
+    """The actions of a role, and to what."""
+    policies = deployed(template, **parameters)[role]["Properties"]["Policies"]
+    return {
+        (action, str(resource))
+        for policy in policies
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action, resource in product(listed(statement["Action"]), listed(statement["Resource"]))
+    }
+
+
+def job(template: dict[str, Any], **parameters: Any) -> dict[str, Any]:
+    """What the schedule asks EMR Serverless to start, in which only what AWS fills in is left open."""
+    text, own = template["Resources"]["Nightly"]["Properties"]["Target"]["Input"]["Fn::Sub"]
+    defaults = {name: facts.get("Default", "") for name, facts in template["Parameters"].items()}
+    choice = Choice({**defaults, **EXAMPLE, **parameters}, template["Conditions"])
+    values = {
+        **defaults,
+        **EXAMPLE,
+        **parameters,
+        **{name: choice.chosen(value) for name, value in own.items()},
+    }
+    filled = re.sub(r"\$\{(\w+)\}", lambda found: str(values.get(found[1], found[0])), text)
+    asked: dict[str, Any] = json.loads(filled)
+    return asked
+
+
+@pytest.mark.planted("AutoStopConfiguration:", "AutoStop:")
+@pytest.mark.planted('Mode: "OFF"', "Mode: NEVER")
+@pytest.mark.planted("!GetAtt JobRole.Arn\n                Cond", "!GetAtt TheRole.Arn\n                Cond")
+def test_cloudformation_s_linter_has_nothing_to_say(text: str) -> None:
+    assert lint(text, regions=[REGION]) == []
+
+
+@pytest.mark.planted("Default: DISABLED", "Default: ENABLED")
+@pytest.mark.planted("AutoStopConfiguration: {Enabled: true", "AutoStopConfiguration: {Enabled: false")
+@pytest.mark.planted('Default: "no"', 'Default: "yes"')
+def test_unless_somebody_says_so_nothing_is_started_and_nothing_dropped(template: dict[str, Any]) -> None:
+    resources = deployed(template)
+
+    assert resources["Nightly"]["Properties"]["State"] == "DISABLED"
+    assert resources["Application"]["Properties"]["AutoStopConfiguration"]["Enabled"] is True
+    assert "--drop" not in job(template)["JobDriver"]["SparkSubmit"]["EntryPointArguments"]
+    assert "InitialCapacity" not in resources["Application"]["Properties"]
+
+
+@pytest.mark.planted("s3:GetObject, s3:PutObject, s3:Del", "s3:PutObjectAcl, s3:PutObject, s3:Del")
+@pytest.mark.planted(r"\$\{LakeBucket\}/\$\{LakePrefix\}/\*", "${LakeBucket}/*")
+@pytest.mark.planted("Resource: !Ref DatabaseUrlSecretArn", 'Resource: "*"')
+@pytest.mark.planted("Action: s3:GetObject\n", 'Action: "s3:*"\n')
+def test_the_job_reads_its_package_and_its_secret_and_writes_to_the_lake_alone(
+    template: dict[str, Any],
+) -> None:
+    assert rights(template, "JobRole") == {
+        ("s3:ListBucket", _sub("arn:${AWS::Partition}:s3:::${LakeBucket}")),
+        *((f"s3:{action}Object", _sub(LAKE)) for action in ("Get", "Put", "Delete")),
+        ("s3:AbortMultipartUpload", _sub(LAKE)),
+        ("s3:GetObject", _sub(PACKAGE)),
+        ("secretsmanager:GetSecretValue", EXAMPLE["DatabaseUrlSecretArn"]),
+    }
+
+
+@pytest.mark.planted(r"s3:prefix: \[.*?\]", 's3:prefix: ["*"]')
+def test_the_job_lists_no_more_of_the_bucket_than_it_reads(template: dict[str, Any]) -> None:
+    (listing,) = [
+        statement
+        for statement in deployed(template)["JobRole"]["Properties"]["Policies"][0]["PolicyDocument"][
+            "Statement"
+        ]
+        if statement["Action"] == "s3:ListBucket"
+    ]
+
+    assert listing["Condition"] == {"StringLike": {"s3:prefix": ["lake", "lake/*", "minutehand-pipeline/*"]}}
+
+
+@pytest.mark.planted("- HasKey\n", "- HasLakeKey\n")
+@pytest.mark.planted("kms:Decrypt, kms:GenerateDataKey", "kms:Decrypt, kms:CreateGrant")
+def test_keys_of_one_s_own_are_used_where_there_are_any(template: dict[str, Any]) -> None:
+    def to_keys(**parameters: str) -> set[tuple[str, str]]:
+        return {right for right in rights(template, "JobRole", **parameters) if right[0].startswith("kms:")}
+
+    secret, lake = KEYS["KmsKeyArn"], KEYS["LakeKmsKeyArn"]
+    assert to_keys() == set()
+    assert to_keys(KmsKeyArn=secret) == {("kms:Decrypt", secret)}
+    assert to_keys(LakeKmsKeyArn=lake) == {("kms:Decrypt", lake), ("kms:GenerateDataKey", lake)}
+
+
+@pytest.mark.planted("Action: emr-serverless:StartJobRun", 'Action: "emr-serverless:*"')
+@pytest.mark.planted("Resource: !GetAtt JobRole.Arn", 'Resource: "*"')
+@pytest.mark.planted("Condition: {StringEquals: {iam:PassedToService: [^}]*}}", "Sid: Pass")
+def test_the_schedule_starts_this_application_s_jobs_as_this_role_and_does_nothing_else(
+    template: dict[str, Any],
+) -> None:
+    statements = deployed(template)["ScheduleRole"]["Properties"]["Policies"][0]["PolicyDocument"][
+        "Statement"
+    ]
+
+    assert statements == [
+        {
+            "Effect": "Allow",
+            "Action": "emr-serverless:StartJobRun",
+            "Resource": {"Fn::GetAtt": ["Application", "Arn"]},
+        },
+        {
+            "Effect": "Allow",
+            "Action": "iam:PassRole",
+            "Resource": {"Fn::GetAtt": ["JobRole", "Arn"]},
+            "Condition": {"StringEquals": {"iam:PassedToService": "emr-serverless.amazonaws.com"}},
+        },
+    ]
+
+
+@pytest.mark.planted("ArnEquals: {aws:SourceArn: !GetAtt Application.Arn}", 'ArnLike: {aws:SourceArn: "*"}')
+@pytest.mark.planted("Principal: {Service: emr-serverless.amazonaws.com}", 'Principal: {AWS: "*"}')
+@pytest.mark.planted("Condition: {StringEquals: {aws:SourceAccount: [^}]*}}", "Sid: Any")
+def test_the_roles_are_taken_on_by_this_application_and_by_this_account_s_schedules_only(
+    template: dict[str, Any],
+) -> None:
+    account = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+    application = {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["Application", "Arn"]}}}
+    wanted = {
+        "JobRole": ("emr-serverless.amazonaws.com", {**account, **application}),
+        "ScheduleRole": ("scheduler.amazonaws.com", account),
+    }
+    roles = {name: each for name, each in template["Resources"].items() if each["Type"] == "AWS::IAM::Role"}
+
+    assert roles.keys() == wanted.keys()
+    for name, role in roles.items():
+        (statement,) = role["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+        service, condition = wanted[name]
+        assert statement["Principal"] == {"Service": service}
+        assert statement.get("Condition") == condition
+
+
+@pytest.mark.planted(r'"\$\{Package\}/main.py"', '"${Package}/app.py"')
+@pytest.mark.planted("#environment", "#env")
+@pytest.mark.planted("spark.executorEnv.MINUTEHAND_DATABASE_SECRET", "spark.executorEnv.DATABASE_SECRET")
+def test_what_is_started_is_the_package_of_this_project(template: dict[str, Any]) -> None:
+    asked = job(template, Drop="yes")["JobDriver"]["SparkSubmit"]
+    conf = dict(re.findall(r"--conf ([^= ]+)=(\S+)", asked["SparkSubmitParameters"]))
+    places = ("spark.emr-serverless.driverEnv", "spark.executorEnv")
+
+    assert asked["EntryPoint"] == "s3://example/minutehand-pipeline/main.py"
+    assert (ROOT / "pipeline" / Path(asked["EntryPoint"]).name).exists()
+    assert asked["EntryPointArguments"] == ["archive", "s3://example/lake", "--drop"]
+    assert conf["spark.archives"] == (
+        "s3://example/minutehand-pipeline/minutehand-pipeline-3.11-x86_64.tar.gz#environment"
+    )
+    for place in places:
+        assert conf[f"{place}.PYSPARK_PYTHON"] == "./environment/bin/python"
+        assert conf[f"{place}.MINUTEHAND_DATABASE_SECRET"] == EXAMPLE["DatabaseUrlSecretArn"]
+
+
+def _sub(text: str) -> str:
+    said = text.replace("${LakeBucket}", "example").replace("${LakePrefix}", "lake")
+    return str({"Fn::Sub": said.replace("${PackagePrefix}", "minutehand-pipeline")})

@@ -11,7 +11,7 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from bench import cold_start, drain, enqueue, tick
+from bench import cold_start, drain, enqueue, pipeline_load, pipeline_source, tick
 from bench.measure import Measured
 from minutehand.local import postgres
 from minutehand.migrate import migrate
@@ -30,6 +30,8 @@ def main() -> None:
             *drain.measure(url, jobs=2000 // scale),
             *tick.measure(url, backlogs=tuple(n // scale for n in (1000, 100_000, 1_000_000))),
             *cold_start.measure(),
+            *pipeline_source.measure(url, rows=1_000_000 // scale),
+            *pipeline_load.measure(url, rows=500_000 // scale),
         ]
     Console(width=120).print(_table(measured))
 

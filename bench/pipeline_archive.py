@@ -1,0 +1,40 @@
+"""An archive from end to end, of so many rows and of twice as many: rows a second, and how the time grows."""
+
+import os
+import tempfile
+from datetime import timedelta
+
+from bench.measure import Measured, seconds
+from minutehand.database import connect
+from minutehand_pipeline.archive.run import ArchiveConfig, run
+from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.session import build_session
+from tests.pipeline.history import fill_history
+
+HOME = ("jobs_done",)
+
+
+def measure(url: str, jobs: int) -> list[Measured]:
+    """Measure one day of `jobs` finished jobs, then one of twice as many; the session is warm by then."""
+    os.environ["DATABASE_URL"] = url  # where Spark's tasks look for it, in processes of their own
+    spark = build_session("minutehand bench", cores=2)
+
+    def carried(rows: int) -> float:
+        with connect(url) as connection, tempfile.TemporaryDirectory() as folder:
+            connection.execute("truncate minutehand.jobs, minutehand.attempts, minutehand.events")
+            connection.execute("truncate minutehand.archive_batches, minutehand.archived_days")
+            [day] = fill_history(connection, rows)
+            connection.execute("vacuum analyze minutehand.jobs_done")
+            config = ArchiveConfig(
+                lake=Lake(folder), homes=HOME, since=day, until=day, wait=timedelta(minutes=1)
+            )
+            return seconds(lambda: run(spark, config))
+
+    carried(jobs // 100)
+    one, two = carried(jobs), carried(2 * jobs)
+    return [
+        Measured(
+            f"archive {jobs:,} rows, read, written, compared, committed", f"{jobs / one:,.0f} rows/s",
+            ratio=f"{two / one:.2f}", aim="<= 2.2 for twice the rows",
+        )
+    ]  # fmt: skip

@@ -1,0 +1,120 @@
+"""Read the documentation as somebody who types what a page says, from its top to its bottom."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).parent.parent.parent
+LOCAL_API = "http://127.0.0.1:8080"
+A_FILE = re.compile(r"# ((?:functions|tests)/\S+\.py)\n")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    tokens = MarkdownIt().parse(page.read_text("utf-8"))
+    return [
+        Block(page, (token.map or [0])[0] + 1, token.info.strip(), token.content)
+        for token in tokens
+        if token.type == "fence"
+    ]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Somebody who types what a page says, in a project of their own."""
+
+    project: Path
+    url: str
+    api: Callable[[], str]
+
+    def follow_page(self, page: Path) -> None:
+        """Do all that a page says; what does not work is told with its page and line."""
+        for block in blocks(page):
+            try:
+                self.follow(block)
+            except Exception as error:
+                raise AssertionError(
+                    f"{page.name}:{block.line} does not work:\n{block.text}\n{error}"
+                ) from error
+
+    def follow(self, block: Block) -> None:
+        if (file := A_FILE.match(block.text)) is not None:
+            self._save(self.project / file[1], block.text)
+        elif block.language == "python":
+            self._run([sys.executable, "-c", block.text])
+        elif block.language == "sql":
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                connection.execute(block.text.encode())
+        elif block.language == "sh" and not is_make(block):
+            text = block.text.replace(LOCAL_API, self.api()) if LOCAL_API in block.text else block.text
+            self._run(["bash", "-euo", "pipefail", "-c", text])
+
+    def _save(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def _run(self, command: list[str]) -> None:
+        environment = {
+            **os.environ,
+            "DATABASE_URL": self.url,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
+        done = subprocess.run(
+            command,
+            cwd=self.project,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+
+def is_make(block: Block) -> bool:
+    return block.text.startswith("make ")
+
+
+@contextmanager
+def local_api(url: str) -> Iterator[str]:
+    """Serve the API on a free port as a local run does."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "minutehand.local.serve_api", str(ROOT / "functions" / "api"), str(port)]
+    environment = {**os.environ, "DATABASE_URL": url, "MINUTEHAND_LOCAL": "1"}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as served:
+        subprocess.run(["curl", "-sS", "--retry", "100", "--retry-delay", "1", "--retry-connrefused", "-o", os.devnull,
+                        f"http://127.0.0.1:{port}/health"], check=True)  # fmt: skip
+        yield f"http://127.0.0.1:{port}"
+        served.communicate()
+
+
+def titles(page: Path) -> list[str]:
+    tokens = MarkdownIt().parse(page.read_text("utf-8"))
+    return [tokens[n + 1].content for n, token in enumerate(tokens) if token.type == "heading_open"]
+
+
+def slug(title: str) -> str:
+    """The name of a chapter in links, as GitHub makes it."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")

@@ -11,7 +11,16 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from bench import cold_start, drain, enqueue, pipeline_load, pipeline_source, tick
+from bench import (
+    cold_start,
+    drain,
+    enqueue,
+    pipeline_archive,
+    pipeline_load,
+    pipeline_simulate,
+    pipeline_source,
+    tick,
+)
 from bench.measure import Measured
 from minutehand.local import postgres
 from minutehand.migrate import migrate
@@ -32,6 +41,8 @@ def main() -> None:
             *cold_start.measure(),
             *pipeline_source.measure(url, rows=1_000_000 // scale),
             *pipeline_load.measure(url, rows=500_000 // scale),
+            *pipeline_archive.measure(url, jobs=5_000_000 // scale),
+            *pipeline_simulate.measure(10_000_000 // scale),
         ]
     Console(width=120).print(_table(measured))
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.testing import assertDataFrameEqual
 
 from minutehand_pipeline.prices import Prices
 from minutehand_pipeline.report.arrivals import arrivals, work_of_kinds
@@ -59,9 +58,9 @@ def test_a_wait_ends_with_the_first_attempt_that_was_begun(spark: SparkSession) 
 
     expected = {"retried": 5.0, "snoozed": 4.0, "released": 9.0, "lapsed": 8.0, "cancelled": None, "alone": 7.0,
                 "long ago": None, "early": 0.0, "undated": None}  # fmt: skip
-    assertDataFrameEqual(waits, spark.createDataFrame([*expected.items()], waits.schema))
+    assert dict(map(tuple, waits.collect())) == expected
     lasted = {"retrying": 1.0, "snoozed": 1.0, "done": 60.0, "released": None, "lapsed": None}
-    assertDataFrameEqual(ran, spark.createDataFrame([*lasted.items()], ran.schema))
+    assert dict(map(tuple, ran.collect())) == lasted
 
 
 def test_what_ended_is_counted_by_utc_hour_and_day_also_when_clocks_change(spark: SparkSession) -> None:

@@ -51,7 +51,7 @@ def test_the_make_commands_of_the_documentation_are_targets_of_the_makefile() ->
     targets = set(re.findall(r"^([a-z/]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     typed = {
         command
-        for page in ALL_PAGES
+        for page in PAGES
         for block in blocks(page)
         if is_make(block)
         for command in block.text.split("\n")

@@ -95,10 +95,11 @@ def share(found: Sequence[tuple[str, int]], tasks: int | None) -> list[tuple[Pag
 def query(wanted: Wanted, pages: Pages, expressions: dict[str, str]) -> str:
     """Return the SELECT of some pages.
 
-    It goes through the parent, whose policies hold for who reads, and whose other days are pruned by the bounds of this
-    one. A default partition and a relation that was named, which may be detached, are asked by their names.
+    It goes through the parent, which everyone may read as its policies have it, and whose other days are pruned by the
+    bounds of this one. Of a default partition, which has no bounds, the rows say where they are. A relation that was
+    named, which may be detached, is asked by its name.
     """
-    through = pages.day is not None and wanted.relation is None
+    through = wanted.relation is None
     parent = sql.Identifier("minutehand", "jobs" if wanted.home.name == "jobs_done" else wanted.home.name)
     text = sql.SQL("select {} from {} where {}").format(
         sql.SQL(", ").join(
@@ -118,12 +119,14 @@ def _conditions(wanted: Wanted, pages: Pages, through: bool) -> Iterator[sql.Com
         yield sql.SQL("ctid < {}::tid").format(sql.Literal(f"({pages.last},0)"))
     if through and wanted.home.name == "jobs_done":
         yield sql.SQL("deleted is not null")
+    if through and pages.day is None:
+        yield sql.SQL("tableoid = {}::regclass").format(sql.Literal(f"minutehand.{pages.relation}"))
     for day, bound in _bounds(wanted, pages, through):
         yield sql.SQL(bound).format(dated, sql.Literal(f"{day} 00:00+00"))
 
 
 def _bounds(wanted: Wanted, pages: Pages, through: bool) -> Iterator[tuple[date, str]]:
-    since, until = (pages.day, pages.day) if through else (wanted.since, wanted.until)
+    since, until = (pages.day, pages.day) if through and pages.day else (wanted.since, wanted.until)
     if since is not None:
         yield since, "{} >= {}::timestamptz"
     if until is not None:

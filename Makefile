@@ -75,12 +75,16 @@ test/data: setup ## Run the tests on real servers, directly and through a pooler
 	@$(TEST) -m data
 
 .PHONY: test/pipeline
-test/pipeline: setup/pipeline ## Run the tests of the pipeline on the newest Spark, and on a cluster of two workers
-	@$(TEST_PIPELINE) $(PIPELINE_TESTS)
+test/pipeline: setup/pipeline ## Run the tests of the pipeline on the newest Spark, without the longest
+	@$(TEST_PIPELINE) -m "not long" tests/pipeline
 
 .PHONY: test/pipeline-floor
-test/pipeline-floor: setup/pipeline $(FLOOR) ## Run the tests of the pipeline on the oldest Spark, without the longest
-	@PYTHONPATH=$(CURDIR)/$(FLOOR) $(TEST_PIPELINE) -m "not long" tests/pipeline
+test/pipeline-floor: setup/pipeline $(FLOOR) ## Run them on the oldest Spark
+	@PYTHONPATH=$(FLOOR) $(TEST_PIPELINE) -m "not long" tests/pipeline
+
+.PHONY: test/pipeline-long
+test/pipeline-long: setup/pipeline ## Run the longest: what is killed at each point, a million rows, a cluster of two workers
+	@$(BIN)/pytest -m long $(PIPELINE_TESTS)
 
 .PHONY: test/sam-local
 test/sam-local: setup ## Run `sam local` for real: with the container engine that runs, or as root with dockerd

@@ -13,6 +13,8 @@ from tests.cluster.packing import packed_again
 from tests.pipeline.history import LAST
 from tests.servers import Database
 
+pytestmark = pytest.mark.long
+
 HISTORY = {"jobs_done": JOBS, "attempts": JOBS * 12 // 10, "events": JOBS}
 
 

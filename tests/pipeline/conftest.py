@@ -19,12 +19,6 @@ os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executa
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC"}
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "long: of a million rows, or of minutes; the oldest Spark is tested without"
-    )
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Spark 4.0 leaves the socket of a collect to the garbage collector, which warns in whichever test comes next."""
     if pyspark.__version__ < "4.1":

@@ -31,6 +31,11 @@ FORBIDDEN = [
     ("frameworks", "import starlette", "minutehand.offer -> starlette"),
     ("frameworks", "import mangum", "minutehand.aws -> mangum"),
     ("frameworks", "from pyspark.sql import DataFrame", "minutehand.enqueue -> pyspark"),
+    ("frameworks", "import pyarrow", "minutehand.new_job -> pyarrow"),
+    ("frameworks", "import minutehand_pipeline.lake", "minutehand.retention -> minutehand_pipeline.lake"),
+    ("driver", "import psycopg", "minutehand_pipeline.load.run -> psycopg"),
+    ("delta", "import deltalake", "minutehand_pipeline.archive.run -> deltalake"),
+    ("terminal", "import click", "minutehand_pipeline.session -> click"),
     ("frameworks", "import fastapi.responses", "minutehand.local.seed -> fastapi"),
     ("core", "import minutehand.cli", "minutehand.work -> minutehand.cli"),
     ("core", "from minutehand.local import postgres", "minutehand.claim -> minutehand.local.postgres"),
@@ -74,6 +79,7 @@ def test_the_tree_keeps_every_contract() -> None:
 @pytest.mark.parametrize("contract", [contract["id"] for contract in CONTRACTS])
 def test_a_contract_notices_every_import_that_it_forbids(tmp_path: Path, contract: str) -> None:
     shutil.copytree(ROOT / "shared" / "minutehand", tmp_path / "minutehand")
+    shutil.copytree(ROOT / "pipeline" / "minutehand_pipeline", tmp_path / "minutehand_pipeline")
     forbidden = [(line, link) for broken, line, link in FORBIDDEN if broken == contract]
     for line, link in forbidden:
         add(tmp_path, link.split()[0], line)

@@ -34,7 +34,15 @@ with given (roles, things, privilege, columns) as (values
     ('{operator}', '{defaults,queue_defaults,controls,retention,archived_days}', 'update', null),
     ('{operator}', '{controls,retention,archived_days}', 'delete', null),
     ('{operator}', '{settings}', 'update', '{keep_until_archived}'),
-    ('{operator}', '{"days()","hold_ticks()","count_unpaused(bigint,timestamptz)"}', 'execute', null)
+    ('{operator}', '{"days()","hold_ticks()","count_unpaused(bigint,timestamptz)"}', 'execute', null),
+    ('{operator}', '{attempts_default,events_default,archive_batches,erased,loads,load_runs}', 'select', null),
+    ('{operator}', '{archive_batches,erased}', 'insert', null),
+    ('{operator}', '{archive_batches}', 'delete', null),
+    ('{operator}', '{erased}', 'update', null),
+    ('{operator}', '{"as_number(text)","as_micros(timestamptz)","identities(text,text,date)","in_the_lake(text,text,date)",
+       "drop_archived(text,date)","exchange_default(text,date[],integer)","begin_load(text,uuid)","end_load(uuid)",
+       "staged_name(uuid)","announce_load(uuid)",
+       "enqueue_load(text,uuid,text[],bigint[],bigint[],text,bigint,timestamptz,interval)"}', 'execute', null)
 ), wanted as (
     select 'minutehand_' || role as role, case thing when 'minutehand' then thing else 'minutehand.' || thing end as thing,
            privilege, columns

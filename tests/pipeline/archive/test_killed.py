@@ -15,6 +15,7 @@ from minutehand_pipeline.errors import BusyError
 from tests.pipeline.archive.stage import Stage
 from tests.pipeline.running import ROOT, said
 
+pytestmark = pytest.mark.long
 SECONDS = 300
 Start = Callable[..., "subprocess.Popen[str]"]
 

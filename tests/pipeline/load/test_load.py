@@ -258,6 +258,7 @@ def test_terms_that_contradict_each_other_are_refused(
         stage.load(stage.file("jobs.ndjson", '{"kind": "a"}'), **terms)
 
 
+@pytest.mark.long
 def test_a_million_rows_of_parquet_are_a_million_jobs(stage: Stage) -> None:
     rows = 1_000_000
     numbers = pa.array(range(rows))

@@ -21,6 +21,8 @@ from minutehand_pipeline.errors import InputError
 from tests.pipeline.load import faulty
 from tests.pipeline.load.stage import Stage
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 ROWS = 3000
 SECONDS = 600  # of patience, with a machine that does much else

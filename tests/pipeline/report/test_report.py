@@ -43,6 +43,7 @@ def report(spark: SparkSession, lake: Path, **said: Any) -> Any:
     return run(spark, ReportConfig(lake=str(lake), today=date(2026, 3, 31), **said))
 
 
+@pytest.mark.long
 def test_a_million_jobs_become_tables_that_hold_to_their_schema_and_one_page(
     spark: SparkSession, tmp_path: Path
 ) -> None:

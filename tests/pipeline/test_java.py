@@ -36,7 +36,8 @@ def a_machine_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PATH", str(tools))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for name in ("JAVA_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")  # so that what a test makes of it goes with the test
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture

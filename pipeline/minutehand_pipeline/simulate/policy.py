@@ -38,7 +38,7 @@ class Policy:
     `max_attempts`      of every job; None is each job's own
     `timeout`           of every attempt; None is each job's own
     `recovers`          the chance that an attempt beyond what was recorded succeeds; the others fail
-    `worker_timeout`    of an invocation; `grace` is what a lease outlasts it by; MINUTEHAND_GRACE
+    `worker_timeout`    of an invocation, Lambda's longest unless said; `grace` is what a lease outlasts it by; MINUTEHAND_GRACE
     `latency`           from an offer to the beginning of its invocation
     `cold`              seconds of a cold start; `warm` is how long an environment waits for its next event
     `claim`, `finish`   what a worker needs before its first job, and after each job
@@ -61,7 +61,7 @@ class Policy:
     max_attempts: int | None = None
     timeout: float | None = None
     recovers: float = 0.0
-    worker_timeout: float = 60.0
+    worker_timeout: float = 900.0
     grace: float = 2.0
     latency: float = 0.05
     cold: float = 0.4

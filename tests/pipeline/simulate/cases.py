@@ -17,7 +17,7 @@ TYPES = {
 }  # fmt: skip
 
 # Without any of what a real fleet adds, so that every moment can be reckoned by hand.
-BARE = {"latency": 0.0, "cold": 0.0, "claim": 0.0, "finish": 0.0}
+BARE = {"worker_timeout": 60.0, "latency": 0.0, "cold": 0.0, "claim": 0.0, "finish": 0.0}
 
 
 def job(due: float = 0.0, *runs: float, outcomes: list[int] | None = None, **facts: Any) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class Simulation:
     def _next(self) -> float:
         """Return the moment of the next look, or in a mode that hears of arrivals, of what happens before it."""
         # An offer that was told to a worker who may not claim it any more waits for a look, too, to lapse.
-        due = self.lanes.due > 0 and not self._stuck() or len(self._open) > len(self._lapsed)
+        due = (self.lanes.due > 0 and not self._stuck()) or len(self._open) > len(self._lapsed)
         waits = self._waiting[0][0] if self._waiting else NEVER
         if self.waking.hears:
             soonest = min(self._soonest(), self._arrival())

@@ -38,7 +38,8 @@ class Policy:
     `max_attempts`      of every job; None is each job's own
     `timeout`           of every attempt; None is each job's own
     `recovers`          the chance that an attempt beyond what was recorded succeeds; the others fail
-    `worker_timeout`    of an invocation, Lambda's longest unless said; `grace` is what a lease outlasts it by; MINUTEHAND_GRACE
+    `worker_timeout`    of an invocation, Lambda's longest unless said
+    `grace`             what a lease outlasts it by; MINUTEHAND_GRACE
     `latency`           from an offer to the beginning of its invocation
     `cold`              seconds of a cold start; `warm` is how long an environment waits for its next event
     `claim`, `finish`   what a worker needs before its first job, and after each job

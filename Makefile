@@ -64,7 +64,7 @@ lambda: setup ## Run the built functions as Lambda would, with example webhooks;
 .PHONY: test
 test: check ## Run everything that a change must pass
 	@$(TEST)
-	@$(MAKE) --no-print-directory test/pipeline test/pipeline-floor
+	@$(MAKE) --no-print-directory test/pipeline
 
 .PHONY: test/unit
 test/unit: setup ## Run the tests that need neither a server nor Spark

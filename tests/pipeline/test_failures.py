@@ -17,6 +17,8 @@ from minutehand_pipeline.errors import InputError, PipelineError
 from minutehand_pipeline.failures import in_a_sentence, told
 from tests.pipeline.running import ROOT, SECONDS, run, said, until
 
+pytestmark = pytest.mark.long
+
 STAGE = ["-m", "tests.pipeline.stage"]
 Batches = Iterator[pa.RecordBatch]
 

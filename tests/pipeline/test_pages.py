@@ -8,6 +8,8 @@ import pytest
 from tests.docs.reading import ROOT, Reader
 from tests.servers import Database
 
+pytestmark = pytest.mark.long
+
 PAGES = sorted((ROOT / "docs" / "pipeline").glob("*.md"))
 
 

@@ -19,6 +19,8 @@ from minutehand_pipeline.lake import Lake
 from tests.pipeline.archive.stage import Stage
 from tests.pipeline.running import ROOT, run, said
 
+pytestmark = pytest.mark.long
+
 LAKE = "s3://minutehand/a/lake"
 SECONDS = 180
 QUICKLY = {"max_retries": "1", "retry_timeout": "2s", "timeout": "10s"}

@@ -14,6 +14,8 @@ from minutehand.database import connect
 from minutehand_pipeline.cli import pipeline
 from tests.servers import Database
 
+pytestmark = pytest.mark.long
+
 
 def test_a_load_tells_its_counts_and_its_rejects_and_the_exit_code_is_1(
     direct_database: Database, tmp_path: Path

@@ -193,6 +193,7 @@ def test_the_verb_says_what_it_would_read_without_spark_and_refuses_what_it_must
     assert [each.name for each in (tmp_path / "out").iterdir()] == ["mine"]
 
 
+@pytest.mark.long
 def test_the_verb_prints_the_answer(spark: SparkSession, tmp_path: Path) -> None:
     lake = fill(tmp_path / "lake", jobs_frame(spark, JOB), attempts_frame(spark, ATTEMPT))
 

@@ -262,6 +262,13 @@ begin
     grant update (keep_until_archived) on minutehand.settings to minutehand_operator;
     grant execute on function minutehand.days, minutehand.hold_ticks, minutehand.count_unpaused,
                               minutehand.busy to minutehand_operator;
+    -- What came later grants its own.
+    if to_regprocedure('minutehand.grant_archiver()') is not null then
+        perform minutehand.grant_archiver();
+    end if;
+    if to_regprocedure('minutehand.grant_loader()') is not null then
+        perform minutehand.grant_loader();
+    end if;
 end
 $$;
 

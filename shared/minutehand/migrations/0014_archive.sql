@@ -184,21 +184,6 @@ begin
 end
 $$;
 
-create or replace function minutehand.grant_operator() returns void
-language plpgsql volatile
-as $$
-begin
-    grant select on minutehand.jobs_done_default, minutehand.lanes, minutehand.settings, minutehand.dispatcher,
-                    minutehand.budgets to minutehand_operator;
-    grant select, insert, update on minutehand.defaults, minutehand.queue_defaults to minutehand_operator;
-    grant select, insert, update, delete on minutehand.controls, minutehand.retention, minutehand.archived_days to minutehand_operator;
-    grant update (keep_until_archived) on minutehand.settings to minutehand_operator;
-    grant execute on function minutehand.days, minutehand.hold_ticks, minutehand.count_unpaused,
-                              minutehand.busy to minutehand_operator;
-    perform minutehand.grant_archiver();
-end
-$$;
-
 revoke execute on function minutehand.as_number(text), minutehand.as_micros(timestamptz),
                            minutehand.identities(text, text, date), minutehand.in_the_lake(text, text, date),
                            minutehand.grant_archiver(), minutehand.drop_archived(text, date), minutehand.exchange_default(text, date[], integer) from public;

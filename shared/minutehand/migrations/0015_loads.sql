@@ -254,23 +254,6 @@ begin
 end
 $$;
 
--- What only those need who look after it all, the archive and loads included.
-create or replace function minutehand.grant_operator() returns void
-language plpgsql volatile
-as $$
-begin
-    grant select on minutehand.jobs_done_default, minutehand.lanes, minutehand.settings, minutehand.dispatcher,
-                    minutehand.budgets to minutehand_operator;
-    grant select, insert, update on minutehand.defaults, minutehand.queue_defaults to minutehand_operator;
-    grant select, insert, update, delete on minutehand.controls, minutehand.retention, minutehand.archived_days to minutehand_operator;
-    grant update (keep_until_archived) on minutehand.settings to minutehand_operator;
-    grant execute on function minutehand.days, minutehand.hold_ticks, minutehand.count_unpaused,
-                              minutehand.busy to minutehand_operator;
-    perform minutehand.grant_archiver();
-    perform minutehand.grant_loader();
-end
-$$;
-
 revoke execute on function minutehand.begin_load(text, uuid), minutehand.end_load(uuid), minutehand.staged_name(uuid),
                            minutehand.announce_load(uuid), minutehand.replacing(), minutehand.check_staged(name, text),
                            minutehand.enqueue_load(text, uuid, text[], bigint[], bigint[], text, bigint, timestamptz, interval),

@@ -393,6 +393,32 @@ def test_a_trigger_of_ones_own_cannot_borrow_the_functions_of_the_schema(login: 
         connection.execute("drop table mine")
 
 
+def test_what_an_operator_lost_the_grants_give_back_whichever_migration_said_it(queue: Queue) -> None:
+    """A role that is made after a migration has nothing but what they give."""
+    run = queue.database.connection.execute
+    run("select minutehand.grant_roles()")
+    before = run(MAY_OF_OPERATOR).fetchall()
+    run("revoke all on all tables in schema minutehand from minutehand_operator")
+    run("revoke all on all functions in schema minutehand from minutehand_operator")
+    lost = run(MAY_OF_OPERATOR).fetchall()
+    run("select minutehand.grant_roles()")
+
+    assert len(before) > len(lost) + 40
+    assert run(MAY_OF_OPERATOR).fetchall() == before
+
+
+MAY_OF_OPERATOR = """
+select c.oid::regclass::text as thing, a.privilege_type
+  from pg_class c, aclexplode(c.relacl) a
+ where c.relnamespace = 'minutehand'::regnamespace and a.grantee = 'minutehand_operator'::regrole
+ union
+select p.oid::regprocedure::text, a.privilege_type
+  from pg_proc p, aclexplode(p.proacl) a
+ where p.pronamespace = 'minutehand'::regnamespace and a.grantee = 'minutehand_operator'::regrole
+ order by 1, 2
+"""
+
+
 def test_the_grants_given_twice_are_the_same(queue: Queue) -> None:
     grants: LiteralString = """
         select relname::text as name, relacl::text as acl from pg_class where relnamespace = 'minutehand'::regnamespace

@@ -28,7 +28,8 @@ def test_eight_who_enqueue_one_key_leave_one_upcoming_job(sessions: Sessions, on
     eight = [sessions() for _ in range(ENQUEUERS)]
 
     for number in range(ROUNDS):
-        told = together([partial(keyed, session, f"key/{number}", on_conflict) for session in eight])
+        # Each with a payload of its own: who asks in the same microsecond for the very same job is told "ignored".
+        told = together([partial(keyed, session, n, f"key/{number}", on_conflict) for n, session in enumerate(eight)])
 
         later = {"replace": "replaced", "ignore": "ignored", "raise": "KeyTakenError"}[on_conflict]
         assert Counter(outcome for outcome, _ in told) == {"created": 1, later: ENQUEUERS - 1}
@@ -165,9 +166,9 @@ def at(db: Database, job: Job) -> Job:
     return Job(**{name: getattr(job, name) for name in Job.__dataclass_fields__} | {"database": db})
 
 
-def keyed(db: Database, key: str, on_conflict: Any) -> tuple[str, UUID | None]:
+def keyed(db: Database, payload: int, key: str, on_conflict: Any) -> tuple[str, UUID | None]:
     try:
-        told = enqueue("echo", key=key, on_conflict=on_conflict, connection=db)
+        told = enqueue("echo", payload, key=key, on_conflict=on_conflict, connection=db)
     except KeyTakenError as error:
         return type(error).__name__, None
     return told.outcome, told.id

@@ -89,6 +89,15 @@ def test_pages_stay_where_they_are_while_others_enqueue(queue: Queue) -> None:
     assert ids(back) == born[:4] and back.after == born[0]
 
 
+def test_ids_sort_by_birth_also_where_a_millisecond_ends(queue: Queue) -> None:
+    born = queue.sql(
+        "select left(minutehand.uuid7()::text, 18) as stamp from generate_series(1, 100000) as n order by n"
+    )
+    stamps = [row["stamp"] for row in born]
+
+    assert stamps == sorted(stamps)
+
+
 def test_a_total_counts_what_matches_and_says_where_the_page_is(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 2)), count=4)
     for _ in range(3):

@@ -29,7 +29,9 @@ def test_eight_who_enqueue_one_key_leave_one_upcoming_job(sessions: Sessions, on
 
     for number in range(ROUNDS):
         # Each with a payload of its own: who asks in the same microsecond for the very same job is told "ignored".
-        told = together([partial(keyed, session, n, f"key/{number}", on_conflict) for n, session in enumerate(eight)])
+        told = together(
+            [partial(keyed, session, n, f"key/{number}", on_conflict) for n, session in enumerate(eight)]
+        )
 
         later = {"replace": "replaced", "ignore": "ignored", "raise": "KeyTakenError"}[on_conflict]
         assert Counter(outcome for outcome, _ in told) == {"created": 1, later: ENQUEUERS - 1}

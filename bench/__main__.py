@@ -17,6 +17,8 @@ from bench import (
     enqueue,
     pipeline_archive,
     pipeline_load,
+    pipeline_noticed,
+    pipeline_report,
     pipeline_simulate,
     pipeline_source,
     tick,
@@ -42,6 +44,8 @@ def main() -> None:
             *pipeline_source.measure(url, rows=1_000_000 // scale),
             *pipeline_load.measure(url, rows=500_000 // scale),
             *pipeline_archive.measure(url, jobs=5_000_000 // scale),
+            *pipeline_noticed.measure(url, jobs=500_000 // scale),
+            *pipeline_report.measure(tuple(n // scale for n in (200_000, 2_000_000))),
             *pipeline_simulate.measure(10_000_000 // scale),
         ]
     Console(width=120).print(_table(measured))

@@ -23,7 +23,7 @@ def measure(url: str, jobs: int) -> list[Measured]:
         with connect(url) as connection, tempfile.TemporaryDirectory() as folder:
             connection.execute("truncate minutehand.jobs, minutehand.attempts, minutehand.events")
             connection.execute("truncate minutehand.archive_batches, minutehand.archived_days")
-            [day] = fill_history(connection, rows)
+            [day] = fill_history(connection, rows, alone=True)
             connection.execute("vacuum analyze minutehand.jobs_done")
             config = ArchiveConfig(
                 lake=Lake(folder), homes=HOME, since=day, until=day, wait=timedelta(minutes=1)

@@ -73,11 +73,10 @@ def _engine(attempts: int) -> Measured:
     from minutehand_pipeline.simulate.arrivals import read_arrivals
     from minutehand_pipeline.simulate.engine import Simulation
     from minutehand_pipeline.simulate.policy import Policy
-    from minutehand_pipeline.simulate.synthetic import Synthetic, minute_of
+    from minutehand_pipeline.simulate.synthetic import Synthetic, hour_of
 
-    minutes = range(24 * 60)
-    day = Synthetic(rate=(attempts / len(minutes),), run=1.0)
-    table = pa.Table.from_batches(batch for minute in minutes for batch in minute_of(day, 0, minute))
+    day = Synthetic(rate=(attempts / 24 / 60,), run=1.0)
+    table = pa.Table.from_batches(batch for hour in range(24) for batch in hour_of(day, 0, hour))
     jobs = read_arrivals(table, 0.0, 1e12, named=False)
     began = process_time()
     Simulation(Policy(capacity=10_000, chunk=10), jobs).run()

@@ -21,7 +21,7 @@ COLUMNS = "id,ack,queue,kind,key,enqueued,visible,deleted,attempts,failed,payloa
 def measure(url: str, rows: int) -> list[Measured]:
     """Measure one day of `rows` finished jobs; Debian's libpostgresql-jdbc-java has the jar, else JDBC is left out."""
     with psycopg.connect(url, autocommit=True) as connection:
-        fill_history(connection, rows)
+        fill_history(connection, rows, alone=True)
         connection.execute("vacuum analyze minutehand.jobs_done")
     os.environ["DATABASE_URL"] = url  # before the session, whose tasks have its environment
     jar = next((path for path in JARS if path.exists()), None)

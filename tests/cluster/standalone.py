@@ -27,6 +27,7 @@ CONF = {
     "spark.driver.memory": "768m",
     "spark.executor.memory": "768m",
     "spark.executor.cores": "1",
+    "spark.sql.shuffle.partitions": "4",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.eventLog.enabled": "true",
@@ -83,7 +84,9 @@ class Cluster:
 
     def complete(self) -> None:
         """Start workers until there are two."""
-        self.workers = [worker for worker in self.workers if worker.lives()]
+        for worker in [worker for worker in self.workers if not worker.lives()]:
+            worker.end()  # its keeper, that is
+            self.workers.remove(worker)
         while len(self.workers) < 2:
             where = self.home / f"worker-{free_port()}"
             self.workers.append(self._run(

@@ -52,12 +52,17 @@ select md5('event' || j.id)::uuid, j.deleted, j.tenant, case when j.failed then 
 """
 
 
-def fill_history(connection: Connection, jobs: int, days: int = 1, last: date = LAST) -> list[date]:
-    """Write so many finished jobs into each home, over so many days up to the last; return the days."""
+def fill_history(
+    connection: Connection, jobs: int, days: int = 1, last: date = LAST, *, alone: bool = False
+) -> list[date]:
+    """Write so many finished jobs over so many days up to the last, with attempts and events; return the days.
+
+    They are `alone` without attempts and events.
+    """
     first = last - timedelta(days=days - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=UTC)
     connection.execute("select minutehand.make_days(%s, %s)", [days, first])
     connection.execute(JOBS, {"since": since, "span": timedelta(days=days), "jobs": jobs})
-    connection.execute(ATTEMPTS, {})
-    connection.execute(EVENTS, {})
+    for others in () if alone else (ATTEMPTS, EVENTS):
+        connection.execute(others, {})
     return [first + timedelta(days=day) for day in range(days)]

@@ -15,7 +15,7 @@ from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.simulate.arrivals import DONE, FAILED, MEMORY_MB
 from minutehand_pipeline.simulate.history import RECORDED
 
-MINUTES = 24 * 60
+HOUR = 3600  # seconds
 MAX_ATTEMPTS = 8
 MOST = 100_000_000  # jobs
 
@@ -30,7 +30,7 @@ class Burst:
 
 @dataclass(frozen=True, kw_only=True)
 class Synthetic:
-    """An arrival process: Poisson in each minute.
+    """An arrival process: Poisson in each hour.
 
     `rate` is jobs a minute, one number or one for each hour of the day in UTC. An attempt takes `run` seconds on
     average, exponentially distributed, and fails with the chance `fails`.
@@ -88,33 +88,37 @@ def read_synthetic(text: str) -> Synthetic:
 
 
 def synthetic_arrivals(spark: SparkSession, process: Synthetic, seed: int) -> DataFrame:
-    """Return the arrivals, with the columns of a recorded history; those of a minute are the same in any partition."""
-    minutes = spark.range(process.days * MINUTES)
-    return minutes.mapInArrow(_maker(process, seed), RECORDED)
+    """Return the arrivals, with the columns of a recorded history; those of an hour are the same in any partition."""
+    hours = spark.range(process.days * 24)
+    return hours.mapInArrow(_maker(process, seed), RECORDED)
 
 
 def _maker(process: Synthetic, seed: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for minute in batch.column(0).to_pylist():
-                yield from minute_of(process, seed, minute)
+            for hour in batch.column(0).to_pylist():
+                yield from hour_of(process, seed, hour)
 
     return make
 
 
-def minute_of(process: Synthetic, seed: int, minute: int) -> Iterator[pa.RecordBatch]:
-    """Yield the arrivals of a minute, counted from the first day on; a minute without any yields nothing."""
-    chance = np.random.default_rng([seed % 2**32, minute])
-    of_day = minute % MINUTES
-    rate = process.rate[of_day // 60 % len(process.rate)]
-    burst = sum(burst.jobs for burst in process.bursts if burst.minute == of_day)
-    at = np.concatenate([np.zeros(burst), np.sort(chance.uniform(0, 60, chance.poisson(rate)))])
+def hour_of(process: Synthetic, seed: int, hour: int) -> Iterator[pa.RecordBatch]:
+    """Yield the arrivals of an hour, counted from the first day on; an hour without any yields nothing."""
+    chance = np.random.default_rng([seed % 2**32, hour])
+    of_day = hour % 24
+    by_chance = chance.uniform(0, HOUR, chance.poisson(process.rate[of_day % len(process.rate)] * 60))
+    bursts = [
+        np.full(burst.jobs, burst.minute % 60 * 60.0)
+        for burst in process.bursts
+        if burst.minute // 60 == of_day
+    ]
+    at = np.sort(np.concatenate([by_chance, *bursts]))
     if not len(at):
         return
     tries = np.minimum(chance.geometric(1 - process.fails, len(at)), MAX_ATTEMPTS + 1)
     dead = tries > MAX_ATTEMPTS
     counts = np.minimum(tries, MAX_ATTEMPTS)
-    due = process.since + minute * 60 + at
+    due = process.since + hour * HOUR + at
     yield _batch(process, due, chance.integers(-(2**63), 2**63, len(at)), counts, dead, chance)
 
 

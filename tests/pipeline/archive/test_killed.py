@@ -126,6 +126,27 @@ def test_a_run_that_is_killed_around_a_drop_loses_nothing(stage: Stage, start: S
     assert stage.sql("select to_regclass('minutehand.jobs_done_20260331')") == [(None,)]
 
 
+@pytest.mark.parametrize("point", ["read", "files", "committed", "dropping"])
+def test_rows_that_commit_only_after_a_killed_run_come_to_the_lake_before_their_day_is_dropped(
+    stage: Stage, start: Start, point: str
+) -> None:
+    stage.fill(40)
+    with connect(stage.database.url) as writer, writer.transaction():
+        writer.execute(
+            "insert into minutehand.jobs (kind, deleted)"
+            " select 'late', timestamptz '2026-03-31 23:59:59+00' from generate_series(1, 3)"
+        )
+        kill(start(point))
+    sessions_are_over(stage)
+    before = stage.queued()
+
+    stage.archive(homes=("jobs_done",), drop=True)
+
+    assert len(before) == 43
+    assert stage.laked() == before
+    assert stage.queued() == {}
+
+
 def test_a_database_that_ends_its_sessions_mid_read_fails_the_run_and_not_the_next(
     stage: Stage, start: Start
 ) -> None:

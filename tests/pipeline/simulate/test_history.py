@@ -1,6 +1,7 @@
 """From the lake's rows to arrivals, and from arrivals to what each policy comes to, on whatever a lake may hold."""
 
 import json
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,23 @@ def test_the_answer_is_the_same_from_one_partition_and_from_two_and_for_any_numb
         return sorted(tuple(each) for each in rows.collect())
 
     assert played(1, 1) == played(2, 2)
+
+
+def test_made_up_arrivals_come_at_the_rate_of_their_hour_and_burst_at_their_minute(
+    spark: SparkSession,
+) -> None:
+    rates = "/".join("120" if 8 <= hour < 18 else "0" for hour in range(24))
+    made = synthetic_arrivals(
+        spark, read_synthetic(f"rate={rates},days=2,start=2026-01-01,burst=23:59+40"), 3
+    )
+    moments = [datetime.fromtimestamp(row["due"], UTC) for row in made.collect()]
+    by_hour = Counter(moment.hour for moment in moments)
+
+    assert set(by_hour) == {*range(8, 18), 23}
+    assert all(by_hour[hour] == pytest.approx(2 * 120 * 60, rel=0.05) for hour in range(8, 18))
+    assert Counter(moment for moment in moments if moment.hour == 23) == {
+        datetime(2026, 1, day, 23, 59, tzinfo=UTC): 40 for day in (1, 2)
+    }
 
 
 def test_windows_with_their_carry_count_every_job_and_attempt_once(spark: SparkSession) -> None:

@@ -5,6 +5,7 @@ import tempfile
 from datetime import timedelta
 
 from bench.measure import Measured, seconds
+from bench.memory import memory_lines, peak_memory
 from minutehand.database import connect
 from minutehand_pipeline.archive.run import ArchiveConfig, run
 from minutehand_pipeline.lake import Lake
@@ -31,10 +32,15 @@ def measure(url: str, jobs: int) -> list[Measured]:
             return seconds(lambda: run(spark, config))
 
     carried(jobs // 100)
-    one, two = carried(jobs), carried(2 * jobs)
+    with peak_memory() as of_one:
+        one = carried(jobs)
+    with peak_memory() as of_two:
+        two = carried(2 * jobs)
     return [
         Measured(
             f"archive {jobs:,} rows, read, written, compared, committed", f"{jobs / one:,.0f} rows/s",
             ratio=f"{two / one:.2f}", aim="<= 2.2 for twice the rows",
-        )
+        ),
+        *memory_lines(of_one),
+        *memory_lines(of_two, aim="the same for twice the rows"),
     ]  # fmt: skip

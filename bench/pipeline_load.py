@@ -58,9 +58,3 @@ def _write(parquet: Path, text: Path, rows: int) -> None:
             lines.writelines(
                 f"welcome\t{key}\t{payload}\n" for key, payload in zip(keys, payloads, strict=True)
             )
-
-
-if __name__ == "__main__":
-    import sys
-
-    print(measure(sys.argv[1], int(sys.argv[2])))

@@ -1,20 +1,15 @@
 """Simulate: ten million recorded attempts under another policy, by Spark on two cores; seconds, and peak memory."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Event, Thread
 from time import perf_counter, process_time
 
-import psutil
-
 from bench.measure import Measured
+from bench.memory import memory_lines, peak_memory
 
 ATTEMPTS = 10_000_000
 AIM = "stated"
 
 
-def measure(attempts: int = ATTEMPTS, cores: int = 2) -> Iterator[Measured]:
+def measure(attempts: int = ATTEMPTS, cores: int = 2) -> list[Measured]:
     """Play a month whose attempts fail one time in ten, with max_attempts 3, and one window in this process."""
     from minutehand_pipeline.session import build_session
     from minutehand_pipeline.simulate.policy import Policy
@@ -26,44 +21,19 @@ def measure(attempts: int = ATTEMPTS, cores: int = 2) -> Iterator[Measured]:
     rate = attempts * (1 - fails) / days / 24 / 60
     month = Synthetic(rate=(rate,), days=days, run=1.0, fails=fails)
     policy = Policy(name="max_attempts 3", capacity=10_000, chunk=10, max_attempts=3)
-    with _peak() as peaks:
+    with peak_memory() as peaks:
         began = perf_counter()
         result = run(spark, Config(synthetic=month, policies=(policy,)))
         took = perf_counter() - began
     (played,) = result.played
-    yield Measured(
-        f"simulate {played.attempts:,} attempts on {cores} cores, {days} windows",
-        f"{took:,.0f} s", "", f"{played.attempts / took:,.0f}/s", AIM,
-    )  # fmt: skip
-    for name, peak in peaks.items():
-        yield Measured(f"  peak memory of {name}", f"{peak / 2**20:,.0f} MB", "", "", "bounded by a window")
-    yield _engine(attempts // 100)
-
-
-@contextmanager
-def _peak() -> Iterator[dict[str, float]]:
-    """Look twice a second at how much memory Spark and its Python workers have."""
-    peaks, over = {"Spark": 0.0, "all Python workers": 0.0}, Event()
-
-    def look() -> None:
-        while not over.wait(0.5):
-            held = dict.fromkeys(peaks, 0.0)
-            for process in psutil.Process().children(recursive=True):
-                try:
-                    held["Spark" if process.name() == "java" else "all Python workers"] += (
-                        process.memory_info().rss
-                    )
-                except psutil.NoSuchProcess:
-                    continue
-            peaks.update({name: max(peaks[name], held[name]) for name in peaks})
-
-    thread = Thread(target=look, daemon=True)
-    thread.start()
-    try:
-        yield peaks
-    finally:
-        over.set()
-        thread.join()
+    return [
+        Measured(
+            f"simulate {played.attempts:,} attempts on {cores} cores, {days} windows",
+            f"{took:,.0f} s", "", f"{played.attempts / took:,.0f}/s", AIM,
+        ),
+        *memory_lines(peaks, aim="bounded by a window"),
+        _engine(attempts // 100),
+    ]  # fmt: skip
 
 
 def _engine(attempts: int) -> Measured:
@@ -87,8 +57,3 @@ def _engine(attempts: int) -> Measured:
         "",
         f"{len(jobs) / took:,.0f}/s",
     )
-
-
-if __name__ == "__main__":
-    for row in measure(int(os.environ.get("ATTEMPTS", ATTEMPTS))):
-        print(row.what, row.ours, row.ratio)

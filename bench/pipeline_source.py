@@ -75,10 +75,3 @@ def _jdbc(spark: SparkSession, url: str) -> DataFrame:
             "driver": "org.postgresql.Driver",
         },
     )  # fmt: skip
-
-
-if __name__ == "__main__":
-    import sys
-
-    for line in measure(sys.argv[1], int(sys.argv[2])):
-        print(line)

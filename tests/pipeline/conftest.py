@@ -9,6 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from minutehand_pipeline.session import build_session
+from tests.pipeline.object_store import store
+
+__all__ = ["store"]
 
 # What a developer's shell says of Spark reaches no test.
 for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "JDK_JAVA_OPTIONS", "SPARK_REMOTE"):

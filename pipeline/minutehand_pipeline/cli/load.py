@@ -4,8 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import asdict, replace
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from minutehand.cli.options import connection_options, output_option, said_url, 
 from minutehand.cli.output import put_json, say
 from minutehand.cli.progress import progress
 from minutehand.cli.values import duration, option_moment, zone
+from minutehand_pipeline.cli.results import file_at
 
 if TYPE_CHECKING:
     from minutehand_pipeline.load.run import Config, Result
@@ -45,8 +45,8 @@ LOOK = 1.0  # seconds between two looks at how much is staged
 )
 @tz_option
 @click.option(
-    "--rejects", type=click.Path(dir_okay=False, path_type=Path), default=Path("rejects.ndjson"), show_default=True,
-    help="Where to write the rows that are no jobs, and why.",
+    "--rejects", default="rejects.ndjson", show_default=True,
+    help="Where to write the rows that are no jobs, and why: a file, or its s3:// address.",
 )  # fmt: skip
 @click.option("--max-rejects", type=click.IntRange(0), help="With more than that nothing is enqueued.")
 @click.option("--kind", help="The kind of rows that say none.")
@@ -54,7 +54,9 @@ LOOK = 1.0  # seconds between two looks at how much is staged
 @click.option("--dry-run", is_flag=True, help="Read and check all of it, and enqueue nothing.")
 @output_option("table", "json")
 @connection_options
-def load(paths: tuple[str, ...], name: str | None, tz: str | None, form: str, **said: Any) -> int:
+def load(
+    paths: tuple[str, ...], name: str | None, tz: str | None, rejects: str, form: str, **said: Any
+) -> int:
     """Enqueue files of the lake: Parquet, CSV or NDJSON; a file, a folder or a pattern, here or at s3://.
 
     Columns and fields are those of `enqueue --file`: kind, payload, queue, key, run_at, delay, priority,
@@ -73,11 +75,12 @@ def load(paths: tuple[str, ...], name: str | None, tz: str | None, form: str, **
     start = None if said["start"] is None else option_moment(said["start"], tz, "--start")
     config = Config(
         paths=paths, format=said["format"], load=name, on_conflict=said["on_conflict"], rate=_rate(said["rate"]),
-        over=said["over"], start=start, zone=tz, rejects=said["rejects"], most_rejects=said["max_rejects"],
+        over=said["over"], start=start, zone=tz, most_rejects=said["max_rejects"],
         kind=said["kind"], queue=said["queue"], dry_run=said["dry_run"],
     )  # fmt: skip
-    result = _run(config)
-    _tell(result, config, form)
+    with file_at(rejects) as file:
+        result = _run(replace(config, rejects=file))
+    _tell(result, config, rejects, form)
     return 1 if result.rejected else 0
 
 
@@ -133,7 +136,7 @@ def _rate(said: str | None) -> float | None:
     return float(found[1]) / SECONDS[found[2]]
 
 
-def _tell(result: "Result", config: "Config", form: str) -> None:
+def _tell(result: "Result", config: "Config", rejects: str, form: str) -> None:
     if form == "json":
         put_json(asdict(result) | {"dry_run": config.dry_run})
         return
@@ -148,5 +151,5 @@ def _tell(result: "Result", config: "Config", form: str) -> None:
         say(
             f"load {result.load} was done at {result.at:%Y-%m-%d %H:%M:%S%z}, and is not done again: {counts}"
         )
-    if result.rejected and result.fresh and config.rejects:
-        say(f"the rejected rows are in {config.rejects}")
+    if result.rejected and result.fresh:
+        say(f"the rejected rows are in {rejects}")

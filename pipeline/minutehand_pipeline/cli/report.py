@@ -1,5 +1,6 @@
 """`minutehand pipeline report`: say from the lake how the queue did, and what it cost."""
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from minutehand.cli.options import output_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.progress import progress
 from minutehand.cli.values import duration
+from minutehand_pipeline.cli.results import folder_at, is_address
 
 if TYPE_CHECKING:
     from minutehand_pipeline.report.config import ReportConfig, ReportResult
@@ -21,8 +23,8 @@ TABLES = 11  # that Spark makes
 @click.command()
 @click.argument("lake")
 @click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("report"), show_default=True,
-    help="The folder to write; an earlier report in it is replaced, anything else is left alone.",
+    "--out", default="report", show_default=True,
+    help="The folder to write, or its s3:// address; an earlier report is replaced, anything else left alone.",
 )  # fmt: skip
 @click.option("--since", type=DAY, help="From this UTC day on; four weeks unless said.")
 @click.option("--until", type=DAY, help="To this UTC day, included; the lake's last unless said.")
@@ -50,7 +52,7 @@ TABLES = 11  # that Spark makes
 @output_option("table", "json")
 def report(
     lake: str, since: datetime | None, until: datetime | None, objective: timedelta, target: float,
-    prices: Path | None, dry_run: bool, opened: bool, form: str, **said: Any,
+    prices: Path | None, out: str, dry_run: bool, opened: bool, form: str, **said: Any,
 ) -> None:  # fmt: skip
     """Say from LAKE how the queue did and what it cost, in tables and on one page.
 
@@ -61,11 +63,14 @@ def report(
     Examples:
       minutehand pipeline report lake --open
       minutehand pipeline report s3://bucket/lake --since 2026-03-01 --objective 5m --target 99.9
-      minutehand pipeline report lake --queue mail --out mail -o json
+      minutehand pipeline report lake --queue mail --out s3://bucket/mail -o json
     """
     from minutehand_pipeline.prices import LIST
     from minutehand_pipeline.report.config import ReportConfig, read_prices
+    from minutehand_pipeline.report.write import MARK
 
+    if opened and is_address(out):
+        raise click.UsageError("--open is for a report on this machine; say a folder as --out")
     config = ReportConfig(
         lake=lake, since=_date(since), until=_date(until), objective=objective.total_seconds(),
         target=target / 100, prices=read_prices(prices) if prices else LIST, **said,
@@ -73,10 +78,13 @@ def report(
     if dry_run:
         _put_plan(config, form)
         return
-    result = _run(config)
+    with folder_at(out, MARK) as folder:
+        result = _run(replace(config, out=folder))
+    page = f"{out.rstrip('/')}/index.html"
     _put(result, form)
-    if opened and result.folder is not None:
-        click.launch(str(result.folder / "index.html"))
+    say(f"The page is {page}.")
+    if opened:
+        click.launch(page)
 
 
 def _run(config: "ReportConfig") -> "ReportResult":
@@ -107,8 +115,6 @@ def _put(result: "ReportResult", form: str) -> None:
         put_json(dict(result.summary))
     else:
         put_table(["what", "is"], _lines(result))
-    if result.folder is not None:
-        say(f"The page is {result.folder / 'index.html'}.")
 
 
 def _lines(result: "ReportResult") -> list[list[str]]:

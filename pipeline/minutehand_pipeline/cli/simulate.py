@@ -11,6 +11,7 @@ import click
 from minutehand.cli.options import output_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.progress import progress
+from minutehand_pipeline.cli.results import folder_at
 
 if TYPE_CHECKING:
     from minutehand_pipeline.simulate.policy import Policy
@@ -54,12 +55,12 @@ def _policy_options(command: Decorated) -> Decorated:
 @click.option("--exact", is_flag=True, help="All of the history in one piece, and not day by day.")
 @click.option("--rank", type=click.Choice(["late", "dollars", "dead"]), default="late", show_default=True,
               help="What the best is best in.")  # fmt: skip
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), help="A folder for JSON and Parquet."
-)
+@click.option("--out", help="A folder for JSON and Parquet, or its s3:// address.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be played.")
 @output_option("table", "json")
-def simulate(lake: str | None, synthetic: str | None, dry_run: bool, form: str, **said: Any) -> None:
+def simulate(
+    lake: str | None, synthetic: str | None, out: str | None, dry_run: bool, form: str, **said: Any
+) -> None:
     """Say what another policy would have done with the jobs of a lake.
 
     LAKE is the folder or the address that `archive` writes to. The first row is how it was. The others are policies,
@@ -73,11 +74,11 @@ def simulate(lake: str | None, synthetic: str | None, dry_run: bool, form: str, 
     """
     config = _config(lake, synthetic, said)
     from minutehand_pipeline.session import build_session
-    from minutehand_pipeline.simulate.run import run
+    from minutehand_pipeline.simulate.run import MARK, run
 
-    with progress("simulating", None):
-        result = run(build_session("minutehand simulate"), config, dry=dry_run)
-    _notes(result, config)
+    with folder_at(out, MARK) as folder, progress("simulating", None):
+        result = run(build_session("minutehand simulate"), replace(config, out=folder), dry=dry_run)
+    _notes(result, out)
     (_put_json if form == "json" else _put)(result, dry_run)
 
 
@@ -90,7 +91,7 @@ def _config(lake: str | None, synthetic: str | None, said: dict[str, Any]) -> "C
         lake=Lake(lake) if lake else None,
         synthetic=read_synthetic(synthetic) if synthetic is not None else None,
         since=_day(said["since"]), until=_day(said["until"]), policies=tuple(_policies(said)), seed=said["seed"],
-        exact=said["exact"], rank=said["rank"], out=said["out"],
+        exact=said["exact"], rank=said["rank"],
     )  # fmt: skip
 
 
@@ -111,13 +112,13 @@ def _day(said: datetime | None) -> date | None:
     return said.date() if said else None
 
 
-def _notes(result: "Result", config: "Config") -> None:
+def _notes(result: "Result", out: str | None) -> None:
     if not result.jobs:
         say("nothing was played: no finished job with an attempt is in the lake for these days")
     if result.unplayed:
         say(f"{result.unplayed} jobs were left out: no attempt of theirs is in the lake")
-    if config.out is not None and result.played:
-        say(f"written to {config.out}")
+    if out is not None and result.played:
+        say(f"written to {out}")
 
 
 def _put_json(result: "Result", dry: bool) -> None:

@@ -24,6 +24,7 @@ from minutehand_pipeline.simulate.result import Played, of_played, of_recorded, 
 from minutehand_pipeline.simulate.synthetic import Synthetic, synthetic_arrivals
 from minutehand_pipeline.sources.lake import read_lake
 
+MARK = "simulation.json"
 MOST_SLICES = 16  # each has the history shipped once more
 EARLIER = timedelta(days=7)  # how long before the first day attempts are looked for, at jobs that ended in it
 
@@ -133,9 +134,9 @@ def _played(arrived: DataFrame, config: Config, result: Result, dealt: Dealt) ->
 
 
 def _write(out: Path, result: Result, rows: DataFrame, config: Config) -> None:
-    """Write simulation.json, and policies and queues as Parquet."""
+    """Write the result as JSON, and policies and queues as Parquet."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "simulation.json").write_text(json.dumps(asdict(result), indent=1))
+    (out / MARK).write_text(json.dumps(asdict(result), indent=1))
     facts = [{**asdict(each), **each.late, "late": None, "histogram": None} for each in result.played]
     kept = [
         {name: value for name, value in each.items() if name not in ("late", "histogram")} for each in facts

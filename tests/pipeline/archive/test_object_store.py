@@ -1,15 +1,9 @@
 """A lake in an object store: the same as in a folder, also when the store refuses at the worst moment."""
 
 import json
-import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from time import monotonic, sleep
 
-import boto3
 import deltalake
 import pytest
 
@@ -17,63 +11,13 @@ from minutehand_pipeline.archive.erase import EraseConfig
 from minutehand_pipeline.archive.erase import run as erase
 from minutehand_pipeline.lake import Lake
 from tests.pipeline.archive.stage import Stage
+from tests.pipeline.object_store import SECONDS, Store
 from tests.pipeline.running import ROOT, run, said
 
 pytestmark = pytest.mark.long
 
 LAKE = "s3://minutehand/a/lake"
-SECONDS = 180
 QUICKLY = {"max_retries": "1", "retry_timeout": "2s", "timeout": "10s"}
-
-
-@dataclass
-class Store:
-    """An S3 in a process of its own, that can be silent for a while: delta-rs and a server do not share one."""
-
-    port: int
-    process: "subprocess.Popen[bytes]"
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}", "AWS_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
-        }  # fmt: skip
-
-    def stop(self) -> None:
-        self.process.send_signal(signal.SIGSTOP)
-
-    def start(self) -> None:
-        self.process.send_signal(signal.SIGCONT)
-
-
-@pytest.fixture
-def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    serve = f"from moto.server import main; main(['-H', '127.0.0.1', '-p', '{port}'])"
-    server = subprocess.Popen(
-        [sys.executable, "-c", serve], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    store = Store(port, server)
-    deadline = monotonic() + SECONDS
-    while not answers(port):
-        assert monotonic() < deadline
-        sleep(0.1)
-    for name, value in store.environment.items():
-        monkeypatch.setenv(name, value)
-    boto3.client(
-        "s3", region_name="us-east-1", endpoint_url=store.environment["AWS_ENDPOINT_URL"]
-    ).create_bucket(Bucket="minutehand")
-    yield store
-    store.process.kill()
-    store.process.wait()
-
-
-def answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def ids() -> list[str]:

@@ -1,0 +1,68 @@
+"""An S3 in a process of its own, by moto."""
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import Any
+
+import boto3
+import pytest
+
+SECONDS = 180
+
+
+@dataclass
+class Store:
+    """An S3 in a process of its own, that can be silent for a while: delta-rs and a server do not share one."""
+
+    port: int
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}", "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
+        }  # fmt: skip
+
+    @property
+    def client(self) -> Any:
+        """Boto3's own view of it, beside that of whoever is tested."""
+        return boto3.client("s3", region_name="us-east-1", endpoint_url=self.environment["AWS_ENDPOINT_URL"])
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def start(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    serve = f"from moto.server import main; main(['-H', '127.0.0.1', '-p', '{port}'])"
+    server = subprocess.Popen(
+        [sys.executable, "-c", serve], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    store = Store(port, server)
+    deadline = monotonic() + SECONDS
+    while not answers(port):
+        assert monotonic() < deadline
+        sleep(0.1)
+    for name, value in store.environment.items():
+        monkeypatch.setenv(name, value)
+    store.client.create_bucket(Bucket="minutehand")
+    yield store
+    store.process.kill()
+    store.process.wait()
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

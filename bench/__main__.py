@@ -45,7 +45,7 @@ def main() -> None:
             *cold_start.measure(),
             *_alone(pipeline_source.measure, url, 1_000_000 // scale),
             *_alone(pipeline_load.measure, url, 1_000_000 // scale),
-            *_alone(pipeline_archive.measure, url, 5_000_000 // scale),
+            *_alone(pipeline_archive.measure, url, 2_500_000 // scale),
             *_alone(pipeline_noticed.measure, url, 500_000 // scale),
             *_alone(pipeline_report.measure, tuple(n // scale for n in (20_000, 200_000, 2_000_000))),
             *_alone(pipeline_simulate.measure, 10_000_000 // scale),

@@ -48,12 +48,14 @@ class Archiver:
         """Carry the rows of a closed day that the lake lacks, as batch `number`; None where it lacks none."""
         erased = read_erased(self.database)
         with held_snapshot(self.database) as snapshot, ThreadPoolExecutor(1) as beside:
-            there_later = beside.submit(self.count, day, snapshot, erased)
             reading = self.read(day, snapshot, erased)
             files = self.write(day.home, reading.late)
             known = sum_frame(reading.known, day.home) if reading.known is not None else Sums()
+            # Beside what Spark does alone, so that the database never has more to do than its workers leave it.
+            there_later = beside.submit(self.count, day, snapshot, erased)
+            written = sum_frame(read_files(self.spark, self.lake, day.home, files), day.home)
             there = there_later.result()
-        written = self.verify(day, files, known, there)
+        self.verify(day, written + known, there)
         if not files:
             note_seen(self.database, day.home, day.day, there)
             return None
@@ -89,18 +91,16 @@ class Archiver:
         """Write the rows as data files, which nobody sees."""
         return write_files(rows, self.lake, home)
 
-    def verify(self, day: Day, files: list[DataFile], known: Sums, there: Sums) -> Sums:
-        """Read the files back and compare them, with what was in the lake before, with the database's own sums.
+    def verify(self, day: Day, here: Sums, there: Sums) -> None:
+        """Compare the sums of the files, and of what the lake had before, with the database's own.
 
-        Returns the files' sums; raises DisagreeError, and then nothing is committed.
+        Raises DisagreeError, and then nothing is committed.
         """
-        written = sum_frame(read_files(self.spark, self.lake, day.home, files), day.home)
-        if differ := there.differences(written + known):
+        if differ := there.differences(here):
             raise DisagreeError(
                 f"{day.home.name} of {day.day}: the database and the files written differ in {', '.join(differ)}; "
                 "nothing was committed and nothing dropped"
             )
-        return written
 
     def commit(self, batch: Batch, files: list[DataFile]) -> None:
         """Make the files part of the lake, all of them at once."""

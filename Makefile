@@ -64,7 +64,7 @@ lambda: setup ## Run the built functions as Lambda would, with example webhooks;
 .PHONY: test
 test: check ## Run everything that a change must pass
 	@$(TEST)
-	@$(MAKE) --no-print-directory test/pipeline
+	@$(MAKE) --no-print-directory test/pipeline test/pipeline-floor test/pipeline-long
 
 .PHONY: test/unit
 test/unit: setup ## Run the tests that need neither a server nor Spark
@@ -83,8 +83,12 @@ test/pipeline-floor: setup/pipeline $(FLOOR) ## Run them on the oldest Spark
 	@PYTHONPATH=$(FLOOR) $(TEST_PIPELINE) -m "not long" tests/pipeline
 
 .PHONY: test/pipeline-long
-test/pipeline-long: setup/pipeline ## Run the longest: what is killed at each point, a million rows, a cluster of two workers
-	@$(BIN)/pytest -m long $(PIPELINE_TESTS)
+test/pipeline-long: setup/pipeline ## Run the longest: what is killed at each point, a million rows, every page
+	@$(TEST_PIPELINE) -m long tests/pipeline
+
+.PHONY: test/cluster
+test/cluster: setup/pipeline ## Run the package on a cluster of two workers, of which one is killed during each verb
+	@$(BIN)/pytest tests/cluster
 
 .PHONY: test/sam-local
 test/sam-local: setup ## Run `sam local` for real: with the container engine that runs, or as root with dockerd

@@ -16,6 +16,8 @@ __all__ = ["store"]
 # What a developer's shell says of Spark reaches no test.
 for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "JDK_JAVA_OPTIONS", "SPARK_REMOTE"):
     os.environ.pop(name, None)
+# Spark 4.0's assertDataFrameEqual imports pandas on Spark, which wants it said before there is a session.
+os.environ["PYARROW_IGNORE_TIMEZONE"] = "1"
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 # Only the first compiler: what runs for seconds does not wait for the second one.

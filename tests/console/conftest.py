@@ -1,7 +1,6 @@
 """A browser, and the API as a local run or a deployment serves it."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -10,12 +9,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests import servers
+from tests.browsers import chromium
 
 API = Path(__file__).parent.parent.parent / "functions" / "api"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TOKEN = "a-token-of-sixteen-characters"
 
 Serve = Callable[..., str]
@@ -23,18 +22,9 @@ Serve = Callable[..., str]
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """The browser of this machine.
-
-    No longer than these tests last: while it is open, its event loop runs in this thread, and what wants one of
-    its own (Mangum, in the tests of the API) is refused.
-    """
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        servers.missing("chromium", "no Chromium is installed")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    """The browser of this machine, no longer than these tests last."""
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture

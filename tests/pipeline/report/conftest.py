@@ -1,19 +1,17 @@
 """A browser for the page, and rows of the lake from the few columns that a test is about."""
 
-import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from minutehand_pipeline.schemas import ATTEMPTS, JOBS
-from tests import servers
+from tests.browsers import chromium
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 JOB = {
     "tenant": "",
     "queue": "default",
@@ -27,14 +25,9 @@ ATTEMPT = {"tenant": "", "queue": "default", "kind": "email", "attempt": 1, "out
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """The browser of this machine, no longer than these tests last: its event loop runs in this thread."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        servers.missing("chromium", "no Chromium is installed")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    """The browser of this machine, no longer than these tests last."""
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 def at(text: str) -> datetime:

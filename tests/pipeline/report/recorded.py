@@ -26,6 +26,12 @@ def chance(salt: int) -> Column:
     return (F.pmod(F.xxhash64("n", F.lit(salt)), F.lit(1_000_003)) / 1_000_003).cast("double")
 
 
+def _normal(one: int, other: int) -> Column:
+    """Return a number of the standard normal distribution, by Box and Muller."""
+    length = F.sqrt(-2 * F.log(F.least(F.lit(1.0), chance(one) + 1e-6)))  # the chance may be 1 itself
+    return length * F.cos(6.283185 * chance(other))
+
+
 def recorded(spark: SparkSession, jobs: int, days: int, last: date = LAST) -> DataFrame:
     """Return what both tables are made of: a job a row, with its waits and its run time in seconds."""
     since = datetime(last.year, last.month, last.day, tzinfo=UTC) - timedelta(days=days - 1)
@@ -40,7 +46,7 @@ def recorded(spark: SparkSession, jobs: int, days: int, last: date = LAST) -> Da
         .withColumn("due", (F.lit(int(since.timestamp())) + F.col("day_number") * 86_400 + F.col("second")) * 1e6)
         .withColumn("kind_number", F.floor(F.pow(chance(4), F.lit(2.2)) * 5).cast("int"))
         .withColumn("waited", 2 + 56 * chance(5) + F.when(bad, 240 * chance(6)).otherwise(0.0))
-        .withColumn("ran", F.exp(F.sqrt(-2 * F.log(F.least(F.lit(1.0), chance(7) + 1e-6))) * F.cos(6.283185 * chance(8)) * 0.8)
+        .withColumn("ran", F.exp(_normal(7, 8) * 0.8)
                     * F.element_at(F.array(*map(F.lit, (0.12, 0.8, 2.5, 0.4, 6.0))), F.col("kind_number") + 1))
         .withColumn("attempts", F.when(chance(9) < 0.955, 1).when(chance(9) < 0.99, 2).otherwise(3))
         .withColumn("state", F.when(chance(10) < 0.994, "done").when(chance(10) < 0.9975, "dead")

@@ -12,7 +12,7 @@ from minutehand_pipeline.archive.close import Day
 from minutehand_pipeline.archive.ledger import APP, Batch, note, note_seen
 from minutehand_pipeline.archive.lock import locked
 from minutehand_pipeline.archive.private import Erased, clear_private, read_erased
-from minutehand_pipeline.archive.sums import Sums, identify_frame, sum_database, sum_frame
+from minutehand_pipeline.archive.sums import IDENTITY, Sums, identify_frame, sum_database, sum_frame
 from minutehand_pipeline.errors import DisagreeError
 from minutehand_pipeline.lake import DataFile, Lake
 from minutehand_pipeline.schemas import Home
@@ -54,24 +54,25 @@ class Archiver:
             # Beside what Spark does alone, so that the database never has more to do than its workers leave it.
             there_later = beside.submit(self.count, day, snapshot, erased)
             written = sum_frame(read_files(self.spark, self.lake, day.home, files), day.home)
-            there = there_later.result()
+            there, seen = there_later.result()
         self.verify(day, written + known, there)
         if not files:
-            note_seen(self.database, day.home, day.day, there)
+            note_seen(self.database, day.home, day.day, there, seen)
             return None
-        batch = Batch(day.home, number, day.day, written, there)
+        batch = Batch(day.home, number, day.day, written, there, seen)
         self.commit(batch, files)
         self.note(batch)
         return batch
 
-    def count(self, day: Day, snapshot: str, erased: Erased) -> Sums:
-        """Return the database's own sums of a day, on the snapshot."""
+    def count(self, day: Day, snapshot: str, erased: Erased) -> tuple[Sums, str]:
+        """Return the database's own sums of a day, on the snapshot, and what that one sees, as Postgres writes it."""
         counter = self.database.beside()
         try:
             with counter.transaction() as connection:
                 connection.execute(ISOLATION)
                 connection.execute(sql.SQL("set transaction snapshot {}").format(sql.Literal(snapshot)))
-                return sum_database(connection, day.home, day.day, erased)
+                [(seen,)] = connection.execute("select pg_current_snapshot()::text").fetchall()
+                return sum_database(connection, day.home, day.day, erased), seen
         finally:
             counter.close()
 
@@ -81,10 +82,12 @@ class Archiver:
         files = self.lake.table(day.home).files(days=[day.day])
         if not files:
             return Reading(rows, None)
-        keys = read_files(self.spark, self.lake, day.home, files).select(*day.home.key)
+        there = read_files(self.spark, self.lake, day.home, files)
+        key, same = list(day.home.key), IDENTITY[day.home.name]
+        # A row with the key of one in the lake, and another ack, is neither: then the counts differ, and that is told.
         return Reading(
-            rows.join(keys, on=list(day.home.key), how="left_anti"),
-            rows.join(keys, on=list(day.home.key), how="left_semi"),
+            rows.join(there.select(*key), on=key, how="left_anti"),
+            rows.join(there, [rows[name].eqNullSafe(there[name]) for name in same], how="left_semi"),
         )
 
     def write(self, home: Home, rows: DataFrame) -> list[DataFile]:

@@ -12,10 +12,10 @@ from uuid import UUID
 from minutehand import audit
 from minutehand.database import Database
 from minutehand.migrate import check_schema
-from minutehand_pipeline.archive.ledger import settle
+from minutehand_pipeline.archive.ledger import fence
 from minutehand_pipeline.archive.lock import locked
 from minutehand_pipeline.archive.private import PRIVATE, SUBJECT, Erased
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import InputError, LakeError
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.sources.place import place_of
@@ -43,8 +43,8 @@ class EraseConfig:
             raise InputError("say one of --job, --key and --tenant")
         if self.queue is not None and self.key is None:
             raise InputError("a queue is said with a key")
-        if self.tenant == "":
-            raise InputError("a tenant has a name")
+        if "" in (self.tenant, self.key, self.queue):
+            raise InputError("a tenant, a key and a queue have a name")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,20 +60,24 @@ class EraseResult:
 def run(config: EraseConfig) -> EraseResult:
     """Erase; said again after it was killed, it goes on.
 
-    First Postgres notes who is erased, then the lake's rows are changed, then the files that had them are deleted.
-    Raises BusyError while an archive runs.
+    First Postgres notes who is erased, then the lake's rows are changed, the jobs last, since by them a key finds the
+    others; then the files that had them are deleted. Raises BusyError while an archive runs, and LakeError where
+    nothing was archived.
     """
     with closing(Database(place_of(config.place))) as database:
         check_schema(database)
+        if not any(config.lake.table(home).exists for home in HOMES.values()):
+            raise LakeError(f"{config.lake.path} is no lake: nothing was archived there")
         subject = _subject(database, config)
         left = send(database, "erase_left", jobs=list(subject.jobs), tenants=list(subject.tenants))[0]
         if config.dry_run:
             return EraseResult(jobs=len(subject.jobs), erased=_rows(config, subject), left=left)
         with locked(database):
             for home in HOMES.values():
-                settle(database, config.lake.table(home))
+                fence(database, config.lake.table(home))
             _note(database, config, subject)
-            erased = {name: _erase(config.lake, name, subject) for name in HOMES}
+            rows = {name: _erase(config.lake, name, subject) for name in reversed(HOMES)}
+            erased = {name: rows[name] for name in HOMES}
             vacuumed = sum(config.lake.table(home).vacuum(timedelta(0)) for home in HOMES.values())
         return EraseResult(jobs=len(subject.jobs), erased=erased, left=left, vacuumed=vacuumed)
 

@@ -16,13 +16,14 @@ APP = "minutehand"  # whose batches the lake's table counts
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of one day of one home: the number, what was written, and what the day then had in Postgres."""
+    """Rows of one day of one home: the number, what was written, and what the day then had in Postgres, as of when."""
 
     home: Home
     number: int
     day: date
     written: Sums
     there: Sums
+    snapshot: str
 
     def facts(self) -> dict[str, Any]:
         """Return what the commit tells, for whoever has to write the ledger in a killed run's place."""
@@ -33,6 +34,7 @@ class Batch:
             "identity": str(self.written.identity),
             "there": self.there.rows,
             "seen": str(self.there.identity),
+            "snapshot": self.snapshot,
         }
 
 
@@ -50,8 +52,11 @@ def settle(database: Database, table: Table, *, dry_run: bool = False) -> int:
                 f"{uri} has batches that this database knows nothing of: it is another queue's lake, or the ledger "
                 "minutehand.archive_batches was lost; choose another folder"
             )
+        found = run(database, "archive_queue", home=name, dry_run=dry_run)
+        if table.exists and [table.owner] != [row["queue"] for row in found]:
+            raise LakeError(f"{uri} is another queue's lake; choose another folder")
         if not dry_run:
-            table.create()
+            table.create(found[0]["queue"])
             _note(database, table, 0, {})
         return 0
     last, lake = known[0]["number"], known[0]["lake"]
@@ -77,16 +82,29 @@ def note(database: Database, table: Table, batch: Batch) -> None:
     _note(database, table, batch.number, batch.facts())
 
 
-def note_seen(database: Database, home: Home, day: date, there: Sums) -> None:
-    """Write that the lake has every row that a day has, without a batch."""
-    run(database, "archive_seen", home=home.name, day=day, there=there.rows, seen=there.identity)
+def fence(database: Database, table: Table) -> None:
+    """Take the next number for nothing, so that whoever had it in mind commits no more.
+
+    Who lost the archivers' lock, with its connection, may be at work still.
+    """
+    number = settle(database, table) + 1
+    table.commit([], app=APP, number=number)
+    _note(database, table, number, {})
+
+
+def note_seen(database: Database, home: Home, day: date, there: Sums, snapshot: str | None = None) -> None:
+    """Write that the lake has every row that a day has, or had for a snapshot, without a batch."""
+    run(
+        database, "archive_seen", home=home.name, day=day, there=there.rows, seen=there.identity,
+        snapshot=snapshot,
+    )  # fmt: skip
 
 
 def _note(database: Database, table: Table, number: int, facts: dict[str, Any]) -> None:
     run(
         database, "archive_note", home=table.home.name, number=number, lake=table.id, day=facts.get("day"),
         rows=facts.get("rows", 0), checksum=_exact(facts.get("checksum")), identity=_exact(facts.get("identity")),
-        there=facts.get("there"), seen=_exact(facts.get("seen")),
+        there=facts.get("there"), seen=_exact(facts.get("seen")), snapshot=facts.get("snapshot"),
     )  # fmt: skip
 
 

@@ -12,9 +12,11 @@ from minutehand_pipeline.archive.carry import Archiver
 from minutehand_pipeline.archive.close import Closing, Day, days_over
 from minutehand_pipeline.archive.ledger import note_seen, settle
 from minutehand_pipeline.archive.sums import Sums, count_database
+from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.sources.place import place_of
+from minutehand_pipeline.statements import run as statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +45,11 @@ class ArchiveConfig:
     vacuum: bool = False
     dry_run: bool = False
     place: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse days that are none."""
+        if self.since and self.until and self.since > self.until:
+            raise InputError(f"since {self.since} is after until {self.until}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +126,7 @@ def _day(carrier: Archiver, config: ArchiveConfig, closed: Closing, day: Day, nu
 def _carried(carrier: Archiver, config: ArchiveConfig, day: Day, number: int) -> Carried:
     carried = Carried(home=day.home.name, day=day.day, outcome="known")
     count = count_database(carrier.database.connection, day.home, day.day)
-    if count and day.rows == count and day.identity is not None:
+    if count and _is_known(carrier.database, day, count):
         return carried
     if count == 0:
         note_seen(carrier.database, day.home, day.day, Sums())
@@ -128,6 +135,17 @@ def _carried(carrier: Archiver, config: ArchiveConfig, day: Day, number: int) ->
     if batch is None:
         return carried
     return replace(carried, outcome="archived", rows=batch.written.rows, number=batch.number)
+
+
+def _is_known(database: Database, day: Day, count: int) -> bool:
+    """Whether the lake has as many rows of a day as there are, and these where the day has no partition.
+
+    Such a day may have been dropped, and have others since, as many by chance.
+    """
+    if day.rows != count or day.identity is None or day.partitioned:
+        return day.rows == count and day.identity is not None
+    [there] = statement(database, "archive_same", home=day.home.name, day=day.day)
+    return (there["rows"], int(there["identity"])) == (day.rows, day.identity)
 
 
 def _dropped(carrier: Archiver, day: Day, carried: Carried, number: int) -> Carried:
@@ -167,9 +185,9 @@ def _would(database: Database, closed: Closing, day: Day) -> Carried:
     if holder := closed.holder(day.ends):
         return replace(carried, outcome="open", why=f"{holder}, may still commit rows of it")
     count = count_database(database.connection, day.home, day.day)
-    if count == (day.rows or 0):
+    if count == 0 or _is_known(database, day, count):
         return replace(carried, outcome="known" if count else "empty")
-    return replace(carried, rows=max(0, count - (day.rows or 0)))
+    return replace(carried, rows=max(0, count - (day.rows or 0)) or count)
 
 
 def _vacuumed(config: ArchiveConfig) -> int:

@@ -12,6 +12,8 @@ from minutehand_pipeline.schemas import Home
 
 __all__ = ["PARTITION", "DataFile", "Lake", "Table"]
 
+STORES = ("s3", "s3a", "gs", "az", "abfs", "abfss")
+PATTERNS = "[]{}*?%\\"  # which Spark, or delta-rs, takes for something else than a name
 SECRETS = ("secret", "password", "token", "access_key", "account_key", "sas")
 
 
@@ -27,12 +29,14 @@ class Lake:
     storage: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse secrets, which would travel in Spark's plans."""
+        """Refuse secrets, which would travel in Spark's plans, and what is no place or one that Spark misreads."""
         for name in self.storage:
             if any(word in name.lower() for word in SECRETS):
                 raise InputError(f"{name} is a secret: say it in the environment, and not as an option")
-        if "://" not in self.path:
-            object.__setattr__(self, "path", str(Path(self.path).absolute()))
+        if self.local:
+            object.__setattr__(self, "path", _folder(self.path))
+        elif self.path.partition("://")[0] not in STORES:
+            raise InputError(f"{self.path} is neither a folder nor at {', '.join(STORES)}")
 
     @property
     def local(self) -> bool:
@@ -48,3 +52,14 @@ class Lake:
     def table(self, home: Home) -> Table:
         """Return a home's table, whether it exists or not."""
         return Table(self, home)
+
+
+def _folder(said: str) -> str:
+    folder = Path(said).absolute()
+    if not said or set(str(folder)) & set(PATTERNS):
+        raise InputError(
+            f"{said!r} is no folder for a lake: its path may not have any of {' '.join(PATTERNS)}"
+        )
+    if folder.is_file():
+        raise InputError(f"{said} is a file, and no lake")
+    return str(folder)

@@ -89,14 +89,19 @@ class Table:
             and (wanted is None or file.day in wanted)
         ]
 
-    def create(self) -> None:
-        """Make the table, empty, unless it is there."""
+    @property
+    def owner(self) -> str:
+        """Whose it is, as was said when it was made."""
+        return str(self._open().metadata().description or "")
+
+    def create(self, owner: str = "") -> None:
+        """Make the table, empty and for good that owner's, unless it is there."""
         if self.exists:
             return
         with told(self.uri):
             DeltaTable.create(
                 self.uri, schema_of(self.home), mode="ignore", partition_by=[PARTITION], name=self.home.lake,
-                configuration=CONFIGURATION, storage_options=self.lake.options,
+                description=owner, configuration=CONFIGURATION, storage_options=self.lake.options,
             )  # fmt: skip
 
     def adopt(self) -> list[str]:

@@ -5,6 +5,7 @@ with noted as (
     values (%(home)s, %(number)s, %(lake)s::uuid, %(day)s::date, %(rows)s, %(checksum)s, %(identity)s)
         on conflict (home, number) do nothing
 )
-insert into minutehand.archived_days (home, day, rows, identity)
-select %(home)s, %(day)s::date, %(there)s, %(seen)s where %(day)s::date is not null
-    on conflict (home, day) do update set archived = clock_timestamp(), rows = excluded.rows, identity = excluded.identity
+insert into minutehand.archived_days (home, day, rows, identity, snapshot)
+select %(home)s, %(day)s::date, %(there)s, %(seen)s, %(snapshot)s::pg_snapshot where %(day)s::date is not null
+    on conflict (home, day) do update
+       set archived = clock_timestamp(), rows = excluded.rows, identity = excluded.identity, snapshot = excluded.snapshot

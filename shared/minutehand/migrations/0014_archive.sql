@@ -1,7 +1,8 @@
 -- Archive: the ledger of what a lake has, what was erased there, and a day dropped only with every row of it there.
 --
 --   archive_batches   what was carried to a lake: one batch is rows of one day of one home
---   archived_days     gains `identity`: which rows, and not only how many, the lake has of a day
+--   archived_days     gains `identity`: which rows, and not only how many, the lake has of a day; and `snapshot`: what
+--                     was there when that was looked at
 --   erased            whose data was erased from the lake, so that no later batch brings it back
 --
 -- A row's identity is its key and ack, as a number; those of many rows are added up, so that neither their order nor
@@ -12,7 +13,8 @@ set local lock_timeout = '10s';  -- short of a lock it gives up, rather than hav
 create table minutehand.archive_batches (
     home     text        not null constraint home_is_known check (home in ('jobs_done', 'attempts', 'events')),
     number   bigint      not null,                                    -- the lake's own count; 0 is when it was chosen
-    lake     uuid        not null,                                    -- the id of the table there
+    lake     uuid        not null,                                    -- the id of the table there; at -1 what tells this
+                                                                      -- queue from others whose lake it might be
     day      date,
     rows     bigint      not null default 0,
     checksum numeric,
@@ -21,7 +23,7 @@ create table minutehand.archive_batches (
     primary key (home, number)
 );
 
-alter table minutehand.archived_days add column identity numeric;
+alter table minutehand.archived_days add column identity numeric, add column snapshot pg_snapshot default pg_current_snapshot();
 
 create table minutehand.erased (
     what  text        not null constraint what_is_known check (what in ('job', 'tenant')),
@@ -98,6 +100,49 @@ begin
     return 'dropped';
 exception
     when lock_not_available or deadlock_detected then return 'busy';
+end
+$$;
+
+-- Whether a row, of which this is the xmin, was there as it is for whoever had that snapshot. An xmin is the lower half
+-- of a transaction's number, and no row's is younger than this transaction.
+create function minutehand.was_there(born xid, snapshot pg_snapshot) returns boolean
+language plpgsql volatile
+as $$
+declare
+    this  bigint := pg_current_xact_id()::text::bigint;
+    whole bigint := this / 4294967296 * 4294967296 + born::text::bigint;
+begin
+    if whole > this then
+        whole := whole - 4294967296;
+    end if;
+    return born::text::bigint < 3 or coalesce(whole > 0 and pg_visible_in_snapshot(whole::text::xid8, snapshot), false);
+end
+$$;
+
+-- Deletes some of the rows of a partition whose retention is over, the default one's too; says how many. One that
+-- somebody brings back at this moment is left to them, and so is one that came after its day was archived.
+create or replace function minutehand.delete_over(home text, name text, dated text, said text, at timestamptz, most integer) returns bigint
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+declare
+    gone bigint;
+begin
+    execute format(
+        'delete from minutehand.%1$I d where d.ctid = any (array(
+            select p.ctid
+              from minutehand.%1$I p
+              left join minutehand.retention o on o.queue = p.queue and o.what = %3$s
+              left join minutehand.retention e on e.queue = '''' and e.what = %3$s
+             where date_trunc(''day'', p.%2$I, ''UTC'') + interval ''24 hours''
+                   + case when o.queue is null then e.keep else o.keep end <= $1
+               and (not (select keep_until_archived from minutehand.settings)
+                    or exists (select from minutehand.archived_days a
+                                where a.home = $3 and a.day = (p.%2$I at time zone ''UTC'')::date
+                                  and minutehand.was_there(p.xmin, a.snapshot)))
+             limit $2 for update of p skip locked))', name, dated, said)
+    using at, most, home;
+    get diagnostics gone = row_count;
+    return gone;
 end
 $$;
 
@@ -186,5 +231,5 @@ $$;
 
 revoke execute on function minutehand.as_number(text), minutehand.as_micros(timestamptz),
                            minutehand.identities(text, text, date), minutehand.in_the_lake(text, text, date),
-                           minutehand.grant_archiver(), minutehand.drop_archived(text, date), minutehand.exchange_default(text, date[], integer) from public;
+                           minutehand.was_there(xid, pg_snapshot), minutehand.grant_archiver(), minutehand.drop_archived(text, date), minutehand.exchange_default(text, date[], integer) from public;
 select minutehand.grant_archiver() where to_regrole('minutehand_operator') is not null;

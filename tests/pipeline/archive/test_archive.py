@@ -124,6 +124,17 @@ def test_what_was_written_is_compared_before_it_counts(stage: Stage, archiver: A
     assert stage.sql("select max(number)::int from minutehand.archive_batches") == [(0,)]
 
 
+def test_a_row_whose_ack_is_not_the_lakes_any_more_keeps_its_day_from_being_dropped(stage: Stage) -> None:
+    stage.fill(20)
+    stage.archive(homes=JOBS)
+    stage.sql("update minutehand.jobs set ack = gen_random_uuid() where key = 'key-4'")
+
+    with pytest.raises(DisagreeError, match=r"of 2026-03-31: .* differ in rows 20 and 19"):
+        stage.archive(homes=JOBS, drop=True)
+
+    assert len(stage.queued()) == 20
+
+
 def test_another_lake_or_an_older_copy_is_refused_with_nothing_done(stage: Stage) -> None:
     stage.fill(20)
     stage.archive(homes=JOBS)

@@ -89,11 +89,13 @@ def report(
 
 def _run(config: "ReportConfig") -> "ReportResult":
     from minutehand_pipeline.report.run import run
+    from minutehand_pipeline.report.window import window_of
     from minutehand_pipeline.report.write import check_folder
     from minutehand_pipeline.session import build_session
 
+    window_of(config)  # before Spark is started for nothing
     if config.out is not None:
-        check_folder(config.out)  # before Spark is started for nothing
+        check_folder(config.out)
     with progress("tables", TABLES) as advance:
         return run(build_session("minutehand report"), config, advance)
 

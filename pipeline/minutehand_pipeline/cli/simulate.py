@@ -73,9 +73,12 @@ def simulate(
       minutehand pipeline simulate --synthetic rate=60,days=7,burst=09:00+500 --grid capacity=10,50 -o json
     """
     config = _config(lake, synthetic, said)
+    from minutehand_pipeline.report.window import check_lake
     from minutehand_pipeline.session import build_session
     from minutehand_pipeline.simulate.run import MARK, run
 
+    if config.lake is not None:
+        check_lake(config.lake)  # before Spark is started for nothing
     with folder_at(out, MARK) as folder, progress("simulating", None):
         result = run(build_session("minutehand simulate"), replace(config, out=folder), dry=dry_run)
     _notes(result, out)

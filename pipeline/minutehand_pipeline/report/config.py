@@ -11,6 +11,8 @@ from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.prices import LIST, Prices
 
 DAYS = 28  # of the window, unless said: four weeks
+MOST_DAYS = 3660  # of a window: each has a row on the page, and each minute a place in memory
+FIRST = date(1970, 1, 1)  # that can be asked for
 LOOK_BACK = 7  # days before the window in which a job's first attempt is still looked for
 
 TODAY = field(default_factory=lambda: datetime.now(UTC).date())
@@ -56,6 +58,8 @@ class ReportConfig:
             raise InputError("the objective is a duration above 0, as 60s")
         if self.since and self.until and self.since > self.until:
             raise InputError(f"the window ends before it begins: {self.since} is after {self.until}")
+        if min(self.since or FIRST, self.until or FIRST) < FIRST:
+            raise InputError(f"the window is of days from {FIRST} on")
         if self.architecture not in self.prices.gb_second:
             raise InputError(
                 f"there is no price for {self.architecture}; the prices name {', '.join(self.prices.gb_second)}"

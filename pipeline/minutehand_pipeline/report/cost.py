@@ -18,7 +18,8 @@ def billed(attempts: DataFrame, prices: Prices, architecture: str) -> DataFrame:
     """
     on_lambda = F.col("memory_mb").isNotNull() & F.col("ran").isNotNull()
     invocation = F.coalesce("request", F.concat_ws("/", "job", "attempt", "ended"))
-    milliseconds = F.ceil(F.col("ran") * 1000).cast("double")
+    microseconds = F.round(F.col("ran") * 1e6)  # whole ones: 2.007 s times 1000 is more than 2007
+    milliseconds = F.ceil(microseconds / 1000).cast("double")
     priced = F.col("gb_seconds") * prices.gb_second[architecture] + F.col("requests") * prices.request
     return (
         attempts.withColumn("request", invocation)

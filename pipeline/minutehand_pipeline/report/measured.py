@@ -3,6 +3,8 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+CLOCKS = "interval 10 milliseconds"  # that the clocks of a database and of its replacement may be apart
+
 
 def seconds_between(since: Column, until: Column) -> Column:
     """Return the seconds from one moment to another, to the microsecond; never below 0; null where one is null."""
@@ -36,13 +38,13 @@ def measured_attempts(attempts: DataFrame) -> DataFrame:
     )
 
 
-def first_starts(attempts: DataFrame) -> DataFrame:
-    """Return when each job was first begun: by its earliest attempt that bears the number 1 and was not given back."""
+def starts(attempts: DataFrame) -> DataFrame:
+    """Return when each job was begun, in order: the `starts` of its attempts that were not given back."""
     return (
-        attempts.where(F.col("attempt") == 1)
+        attempts.where(F.col("started").isNotNull())
         .where(F.col("outcome").isNull() | (F.col("outcome") != "released"))
         .groupBy("job")
-        .agg(F.min("started").alias("begun"))
+        .agg(F.array_sort(F.collect_list(F.struct("started", "attempt"))).alias("starts"))
     )
 
 
@@ -53,7 +55,7 @@ def measured_jobs(jobs: DataFrame, starts: DataFrame) -> DataFrame:
     was never begun, such as one that was cancelled, has waited for nothing: null.
     """
     by_claim = F.when(F.col("attempts") == 1, F.col("claimed"))
-    begun = F.coalesce(F.col("begun"), by_claim)
+    begun = F.coalesce(_begun(), by_claim)
     return jobs.join(starts, jobs["id"] == starts["job"], how="left").select(
         "day",
         "id",
@@ -68,6 +70,18 @@ def measured_jobs(jobs: DataFrame, starts: DataFrame) -> DataFrame:
         begun.alias("begun"),
         seconds_between(F.col("run_at"), begun).alias("waited"),
     )
+
+
+def _begun() -> Column:
+    """Return the first of the starts since `run_at`, if it is known to be that: it has the number 1, or follows one.
+
+    What was before is of a job that has been replaced since, or moved: nobody waited for it any more.
+    """
+    asked = F.col("run_at") - F.expr(CLOCKS)
+    since = F.filter("starts", lambda start: F.col("run_at").isNull() | (start["started"] >= asked))
+    first = F.get(since, F.lit(0))
+    follows = F.size(since) < F.size("starts")
+    return F.when((first["attempt"] == 1) | follows, first["started"])
 
 
 def _named(column: str) -> Column:

@@ -7,10 +7,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from minutehand_pipeline.errors import LakeError
+from minutehand_pipeline.errors import InputError, LakeError
 from minutehand_pipeline.lake import Lake
-from minutehand_pipeline.report.config import DAYS, LOOK_BACK, ReportConfig
-from minutehand_pipeline.report.measured import first_starts, measured_attempts, measured_jobs
+from minutehand_pipeline.report.config import DAYS, LOOK_BACK, MOST_DAYS, ReportConfig
+from minutehand_pipeline.report.measured import measured_attempts, measured_jobs, starts
 from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.sources.lake import read_lake
 
@@ -36,18 +36,28 @@ class Window:
 def window_of(config: ReportConfig) -> Window:
     """Return the days to report on: those said, else the last four weeks up to the last day that has jobs.
 
-    Raises LakeError for a folder that does not exist, which is rather a wrong path than an empty lake.
+    Raises LakeError for a folder that does not exist, InputError for a window that is too long.
     """
     lake = _lake(config)
-    if lake.local and not Path(lake.path).is_dir():
-        raise LakeError(
-            f"there is no folder {lake.path}: say the lake that `minutehand pipeline archive` writes to"
-        )
+    check_lake(lake)
     until = config.until
     if until is None:
         files = lake.table(HOMES["jobs_done"]).files(config.since)
         until = max((file.day for file in files), default=config.since or config.today)
-    return Window(config.since or until - timedelta(days=DAYS - 1), until)
+    window = Window(config.since or until - timedelta(days=DAYS - 1), until)
+    if window.days > MOST_DAYS:
+        raise InputError(
+            f"the window has {window.days} days, and may have {MOST_DAYS} at most: say a later --since"
+        )
+    return window
+
+
+def check_lake(lake: Lake) -> None:
+    """Raise LakeError for a folder that does not exist, which is rather a wrong path than an empty lake."""
+    if lake.local and not Path(lake.path).is_dir():
+        raise LakeError(
+            f"there is no folder {lake.path}: say the lake that `minutehand pipeline archive` writes to"
+        )
 
 
 def rows_of(config: ReportConfig, window: Window) -> dict[str, int]:
@@ -67,8 +77,8 @@ def read_attempts(spark: SparkSession, config: ReportConfig, window: Window) -> 
 def read_jobs(spark: SparkSession, config: ReportConfig, window: Window) -> DataFrame:
     """Return the jobs that ended in the window, measured; their first attempts may have ended some days before it."""
     before = window.since - timedelta(days=LOOK_BACK)
-    starts = first_starts(_read(spark, config, "attempts", before, window.until))
-    return measured_jobs(_read(spark, config, "jobs_done", window.since, window.until), starts)
+    began = starts(_read(spark, config, "attempts", before, window.until))
+    return measured_jobs(_read(spark, config, "jobs_done", window.since, window.until), began)
 
 
 def _read(spark: SparkSession, config: ReportConfig, home: str, since: date, until: date) -> DataFrame:

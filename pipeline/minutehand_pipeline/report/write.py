@@ -38,11 +38,24 @@ ARROW_TYPES = {
 
 
 def check_folder(folder: Path) -> None:
-    """Raise InputError unless the folder may be written: it is not there, empty, or an earlier report."""
-    if not folder.exists() and not folder.is_symlink():
-        return
-    if not folder.is_dir() or (any(folder.iterdir()) and not _is_report(folder)):
+    """Raise InputError unless the folder may be written: it is not there, empty, or an earlier report.
+
+    Nothing is left there, but a folder is made beside it for a moment: only that shows whether one can be.
+    """
+    try:
+        _check(folder)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}; say another --out") from None
+
+
+def _check(folder: Path) -> None:
+    is_there = folder.exists() or folder.is_symlink()
+    if is_there and (not folder.is_dir() or (any(folder.iterdir()) and not _is_report(folder))):
         raise InputError(f"{folder} is there and is no report: say another --out, or remove it")
+    beside = next(each for each in folder.absolute().parents if each.exists())
+    if not beside.is_dir():
+        raise InputError(f"{beside} is a file, and no folder can be in it: say another --out")
+    Path(mkdtemp(prefix=f".{folder.name}.", dir=beside)).rmdir()
 
 
 def write_folder(folder: Path, result: ReportResult, busiest: Sequence[float]) -> None:

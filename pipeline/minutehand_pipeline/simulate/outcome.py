@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import types as T
 
 from minutehand_pipeline.prices import gb_seconds
-from minutehand_pipeline.simulate.tally import STATES, Tally
+from minutehand_pipeline.simulate.tally import STATES, Tally, milliseconds
 
 # Lateness is counted in bins, each 1 % wider than the one before: a percentile is right to half of that.
 FINEST, WIDER = 1e-3, 1.01
@@ -82,7 +82,7 @@ def _dispatcher(number: int, tally: Tally, since: float, until: float) -> dict[s
     policy = tally.policy
     ticks = _ticks(tally, since, until)
     stayed = sum(seconds for at, seconds in tally.stayed if since <= at < until)
-    each = gb_seconds(policy.tick_seconds * 1000, policy.dispatcher_mb)
+    each = gb_seconds(milliseconds(policy.tick_seconds), policy.dispatcher_mb)
     return {
         "policy": number, "ticks": len(ticks), "awake_seconds": _awake(tally, ticks, since, until),
         "tick_gb_seconds": len(ticks) * each + stayed * policy.dispatcher_mb / 1024,

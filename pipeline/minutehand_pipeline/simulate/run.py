@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.report.window import check_lake
 from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.simulate.grid import to_json
 from minutehand_pipeline.simulate.history import arrivals, invocations, recorded
@@ -26,6 +27,7 @@ from minutehand_pipeline.sources.lake import read_lake
 
 MARK = "simulation.json"
 MOST_SLICES = 16  # each has the history shipped once more
+FIRST = date(1970, 1, 1)  # day that can be asked for
 EARLIER = timedelta(days=7)  # how long before the first day attempts are looked for, at jobs that ended in it
 
 
@@ -54,6 +56,8 @@ class Config:
             raise InputError("say a lake, or synthetic arrivals, and not both")
         if self.since and self.until and self.since > self.until:
             raise InputError("since is after until")
+        if min(self.since or FIRST, self.until or FIRST) < FIRST:
+            raise InputError(f"the days are from {FIRST} on")
         if not self.policies:
             raise InputError("say at least one policy")
         if not 0 <= self.carry <= DAY:
@@ -72,7 +76,12 @@ class Result:
 
 
 def run(spark: SparkSession, config: Config, *, dry: bool = False) -> Result:
-    """Simulate; with `dry` only read the history, and say what of it would be played."""
+    """Simulate; with `dry` only read the history, and say what of it would be played.
+
+    Raises LakeError for what is no lake.
+    """
+    if config.lake is not None:
+        check_lake(config.lake)
     arrived, requests, found = _arrived(spark, config)
     arrived = arrived.persist()
     try:

@@ -52,7 +52,7 @@ class Tally:
         memory = self.policy.memory_mb or max(self.jobs.memory_mb[job] for job in jobs)
         self.invocations[queue] += share
         self.cold[queue] += share * cold
-        self.gb_seconds[queue] += share * gb_seconds((ended - at) * 1000, memory)
+        self.gb_seconds[queue] += share * gb_seconds(milliseconds(ended - at), memory)
         self.busy.append((at, ended))
         self.touch(ended)
 
@@ -84,6 +84,14 @@ class Tally:
         kept = self.jobs.counted & ~np.isnan(began)
         late = began[kept] - np.maximum(self.jobs.due, self.jobs.known)[kept]
         return np.asarray(self.jobs.queue, dtype=np.int64)[kept], np.maximum(late, 0.0)
+
+
+def milliseconds(seconds: float) -> float:
+    """Return a time to a hundredth of a millisecond, as fine as the difference of two moments since 1970 is.
+
+    So the fraction that is left of a whole millisecond is not billed as one more.
+    """
+    return round(seconds * 1000, 2)
 
 
 STATES = ("unfinished", "done", "dead", "cancelled")

@@ -4,13 +4,15 @@ import json
 import re
 from datetime import datetime
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from minutehand_pipeline.report.failures import KEPT, failures, fingerprinted
-from minutehand_pipeline.report.measured import first_starts, measured_attempts, measured_jobs
+from minutehand_pipeline.report.failures import failures, fingerprinted
+from minutehand_pipeline.report.measured import measured_attempts, measured_jobs, starts
+from minutehand_pipeline.report.redacted import KEPT
 from minutehand_pipeline.report.tables import TABLES
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
 
@@ -61,6 +63,53 @@ def test_messages_that_differ_in_what_varies_have_one_fingerprint(
         assert len(one["message"]) <= KEPT
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("no 'Conan O'Brien, Elm Street' here", "no <text> here"),
+        ("no 'Smith & Sons' Bakery, Elm Street' here", "no <text> here"),
+        ("no 'Smith & Sons' O'Elm' in the workers' queue", "no <text> in the workers' queue"),
+        ("no 'it''s in Elm Street' here", "no <text> here"),
+        ("no b'Elm' nor u'Elm' nor rb\"Elm\" here", "no <text> nor <text> nor <text> here"),
+        ("no b'Conan O'Brien, Elm Street' here", "no <text> here"),
+        ("near'Elm Street' it broke", "near<text> it broke"),
+        ("name='Elm', street=[`Elm`] at 'Elm'.", "name=<text>, street=[<text>] at <text>."),
+        ("cannot open `Elm Street': denied", "cannot open <text>: denied"),
+        ('said "go to "Elm Street" twice" and left', "said <text> and left"),
+        ('5" of "Elm Street" and 7" more', '<number><text> more'),
+        (r'got "{\"name\": \"Elm\"}" back', "got <text> back"),
+        (r"got {\"name\": \"Elm Street\"} back", "got {<text>: <text>} back"),
+        (json.dumps(json.dumps({"name": "Elm"})), "<text>"),
+        ("no \u201cElm\u201d here", "no <text> here"),
+        ("no \u201eElm\u201c here", "no <text> here"),
+        ("no \u2018O\u2019Brien Elm\u2019 here", "no <text> here"),
+        ("no \u00bbElm\u00ab here", "no <text> here"),
+        ("no \u300cElm\u300d here", "no <text> here"),
+        ("it broke at 'Elm Street", "it broke at <text>"),
+        ('it broke at"Elm Street', "it broke at<text>"),
+        ("it broke at b'Elm Street", "it broke at <text>"),
+        ("it broke at \u201eElm Street", "it broke at <text>"),
+        (f"no '{'Elm ' * 800}' here", "no <text>"),
+        (f"no 'Smith & Sons' Bakery{', Elm' * 600}' here", "no <text>"),
+        (f"no {'1' * 1983} of josephine.elm@example.org", "no <number> of"),
+        ("no 'Smith & Sons' Bakery, \"Elm\" Street' here", "no <text> here"),
+        ("Key (name)=(Elm (Street)) is there.\nSo it is.", "Key (name)=(<text>) So it is."),
+        ("no row contains (1, Elm Street).", "no row contains (<text>)"),
+        ("of j\u00f6rg.m\u00fcller@example.com", "of <mail>"),
+        ("of elm@m\u00fcller.de, elm@localhost and o'elm@x.org", "of <mail> <mail> and <mail>"),
+        ("of https://x.org/?to=elm%40x.org", "of <mail>"),
+        ("postgres://elm:elm@localhost/x", "<mail>"),
+        ("don't: it isn't the queue's, nor 'Elm'", "don't: it isn't the queue's, nor <text>"),
+    ],
+)  # fmt: skip
+def test_what_an_error_quotes_is_hidden_and_what_it_says_is_not(
+    spark: SparkSession, message: str, shown: str
+) -> None:
+    (row,) = errors(spark, [message]).collect()
+
+    assert row["message"] == shown
+
+
 def test_other_words_or_another_type_are_another_cause(spark: SparkSession) -> None:
     rows = [
         ('{"type": "A", "message": "no"}',),
@@ -99,7 +148,7 @@ def test_deaths_and_failed_attempts_are_told_by_cause_with_an_example_and_no_pay
             {**dead, "id": "none", "deleted": at("03-31 12:00:03")},
             {"id": "well", "deleted": at("03-31 12:00:04"), "error": error(3)},  # it got over it
         ),
-        first_starts(attempts_frame(spark)),
+        starts(attempts_frame(spark)),
     )
     attempts = measured_attempts(
         attempts_frame(spark, *({"job": "well", "ended": at("03-31 12:00:00"), "error": error(n)} for n in range(3)),

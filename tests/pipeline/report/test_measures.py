@@ -14,7 +14,7 @@ from minutehand_pipeline.report.cost import billed, costs
 from minutehand_pipeline.report.days import days
 from minutehand_pipeline.report.durations import ACCURACY, durations
 from minutehand_pipeline.report.lateness import lateness
-from minutehand_pipeline.report.measured import first_starts, measured_attempts, measured_jobs
+from minutehand_pipeline.report.measured import measured_attempts, measured_jobs, starts
 from minutehand_pipeline.report.run import calendar
 from minutehand_pipeline.report.tables import TABLES
 from minutehand_pipeline.report.tenants import kept_waiting, tenants
@@ -53,7 +53,7 @@ def test_a_wait_ends_with_the_first_attempt_that_was_begun(spark: SparkSession) 
         {"job": "of no job here", "started": NOON, "ended": NOON},
     )  # fmt: skip
 
-    waits = measured_jobs(jobs, first_starts(attempts)).select("id", "waited")
+    waits = measured_jobs(jobs, starts(attempts)).select("id", "waited")
     ran = measured_attempts(attempts).groupBy("outcome").agg(F.max("ran").alias("ran"))
 
     expected = {"retried": 5.0, "snoozed": 4.0, "released": 9.0, "lapsed": 8.0, "cancelled": None, "alone": 7.0,
@@ -61,6 +61,34 @@ def test_a_wait_ends_with_the_first_attempt_that_was_begun(spark: SparkSession) 
     assert dict(map(tuple, waits.collect())) == expected
     lasted = {"retrying": 1.0, "snoozed": 1.0, "done": 60.0, "released": None, "lapsed": None}
     assert dict(map(tuple, ran.collect())) == lasted
+
+
+@pytest.mark.parametrize(
+    ("begun", "waited"),
+    [
+        ([("09:00", 1), ("13:00", 1)], 3600.0),  # replaced after an attempt, or snoozed and then moved
+        ([("13:00", 1), ("14:00", 1)], 3600.0),  # snoozed
+        ([("09:00", 1), ("13:00", 2), ("14:00", 3)], 3600.0),  # tried, and moved before its second attempt
+        ([("13:00", 2)], None),  # its first attempt is not here
+        ([("09:00", 1)], None),  # replaced or moved, and never begun since
+        ([("11:59:59.999", 1), ("13:00", 2)], 0.0),  # by a clock that was a millisecond behind
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_attempt_before_a_job_was_asked_to_run_ends_no_wait(
+    spark: SparkSession, begun: list[tuple[str, int]], waited: float | None
+) -> None:
+    jobs = jobs_frame(spark, {"id": "a", "run_at": NOON, "deleted": at("03-31 15:00:00"), "attempts": 3})
+    attempts = attempts_frame(
+        spark,
+        *({"job": "a", "attempt": n, "started": at(f"03-31 {began}"), "ended": at("03-31 15:00:00")}
+          for began, n in begun),
+    )  # fmt: skip
+
+    (row,) = measured_jobs(jobs, starts(attempts)).collect()
+
+    assert row["waited"] == waited
+    assert (row["begun"] is None) == (waited is None)
 
 
 def test_what_ended_is_counted_by_utc_hour_and_day_also_when_clocks_change(spark: SparkSession) -> None:
@@ -165,6 +193,18 @@ def test_cost_is_billed_milliseconds_times_memory_and_each_part_of_a_request(spa
     assert sum(row["share"] for row in rows) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(
+    ("lasted", "milliseconds"),
+    [("02.007", 2007), ("02.007001", 2008), ("00.000001", 1), ("00", 0), ("04.35", 4350), ("59.001", 59_001)],
+)
+def test_a_whole_millisecond_is_billed_as_it_is(spark: SparkSession, lasted: str, milliseconds: int) -> None:
+    ran = {"job": "a", "started": NOON, "ended": at(f"03-31 12:00:{lasted}"), "memory_mb": 512}
+
+    (row,) = billed(measured_attempts(attempts_frame(spark, ran)), Prices(), "arm64").collect()
+
+    assert row["billed_ms"] == milliseconds
+
+
 def test_waiting_is_laid_to_who_ran_meanwhile_by_its_share_of_run_time(spark: SparkSession) -> None:
     def ran(tenant: str, since: str, until: str) -> dict[str, object]:
         return {
@@ -191,7 +231,7 @@ def test_waiting_is_laid_to_who_ran_meanwhile_by_its_share_of_run_time(spark: Sp
         jobs_frame(spark, {**waiting, "tenant": "calm"},
                    {**waiting, "tenant": "noisy", "claimed": at("03-31 12:00:10")},
                    {**waiting, "tenant": None, "run_at": at("03-30 12:00:00"), "claimed": at("03-31 12:06:00")}),
-        first_starts(attempts),
+        starts(attempts),
     )  # fmt: skip
 
     blamed = {row["tenant"]: row["others_waited"] for row in kept_waiting(jobs, attempts).collect()}
@@ -208,7 +248,7 @@ def test_waiting_is_laid_to_who_ran_meanwhile_by_its_share_of_run_time(spark: Sp
 def test_days_without_jobs_and_a_day_that_is_not_over_are_marked(spark: SparkSession) -> None:
     window = Window(date(2026, 3, 29), date(2026, 3, 31))
     done = {"run_at": NOON, "claimed": at("03-31 12:00:05"), "deleted": at("03-31 12:00:06")}
-    jobs = measured_jobs(jobs_frame(spark, done), first_starts(attempts_frame(spark)))
+    jobs = measured_jobs(jobs_frame(spark, done), starts(attempts_frame(spark)))
     bills = billed(measured_attempts(attempts_frame(spark)), Prices(), "arm64")
 
     frame = days(calendar(spark, window), jobs, bills, 60, 0.99, date(2026, 3, 31))
@@ -231,7 +271,7 @@ def test_weeks_are_compared_only_where_both_are_whole(spark: SparkSession) -> No
         return tuple(said.get(name) for name in names)
 
     by_days = spark.createDataFrame([day(n) for n in range(24)], TABLES["days"].spark_schema())
-    done = measured_jobs(jobs_frame(spark), first_starts(attempts_frame(spark)))
+    done = measured_jobs(jobs_frame(spark), starts(attempts_frame(spark)))
 
     frame = weeks(done, measured_attempts(attempts_frame(spark)), by_days)
     rows = TABLES["weeks"].of(frame).toArrow().to_pylist()
@@ -251,7 +291,7 @@ def test_arrivals_bring_the_mean_work_of_their_kind(spark: SparkSession) -> None
     jobs = measured_jobs(
         jobs_frame(spark, due("12:00:00", "a"), due("12:00:59.999999", "b"), due("12:01:00", "b"),
                    due("12:01:00", "a", begun=False)),
-        first_starts(attempts_frame(spark)),
+        starts(attempts_frame(spark)),
     )  # fmt: skip
     ran = {"started": NOON, "ended": at("03-31 12:00:30")}
     attempts = measured_attempts(

@@ -20,7 +20,7 @@ from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.report.config import ReportConfig, read_prices
 from minutehand_pipeline.report.run import run
 from minutehand_pipeline.report.tables import TABLES
-from minutehand_pipeline.report.window import Window, read_jobs
+from minutehand_pipeline.report.window import Window, read_jobs, window_of
 from minutehand_pipeline.report.write import check_folder, write_folder
 from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.sources.lake import append
@@ -168,9 +168,33 @@ def test_prices_that_are_none_are_refused(text: str, why: str, tmp_path: Path) -
 
 def test_nonsense_is_refused_in_a_sentence() -> None:
     for said in ({"target": 1.0}, {"objective": 0.0}, {"since": date(2026, 3, 2), "until": date(2026, 3, 1)},
-                 {"architecture": "mips"}):  # fmt: skip
+                 {"architecture": "mips"}, {"until": date(1, 1, 5)}, {"since": date(1, 1, 5)}):  # fmt: skip
         with pytest.raises(InputError):
             ReportConfig(lake="lake", **said)  # type: ignore[arg-type]
+
+
+def test_a_window_longer_than_ten_years_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at most"):
+        window_of(ReportConfig(lake=str(tmp_path), since=date(1990, 1, 1), until=date(2026, 1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [("afile/x", "afile is a file"), ("afile/x/y", "afile is a file"), ("/proc/nope", "/proc"),
+     ("/proc/no/such", "/proc"), ("x" * 300, "cannot be written"), ("new/deep/er", None)],
+)  # fmt: skip
+def test_a_place_that_cannot_be_written_is_refused_at_once_and_nothing_stays(
+    folder: str, why: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "afile").touch()
+
+    if why is None:
+        check_folder(tmp_path / folder)
+    else:
+        with pytest.raises(InputError, match=why):
+            check_folder(tmp_path / folder)
+
+    assert [each.name for each in tmp_path.iterdir()] == ["afile"]
 
 
 def test_the_verb_says_what_it_would_read_without_spark_and_refuses_what_it_must(

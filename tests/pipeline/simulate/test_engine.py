@@ -7,6 +7,7 @@ import pytest
 from minutehand.retry import Retry
 from minutehand_pipeline.simulate.arrivals import BACK, CANCELLED, DONE, FAILED, FINAL, LAPSED
 from minutehand_pipeline.simulate.grid import read_retry
+from minutehand_pipeline.simulate.outcome import rows
 from minutehand_pipeline.simulate.policy import Limit
 from tests.pipeline.simulate.cases import begun, job, play, states
 
@@ -243,3 +244,19 @@ def test_asleep_a_dead_workers_job_is_found_by_the_sweep() -> None:
 def test_a_paused_database_wakes_up_first() -> None:
     assert begun([job(3600.0, known=10.0)], mode="sleep", resume=15.0) == [3615.0]
     assert begun([job(3550.0)], mode="sleep", resume=15.0) == [3600.0]  # who enqueued it has woken it
+
+
+@pytest.mark.parametrize("due", [0.0, 1.79e9])
+@pytest.mark.parametrize(
+    ("lasted", "billed"), [(2.007, 2.007), (2.00701, 2.008), (4.35, 4.35), (59.001, 59.001)]
+)
+def test_a_whole_millisecond_is_billed_as_it_is(due: float, lasted: float, billed: float) -> None:
+    assert play([job(due, lasted)], memory_mb=1024).gb_seconds == [pytest.approx(billed, abs=1e-9)]
+
+
+def test_so_is_a_tick() -> None:
+    tally = play([job(0.0)], tick_seconds=16.1, dispatcher_mb=1024)
+
+    *_, dispatcher = rows(0, tally, 0.0, 60.0)
+
+    assert dispatcher["tick_gb_seconds"] == pytest.approx(16.1, abs=1e-9)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from minutehand_pipeline.cli.report import report
 from minutehand_pipeline.cli.simulate import simulate
-from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.errors import InputError, LakeError
 from minutehand_pipeline.simulate.grid import from_json, grid, read_policies, read_retry, to_json
 from minutehand_pipeline.simulate.policy import Limit, Policy
 from minutehand_pipeline.simulate.result import Played, ranked
@@ -115,9 +116,26 @@ def test_the_best_comes_first_and_those_that_no_other_one_beats_are_marked() -> 
     "words",
     [[], ["lake", "--synthetic", "rate=1"], ["--synthetic", "rate=x"], ["--synthetic", "rate=1", "--mode", "often"],
      ["lake", "--capacity", "0"], ["lake", "--grid", "chunk=zero"], ["lake", "--policy", "none.json"],
-     ["lake", "--retry", "never"], ["lake", "--since", "2026-02-02", "--until", "2026-02-01"]],
+     ["lake", "--retry", "never"], ["lake", "--since", "2026-02-02", "--until", "2026-02-01"],
+     ["lake", "--since", "0001-01-05"], ["lake", "--until", "0001-01-05"]],
     ids=str,
 )  # fmt: skip
 def test_the_command_line_refuses_nonsense_before_anything_starts(words: list[str]) -> None:
     with pytest.raises(InputError):
         CliRunner().invoke(simulate, words, catch_exceptions=False)
+
+
+def test_a_lake_that_is_not_there_is_told_as_the_report_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minutehand_pipeline.session.build_session", pytest.fail)  # before Spark is started
+    said = []
+    for verb in (simulate, report):
+        with pytest.raises(LakeError) as refused:
+            CliRunner().invoke(
+                verb, [str(tmp_path / "nolake"), "--out", str(tmp_path / "out")], catch_exceptions=False
+            )
+        said.append(str(refused.value))
+
+    assert said[0] == said[1] and f"there is no folder {tmp_path / 'nolake'}" in said[0]
+    assert not (tmp_path / "out").exists()

@@ -88,7 +88,7 @@ def _run(config: "Config") -> "Result":
     from minutehand.database import Database
     from minutehand.migrate import check_schema
     from minutehand.settings import database_url
-    from minutehand_pipeline.load.run import check_config, run
+    from minutehand_pipeline.load.run import check_config, find, run
     from minutehand_pipeline.session import build_session
 
     if url := said_url() or url_of_local_run():
@@ -98,8 +98,9 @@ def _run(config: "Config") -> "Result":
     check_config(config)
     with closing(Database(database_url)) as database:
         check_schema(database)
+    files = find(config)
     with _watching() as watch:
-        return run(build_session("minutehand load"), config, watch)
+        return run(build_session("minutehand load"), config, watch, files)
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def folder_at(said: str | None, mark: str) -> Iterator[Path | None]:
 def file_at(said: str) -> Iterator[Path]:
     """Yield the file to write; at an address it is uploaded, also when what wrote it failed later.
 
-    Raises InputError for a folder.
+    Raises InputError for a folder, and LakeError for an address that does not answer, before anything is written.
     """
     if not is_address(said):
         if Path(said).is_dir():
@@ -53,6 +53,7 @@ def file_at(said: str) -> Iterator[Path]:
         return
     from minutehand_pipeline.lake.store import Store
 
+    Store(said).names()  # of what is below that name: nothing, but the bucket has to answer
     folder, _, name = said.rpartition("/")
     with TemporaryDirectory(prefix="minutehand-") as beside:
         file = Path(beside, name)

@@ -7,13 +7,18 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from minutehand.line import json_fault, new_job
 from minutehand.new_job import parameters
 from minutehand.payload import encode
+from minutehand.rules import sentence
 from minutehand.written import parse_json, read_duration, read_moment
 from minutehand_pipeline.load.headers import check_headers, check_retry
+
+TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+FIRST, LAST = -62_135_596_800, 253_370_764_799  # seconds since 1970 of the years 1 and 9998
 
 Faults = dict[int, str]
 Convert = Callable[[Any, ZoneInfo | None], Any]
@@ -48,8 +53,19 @@ def _decoded(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if kinds.is_dictionary(column.type) else column
 
 
-def _as_text(_name: str, column: pa.Array, _zone: ZoneInfo | None, _faults: Faults) -> pa.Array:
-    return column.cast(pa.string())
+def _as_text(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults) -> pa.Array:
+    text = column.cast(pa.string())
+    if _is_utf8(text):
+        return text
+    return pa.array(_each(name, text, zone, faults, lambda value, _: value), pa.string())
+
+
+def _is_utf8(column: pa.Array) -> bool:
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _as_whole(_name: str, column: pa.Array, _zone: ZoneInfo | None, _faults: Faults) -> pa.Array:
@@ -62,7 +78,7 @@ def _as_truth(_name: str, column: pa.Array, _zone: ZoneInfo | None, _faults: Fau
 
 def _as_seconds(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults) -> pa.Array:
     if _number(column.type):
-        return column.cast(pa.float64())
+        return column.cast(pa.float64(), safe=False)  # to the nearest: what is that long is refused anyway
     return pa.array(
         _each(name, column, zone, faults, lambda text, _: read_duration(text).total_seconds()), pa.float64()
     )
@@ -70,11 +86,27 @@ def _as_seconds(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faul
 
 def _as_moment(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults) -> pa.Array:
     utc = pa.timestamp("us", "UTC")
-    if kinds.is_timestamp(column.type) and column.type.tz is not None:
-        return column.cast(utc, safe=False)
     if kinds.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.string())
-    return pa.array(_each(name, column, zone, faults, read_moment), utc)
+        column = _near(column, faults).cast(pa.timestamp("us", column.type.tz), safe=False)
+        if column.type.tz is not None:
+            return column.cast(utc)
+    return pa.array(_each(name, column.cast(pa.string()), zone, faults, _read_utc), utc)
+
+
+def _read_utc(text: str, zone: ZoneInfo | None) -> datetime:
+    # Arrow takes no notice of zones where pandas on Spark has set PYARROW_IGNORE_TIMEZONE.
+    return read_moment(text, zone).astimezone(UTC)
+
+
+def _near(column: pa.Array, faults: Faults) -> pa.Array:
+    """Leave out the moments that are none of Python's, before a cast to microseconds makes others of them."""
+    ticks = TICKS[column.type.unit]
+    first, last = (min(max(second * ticks, -(2**63)), 2**63 - 1) for second in (FIRST, LAST))
+    since = column.cast(pa.int64())
+    near = pc.and_(pc.greater_equal(since, first), pc.less_equal(since, last))
+    for row in pc.indices_nonzero(pc.invert(near)).to_pylist():
+        faults.setdefault(row, sentence("moment_is_finite"))
+    return pc.if_else(near, column, pa.scalar(None, column.type))
 
 
 def _as_json(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults) -> pa.Array:
@@ -114,14 +146,28 @@ def _as_retry(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults
 def _each(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults, convert: Convert) -> list[Any]:
     """Convert what stands in a column; a value that cannot be read is none, and its row's fault."""
     read: list[Any] = []
-    for row, value in enumerate(column.to_pylist()):
+    for row, value in enumerate(_values(column)):
         try:
-            read.append(None if value is None else convert(value, zone))
+            read.append(None if value is None else convert(_decoded_text(value), zone))
+        except OverflowError:
+            faults.setdefault(row, sentence("moment_is_finite"))
+            read.append(None)
         except (ValueError, TypeError, RecursionError) as error:
             fault = json_fault(error)
             faults.setdefault(row, f"{name}: {fault}" if fault.startswith("not JSON") else fault)
             read.append(None)
     return read
+
+
+def _values(column: pa.Array) -> list[Any]:
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        return list(column.cast(pa.binary()).to_pylist())
+
+
+def _decoded_text(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 _TEXT, _WHOLE, _TRUTH, _TIME = (_text,), (kinds.is_integer,), (kinds.is_boolean,), (kinds.is_timestamp, _text)

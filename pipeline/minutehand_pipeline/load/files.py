@@ -104,12 +104,12 @@ def open_filesystem(uri: str) -> tuple[fs.FileSystem, str]:
 
 
 def _infos(filesystem: fs.FileSystem, path: str) -> Iterator[fs.FileInfo]:
-    if not re.search(r"[*\[]", path):
-        info = filesystem.get_file_info(path)
-        if info.type == fs.FileType.File:
-            yield info
-        elif info.type == fs.FileType.Directory:
-            yield from (each for each in _within(filesystem, path) if not _hidden(each.path[len(path) :]))
+    info = filesystem.get_file_info(path)  # what is called jobs[1].csv is that file, and no pattern
+    if info.type == fs.FileType.File:
+        yield info
+    elif info.type == fs.FileType.Directory:
+        yield from (each for each in _within(filesystem, path) if not _hidden(each.path[len(path) :]))
+    if info.type != fs.FileType.NotFound or not re.search(r"[*\[]", path):
         return
     parent = re.split(r"[*\[]", path, maxsplit=1)[0].rpartition("/")[0]
     for each in _within(filesystem, parent):

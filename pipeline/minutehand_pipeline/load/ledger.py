@@ -1,22 +1,18 @@
-"""The ledger of loads, in Postgres: which are done, and the rows that a run of one rejected."""
+"""The ledger of loads, in Postgres: which are done, and what a run of one has staged."""
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from typing import Any, TextIO
+from typing import Any
 
-from minutehand.database import Database, sql
+from minutehand.database import Database
 from minutehand.settings import database_url
 from minutehand_pipeline.load.files import Piece, open_filesystem
 from minutehand_pipeline.sources.writing import staged
 
+QUEUES = "select kind::text, queue::text from minutehand.defaults where queue is not null"
 LIMITS = "select max_payload from minutehand.settings"
 DONE = """
 select load, run::text, at, who, created, replaced, ignored, rejected from minutehand.loads where load = %(load)s
-"""
-REJECTS = """
-select distinct on (slice, line) slice, source, line, reason, raw
-  from minutehand.{} where reason is not null order by slice, line
 """
 COUNTED = 8 << 20  # bytes
 
@@ -29,32 +25,23 @@ def most_bytes(database: Database) -> int:
     return int(most)
 
 
+def queues(database: Database) -> dict[str, str]:
+    """Return the queue of each kind that has one of its own."""
+    return dict(database.connection.execute(QUEUES).fetchall())
+
+
+def own_tenant(database: Database) -> str:
+    """Return the tenant that this session is confined to, or an empty text."""
+    [(tenant,)] = database.connection.execute("select minutehand.current_tenant()").fetchall()
+    return str(tenant)
+
+
 def done(database: Database, load: str) -> Counts | None:
     """Return what became of a load, if it is in the ledger."""
     cursor = database.connection.execute(DONE, {"load": load})
     names = [column.name for column in cursor.description or ()]
     found = cursor.fetchone()
     return None if found is None else dict(zip(names, found, strict=True))
-
-
-def write_rejects(database: Database, run: str, pieces: Iterable[Piece], out: TextIO) -> int:
-    """Write the rejected rows of a run, in the order of the input, an object of JSON a line; return how many.
-
-    A row in several attempts of a task stands there once. What is read of it at once is bounded.
-    """
-    by_number = {piece.number: piece for piece in pieces}
-    before: dict[int, int] = {}
-    count = 0
-    with database.transaction() as connection, closing(connection.cursor(name="rejects")) as rows:
-        rows.execute(sql.SQL(REJECTS).format(sql.Identifier(staged(run))))
-        for slice, source, line, reason, raw in rows:
-            piece = by_number[slice]
-            if slice not in before:
-                before[slice] = lines_before(piece)
-            told = {"source": source, "line": before[slice] + line, "reason": reason}
-            print(json.dumps(told | ({} if raw is None else {"raw": raw}), ensure_ascii=False), file=out)
-            count += 1
-    return count
 
 
 def lines_before(piece: Piece) -> int:

@@ -23,6 +23,7 @@ from minutehand_pipeline.sources.arrow import arrow_schema
 
 BATCH = 10_000
 BATCH_BYTES = 8 << 20
+CELL_BYTES = 128 << 20  # csv's own limit is half of what a payload may have
 RAW = 10_000  # characters of a line that are kept with its fault
 
 JOB = T.StructType(
@@ -71,9 +72,10 @@ def reader(pieces: Sequence[Piece], zone: str | None, kind: str | None) -> Calla
 
 def _read_text(piece: Piece, zone: ZoneInfo | None, kind: str | None) -> Batches:
     parse = _csv_row if piece.file.format == "csv" else _json_row
+    csv.field_size_limit(CELL_BYTES)
     rows: list[tuple[Any, ...]] = []
     size = 0
-    for number, line in _lines(piece):
+    for number, line in lines(piece):
         if line.strip():
             rows.append((number, *_row(parse, piece, line, zone, kind)))
             size += len(line)
@@ -84,7 +86,7 @@ def _read_text(piece: Piece, zone: ZoneInfo | None, kind: str | None) -> Batches
         yield _batch(piece, rows)
 
 
-def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
+def lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that begin in a piece, numbered within it from 1; blank ones count."""
     filesystem, path = open_filesystem(piece.file.uri)
     with filesystem.open_input_file(path) as opened:
@@ -104,8 +106,13 @@ def _row(parse: Parse, piece: Piece, line: bytes, zone: ZoneInfo | None, kind: s
         said = _said(parse(piece, line), zone, kind)
         return (None, None, *(_plain(said[name]) for name in JOB.names))
     except (ValueError, InvalidJobError, csv.Error, RecursionError) as error:
-        raw = line[: 4 * RAW].decode("utf-8", "replace").rstrip("\r\n")[:RAW]
-        return (json_fault(error), raw.replace("\0", "\ufffd"), *(None for _ in JOB.names))
+        return (json_fault(error), readable(line), *(None for _ in JOB.names))
+
+
+def readable(line: bytes) -> str:
+    """Return the beginning of a line, as text that Postgres takes."""
+    raw = line[: 4 * RAW].decode("utf-8", "replace").rstrip("\r\n")[:RAW]
+    return raw.replace("\0", "\ufffd")
 
 
 def _json_row(_piece: Piece, line: bytes) -> Any:
@@ -136,6 +143,12 @@ def _said(asked: Any, zone: ZoneInfo | None, kind: str | None) -> dict[str, Any]
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        try:
+            # Arrow takes no notice of zones where pandas on Spark has set PYARROW_IGNORE_TIMEZONE.
+            return value.astimezone(UTC)
+        except OverflowError:
+            raise InvalidJobError("moment_is_finite", sentence("moment_is_finite")) from None
     return value.total_seconds() if isinstance(value, timedelta) else value
 
 

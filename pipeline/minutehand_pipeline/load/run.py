@@ -19,10 +19,12 @@ from minutehand.settings import encrypts
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.load import ledger
 from minutehand_pipeline.load.checks import checked
-from minutehand_pipeline.load.files import Piece, identity, list_files, pieces
+from minutehand_pipeline.load.files import File, Piece, identity, list_files, pieces
+from minutehand_pipeline.load.rejects import check_file, write_rejects
 from minutehand_pipeline.load.rows import ROWS, reader
 from minutehand_pipeline.sources.place import place_of
 from minutehand_pipeline.sources.queue import register
+from minutehand_pipeline.sources.writing import check_rejects, check_terms
 
 CONFLICTS = ("replace", "ignore", "raise")
 A_SENTENCE = re.compile(r"(?:minutehand[\w.]*\.)?\b([A-Z]\w+Error): (.+)")
@@ -69,16 +71,17 @@ class Result:
     at: datetime | None = None
 
 
-def run(spark: SparkSession, config: Config, watch: Callable[[str], Any] | None = None) -> Result:
-    """Load the files; `watch` is told the run's id when it begins.
+def run(
+    spark: SparkSession, config: Config, watch: Callable[[str], Any] | None = None,
+    files: Sequence[File] | None = None,
+) -> Result:  # fmt: skip
+    """Load the files; `watch` is told the run's id when it begins, `files` are what `find` returned, if it was asked.
 
     Raises InputError for what cannot be loaded at all, before anything is read, and where too many rows are rejected.
     """
     check_config(config)
-    files = list_files(config.paths, config.format)
+    files = find(config) if files is None else files
     load = config.load or identity(files, *terms_of(config))
-    if config.rejects is not None and str(config.rejects.absolute()) in {file.uri for file in files}:
-        raise InputError("--rejects names a file that is read")
     with closing(Database(place_of(config.place))) as database:
         cut = pieces(files, config.kind)
         if found := ledger.done(database, load):
@@ -87,8 +90,18 @@ def run(spark: SparkSession, config: Config, watch: Callable[[str], Any] | None 
             checked(ledger.most_bytes(database), config.kind, config.queue)
         )
         if config.dry_run:
-            return _dry(rows, load)
+            return _dry(
+                rows.transform(keyed(ledger.queues(database), ledger.own_tenant(database))), load, config
+            )
         return _enter(spark, rows, database, config, cut, load, watch)
+
+
+def find(config: Config) -> list[File]:
+    """Return the files to load; raise InputError where a path names none, or the rejected rows would go over one."""
+    files = list_files(config.paths, config.format)
+    if config.rejects is not None and str(config.rejects.absolute()) in {file.uri for file in files}:
+        raise InputError("--rejects names a file that is read")
+    return files
 
 
 def check_config(config: Config) -> None:
@@ -97,12 +110,11 @@ def check_config(config: Config) -> None:
         raise InputError(f"on_conflict of a load is replace, ignore or raise; this is {config.on_conflict!r}")
     if config.rate is not None and config.over is not None:
         raise InputError("say --rate or --over, not both")
-    if config.rate is not None and not 0 < config.rate <= 1_000_000:
-        raise InputError("a rate is above zero and at most a million a second")
-    if config.over is not None and config.over < timedelta():
-        raise InputError("over is a duration that is not negative")
+    check_terms(config.rate, config.over, config.start)
     if config.load is not None and not 1 <= len(config.load) <= 200:
         raise InputError("a load's name has 1 to 200 characters")
+    if config.rejects is not None and not config.dry_run:
+        check_file(config.rejects)
     if encrypts() or os.environ.get("MINUTEHAND_MIDDLEWARE"):
         raise InputError(
             "a load neither encrypts payloads nor calls middleware, and MINUTEHAND_ENCRYPTION_KEY or "
@@ -165,10 +177,7 @@ def _conclude(database: Database, config: Config, cut: Sequence[Piece], this_run
     if not ledger.staged_is_there(database, this_run):
         return
     if config.rejects is not None:
-        with config.rejects.open("w", encoding="utf-8") as out:
-            count = ledger.write_rejects(database, this_run, cut, out)
-        if count == 0:
-            config.rejects.unlink()
+        write_rejects(database, this_run, cut, config.rejects)
     ledger.end_run(database, this_run)
 
 
@@ -179,15 +188,28 @@ def _already(database: Database, config: Config, cut: Sequence[Piece], found: Ma
     return _result(found, fresh=False)
 
 
-def _dry(rows: DataFrame, load: str) -> Result:
-    keyed = F.struct("tenant", "queue", "key")
+def keyed(queues: Mapping[str, str], own: str) -> Callable[[DataFrame], DataFrame]:
+    """Return the transformation that adds `same`: what rows share that name one job, as enqueue_load has it.
+
+    `queues` are of the kinds that have a default, `own` is the tenant that the session is confined to, if it is.
+    """
+    by_kind = F.create_map(*(F.lit(said) for pair in queues.items() for said in pair))
+    queue = F.coalesce("queue", *([by_kind[F.col("kind")]] if queues else []), F.lit("default"))
+    tenant = F.lit(own) if own else F.coalesce("tenant", F.lit(""))
+    same = F.when(F.col("key").isNotNull(), F.struct(tenant, queue, F.col("key")))
+    return lambda rows: rows.withColumn("same", same)
+
+
+def _dry(rows: DataFrame, load: str, config: Config) -> Result:
     jobs = F.col("reason").isNull()
-    counted = rows.agg(
-        F.count_if(jobs & F.col("key").isNull()).alias("plain"),
-        F.count_if(jobs & F.col("key").isNotNull()).alias("keyed"),
-        F.count_distinct(F.when(jobs & F.col("key").isNotNull(), keyed)).alias("keys"),
-        F.count_if(~jobs).alias("rejected"),
-    ).collect()[0]
+    with in_our_words():
+        counted = rows.agg(
+            F.count_if(jobs & F.col("same").isNull()).alias("plain"),
+            F.count_if(jobs & F.col("same").isNotNull()).alias("keyed"),
+            F.count_distinct(F.when(jobs, F.col("same"))).alias("keys"),
+            F.count_if(~jobs).alias("rejected"),
+        ).collect()[0]
+    check_rejects(counted["rejected"], config.most_rejects)
     created = counted["plain"] + counted["keys"]
     return Result(load, False, created, 0, counted["keyed"] - counted["keys"], counted["rejected"])
 

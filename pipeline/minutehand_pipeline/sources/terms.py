@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.sources.place import PLACES
-from minutehand_pipeline.sources.writing import Terms
+from minutehand_pipeline.sources.writing import Terms, check_terms
 
 WRITING = ("load", "on_conflict", "rate", "over", "start", "run", "most_rejects", *PLACES)
 CONFLICTS = ("replace", "ignore", "raise")
@@ -20,13 +20,12 @@ def terms_of(options: Mapping[str, str]) -> Terms:
     if (conflict := options.get("on_conflict", "replace")) not in CONFLICTS:
         raise InputError(f"on_conflict of a load is {', '.join(CONFLICTS)}; this is {conflict!r}")
     rate, over = _number(options, "rate"), _number(options, "over")
-    if rate is not None and over is not None:
-        raise InputError("say rate or over, not both")
-    most = _number(options, "most_rejects")
+    most, time = _number(options, "most_rejects"), None if over is None else timedelta(seconds=over)
+    starts = _start(options)
+    check_terms(rate, time, starts)
     return Terms(
-        options["load"], conflict, options.get("run"), None if most is None else int(most), _start(options),
-        None if rate is None else timedelta(seconds=1 / rate), None if over is None else timedelta(seconds=over),
-    )  # fmt: skip
+        options["load"], conflict, options.get("run"), None if most is None else int(most), starts, rate, time
+    )
 
 
 def _number(options: Mapping[str, str], name: str) -> float | None:
@@ -35,8 +34,8 @@ def _number(options: Mapping[str, str], name: str) -> float | None:
         number = None if said is None else float(said)
     except ValueError:
         raise InputError(f"{name} is a number; this is {said!r}") from None
-    if number is not None and not (0 < number < 1e12 or (number == 0 and name != "rate")):
-        raise InputError(f"{name} is above zero; this is {said!r}")
+    if number is not None and not 0 <= number < 1e12:
+        raise InputError(f"{name} is a number, neither negative nor endless; this is {said!r}")
     return number
 
 

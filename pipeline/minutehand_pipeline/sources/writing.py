@@ -1,9 +1,9 @@
 """Write jobs to the queue: tasks copy into a table that no worker looks at, and one transaction enters them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Any
 from uuid import uuid4
@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from minutehand.database import Connection, Database, sql
+from minutehand.errors import InvalidJobError, PayloadError
 from minutehand_pipeline.errors import InputError
 
 # The columns of minutehand.staged, after those that say which attempt staged a row, and as which of its slice.
@@ -29,10 +30,15 @@ STAGED = pa.schema(
 OWN = ("attempt", "slice", "ordinal")
 COLUMNS = ("slice", "tenant", *(n for n in STAGED.names if n not in OWN and n != "of_tenant"))
 
+FASTEST = 1_000_000  # jobs a second: two at one moment would come in no order
+END = datetime(9999, 1, 1, tzinfo=UTC)
+
+UNREADABLE = "22P02"  # invalid_text_representation
+
 COPY = "copy minutehand.{} ({}) from stdin (format binary)"
 ENTER = """
 select * from minutehand.enqueue_load(%(load)s, %(run)s, %(attempts)s, %(slices)s, %(befores)s, %(on_conflict)s,
-                                      %(rejected)s, %(starts)s, %(step)s)
+                                      %(rejected)s, %(starts)s, %(spread)s)
 """
 
 
@@ -41,7 +47,7 @@ class Terms:
     """How a load is entered.
 
     `load` names it, for good; `run` is this run of it. Who says the run ends it, and may read the rejected rows until
-    then. `step` is the time from one job to the next, `over` the time that all are spread over.
+    then. `rate` is jobs a second, `over` the time that all are spread over.
     """
 
     load: str
@@ -49,7 +55,7 @@ class Terms:
     run: str | None = None
     most_rejects: int | None = None
     starts: datetime | None = None
-    step: timedelta | None = None
+    rate: float | None = None
     over: timedelta | None = None
 
 
@@ -81,21 +87,25 @@ class QueueWriter(DataSourceArrowWriter):
         context = TaskContext.get()
         copied = Copied(str(uuid4()))
         numbered = _Numbered(copied, context.partitionId() if context else 0)
-        with closing(Database(self._url)) as database, database.transaction() as connection:
+        with (
+            _no_json("payload"),
+            closing(Database(self._url)) as database,
+            database.transaction() as connection,
+        ):
             copy(connection, staged(self._run), (numbered.batch(each) for each in iterator))
         return copied
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Enter what the named attempts have staged; nothing, where the ledger has this load."""
         told = [message for message in messages if isinstance(message, Copied)]
-        rejected, most = sum(copied.rejected for copied in told), self._terms.most_rejects
-        if most is not None and rejected > most:
-            raise InputError(f"{rejected} rows were rejected, and {most} may be: nothing was enqueued")
+        rejected = sum(copied.rejected for copied in told)
+        check_rejects(rejected, self._terms.most_rejects)
         with closing(Database(self._url)) as database:
             with database.transaction() as connection:
                 connection.execute("select minutehand.announce_load(%s)", [self._run])
-            asked = _asked(told, self._terms) | {"run": self._run, "rejected": rejected}
-            database.again(lambda: enter(database, asked))
+            said = asked(told, self._terms) | {"run": self._run, "rejected": rejected}
+            with _no_json("retry or headers"):
+                database.again(lambda: enter(database, said))
             if self._terms.run is None:
                 self._end(database)
 
@@ -108,6 +118,23 @@ class QueueWriter(DataSourceArrowWriter):
     def _end(self, database: Database) -> None:
         with database.transaction() as connection:
             connection.execute("select minutehand.end_load(%s)", [self._run])
+
+
+def check_rejects(rejected: int, most: int | None) -> None:
+    """Raise InputError where more rows were rejected than may be."""
+    if most is not None and rejected > most:
+        raise InputError(f"{rejected} rows were rejected, and {most} may be: nothing was enqueued")
+
+
+@contextmanager
+def _no_json(what: str) -> Iterator[None]:
+    """Say what is not JSON: of all that Postgres reads from text here, only that can be written wrongly."""
+    try:
+        yield
+    except InvalidJobError as error:
+        if getattr(error.__cause__, "sqlstate", None) != UNREADABLE:
+            raise
+        raise PayloadError("payload_is_json", f"the {what} of a row is not JSON") from None
 
 
 def staged(run: str) -> str:
@@ -135,7 +162,7 @@ def enter(database: Database, asked: Mapping[str, Any]) -> None:
         connection.execute(ENTER, asked)
 
 
-def _asked(told: Sequence[Copied], terms: Terms) -> dict[str, Any]:
+def asked(told: Sequence[Copied], terms: Terms) -> dict[str, Any]:
     """Say which attempt of each slice counts, and how many jobs come before it."""
     counts = sorted((slice, copied.attempt, jobs) for copied in told for slice, jobs in copied.jobs.items())
     total = sum(jobs for _, _, jobs in counts)
@@ -146,8 +173,32 @@ def _asked(told: Sequence[Copied], terms: Terms) -> dict[str, Any]:
         "attempts": [attempt for _, attempt, _ in counts],
         "befores": [0, *accumulate(jobs for _, _, jobs in counts)][: len(counts)],
         "starts": terms.starts,
-        "step": terms.step if terms.over is None else terms.over / max(total, 1),
+        "spread": _spread(terms, total),
     }
+
+
+def _spread(terms: Terms, jobs: int) -> timedelta | None:
+    """Return the time that all are spread over; raise InputError where that goes beyond the moments there are."""
+    if terms.rate is None:
+        return terms.over
+    check_terms(terms.rate / max(jobs, 1), None, terms.starts)
+    return timedelta(seconds=jobs / terms.rate)
+
+
+def check_terms(rate: float | None, over: timedelta | None, starts: datetime | None) -> None:
+    """Raise InputError where jobs would come faster than one a microsecond, all at once, or after the year 9998."""
+    if rate is not None and over is not None:
+        raise InputError("say rate or over, not both")
+    if rate is not None and not 0 < rate <= FASTEST:
+        raise InputError("a rate is above zero and at most a million a second")
+    if over is not None and over <= timedelta():
+        raise InputError("over is a duration above zero")
+    now = datetime.now(UTC)
+    seconds = 1 / rate if rate is not None else over.total_seconds() if over is not None else 0
+    if seconds > (END - max(starts or now, now)).total_seconds():
+        raise InputError(
+            "spread like that, the last job comes after the year 9998: say a higher rate or a shorter over"
+        )
 
 
 class _Numbered:

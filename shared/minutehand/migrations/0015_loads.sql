@@ -105,12 +105,13 @@ $$;
 -- Enters what a run has staged, by the rules of put_all, and writes the load into the ledger; `fresh` is false where it
 -- is there already, and then nothing is entered. Of each slice only the attempt counts that is named here, and `befores`
 -- says how many jobs the slices before it have, so that rows come in the order of the input. What says no moment of its
--- own comes at `starts`, or now if that is over, and each `step` after the one before it.
+-- own comes at `starts`, or now if that is over, and all of them spread evenly over `spread`; where that is less than a
+-- microsecond for each, a microsecond after the one before, so that no two share a moment and the first stays first.
 --
 -- A test enters the same items here and through put_all, and compares every column.
 create function minutehand.enqueue_load(
     of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint,
-    starts timestamptz default null, step interval default null
+    starts timestamptz default null, spread interval default null
 ) returns table (fresh boolean, load text, run uuid, at timestamptz, who text,
                  created bigint, replaced bigint, ignored bigint, rejects bigint)
 language plpgsql volatile security definer
@@ -122,7 +123,9 @@ declare
     base   timestamptz := greatest(starts, moment);
     own    text := minutehand.current_tenant();
     staged name := minutehand.staged_name(of_run);
+    width  double precision;  -- microseconds, and no days, which a zone may stretch
     asked  text;
+    total  bigint;
     keyed  bigint;
     plain  bigint;
     born   bigint;
@@ -138,12 +141,17 @@ begin
         return;
     end if;
     perform minutehand.check_staged(staged, own);
+    select c.total, c.keyed into total, keyed from minutehand.check_items(staged, attempts, slices) c;
+    if spread is not null then
+        width := greatest(extract(epoch from spread) * 1e6, total);
+    end if;
 
     asked := format(
         $q$select minutehand.uuid7() as id, i.kind, i.key, coalesce(i.payload, 'null') as payload,
                   i.headers::jsonb::minutehand.headers as headers, p.before + i.ordinal as ordinal,
                   case when i.queue is null then coalesce(d.queue, 'default') else i.queue end::minutehand.queue as queue,
-                  (case when i.run_at is null and i.delay is null and $7 is not null then $5 + $7 * (p.before + i.ordinal)
+                  (case when i.run_at is null and i.delay is null and $7 is not null
+                             then $5 + interval '1 microsecond' * ($7 * (p.before + i.ordinal) / $8)
                         else greatest(coalesce(i.run_at, $6 + i.delay * interval '1 second', $5), $6)
                              + interval '1 microsecond' * (p.before + i.ordinal) end)::minutehand.moment as run_at,
                   coalesce(i.priority, d.priority, q.priority, 5)::minutehand.priority as priority,
@@ -163,12 +171,9 @@ begin
                 (id, queue, kind, payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant)
          select id, queue, kind, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout, personal, tenant
            from (%s null) asked', asked)
-      using attempts, slices, befores, own, base, moment, step;
+      using attempts, slices, befores, own, base, moment, width, total;
     get diagnostics plain = row_count;
 
-    execute format(
-        'select count(*) from minutehand.%I i join unnest($1, $2) p (attempt, slice) on p.attempt = i.attempt and p.slice = i.slice
-          where i.reason is null and i.key is not null', staged) into keyed using attempts, slices;
     if keyed > 0 then
         execute format(
             $q$with written as (
@@ -186,7 +191,7 @@ begin
             ) select count(*) filter (where born), count(*) filter (where not born) from written$q$,
             asked, case when on_conflict = 'replace' then 'desc' else '' end,
             case when on_conflict = 'replace' then minutehand.replacing() else 'do nothing' end)
-           into born, anew using attempts, slices, befores, own, base, moment, step;
+           into born, anew using attempts, slices, befores, own, base, moment, width, total;
         if on_conflict = 'raise' and born < keyed then
             perform minutehand.refuse('key_is_free', format('%s rows of the load have a key that an upcoming job or an earlier row has',
                                                             keyed - born), '23505');
@@ -244,6 +249,28 @@ begin
 end
 $$;
 
+-- Refuses what check_new does, in its words, and counts the jobs that are entered, and those with a key.
+create function minutehand.check_items(staged name, attempts text[], slices bigint[], out total bigint, out keyed bigint)
+language plpgsql stable
+as $$
+declare
+    most   integer := (select max_payload from minutehand.settings);
+    faults boolean[];
+begin
+    execute format(
+        'select count(*), count(i.key), array[bool_or(i.run_at is not null and i.delay is not null), bool_or(i.delay < 0),
+                                              bool_or(octet_length(i.payload::text) > $3)]
+           from minutehand.%I i join unnest($1, $2) p (attempt, slice) on p.attempt = i.attempt and p.slice = i.slice
+          where i.reason is null', staged) into total, keyed, faults using attempts, slices, most;
+    case
+        when faults[1] then perform minutehand.refuse('run_at_or_delay', 'say run_at or delay, not both');
+        when faults[2] then perform minutehand.refuse('delay_is_not_negative', 'delay is not negative');
+        when faults[3] then perform minutehand.refuse('payload_fits', format('payload has at most %s bytes', most));
+        else null;
+    end case;
+end
+$$;
+
 create function minutehand.grant_loader() returns void
 language plpgsql volatile
 as $$
@@ -256,6 +283,7 @@ $$;
 
 revoke execute on function minutehand.begin_load(text, uuid), minutehand.end_load(uuid), minutehand.staged_name(uuid),
                            minutehand.announce_load(uuid), minutehand.replacing(), minutehand.check_staged(name, text),
+                           minutehand.check_items(name, text[], bigint[]),
                            minutehand.enqueue_load(text, uuid, text[], bigint[], bigint[], text, bigint, timestamptz, interval),
                            minutehand.grant_loader() from public;
 select minutehand.grant_loader() where to_regrole('minutehand_operator') is not null;

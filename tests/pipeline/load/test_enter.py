@@ -1,6 +1,7 @@
 """The statement that enters a load, held against put_all, whose rules it has: the same items, column by column."""
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -217,3 +218,73 @@ def test_who_is_confined_to_a_tenant_loads_for_that_one_only(direct_database: Ad
         assert connection.execute("select tenant, count(*) from minutehand.jobs group by 1").fetchall() == [
             ("acme", 2)
         ]
+
+
+START = datetime(2099, 1, 1, tzinfo=UTC)
+
+
+def staged_many(connection: psycopg.Connection, jobs: int) -> dict[str, Any]:
+    """Stage so many jobs, in slices of a thousand; say what enters them from START on."""
+    run = uuid4()
+    connection.execute("select minutehand.begin_load('l', %s)", [run])
+    connection.execute(
+        f"insert into minutehand.staged_{run.hex} (attempt, slice, ordinal, kind)"
+        " select 'a', n / 1000, n %% 1000, 'k' from generate_series(0, %s - 1) n",
+        [jobs],
+    )
+    slices = list(range(-(-jobs // 1000)))
+    return {
+        "load": "l", "run": run, "attempts": ["a"] * len(slices), "slices": slices,
+        "befores": [1000 * slice for slice in slices], "on_conflict": "replace", "rejected": 0, "starts": START,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spread", "last"),
+    [
+        (timedelta(milliseconds=1), 3000),  # a microsecond apart, which is as close as two come
+        (timedelta(microseconds=5001), 4999),
+        (timedelta(days=300), 300 * 86_400 * 10**6 * 3000 // 3001),
+    ],
+)
+def test_a_load_is_spread_evenly_and_in_order_however_short_a_step_is(
+    direct_database: Address, spread: timedelta, last: int
+) -> None:
+    with connect(direct_database.admin_url) as connection:
+        connection.execute("set timezone to 'Europe/Berlin'")  # where days are not all as long
+        connection.execute(
+            f"select minutehand.enqueue_load({', '.join(['%s'] * 9)})",
+            [*staged_many(connection, 3001).values(), spread],
+        )
+        found = connection.execute(
+            "select count(distinct visible), min(visible), round(1e6 * extract(epoch from max(visible) - %s))"
+            " from minutehand.jobs",
+            [START],
+        ).fetchone()
+
+    assert found is not None and found[:2] == (3001, START)
+    assert abs(found[2] - last) <= 1
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({1: '"' + "x" * 262_143 + '"'}, "payload_fits"),
+        ({5: -1.0}, "delay_is_not_negative"),
+        ({4: "2099-01-01 00:00+00", 5: 1.0}, "run_at_or_delay"),
+    ],
+)
+def test_a_load_refuses_what_put_all_refuses_in_its_words(
+    direct_database: Address, change: dict[int, Any], rule: str
+) -> None:
+    item = tuple(change.get(place, said) for place, said in enumerate(("k", *[None] * 12)))
+    told = []
+    with connect(direct_database.admin_url) as connection:
+        for way in (put, lambda *said: enter(connection, stage(*said[:2]), said[2])):
+            with pytest.raises(psycopg.errors.CheckViolation) as refused:
+                way(connection, [item], "replace")
+            told.append((refused.value.diag.constraint_name, refused.value.diag.message_primary))
+        fits = ("k", '"' + "x" * 262_142 + '"', *[None] * 11)
+        assert enter(connection, stage(connection, [fits], load="fits"), "replace")[0]
+
+    assert told[0] == told[1] and told[0][0] == rule

@@ -1,5 +1,6 @@
 """Files without Spark: which a path names, in which order, and what stands in each piece; on a disk and in a bucket."""
 
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,6 +83,25 @@ def test_a_load_without_a_name_is_known_by_its_files_and_terms(tmp_path: Path) -
     assert identity(one, "replace") != identity(one, "ignore")
     (tmp_path / "a.ndjson").write_text(json.dumps({"kind": "abc"}))
     assert identity(one) != identity(list_files([str(tmp_path)], None))
+
+
+def test_a_name_that_looks_like_a_pattern_is_the_file_of_that_name_first(tmp_path: Path) -> None:
+    (tmp_path / "jobs[1].csv").write_text("kind\nexact\n")
+    (tmp_path / "jobs1.csv").write_text("kind\nmatching\n")
+
+    assert [row["kind"] for row in rows([str(tmp_path / "jobs[1].csv")])] == ["exact"]
+    (tmp_path / "jobs[1].csv").unlink()
+    assert [row["kind"] for row in rows([str(tmp_path / "jobs[1].csv")])] == ["matching"]
+
+
+def test_a_cell_may_be_as_large_as_a_payload(tmp_path: Path) -> None:
+    before = csv.field_size_limit(1000)  # of this process; those of tasks begin with 128 KiB
+    (tmp_path / "a.csv").write_text(f'kind,payload\na,"""{"x" * 200_000}"""\n')
+
+    [row] = rows([str(tmp_path / "a.csv")])
+
+    assert row["fault"] is None and len(row["payload"]) == 200_002
+    csv.field_size_limit(before)
 
 
 def test_the_kind_may_be_said_for_all_rows_that_say_none(tmp_path: Path) -> None:

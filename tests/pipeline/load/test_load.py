@@ -208,6 +208,35 @@ def test_a_dry_run_counts_and_writes_nothing(stage: Stage) -> None:
     assert stage.jobs() == [] and stage.staging() == [] and stage.rows("select * from minutehand.loads") == []
 
 
+@pytest.mark.parametrize("own", ["", "acme"])
+def test_a_dry_run_counts_what_the_load_then_does(stage: Stage, own: str) -> None:
+    stage.connection.execute("insert into minutehand.defaults (kind, queue) values ('m', 'mail')")
+    if own:
+        database = stage.connection.info.dbname
+        stage.connection.execute(f"alter database \"{database}\" set minutehand.tenant = 'acme'")
+    path = stage.file(
+        "jobs.ndjson", '{"kind": "k", "key": "a"}', '{"kind": "k", "key": "a", "queue": "default"}',
+        json.dumps({"kind": "k", "key": "a", "tenant": own}), '{"kind": "m", "key": "a"}',
+        '{"kind": "k", "key": "a", "queue": "mail"}', '{"kind": "m", "key": "a", "queue": "default"}', "broken",
+    )  # fmt: skip
+
+    dry, done = stage.load(path, dry_run=True), stage.load(path, on_conflict="ignore")
+
+    assert (
+        (dry.created, dry.ignored, dry.rejected) == (done.created, done.ignored, done.rejected) == (2, 4, 1)
+    )
+    with pytest.raises(InputError, match="1 rows were rejected, and 0 may be: nothing was enqueued"):
+        stage.load(path, load="dry", dry_run=True, most_rejects=0)
+
+
+def test_a_load_without_rejects_leaves_what_another_one_rejected(stage: Stage) -> None:
+    rejects = stage.home / "rejects"
+    stage.load(stage.file("bad.ndjson", "broken"), rejects=rejects)
+
+    assert stage.load(stage.file("good.ndjson", '{"kind": "k"}'), rejects=rejects).rejected == 0
+    assert json.loads(rejects.read_text())["raw"] == "broken"
+
+
 def test_defaults_of_kind_and_queue_and_the_loads_own_hold(stage: Stage) -> None:
     stage.connection.execute(
         "insert into minutehand.defaults (kind, queue, timeout, priority) values ('k', 'mail', '9 s', 3)"

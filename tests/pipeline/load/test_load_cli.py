@@ -59,6 +59,12 @@ def test_a_load_tells_its_counts_and_its_rejects_and_the_exit_code_is_1(
         (["load", "x.csv", "--tz", "Berlin"], 2, "no time zone is called 'Berlin'"),
         (["load", "x.csv", "--on-conflict", "merge"], 2, "'merge' is not one of"),
         (["load", "x.csv", "--rate", "1/s", "--over", "6h"], 1, "say --rate or --over, not both"),
+        (["load", "x.csv", "--over", "0s"], 1, "over is a duration above zero"),
+        (
+            ["load", "x.csv", "--rejects", "nowhere/r.ndjson"],
+            1,
+            "cannot be written (No such file or directory)",
+        ),
         (["load", "x.csv"], 2, "DATABASE_URL is not set"),
     ],
 )
@@ -93,3 +99,16 @@ def test_the_verb_explains_itself_with_examples() -> None:
 
     assert told.exit_code == 0
     assert "minutehand pipeline load campaign.parquet --rate 500/s" in told.stdout
+
+
+def test_a_file_that_is_not_there_is_said_before_spark_is_started(
+    direct_database: Database, tmp_path: Path
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "minutehand_pipeline", "load", "missing.csv"],
+        cwd=tmp_path, timeout=60, capture_output=True, text=True,
+        env=os.environ | {"DATABASE_URL": direct_database.url, "SPARK_REMOTE": "sc://127.0.0.1:1"},
+    )  # fmt: skip
+
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "missing.csv names no file" in ended.stderr

@@ -12,6 +12,7 @@ from minutehand.database import Database
 from minutehand.enqueue import Rejected, enqueue_many
 from minutehand.line import new_job
 from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.load.rows import RAW
 from tests.pipeline.load.stage import SAID, Stage
 
 # Each as a line says it; what `enqueue --file` makes of the same line is what a load has to make of it.
@@ -85,6 +86,9 @@ def test_a_line_is_refused_with_the_words_of_enqueue_or_becomes_the_very_same_jo
     assert (result.created, result.rejected) == (len(LINES) - len(refused), len(refused))
     assert sorted(stage.rows(f"select {SAID} from minutehand.jobs"), key=repr) == kept
     assert {each["source"] for each in rejects} == {path}
+    assert {each["line"]: each["raw"] for each in rejects} == {
+        number: json.dumps(LINES[number - 1])[:RAW] for number in refused
+    }
     database.close()
 
 
@@ -220,3 +224,24 @@ def test_a_payload_of_ten_megabytes_goes_in_where_the_database_allows_it(stage: 
     stage.connection.execute("update minutehand.settings set max_payload = 16777216")
     assert stage.load(path, load="two").created == 1
     assert stage.jobs("octet_length(payload::text)") == [(10_000_002,)]
+
+
+def test_one_bad_value_of_parquet_is_rejected_and_its_neighbours_go_in(stage: Stage) -> None:
+    texts = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0"), pa.py_buffer(b"1\xff3")]
+    )
+    bad: dict[str, pa.Array] = {
+        "payload": texts, "key": texts, "delay": pa.array([1, 2**60 + 1]),
+        "run_at": pa.array([0, 36893488147420], pa.timestamp("s", "UTC")),
+    }  # fmt: skip
+    for name, column in bad.items():
+        pq.write_table(pa.table({"kind": ["a", name], name: column}), stage.home / f"{name}.parquet")
+
+    paths = [str(stage.home / f"{name}.parquet") for name in bad]
+    result = stage.load(*paths, rejects=stage.home / "rejects")
+
+    assert (result.created, result.rejected) == (4, 4)
+    assert [kind for (kind,) in stage.jobs("kind")] == ["a"] * 4
+    told = [json.loads(line) for line in (stage.home / "rejects").read_text().splitlines()]
+    moment = "run_at is a moment of the years 1 to 9999"
+    assert [each["reason"] for each in told] == ["not UTF-8", "not UTF-8", moment, moment]

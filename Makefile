@@ -64,7 +64,7 @@ lambda: setup ## Run the built functions as Lambda would, with example webhooks;
 .PHONY: test
 test: check ## Run everything that a change must pass
 	@$(TEST)
-	@$(MAKE) --no-print-directory test/pipeline test/pipeline-floor test/pipeline-long
+	@$(MAKE) --no-print-directory test/pipeline test/pipeline-floor test/pipeline-kills
 
 .PHONY: test/unit
 test/unit: setup ## Run the tests that need neither a server nor Spark
@@ -82,8 +82,12 @@ test/pipeline: setup/pipeline ## Run the tests of the pipeline on the newest Spa
 test/pipeline-floor: setup/pipeline $(FLOOR) ## Run them on the oldest Spark
 	@PYTHONPATH=$(FLOOR) $(TEST_PIPELINE) -m "not long" tests/pipeline
 
+.PHONY: test/pipeline-kills
+test/pipeline-kills: setup/pipeline ## Run what is killed at each labelled point, and the pages of the pipeline
+	@$(TEST_PIPELINE) tests/pipeline/archive/test_killed.py tests/pipeline/load/test_load_kill.py tests/pipeline/test_pages.py
+
 .PHONY: test/pipeline-long
-test/pipeline-long: setup/pipeline ## Run the longest: what is killed at each point, a million rows, every page
+test/pipeline-long: setup/pipeline ## Run these and all else that takes minutes: a million rows, an object store, what a terminal shows
 	@$(TEST_PIPELINE) -m long tests/pipeline
 
 .PHONY: test/cluster

@@ -1,6 +1,6 @@
 """Waits, run times and what is counted of them, on frames small enough to compute by hand."""
 
-from datetime import date
+from datetime import UTC, date
 from itertools import pairwise
 
 import numpy as np
@@ -301,7 +301,7 @@ def test_arrivals_bring_the_mean_work_of_their_kind(spark: SparkSession) -> None
 
     rows = arrivals(jobs, work_of_kinds(jobs, attempts)).collect()
 
-    assert [(row["minute"].minute, row["jobs"], row["work"], row["busy"]) for row in rows] == [
+    assert [(row["minute"].astimezone(UTC).minute, row["jobs"], row["work"], row["busy"]) for row in rows] == [
         (0, 2, 60.0, 1.0), (1, 1, 60.0, 1.0),
     ]  # fmt: skip
     assert all(before["minute"] < after["minute"] for before, after in pairwise(rows))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, timedelta
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from minutehand_pipeline.lake.delta import (
     told,
     type_of,
 )
+from minutehand_pipeline.lake.rows import all_of, any_of, filled
 from minutehand_pipeline.schemas import Home
 
 if TYPE_CHECKING:
@@ -169,14 +170,14 @@ class Table:
         return [
             found
             for rows in self._rows([column, *where])
-            for found in rows.filter(_all(rows, where))[column].to_pylist()
+            for found in rows.filter(all_of(rows, where))[column].to_pylist()
         ]
 
     def would_erase(self, columns: Iterable[str], where: Mapping[str, Collection[str]]) -> int:
         """Return how many rows `erase` would change."""
         wanted = list(columns)
         return sum(
-            pc.sum(pc.and_(_any_of(rows, where), _filled(rows, wanted))).as_py() or 0
+            pc.sum(pc.and_(any_of(rows, where), filled(rows, wanted))).as_py() or 0
             for rows in self._rows([*wanted, *where])
         )
 
@@ -236,18 +237,3 @@ class Table:
                     f"{type_of(each)}: a later one wrote it; upgrade minutehand here"
                 )
         return found
-
-
-def _all(rows: pa.Table, where: Mapping[str, str]) -> pa.ChunkedArray:
-    return reduce(pc.and_, (pc.equal(rows[name], value) for name, value in where.items()))
-
-
-def _any_of(rows: pa.Table, where: Mapping[str, Collection[str]]) -> pa.ChunkedArray:
-    return reduce(
-        pc.or_,
-        (pc.is_in(rows[name], pa.array(list(values), pa.string())) for name, values in where.items()),
-    )
-
-
-def _filled(rows: pa.Table, columns: list[str]) -> pa.ChunkedArray:
-    return reduce(pc.or_, (pc.is_valid(rows[name]) for name in columns))

@@ -68,12 +68,11 @@ class ReportConfig:
 
 @dataclass(frozen=True)
 class ReportResult:
-    """What a report found: its headline, its numbers, and each table as rows. `folder` is where it was written."""
+    """What a report found: its headline, its numbers, and each table as rows."""
 
     headline: str
     summary: Mapping[str, Any]
     tables: Mapping[str, list[dict[str, Any]]]
-    folder: Path | None
 
 
 def read_prices(path: Path) -> Prices:

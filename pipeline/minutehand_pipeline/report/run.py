@@ -90,7 +90,7 @@ def _rows(name: str, frame: DataFrame, advance: Callable[[int], None]) -> Rows:
 def _finished(
     config: ReportConfig, window: Window, tables: dict[str, Rows], process: Process, summary: dict[str, Any]
 ) -> ReportResult:
-    result = ReportResult(summary["headline"], summary, tables, config.out)
+    result = ReportResult(summary["headline"], summary, tables)
     if config.out is not None:
         write_folder(config.out, result, process_of.busiest_hours(process, window))
     return result

@@ -78,7 +78,7 @@ def result(name: str = "email", message: str = "no route to <number>") -> Report
                    "cost": 9.0}, "mean_busy": 1.5, "peak_busy": 6.0, "notes": ["29 March was not over."],
         "advice": [f"Wake every minute: {name}."], "no_advice": "", "assumptions": ["None."],
     }  # fmt: skip
-    return ReportResult(summary["headline"], summary, tables, None)  # type: ignore[arg-type]
+    return ReportResult(summary["headline"], summary, tables)  # type: ignore[arg-type]
 
 
 @pytest.fixture(

@@ -7,11 +7,12 @@ from threading import Event
 from bench.measure import Measured, against
 from minutehand.claim import claim
 from minutehand.database import Database
-from minutehand.enqueue import NewJob, enqueue_many
+from minutehand.enqueue import enqueue_many
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
+from minutehand.model.new_job import NewJob
+from minutehand.model.outcome import Done
 from minutehand.offer import offer
-from minutehand.outcomes import Done
 from minutehand.work import work
 
 BARE_TABLE = """

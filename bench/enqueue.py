@@ -4,7 +4,8 @@ from collections import deque
 
 from bench.measure import Measured, against
 from minutehand.database import Database
-from minutehand.enqueue import NewJob, enqueue, enqueue_many
+from minutehand.enqueue import enqueue, enqueue_many
+from minutehand.model.new_job import NewJob
 
 PAYLOAD = {"email": "ada@example.com", "template": "welcome", "attempt": 12345}
 TEXT = '{"email":"ada@example.com","template":"welcome","attempt":12345}'

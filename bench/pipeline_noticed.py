@@ -16,8 +16,8 @@ from minutehand.claim import claim
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
 from minutehand.finish import finish
+from minutehand.model.outcome import Done
 from minutehand.offer import offer
-from minutehand.outcomes import Done
 from minutehand_pipeline.archive.run import ArchiveConfig, run
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.session import build_session

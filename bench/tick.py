@@ -5,8 +5,8 @@ from statistics import median
 
 from bench.measure import ROUNDS, Measured, seconds
 from minutehand.database import Database
+from minutehand.maintenance import keep_up
 from minutehand.offer import offer
-from minutehand.upkeep import keep_up
 
 CAPACITY = 100
 FILL = """

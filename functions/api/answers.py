@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi.responses import JSONResponse
 
-from minutehand.read import Row
+from minutehand.queries.jobs import Row
 
 ALWAYS = (
     "id", "queue", "kind", "state", "key", "priority", "attempts", "max_attempts",

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PlainValidator, StrictBool, WithJsonSchema
 
-from minutehand.measure import By, Each
-from minutehand.retention import FOREVER
+from minutehand.operations.retention import FOREVER
+from minutehand.queries.statistics import By, Each
 from models import Moment, Said, read_duration
 
 

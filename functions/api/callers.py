@@ -14,7 +14,7 @@ from typing import Any
 
 from starlette.types import Scope
 
-from minutehand.tenant import is_tenant
+from minutehand.database.tenants import is_tenant
 from problems import Kind, ProblemError
 from watch import logger
 

@@ -10,8 +10,8 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from minutehand import Database
+from minutehand.database.tenants import TenantDatabase
 from minutehand.settings import database_url
-from minutehand.tenant import TenantDatabase
 from problems import Kind, ProblemError
 
 MOST = 8

@@ -11,14 +11,16 @@ import orders
 from answers import Json, tell_job
 from body import StrictRoute
 from connections import Connected, ConnectedToAll, Who
-from minutehand import NotFoundError, RunningError, operate, read
-from minutehand.audit import list_audit
-from minutehand.control import limit, list_controls, pause, resume, unlimit
+from minutehand import NotFoundError, RunningError
 from minutehand.database import Database
-from minutehand.drop import drop_all
-from minutehand.edit import edit
-from minutehand.operate import Change
-from minutehand.reprocess import redrive, reprocess
+from minutehand.operations import jobs as operate
+from minutehand.operations.again import redrive, reprocess
+from minutehand.operations.audit import list_audit
+from minutehand.operations.controls import limit, list_controls, pause, resume, unlimit
+from minutehand.operations.drop import drop_all
+from minutehand.operations.edit import edit
+from minutehand.operations.jobs import Change
+from minutehand.queries import jobs as read
 from problems import KINDS, ProblemError
 from routes import JobId, bearer
 

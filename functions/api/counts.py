@@ -11,7 +11,8 @@ from answers import Json
 from asked import Bins, Counted, Spreads, Window, Zone
 from body import StrictRoute
 from connections import Connected
-from minutehand import measure, read
+from minutehand.queries import jobs as read
+from minutehand.queries import statistics as measure
 from routes import bearer
 
 counts = APIRouter(prefix="/stats", tags=["queues"], route_class=StrictRoute, dependencies=[Security(bearer)])

@@ -14,10 +14,11 @@ from answers import Json, tell_job, tell_row
 from asked import KeyOf, Retention
 from body import StrictRoute
 from connections import Connected, ConnectedToAll, Who
-from minutehand import Database, read
-from minutehand import retention as kept
+from minutehand import Database
 from minutehand.errors import UnfinishedError
-from minutehand.wait import wait as wait_for
+from minutehand.operations import retention as kept
+from minutehand.queries import jobs as read
+from minutehand.queries.wait import wait as wait_for
 from models import Filters, Include
 from openapi import GET, LIST
 from routes import JobId, bearer

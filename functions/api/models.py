@@ -22,10 +22,10 @@ from pydantic import (
 )
 
 import minutehand
-from minutehand.enqueue import OnConflict, UniqueWhile
-from minutehand.read import MOST_LISTED, State
-from minutehand.retry import Strategy
-from minutehand.rules import sentence
+from minutehand.model.new_job import OnConflict, UniqueWhile
+from minutehand.model.retry import Strategy
+from minutehand.model.rules import sentence
+from minutehand.queries.jobs import MOST_LISTED, State
 
 MOST_AT_ONCE = 1000
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d([.]\d+)?([Zz]|[+-]\d\d:\d\d)")

@@ -8,8 +8,8 @@ from fastapi.openapi.models import Example
 from pydantic import BaseModel, Field, StrictBool, StrictFloat, StrictInt
 
 import told
-from minutehand.read import State
-from minutehand.rules import sentence
+from minutehand.model.rules import sentence
+from minutehand.queries.jobs import State
 from models import MOST_AT_ONCE, Duration, Moment, Retry, Said
 from openapi import COMMON, JOB, LOCATION, WITH_BODY, _says
 

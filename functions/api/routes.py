@@ -11,17 +11,9 @@ from fastapi.security import HTTPBearer
 from answers import Json, tell_job
 from body import StrictRoute
 from connections import Connected, Who
-from minutehand import (
-    Database,
-    Enqueued,
-    NotFoundError,
-    Rejected,
-    RunningError,
-    enqueue,
-    enqueue_many,
-    operate,
-    read,
-)
+from minutehand import Database, Enqueued, NotFoundError, Rejected, RunningError, enqueue, enqueue_many
+from minutehand.operations import jobs as operate
+from minutehand.queries import jobs as read
 from models import Batch, Cancel, Malformed, OneJob, Reschedule
 from openapi import BATCH, CHANGE, ENQUEUE, HEALTH, MANY_JOBS, MOMENTS, ONE_JOB, REASON
 from problems import KINDS, ProblemError, describe_error, describe_faults

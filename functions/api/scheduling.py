@@ -8,7 +8,7 @@ from fastapi.openapi.models import Example
 from pydantic import BaseModel, Field, StrictInt
 
 from minutehand import schedules as library
-from minutehand.rules import sentence
+from minutehand.model.rules import sentence
 from minutehand.schedules.schedule import MOST_PREVIEWED
 from minutehand.schedules.timing import CatchUp, Overlap
 from models import Duration, Moment, NewJob, Said

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from minutehand.read import State
+from minutehand.queries.jobs import State
 
 
 class Enqueued(BaseModel):

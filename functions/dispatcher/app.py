@@ -14,11 +14,11 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.aws import LambdaInvoker
 from minutehand.database import ambient
 from minutehand.errors import DatabaseError, MinutehandError
+from minutehand.maintenance import look
 from minutehand.schedules import Installed, install, load
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
 from minutehand.tick import Tick, tick
-from minutehand.upkeep import look
 
 TO_WITHDRAW = 10.0  # seconds of the function's time, to take back the offers that were not sent by then
 

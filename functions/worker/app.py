@@ -11,7 +11,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.database import ambient
 from minutehand.handlers import HandlerPackage
 from minutehand.job import Worker
-from minutehand.observe import Event
+from minutehand.model.event import Event
 from minutehand.settings import code_version, read_settings
 from minutehand.work import answer
 

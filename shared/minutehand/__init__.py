@@ -9,7 +9,7 @@ The modules in the order in which a job meets them: `enqueue`, `tick`, `offer`, 
 """
 
 from minutehand.database import Database
-from minutehand.enqueue import Enqueued, NewJob, Rejected, enqueue, enqueue_many
+from minutehand.enqueue import enqueue, enqueue_many
 from minutehand.errors import (
     ConfigurationError,
     ConflictError,
@@ -26,9 +26,11 @@ from minutehand.errors import (
     UnknownKindError,
 )
 from minutehand.job import Job
-from minutehand.outcomes import Cancel, Fail, RetryAfter, Snooze
-from minutehand.retry import Retry
-from minutehand.wait import wait
+from minutehand.model.enqueued import Enqueued, Rejected
+from minutehand.model.new_job import NewJob
+from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
+from minutehand.model.retry import Retry
+from minutehand.queries.wait import wait
 
 __version__ = "0.1.0"
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from minutehand.database import Database
 from minutehand.job import UNNAMED, Job, Worker
-from minutehand.offer import Offer
+from minutehand.model.offer import Offer
 
 
 def claim(

@@ -1,49 +1,22 @@
 """Enqueue: a job becomes a row, visible from its moment on."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import islice
-from typing import Any, Literal
-from uuid import UUID, uuid4
+from typing import Any
+from uuid import uuid4
 
-from minutehand import middleware, observe
-from minutehand.database import Connection, Database, ambient
-from minutehand.errors import InvalidJobError, KeyTakenError, MinutehandError
-from minutehand.events import publish
-from minutehand.keys import Key
-from minutehand.new_job import NewJob, OnConflict, UniqueWhile, check_fields, check_moment, parameters
-from minutehand.retry import Retry
+from minutehand import middleware
+from minutehand.database import Connection, Database, database_of
+from minutehand.errors import InvalidJobError, KeyTakenError
+from minutehand.events import emit
+from minutehand.events.publish import publish
+from minutehand.model.enqueued import Enqueued, Rejected
+from minutehand.model.key import Key
+from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile, parameters
+from minutehand.model.retry import Retry
 from minutehand.settings import encrypts
-
-__all__ = [
-    "Enqueued", "NewJob", "OnConflict", "Rejected", "UniqueWhile", "check_fields", "check_moment",
-    "database_of", "enqueue", "enqueue_many",
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Enqueued:
-    """What became of it: `created`, `replaced` the key's upcoming job, `merged` into it, or `ignored`.
-
-    `id` is the job that stands, `visible` the moment from which it may run; or, where it ran already and keeps the key
-    for a while, when the key is free again. `ordinal` counts a bulk's items from 0.
-    """
-
-    id: UUID
-    outcome: Literal["created", "replaced", "merged", "ignored"]
-    visible: datetime
-    ordinal: int = 0
-
-
-@dataclass(frozen=True)
-class Rejected:
-    """An item of a bulk that no rule lets in; the others are not held up by it."""
-
-    error: MinutehandError
-    ordinal: int
-    outcome: Literal["rejected"] = "rejected"
 
 
 def enqueue(
@@ -86,7 +59,7 @@ def enqueue(
     job, database = middleware.prepare(job), database_of(connection)
     row = database.run("enqueue", **_said(job, database, lambda: _clock(database)))[0]
     became = Enqueued(id=row["id"], outcome=row["outcome"], visible=row["visible"])
-    publish(database, [observe.enqueued(job, became)])
+    publish(database, [emit.enqueued(job, became)])
     return became
 
 
@@ -107,13 +80,6 @@ def enqueue_many(
     numbered = enumerate(middleware.prepare_all(jobs))
     while items := list(islice(numbered, chunk)):
         yield from _enqueue_chunk(database, items, on_conflict)
-
-
-def database_of(connection: Connection | Database | None) -> Database:
-    """Return the database behind what a caller passed: its own connection, a Database, or the environment's."""
-    if connection is None:
-        return ambient()
-    return connection if isinstance(connection, Database) else Database.borrow(connection)
 
 
 def _enqueue_chunk(
@@ -141,7 +107,7 @@ def _copy(
         answers = database.run("enqueue_incoming", load=load, on_conflict=on_conflict)
     became = [Enqueued(a["id"], a["outcome"], a["visible"], a["ordinal"]) for a in answers]
     jobs = {ordinal: job for ordinal, job in items if isinstance(job, NewJob)}
-    publish(database, (observe.enqueued(jobs[each.ordinal], each) for each in became))
+    publish(database, (emit.enqueued(jobs[each.ordinal], each) for each in became))
     return became
 
 
@@ -150,7 +116,9 @@ def _said(job: NewJob | InvalidJobError, database: Database, clock: Callable[[],
     said = parameters(job, clock)
     if not encrypts():
         return said
-    from minutehand.secrets import sealed  # here, so that who encrypts nothing does not pay for it
+    from minutehand.encryption.envelope import (
+        sealed,  # here, so that who encrypts nothing does not pay for it
+    )
 
     return sealed(said, clock, getattr(database, "tenant", ""))
 

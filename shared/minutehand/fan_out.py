@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol
 
-from minutehand.offer import Offer
-from minutehand.route import Routes
+from minutehand.model.offer import Offer
+from minutehand.model.worker_route import Routes
 
 THREADS = 32
 

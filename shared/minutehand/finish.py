@@ -1,30 +1,24 @@
 """Finish: an outcome becomes the row's next state, if the claim is still this worker's."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Literal, assert_never
-from uuid import UUID
 
 from minutehand.errors import DatabaseError, InvalidJobError, KeyTakenError, UnreachableError
 from minutehand.job import Job
-from minutehand.outcomes import Cancelled, Done, Error, Failed, Outcome, Released, Settled, Snoozed
+from minutehand.model.outcome import (
+    Cancelled,
+    Done,
+    Ending,
+    Error,
+    Failed,
+    Finish,
+    Outcome,
+    Released,
+    Settled,
+    Snoozed,
+)
 
 FARTHEST = timedelta(days=2_880_000)  # the calendar of the database ends in the year 9999
-
-Ending = Literal["done", "dead", "cancelled", "retrying", "snoozed", "released", "superseded", "lost"]
-
-
-@dataclass(frozen=True)
-class Finish:
-    """What the queue made of an attempt, and for a job that comes back, when.
-
-    `next` is the next occurrence of a job that recurs, born with the end of this one.
-    """
-
-    ending: Ending
-    visible: datetime | None = None
-    error: Error | None = None
-    next: UUID | None = None
 
 
 def finish(job: Job, outcome: Outcome) -> Finish:

@@ -17,7 +17,7 @@ from uuid import uuid4
 from minutehand.errors import KeyMissingError, MismatchError, PayloadError, UnknownKindError
 from minutehand.handlers import Handlers
 from minutehand.job import Job
-from minutehand.outcomes import (
+from minutehand.model.outcome import (
     Cancel,
     Cancelled,
     Done,
@@ -33,7 +33,7 @@ from minutehand.outcomes import (
     Snooze,
     Snoozed,
 )
-from minutehand.payload import encode
+from minutehand.model.payload import encode
 
 OWN_FILES = str(Path(__file__).parent)
 MESSAGE_CHARACTERS = 1000

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from minutehand.errors import MismatchError, UnknownKindError
 from minutehand.job import Job
 from minutehand.middleware import Around, Middleware, around
-from minutehand.payload import Unreadable
+from minutehand.model.payload import Unreadable
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,9 @@ def in_clear(job: Job) -> Any:
     """Return the payload, decrypted if it is encrypted; refuse one that is not where MINUTEHAND_ENCRYPTION_REQUIRED."""
     if os.environ.get("MINUTEHAND_ENCRYPTION_REQUIRED") != "1" and not _looks_sealed(job.payload):
         return job.payload
-    from minutehand.secrets import opened  # here, so that who encrypts nothing does not pay for it
+    from minutehand.encryption.envelope import (
+        opened,  # here, so that who encrypts nothing does not pay for it
+    )
 
     return opened(job)
 

@@ -12,10 +12,10 @@ from uuid import UUID
 
 from minutehand.database import Connection, Database, Record
 from minutehand.errors import ConflictError, InvalidJobError, LostError
-from minutehand.outcomes import Cancel, Error
-from minutehand.payload import encode
-from minutehand.recur import next_of, told_with
-from minutehand.retry import Retry
+from minutehand.model.occurrence import next_of, told_with
+from minutehand.model.outcome import Cancel, Error
+from minutehand.model.payload import encode
+from minutehand.model.retry import Retry
 
 
 def _tell_nobody(_name: str, **_facts: Any) -> None:
@@ -229,7 +229,9 @@ class Job:
         """Return the result as its row keeps it: encrypted, if results are."""
         if result is None or os.environ.get("MINUTEHAND_ENCRYPT_RESULTS") != "1":
             return result
-        from minutehand.secrets import result_text  # here, so that who encrypts nothing does not pay for it
+        from minutehand.encryption.envelope import (
+            result_text,  # here, so that who encrypts nothing does not pay for it
+        )
 
         return result_text(result, self)
 

@@ -22,17 +22,15 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from minutehand.errors import ConfigurationError, InvalidJobError
+from minutehand.job import Job
+from minutehand.model.new_job import NewJob
 
-if TYPE_CHECKING:
-    from minutehand.enqueue import NewJob
-    from minutehand.job import Job
-
-Next = Callable[["Job"], Any]
-Middleware = Callable[["Job", Next], Any]
-Check = Callable[["NewJob"], "NewJob"]
+Next = Callable[[Job], Any]
+Middleware = Callable[[Job, Next], Any]
+Check = Callable[[NewJob], NewJob]
 OwnCheck = TypeVar("OwnCheck", bound=Check)
 
 SETTING = "MINUTEHAND_MIDDLEWARE"
@@ -44,14 +42,14 @@ class Around:
     """What goes around a handler: middleware, the first outermost, within the context of each attempt."""
 
     middleware: Sequence[Middleware] = ()
-    context: Callable[["Job"], Any] | None = None
+    context: Callable[[Job], Any] | None = None
 
     @classmethod
     def of(cls, module: ModuleType) -> "Around":
         """Read a module's `middleware` and `context`."""
         return cls(_several(module, "middleware"), getattr(module, "context", None))
 
-    def run(self, job: "Job", handler: Next) -> Any:
+    def run(self, job: Job, handler: Next) -> Any:
         """Call the handler with all that goes around it."""
         call = handler
         for each in reversed(self.middleware):
@@ -60,7 +58,7 @@ class Around:
             return call(job)
 
     @contextmanager
-    def _context(self, job: "Job") -> Iterator[None]:
+    def _context(self, job: Job) -> Iterator[None]:
         """Make the attempt's own context; one that can be entered is left when the attempt ends, however it ends."""
         if self.context is None:
             yield
@@ -86,7 +84,7 @@ def before_enqueue(check: OwnCheck) -> OwnCheck:
     return check
 
 
-def prepare(job: "NewJob") -> "NewJob":
+def prepare(job: NewJob) -> NewJob:
     """Return what is to be enqueued, after all who are to look at it have done so; raise what they raise."""
     named = os.environ.get(SETTING, "")
     for check in (*_checks, *(_several(_module(named), "enqueuing") if named else ())):
@@ -96,7 +94,7 @@ def prepare(job: "NewJob") -> "NewJob":
     return job
 
 
-def prepare_all(jobs: Iterable["NewJob"]) -> Iterator["NewJob | InvalidJobError"]:
+def prepare_all(jobs: Iterable[NewJob]) -> Iterator[NewJob | InvalidJobError]:
     """Yield each job as it is to be enqueued, or why it is not."""
     for job in jobs:
         try:
@@ -105,7 +103,7 @@ def prepare_all(jobs: Iterable["NewJob"]) -> Iterator["NewJob | InvalidJobError"
             yield error
 
 
-def _call(middleware: Middleware, call_next: Next, job: "Job") -> Any:
+def _call(middleware: Middleware, call_next: Next, job: Job) -> Any:
     return middleware(job, call_next)
 
 

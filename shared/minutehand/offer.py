@@ -3,20 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from minutehand.database import Database
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A worker's right to claim one job."""
-
-    id: UUID
-    ack: UUID
-    queue: str = "default"
-    kind: str = ""
-    tenant: str = ""
+from minutehand.model.offer import Offer
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from time import time
 from urllib.parse import quote
 
 from minutehand.errors import ConfigurationError
-from minutehand.route import Routes, read_routes
+from minutehand.model.worker_route import Routes, read_routes
 
 KEEP = timedelta(minutes=5)
 KEEP_TOKEN = timedelta(minutes=10)

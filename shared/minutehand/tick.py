@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
 
-from minutehand import observe
 from minutehand.database import Database
-from minutehand.events import publish
+from minutehand.events import emit
+from minutehand.events.publish import publish
 from minutehand.fan_out import FanOut, Invoker, fan_out
+from minutehand.maintenance import Upkeep, keep_up
 from minutehand.offer import Offered, offer, withdraw
 from minutehand.settings import Settings
-from minutehand.upkeep import Upkeep, keep_up
 
 COUNTED_AT_LEAST = 1000
 
@@ -49,7 +49,7 @@ def tick(
     sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk, until)
     refused = {offer.id: offer for refusal in sent.refused for offer in refusal.invitation.offers}
     withdraw(database, list(refused.values()))
-    publish(database, (observe.offered(offer) for offer in offered.offers if offer.id not in refused))
+    publish(database, (emit.offered(offer) for offer in offered.offers if offer.id not in refused))
     return Tick(
         due={record["queue"]: record["due"] for record in due},
         most=most,

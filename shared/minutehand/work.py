@@ -9,18 +9,19 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from minutehand import observe
 from minutehand.claim import claim, take
 from minutehand.database import Database
 from minutehand.errors import ConflictError, DatabaseError, UnreachableError
-from minutehand.events import Gathering, publish
-from minutehand.finish import Finish, finish
+from minutehand.events import emit
+from minutehand.events.publish import Gathering, publish
+from minutehand.finish import finish
 from minutehand.handle import handle
 from minutehand.handlers import Handlers
 from minutehand.job import UNNAMED, Job, Worker
-from minutehand.offer import Offer
-from minutehand.outcomes import Interrupted, Released
-from minutehand.upkeep import keep_up
+from minutehand.maintenance import keep_up
+from minutehand.model.event import Observer
+from minutehand.model.offer import Offer
+from minutehand.model.outcome import Finish, Interrupted, Released
 
 TO_FINISH = timedelta(milliseconds=500)  # what a worker keeps of its time to write down how its job ended
 UPKEEP_SECONDS = 60.0
@@ -32,7 +33,7 @@ class EventError(ValueError):
 
 def answer(
     database: Database, handlers: Handlers, event: dict[str, Any], remaining: Callable[[], timedelta],
-    grace: timedelta, observer: observe.Observer = observe.nobody, worker: Worker = UNNAMED,
+    grace: timedelta, observer: Observer = emit.nobody, worker: Worker = UNNAMED,
 ) -> list[Finish]:  # fmt: skip
     """Answer an invitation: claim what it offers, or the next due job of its queue, and work it off.
 
@@ -54,7 +55,7 @@ def answer(
 
 def work_off(
     jobs: Sequence[Job], handlers: Handlers, stopping: Callable[[], bool], end: float = math.inf,
-    observer: observe.Observer = observe.nobody,
+    observer: Observer = emit.nobody,
 ) -> list[Finish]:  # fmt: skip
     """Handle and finish jobs in order; once `stopping`, give back the rest, which costs them no attempt.
 
@@ -76,7 +77,7 @@ def _work_through(
     handlers: Handlers,
     stopping: Callable[[], bool],
     end: float,
-    observer: observe.Observer,
+    observer: Observer,
 ) -> list[Finish]:
     endings: list[Finish] = []
     longest = 0.0
@@ -97,7 +98,7 @@ def _work_through(
 def work(
     database: Database, handlers: Handlers, stop: Flag, *, queue: str = "default", chunk: int = 10,
     lease: timedelta = timedelta(minutes=5), grace: timedelta = timedelta(seconds=2),
-    idle: timedelta = timedelta(seconds=1), drain: bool = False, observer: observe.Observer = observe.nobody,
+    idle: timedelta = timedelta(seconds=1), drain: bool = False, observer: Observer = emit.nobody,
     worker: Worker = UNNAMED,
 ) -> int:  # fmt: skip
     """Work a queue off until `stop` is set, or with `drain` until nothing is due; return how many jobs were handled.
@@ -119,13 +120,13 @@ def work(
 
 
 @contextmanager
-def _telling_when_halted(database: Database, queue: str, observer: observe.Observer) -> Iterator[None]:
+def _telling_when_halted(database: Database, queue: str, observer: Observer) -> Iterator[None]:
     """Tell that the worker stops for good; what passes, such as a server that is away, its caller may wait for."""
     try:
         yield
     except Exception as error:
         if not isinstance(error, (UnreachableError, ConflictError)):
-            event = observe.halted(queue, error)
+            event = emit.halted(queue, error)
             observer(event)
             publish(database, [event])
         raise
@@ -152,28 +153,26 @@ def _fits(job: Job, longest: float, left: float) -> bool:
     return left >= (longest if job.timeout is None else job.timeout.total_seconds())
 
 
-def _release(job: Job, observer: observe.Observer) -> Finish:
+def _release(job: Job, observer: Observer) -> Finish:
     ending = finish(job, Released())
-    observer(observe.finished(job, ending, 0))
+    observer(emit.finished(job, ending, 0))
     return ending
 
 
-def _release_quietly(jobs: Sequence[Job], observer: observe.Observer) -> None:
+def _release_quietly(jobs: Sequence[Job], observer: Observer) -> None:
     """Give jobs back as far as that is still possible; the others come back when their leases are over."""
     with suppress(DatabaseError):
         for job in jobs:
             _release(job, observer)
 
 
-def _work_off(
-    job: Job, behind: Sequence[Job], handlers: Handlers, end: float, observer: observe.Observer
-) -> Finish:
+def _work_off(job: Job, behind: Sequence[Job], handlers: Handlers, end: float, observer: Observer) -> Finish:
     began = monotonic()
     if job.begin(end, behind):
-        job.tell = lambda name, **facts: observer(observe.of(job, name, **facts))
-        observer(observe.claimed(job))
+        job.tell = lambda name, **facts: observer(emit.of(job, name, **facts))
+        observer(emit.claimed(job))
         ending = finish(job, handle(job, handlers))
     else:
         ending = Finish("lost")
-    observer(observe.finished(job, ending, round((monotonic() - began) * 1000)))
+    observer(emit.finished(job, ending, round((monotonic() - began) * 1000)))
     return ending

@@ -1,6 +1,6 @@
 """A batch: each item by the rules of one, and none held up by another."""
 
-from minutehand import read
+from minutehand.queries import jobs as read
 
 FAR = "2999-01-31T08:00:00+01:00"
 

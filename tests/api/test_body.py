@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from minutehand import read
+from minutehand.queries import jobs as read
 from tests.api.world import on_one_server
 
 pytestmark = on_one_server

@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from minutehand import enqueue, read
+from minutehand import enqueue
+from minutehand.queries import jobs as read
 
 FAR = "2999-01-31T08:00:00+01:00"
 

@@ -4,8 +4,9 @@ from uuid import uuid4
 
 import pytest
 
-from minutehand import enqueue, read
-from minutehand.control import list_controls
+from minutehand import enqueue
+from minutehand.operations.controls import list_controls
+from minutehand.queries import jobs as read
 from tests.api.world import TOKEN, finish, on_one_server
 
 FAR = "2999-01-31T08:00:00+01:00"

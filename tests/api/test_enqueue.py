@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from minutehand import NewJob, Retry, read
+from minutehand import NewJob, Retry
+from minutehand.queries import jobs as read
 from tests.api.world import claim_one, on_one_server
 
 FAR = "2999-01-31T08:00:00+01:00"

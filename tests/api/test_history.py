@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from minutehand import enqueue
-from minutehand.read import clock
+from minutehand.queries.jobs import clock
 from tests.api.world import claim_one, finish, on_one_server
 
 ATTEMPT = """

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from minutehand import enqueue, read
+from minutehand import enqueue
+from minutehand.queries import jobs as read
 from tests.api.world import on_one_server
 
 EVENTS = Path(__file__).parents[2] / "events"

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from minutehand import enqueue, enqueue_many
-from minutehand.enqueue import NewJob
+from minutehand.model.new_job import NewJob
 from tests.api.world import claim_one, finish, on_one_server
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from minutehand import Database, Job
 from minutehand.claim import take
-from minutehand.payload import encode
+from minutehand.model.payload import encode
 
 TOKEN = "a-token-for-the-examples"
 # For what is settled before any server is asked.

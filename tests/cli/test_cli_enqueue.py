@@ -5,7 +5,7 @@ import json
 import pytest
 
 import minutehand
-from minutehand.read import get, list_jobs
+from minutehand.queries.jobs import get, list_jobs
 
 
 def the_job(invoke_result, direct_database):

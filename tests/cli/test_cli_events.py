@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from minutehand import Database, enqueue
-from minutehand.sinks import outlets
+from minutehand.events.sinks import outlets
 
 
 @pytest.fixture

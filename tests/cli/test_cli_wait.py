@@ -10,8 +10,8 @@ import pytest
 from minutehand import Database, enqueue
 from minutehand.claim import take
 from minutehand.finish import finish
-from minutehand.outcomes import Done, Failed
-from minutehand.read import list_attempts
+from minutehand.model.outcome import Done, Failed
+from minutehand.queries.jobs import list_attempts
 from tests.queue.stage import GRACE, LEASE
 
 

@@ -8,7 +8,7 @@ import pytest
 import minutehand.database
 from minutehand import Database, enqueue
 from minutehand.errors import UnreachableError
-from minutehand.read import stats
+from minutehand.queries.jobs import stats
 from tests import servers
 from tests.connections.silence import Gate
 

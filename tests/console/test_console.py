@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 from minutehand import Cancel, Database, NewJob, Retry, enqueue, schedules
 from minutehand.claim import take
 from minutehand.finish import finish
-from minutehand.outcomes import Failed
-from minutehand.read import get, list_jobs
+from minutehand.model.outcome import Failed
+from minutehand.queries.jobs import get, list_jobs
 from tests import servers
 from tests.console.conftest import TOKEN, Serve
 

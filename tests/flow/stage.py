@@ -15,7 +15,7 @@ import pytest
 
 from emulator import Clock, Emulator, Hooks, WellBehaved
 from minutehand import Database, enqueue
-from minutehand.read import Row, get
+from minutehand.queries.jobs import Row, get
 from tests import servers
 from tests.functions.fleet import WORKER, Fleet, LambdaContext, event
 

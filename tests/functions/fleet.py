@@ -22,7 +22,7 @@ from botocore.awsrequest import AWSResponse
 from psycopg.rows import dict_row
 
 from minutehand import Database, enqueue
-from minutehand.read import Row, get
+from minutehand.queries.jobs import Row, get
 
 ROOT = Path(__file__).parents[2]
 WORKER = "arn:aws:lambda:eu-central-1:123456789012:function:minutehand-worker"

@@ -11,10 +11,11 @@ import pytest
 from moto import mock_aws
 from standardwebhooks.webhooks import Webhook
 
-from minutehand import Database, NewJob, enqueue, enqueue_many, sinks
+from minutehand import Database, NewJob, enqueue, enqueue_many
 from minutehand.claim import take
+from minutehand.events import sinks
+from minutehand.events.sinks import outlets
 from minutehand.handlers import HandlerTable
-from minutehand.sinks import outlets
 from minutehand.work import work_off
 from tests.functions.conftest import Seen, Server
 from tests.servers import Database as Address
@@ -113,7 +114,7 @@ def test_a_job_does_not_wait_for_a_webhook_that_does_not_answer(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:  # fmt: skip
     monkeypatch.setattr(sinks, "SECONDS", 0.2)
-    monkeypatch.setattr("minutehand.events.SECONDS", 0.2)
+    monkeypatch.setattr("minutehand.events.publish.SECONDS", 0.2)
     answered = Flag()
 
     def never(stopping: Flag) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ from minutehand import Fail
 from minutehand.handle import handle
 from minutehand.handlers import HandlerPackage
 from minutehand.local.receiver import Receiver
-from minutehand.outcomes import Done, Failed
+from minutehand.model.outcome import Done, Failed
 
 pytestmark = pytest.mark.usefixtures("http_environment")
 

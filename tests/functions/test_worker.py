@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from minutehand.read import list_attempts
+from minutehand.queries.jobs import list_attempts
 from minutehand.work import EventError
 from tests.functions.fleet import Fleet, event, lines, metrics
 

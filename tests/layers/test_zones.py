@@ -18,7 +18,7 @@ assert len(names) > 590, len(names)
 for name in names:
     zoneinfo.ZoneInfo(name)
 from minutehand.errors import InvalidJobError
-from minutehand.recurrence import check, next_after
+from minutehand.model.recurrence import check, next_after
 print(next_after("0 8 * * mon", "Europe/Berlin", datetime(2026, 3, 28, tzinfo=UTC)))
 print(next_after("P1D", "Australia/Lord_Howe", datetime(2026, 3, 28, tzinfo=UTC)))
 for wrong in ("Mars/Olympus", "Europe", "Europe/Atlantis", "a\\0b"):

@@ -10,7 +10,7 @@ from proving import GRACE, LEASE
 from minutehand import Database, Job
 from minutehand.claim import claim, take
 from minutehand.finish import finish
-from minutehand.outcomes import Done, Error, Failed
+from minutehand.model.outcome import Done, Error, Failed
 from minutehand.work import parse
 
 FLAKY: Error = {"type": "Flaky", "message": "the first attempt fails"}

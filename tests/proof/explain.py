@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minutehand.database import Connection
-from minutehand.statements import statement
+from minutehand.database.statements import statement
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from proving import GRACE, LEASE, settings
 from minutehand import Database, Job, MinutehandError
 from minutehand.database import Record
 from minutehand.handlers import HandlerTable
-from minutehand.observe import Event
+from minutehand.model.event import Event
 from minutehand.tick import tick
 from minutehand.work import answer
 

@@ -28,8 +28,8 @@ from proving import (
 from minutehand import Database, NewJob, Retry, enqueue_many
 from minutehand.claim import claim
 from minutehand.finish import finish
+from minutehand.model.outcome import Done
 from minutehand.offer import offer
-from minutehand.outcomes import Done
 from minutehand.tick import tick
 from minutehand.work import parse
 from tests import servers

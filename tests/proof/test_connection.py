@@ -14,7 +14,7 @@ from wire import Wire
 import minutehand.database
 from minutehand import ConfigurationError, Database, DatabaseError, NewJob, enqueue, enqueue_many
 from minutehand.errors import ForbiddenError, ReadOnlyError, SchemaError, UnreachableError
-from minutehand.read import stats
+from minutehand.queries.jobs import stats
 from minutehand.tick import tick
 from tests import servers
 

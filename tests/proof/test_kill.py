@@ -15,8 +15,8 @@ from minutehand import Database, Job, Retry, enqueue
 from minutehand.claim import take
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
-from minutehand.outcomes import Cancelled, Done, Failed, Outcome, Snoozed
-from minutehand.read import Row, get
+from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Snoozed
+from minutehand.queries.jobs import Row, get
 from minutehand.tick import tick
 from minutehand.work import answer
 from tests import servers

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from importlib.resources import files
 
 import pytest
 from backlog import Stock, fill
@@ -12,6 +11,7 @@ from proving import GRACE, LEASE
 import minutehand
 from minutehand.claim import claim
 from minutehand.database import Connection, connect
+from minutehand.database.statements import statement_names
 from minutehand.offer import offer
 from tests import servers
 
@@ -92,7 +92,7 @@ def connection(direct_database: servers.Database) -> Iterator[Connection]:
 
 
 def test_every_statement_is_listed() -> None:
-    names = {file.name.removesuffix(".sql") for file in (files("minutehand") / "sql").iterdir()}
+    names = statement_names()
 
     assert names == {*PAGES, *WHOLE, *NOT_EXPLAINED}
 

@@ -10,7 +10,7 @@ from backlog import Stock, fill
 from explain import Plan, explain
 
 from minutehand.database import Connection, connect
-from minutehand.statements import statement
+from minutehand.database.statements import statement
 from tests import servers
 from tests.queue.test_roles import MAY
 

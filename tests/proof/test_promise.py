@@ -9,9 +9,9 @@ from proving import GRACE, LEASE, Post, Sessions, pass_time, settings, sql
 from minutehand import Database, enqueue
 from minutehand.claim import claim, take
 from minutehand.finish import finish
+from minutehand.model.outcome import Done
 from minutehand.offer import offer
-from minutehand.outcomes import Done
-from minutehand.read import get
+from minutehand.queries.jobs import get
 from minutehand.tick import tick
 from minutehand.work import parse
 

@@ -14,10 +14,11 @@ from proving import DEADLINE_SECONDS, GRACE, LEASE, TTL, WAITING, Sessions, sql,
 from minutehand import Database, Enqueued, Job, KeyTakenError, LostError, NewJob, enqueue, enqueue_many
 from minutehand.claim import claim, take
 from minutehand.finish import finish
-from minutehand.offer import Offer, offer
-from minutehand.operate import Change, cancel, promote, reschedule
-from minutehand.outcomes import Done, Failed, Released
-from minutehand.read import get
+from minutehand.model.offer import Offer
+from minutehand.model.outcome import Done, Failed, Released
+from minutehand.offer import offer
+from minutehand.operations.jobs import Change, cancel, promote, reschedule
+from minutehand.queries.jobs import get
 
 ENQUEUERS = 8
 ROUNDS = 10

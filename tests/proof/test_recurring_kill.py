@@ -8,7 +8,7 @@ from proving import Sessions, sql
 from test_kill import COMMITTED, POINTS, after_lease, kill_at, next_event, tell_all, work_off
 
 from minutehand import Database, enqueue
-from minutehand.read import get, list_attempts
+from minutehand.queries.jobs import get, list_attempts
 from tests import servers
 
 RECUR = "update minutehand.jobs_live set every = 'P1D', nominal = '2041-01-07 08:00+00' where id = %(id)s"

@@ -24,12 +24,12 @@ from proving import settings as queue_settings
 
 from minutehand import Cancel, Database, Job, KeyTakenError, LostError, enqueue
 from minutehand.claim import claim, take
-from minutehand.control import limit, pause, resume, unlimit
-from minutehand.edit import edit
 from minutehand.finish import finish
-from minutehand.operate import Change, cancel, promote, purge, remove, replay, reschedule, retry
-from minutehand.outcomes import Cancelled, Done, Failed, Outcome, Released, Snoozed
-from minutehand.read import list_jobs
+from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Released, Snoozed
+from minutehand.operations.controls import limit, pause, resume, unlimit
+from minutehand.operations.edit import edit
+from minutehand.operations.jobs import Change, cancel, promote, purge, remove, replay, reschedule, retry
+from minutehand.queries.jobs import list_jobs
 from minutehand.tick import tick
 from minutehand.work import parse
 from tests import servers

@@ -8,7 +8,7 @@ import pytest
 
 import minutehand.database
 from minutehand import MinutehandError
-from minutehand.statements import statement
+from minutehand.database.statements import statement
 from tests.queue.stage import Queue
 from tests.servers import Database
 

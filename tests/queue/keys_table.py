@@ -8,7 +8,7 @@ from uuid import UUID
 
 from minutehand import KeyTakenError, enqueue
 from minutehand.finish import finish
-from minutehand.outcomes import Done, Failed
+from minutehand.model.outcome import Done, Failed
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

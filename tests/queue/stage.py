@@ -12,10 +12,11 @@ from psycopg.rows import dict_row
 
 from minutehand import Database, Job, enqueue
 from minutehand.claim import claim, take
-from minutehand.finish import Finish
 from minutehand.handlers import HandlerTable
-from minutehand.offer import Offer, Offered, offer
-from minutehand.read import Row, get
+from minutehand.model.offer import Offer
+from minutehand.model.outcome import Finish
+from minutehand.offer import Offered, offer
+from minutehand.queries.jobs import Row, get
 from minutehand.work import work_off
 
 LEASE = timedelta(minutes=1)

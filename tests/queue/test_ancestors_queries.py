@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 
 from minutehand.finish import finish
-from minutehand.operate import cancel
-from minutehand.outcomes import Cancelled, Done, Failed
+from minutehand.model.outcome import Cancelled, Done, Failed
+from minutehand.operations.jobs import cancel
 from tests.queue.stage import LONG, Queue
 
 NEXT = "visible <= now() and deleted is null"

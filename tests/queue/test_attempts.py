@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from minutehand import Cancel, Fail, Retry, RetryAfter, Snooze
-from minutehand.outcomes import Interrupted
+from minutehand.model.outcome import Interrupted
 from tests.queue.stage import LONG, Queue
 
 MINUTE = timedelta(minutes=1)

@@ -11,10 +11,10 @@ from minutehand import Cancel, Fail, Job, LostError, RetryAfter, Snooze
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
 from minutehand.job import Worker
-from minutehand.operate import cancel, promote, reschedule
-from minutehand.outcomes import Done, Failed, Released
-from minutehand.read import Attempt, list_attempts
-from minutehand.upkeep import keep_up
+from minutehand.maintenance import keep_up
+from minutehand.model.outcome import Done, Failed, Released
+from minutehand.operations.jobs import cancel, promote, reschedule
+from minutehand.queries.jobs import Attempt, list_attempts
 from minutehand.work import work_off
 from tests.queue.stage import LONG, Queue
 

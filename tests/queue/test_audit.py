@@ -6,12 +6,12 @@ from uuid import UUID
 import pytest
 
 from minutehand import InvalidJobError
-from minutehand.audit import list_audit, record
-from minutehand.control import limit, pause, resume, unlimit
-from minutehand.edit import edit
 from minutehand.finish import finish
-from minutehand.operate import cancel, promote, purge, remove, replay, reschedule, retry
-from minutehand.outcomes import Done, Failed
+from minutehand.model.outcome import Done, Failed
+from minutehand.operations.audit import list_audit, record
+from minutehand.operations.controls import limit, pause, resume, unlimit
+from minutehand.operations.edit import edit
+from minutehand.operations.jobs import cancel, promote, purge, remove, replay, reschedule, retry
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from minutehand.finish import finish
+from minutehand.model.outcome import Done
 from minutehand.offer import Budget, withdraw
-from minutehand.outcomes import Done
 from tests.queue.stage import Queue
 
 MINUTE = timedelta(minutes=1)

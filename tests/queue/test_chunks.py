@@ -8,7 +8,7 @@ import pytest
 
 from minutehand import Job, enqueue
 from minutehand.handlers import HandlerTable
-from minutehand.upkeep import keep_up
+from minutehand.maintenance import keep_up
 from minutehand.work import answer, work_off
 from tests.queue.stage import GRACE, Queue
 

@@ -5,9 +5,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from minutehand.finish import finish
-from minutehand.outcomes import Done
-from minutehand.read import get
-from minutehand.upkeep import keep_up
+from minutehand.maintenance import keep_up
+from minutehand.model.outcome import Done
+from minutehand.queries.jobs import get
 from tests.queue.past import partitions
 from tests.queue.stage import Queue
 

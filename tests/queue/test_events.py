@@ -12,31 +12,21 @@ from typing import Any
 import psycopg
 import pytest
 
-from minutehand import (
-    Cancel,
-    ConfigurationError,
-    Fail,
-    Job,
-    NewJob,
-    Retry,
-    Snooze,
-    enqueue,
-    enqueue_many,
-    hooks,
-)
+from minutehand import Cancel, ConfigurationError, Fail, Job, NewJob, Retry, Snooze, enqueue, enqueue_many
 from minutehand.database import Database
 from minutehand.errors import SchemaError
-from minutehand.events import list_events
+from minutehand.events import hooks
+from minutehand.events.sinks import outlets
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
-from minutehand.observe import NAMES, Event
-from minutehand.outcomes import Done
-from minutehand.route import Routes
+from minutehand.maintenance import keep_up
+from minutehand.model.event import NAMES, Event
+from minutehand.model.outcome import Done
+from minutehand.model.worker_route import Routes
+from minutehand.queries.events import list_events
 from minutehand.settings import Settings
-from minutehand.sinks import outlets
 from minutehand.testing import RecordingInvoker
 from minutehand.tick import tick
-from minutehand.upkeep import keep_up
 from minutehand.work import work, work_off
 from tests.queue.stage import LONG, Queue
 

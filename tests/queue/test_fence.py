@@ -8,8 +8,8 @@ import pytest
 
 from minutehand import Job, LostError
 from minutehand.finish import finish
-from minutehand.operate import cancel, reschedule
-from minutehand.outcomes import Cancelled, Done, Failed, Outcome, Released, Snoozed
+from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Released, Snoozed
+from minutehand.operations.jobs import cancel, reschedule
 from tests.queue.stage import LEASE, LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

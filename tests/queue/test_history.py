@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from minutehand import InvalidJobError, NotFoundError
-from minutehand.defaults import Defaults, set_defaults
 from minutehand.finish import finish
-from minutehand.outcomes import Done
-from minutehand.read import Page, get, get_by_key, list_attempts, list_jobs, list_queues
-from minutehand.retention import Retention, set_retention
+from minutehand.model.outcome import Done
+from minutehand.operations.defaults import Defaults, set_defaults
+from minutehand.operations.retention import Retention, set_retention
+from minutehand.queries.jobs import Page, get, get_by_key, list_attempts, list_jobs, list_queues
 from tests.queue.past import ago, attempted, finished, noon, today
 from tests.queue.stage import Queue
 

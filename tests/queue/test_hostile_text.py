@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from minutehand import MinutehandError, NewJob, Rejected, enqueue, enqueue_many
 from minutehand.finish import finish
-from minutehand.operate import cancel
-from minutehand.outcomes import Cancelled
-from minutehand.read import get, list_jobs
+from minutehand.model.outcome import Cancelled
+from minutehand.operations.jobs import cancel
+from minutehand.queries.jobs import get, list_jobs
 from tests.queue.stage import Queue
 
 FRAGMENTS = [

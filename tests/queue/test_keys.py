@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from minutehand import Enqueued, KeyTakenError, Retry, enqueue
-from minutehand.enqueue import OnConflict
 from minutehand.finish import finish
-from minutehand.outcomes import Done, Failed
+from minutehand.model.new_job import OnConflict
+from minutehand.model.outcome import Done, Failed
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

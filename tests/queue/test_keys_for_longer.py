@@ -7,9 +7,9 @@ import pytest
 
 from minutehand import Enqueued, InvalidJobError, KeyTakenError, NewJob, Rejected, enqueue, enqueue_many
 from minutehand.finish import finish
-from minutehand.keys import key_text
-from minutehand.outcomes import Done, Failed
-from minutehand.upkeep import keep_up
+from minutehand.maintenance import keep_up
+from minutehand.model.key import key_text
+from minutehand.model.outcome import Done, Failed
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

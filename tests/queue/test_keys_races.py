@@ -12,7 +12,7 @@ import pytest
 from minutehand import Database, Enqueued, Job, KeyTakenError, NewJob, enqueue, enqueue_many
 from minutehand.errors import ConflictError
 from minutehand.finish import finish
-from minutehand.outcomes import Done
+from minutehand.model.outcome import Done
 from tests.queue.stage import LONG, Queue
 
 SESSIONS = 8

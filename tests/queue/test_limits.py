@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from minutehand import InvalidJobError, Job
-from minutehand.control import limit, list_controls, unlimit
 from minutehand.finish import finish
-from minutehand.outcomes import Done
+from minutehand.model.outcome import Done
+from minutehand.operations.controls import limit, list_controls, unlimit
 from tests.queue.stage import Queue
 
 WHAT = [{"queue": "mail"}, {"kind": "slow"}, {"tenant": "acme"}, {"queue": "mail", "kind": "slow"}]

@@ -22,9 +22,9 @@ from minutehand import (
     enqueue_many,
     middleware,
 )
-from minutehand.finish import Finish
 from minutehand.handlers import HandlerPackage, Handlers, HandlerTable
 from minutehand.middleware import Next
+from minutehand.model.outcome import Finish
 from minutehand.work import work_off
 from tests.queue.stage import Queue
 

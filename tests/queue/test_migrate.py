@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from minutehand import DatabaseError, SchemaError
-from minutehand.migrate import check_schema, migrate, migrations, status
-from minutehand.upkeep import keep_up
+from minutehand.maintenance import keep_up
+from minutehand.schema.migrate import check_schema, migrate, migrations, status
 from tests.conftest import NewDatabase
 from tests.queue.stage import Queue
 

@@ -7,8 +7,8 @@ import pytest
 
 from minutehand import InvalidJobError
 from minutehand.finish import finish
-from minutehand.operate import Change, cancel, promote, purge, purgeable, reschedule, retry
-from minutehand.outcomes import Done, Failed
+from minutehand.model.outcome import Done, Failed
+from minutehand.operations.jobs import Change, cancel, promote, purge, purgeable, reschedule, retry
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

@@ -6,9 +6,9 @@ import pytest
 
 from minutehand import Job, LostError
 from minutehand.finish import finish
-from minutehand.operate import cancel, promote, reschedule, retry
-from minutehand.outcomes import Done, Failed, Outcome, Released, Snoozed
-from minutehand.upkeep import keep_up
+from minutehand.maintenance import keep_up
+from minutehand.model.outcome import Done, Failed, Outcome, Released, Snoozed
+from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

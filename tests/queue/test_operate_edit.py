@@ -7,12 +7,12 @@ from uuid import UUID
 import pytest
 
 from minutehand import InvalidJobError, PayloadError, Retry
-from minutehand.audit import list_audit
-from minutehand.drop import drop_all, droppable, words
-from minutehand.edit import edit
 from minutehand.finish import finish
-from minutehand.operate import cancel, remove
-from minutehand.outcomes import Done, Failed
+from minutehand.model.outcome import Done, Failed
+from minutehand.operations.audit import list_audit
+from minutehand.operations.drop import drop_all, droppable, words
+from minutehand.operations.edit import edit
+from minutehand.operations.jobs import cancel, remove
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

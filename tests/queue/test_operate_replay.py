@@ -7,11 +7,11 @@ from uuid import UUID
 import pytest
 
 from minutehand import InvalidJobError, Retry
-from minutehand.audit import list_audit
 from minutehand.finish import finish
-from minutehand.operate import cancel, promote, replay
-from minutehand.outcomes import Done, Failed
-from minutehand.reprocess import finished, redrive, reprocess
+from minutehand.model.outcome import Done, Failed
+from minutehand.operations.again import finished, redrive, reprocess
+from minutehand.operations.audit import list_audit
+from minutehand.operations.jobs import cancel, promote, replay
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

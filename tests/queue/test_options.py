@@ -9,8 +9,8 @@ import pytest
 
 from minutehand import Job, NewJob, Retry, enqueue, enqueue_many
 from minutehand.finish import finish
-from minutehand.outcomes import Done, Failed
-from minutehand.read import Row
+from minutehand.model.outcome import Done, Failed
+from minutehand.queries.jobs import Row
 from tests.queue.stage import GRACE, LEASE, LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from minutehand import InvalidJobError
-from minutehand.control import Control, limit, list_controls, pause, resume
 from minutehand.finish import finish
-from minutehand.outcomes import Done
+from minutehand.model.outcome import Done
+from minutehand.operations.controls import Control, limit, list_controls, pause, resume
 from minutehand.settings import Settings
 from minutehand.tick import tick
 from tests.queue.stage import LONG, Queue

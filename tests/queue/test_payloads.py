@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minutehand import Enqueued, NewJob, PayloadError, enqueue_many
-from minutehand.read import get
+from minutehand.queries.jobs import get
 from tests.queue.stage import Queue
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from minutehand import Cancel, Fail, Job, LostError
-from minutehand.finish import Finish, finish
-from minutehand.operate import cancel, retry
-from minutehand.outcomes import Cancelled, Done, Failed, Outcome, Released, Snoozed
-from minutehand.read import Row
-from minutehand.upkeep import keep_up
+from minutehand.finish import finish
+from minutehand.maintenance import keep_up
+from minutehand.model.outcome import Cancelled, Done, Failed, Finish, Outcome, Released, Snoozed
+from minutehand.operations.jobs import cancel, retry
+from minutehand.queries.jobs import Row
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

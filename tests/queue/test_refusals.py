@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from minutehand import InvalidJobError
-from minutehand.operate import promote, purge, reschedule
+from minutehand.operations.jobs import promote, purge, reschedule
 from tests.queue.stage import LONG, Queue
 
 

@@ -6,9 +6,11 @@ from datetime import date, timedelta
 
 import pytest
 
-from minutehand import InvalidJobError, operate
-from minutehand.audit import list_audit
-from minutehand.retention import (
+from minutehand import InvalidJobError
+from minutehand.maintenance import keep_up
+from minutehand.operations import jobs as operate
+from minutehand.operations.audit import list_audit
+from minutehand.operations.retention import (
     FOREVER,
     WHATS,
     Retention,
@@ -19,7 +21,6 @@ from minutehand.retention import (
     retain,
     set_retention,
 )
-from minutehand.upkeep import keep_up
 from tests.queue.past import ago, attempted, finished, happened, noon, partitions, today
 from tests.queue.stage import Queue, until
 

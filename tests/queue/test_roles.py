@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from importlib.resources import files
 from typing import Any, LiteralString
 
 import psycopg
@@ -13,14 +12,14 @@ from psycopg import errors, sql
 
 from minutehand import Database, NewJob, Snooze, enqueue, enqueue_many
 from minutehand.claim import claim
-from minutehand.defaults import Defaults, list_defaults, set_defaults
+from minutehand.database.statements import statement, statement_names
 from minutehand.errors import ForbiddenError, UnreachableError
 from minutehand.handlers import HandlerTable
-from minutehand.migrate import check_schema
-from minutehand.operate import cancel, promote, purge, purgeable, reschedule, retry
-from minutehand.read import get, list_jobs, stats
-from minutehand.statements import statement
-from minutehand.upkeep import keep_up, look
+from minutehand.maintenance import keep_up, look
+from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
+from minutehand.operations.jobs import cancel, promote, purge, purgeable, reschedule, retry
+from minutehand.queries.jobs import get, list_jobs, stats
+from minutehand.schema.migrate import check_schema
 from minutehand.work import work_off
 from tests import servers
 from tests.queue.roles import Login, logins
@@ -211,7 +210,7 @@ def test_somebody_without_a_role_may_run_nothing_that_touches_the_schema(login: 
 
 
 def test_of_every_statement_it_is_said_who_may_run_it() -> None:
-    assert {file.name.removesuffix(".sql") for file in (files("minutehand") / "sql").iterdir()} == {*MAY}
+    assert statement_names() == {*MAY}
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -16,9 +16,9 @@ from minutehand import Database, enqueue
 from minutehand.claim import take
 from minutehand.errors import ForbiddenError
 from minutehand.finish import finish
-from minutehand.migrate import check_schema, migrate, migrations
-from minutehand.outcomes import Done
-from minutehand.upkeep import keep_up
+from minutehand.maintenance import keep_up
+from minutehand.model.outcome import Done
+from minutehand.schema.migrate import check_schema, migrate, migrations
 from tests.queue.stage import until
 from tests.servers import Servers, _debian
 

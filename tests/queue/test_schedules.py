@@ -11,7 +11,7 @@ from psycopg.errors import CheckViolation
 
 from minutehand import Database, InvalidJobError, NewJob, NotFoundError, Retry, schedules
 from minutehand.finish import finish
-from minutehand.outcomes import Done
+from minutehand.model.outcome import Done
 from minutehand.schedules import Schedule
 from minutehand.schedules.fire import LEDGER_DAYS, Fired, ask, fire_due, prune
 from minutehand.schedules.plan import GRACE, REACH

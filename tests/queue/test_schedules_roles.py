@@ -7,10 +7,10 @@ import pytest
 
 from minutehand import NewJob, NotFoundError, schedules
 from minutehand.database import Database
+from minutehand.database.tenants import TenantDatabase
 from minutehand.errors import ForbiddenError
 from minutehand.schedules import Schedule, install
 from minutehand.schedules.fire import Fired, fire_due, prune
-from minutehand.tenant import TenantDatabase
 from tests import servers
 from tests.queue.roles import Login, logins
 

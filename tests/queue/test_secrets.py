@@ -10,15 +10,15 @@ from uuid import uuid4
 import pytest
 
 from minutehand import ConfigurationError, InvalidJobError, Job, NewJob, enqueue_many
-from minutehand.edit import edit
+from minutehand.encryption.envelope import Subject, is_sealed, seal, unseal
+from minutehand.encryption.reencrypt import FIRST, rotate
 from minutehand.errors import KeyMissingError
 from minutehand.handlers import HandlerTable
-from minutehand.operate import replay
-from minutehand.read import get
-from minutehand.rotate import FIRST, rotate
+from minutehand.operations.edit import edit
+from minutehand.operations.jobs import replay
+from minutehand.queries.jobs import get
+from minutehand.queries.wait import wait
 from minutehand.schedules import Schedule, put, run_now
-from minutehand.secrets import Subject, is_sealed, seal, unseal
-from minutehand.wait import wait
 from minutehand.work import work_off
 from tests.queue.stage import Queue
 
@@ -346,7 +346,7 @@ def test_without_a_key_nothing_is_encrypted_and_cryptography_is_not_imported(
     code = (
         "import sys; from minutehand import Database, enqueue; import minutehand.handle\n"
         "enqueue('echo', {'a': 1}, connection=Database(sys.argv[1]))\n"
-        "print(*{'cryptography', 'minutehand.secrets', 'minutehand.key_ring'} & set(sys.modules))"
+        "print(*{'cryptography', 'minutehand.encryption.envelope', 'minutehand.encryption.key_ring'} & set(sys.modules))"
     )
     told = subprocess.run(
         [sys.executable, "-c", code, url_of(direct_queue)], capture_output=True, text=True, check=True

@@ -12,11 +12,12 @@ import pytest
 from moto import mock_aws
 from moto.backends import get_backend
 
-from minutehand import ConfigurationError, key_ring
+from minutehand import ConfigurationError
 from minutehand.aws import KmsKeys
+from minutehand.encryption import key_ring
+from minutehand.encryption.envelope import Subject, seal, unseal
+from minutehand.encryption.key_ring import DataKeys
 from minutehand.errors import KeyMissingError
-from minutehand.key_ring import DataKeys
-from minutehand.secrets import Subject, seal, unseal
 from tests.queue.stage import Queue
 
 REGION = "eu-central-1"

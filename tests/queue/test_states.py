@@ -7,9 +7,9 @@ import pytest
 
 from minutehand import InvalidJobError, NotFoundError
 from minutehand.finish import finish
-from minutehand.operate import cancel, promote, retry
-from minutehand.outcomes import Done, Failed, Snoozed
-from minutehand.read import STATES, Depth, get, list_jobs, stats
+from minutehand.model.outcome import Done, Failed, Snoozed
+from minutehand.operations.jobs import cancel, promote, retry
+from minutehand.queries.jobs import STATES, Depth, get, list_jobs, stats
 from tests.queue.stage import LEASE, LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from minutehand import InvalidJobError
-from minutehand.measure import Bin, Failure, Spread, durations, failures, histogram, today
-from minutehand.read import Depth, clock, stats
+from minutehand.queries.jobs import Depth, clock, stats
+from minutehand.queries.statistics import Bin, Failure, Spread, durations, failures, histogram, today
 from tests.queue import past
 from tests.queue.past import ago, attempted, finished, noon
 from tests.queue.stage import Queue

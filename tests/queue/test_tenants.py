@@ -10,13 +10,13 @@ import pytest
 from psycopg import errors, sql
 
 from minutehand import Database, InvalidJobError, KeyTakenError, NewJob, enqueue, enqueue_many
-from minutehand.audit import list_audit
+from minutehand.database.tenants import TenantDatabase, as_tenant, is_tenant
 from minutehand.errors import ForbiddenError
 from minutehand.finish import finish
-from minutehand.operate import cancel, promote, remove, replay, reschedule, retry
-from minutehand.outcomes import Failed
-from minutehand.read import list_jobs, stats
-from minutehand.tenant import TenantDatabase, as_tenant, is_tenant
+from minutehand.model.outcome import Failed
+from minutehand.operations.audit import list_audit
+from minutehand.operations.jobs import cancel, promote, remove, replay, reschedule, retry
+from minutehand.queries.jobs import list_jobs, stats
 from tests import servers
 from tests.queue.roles import Login, logins
 from tests.queue.stage import Queue

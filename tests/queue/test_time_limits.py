@@ -12,7 +12,7 @@ import pytest
 from minutehand import Job, Retry
 from minutehand.claim import take
 from minutehand.handlers import HandlerTable
-from minutehand.outcomes import OutOfTime
+from minutehand.model.outcome import OutOfTime
 from minutehand.work import work_off
 from tests.queue.stage import GRACE, LEASE, Queue
 

@@ -7,7 +7,7 @@ import pytest
 
 from minutehand import Job, LostError, enqueue
 from minutehand.finish import finish
-from minutehand.outcomes import Done
+from minutehand.model.outcome import Done
 from tests.queue.stage import Queue
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from minutehand import Job
 from minutehand.finish import finish
-from minutehand.outcomes import Done
-from minutehand.upkeep import keep_up
+from minutehand.maintenance import keep_up
+from minutehand.model.outcome import Done
 from tests.queue.stage import LEASE, LONG, Queue
 
 

@@ -8,8 +8,8 @@ import pytest
 from minutehand import Job, LostError
 from minutehand.database import Database
 from minutehand.finish import finish
-from minutehand.operate import Change, cancel, promote, reschedule
-from minutehand.outcomes import Done, Failed, Outcome, Snoozed
+from minutehand.model.outcome import Done, Failed, Outcome, Snoozed
+from minutehand.operations.jobs import Change, cancel, promote, reschedule
 from tests.queue.stage import LEASE, LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

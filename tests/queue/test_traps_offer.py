@@ -6,8 +6,8 @@ from threading import Barrier
 import pytest
 
 from minutehand.finish import finish
-from minutehand.offer import Offer
-from minutehand.outcomes import Done
+from minutehand.model.offer import Offer
+from minutehand.model.outcome import Done
 from tests.queue.stage import LONG, Queue
 
 CAPACITY = 5

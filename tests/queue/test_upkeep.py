@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from minutehand import enqueue, schedules
-from minutehand.new_job import NewJob
-from minutehand.upkeep import keep_up
+from minutehand.maintenance import keep_up
+from minutehand.model.new_job import NewJob
 from tests.queue.stage import DEADLINE, Queue
 
 

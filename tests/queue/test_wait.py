@@ -9,8 +9,8 @@ import pytest
 import minutehand
 from minutehand import InvalidJobError, MinutehandError, NotFoundError, UnfinishedError
 from minutehand.finish import finish
-from minutehand.operate import cancel, retry
-from minutehand.outcomes import Done, Failed
+from minutehand.model.outcome import Done, Failed
+from minutehand.operations.jobs import cancel, retry
 from tests.queue.stage import LONG, Queue, until
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

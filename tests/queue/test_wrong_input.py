@@ -9,7 +9,7 @@ import pytest
 from psycopg import errors
 
 from minutehand import InvalidJobError, NewJob, PayloadError, Rejected, Retry, enqueue, enqueue_many
-from minutehand.rules import SENTENCES
+from minutehand.model.rules import SENTENCES
 from tests.queue.stage import Queue
 
 SECOND = timedelta(seconds=1)

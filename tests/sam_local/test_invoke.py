@@ -9,7 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from minutehand import Database, enqueue, read
+from minutehand import Database, enqueue
+from minutehand.queries import jobs as read
 from tests.sam_local.sam import ROOT, Sam, until
 
 EVENTS = ROOT / "events"

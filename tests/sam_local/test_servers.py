@@ -9,7 +9,8 @@ import boto3
 import httpx
 from botocore.config import Config
 
-from minutehand import Database, enqueue, read
+from minutehand import Database, enqueue
+from minutehand.queries import jobs as read
 from tests.sam_local.sam import ENVIRONMENT, ROOT, SECONDS, until
 
 TOKEN = json.loads((ROOT / ENVIRONMENT).read_text("utf-8"))["ApiFunction"]["MINUTEHAND_API_TOKENS"]

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from minutehand.finish import Ending
+from minutehand.model.outcome import Ending
 from tests.template.cases import CASES, TOPIC
 from tests.template.stack import ROOT, Properties, Stack
 

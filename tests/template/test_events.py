@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from minutehand.sinks import outlets
+from minutehand.events.sinks import outlets
 from tests.template.cases import BUS, CASES, EXISTING, SECRET, TOPIC
 from tests.template.stack import Stack, listed
 

@@ -3,7 +3,7 @@
 import pytest
 
 from minutehand import Database, enqueue
-from minutehand.route import Routes
+from minutehand.model.worker_route import Routes
 from minutehand.settings import Settings
 from minutehand.testing import RecordingInvoker, Refused
 from minutehand.tick import tick

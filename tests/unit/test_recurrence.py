@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from minutehand.errors import InvalidJobError
-from minutehand.recurrence import check, next_after
+from minutehand.model.recurrence import check, next_after
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 # The clocks: ordinary ones, half an hour (Lord Howe), 45 minutes off (Chatham), Ramadan (Casablanca), changes at

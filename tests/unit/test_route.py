@@ -5,7 +5,7 @@ import json
 import pytest
 
 from minutehand import ConfigurationError
-from minutehand.route import Routes, read_routes
+from minutehand.model.worker_route import Routes, read_routes
 
 ROUTES = {
     "kind:invoice.*": "invoices",

@@ -21,10 +21,11 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from minutehand import Database, asgi, wsgi
+from minutehand import Database
 from minutehand.handlers import HandlerPackage
-from minutehand.read import Row, get
-from minutehand.web import Route
+from minutehand.queries.jobs import Row, get
+from minutehand.web import asgi, wsgi
+from minutehand.web.routes import Route
 from minutehand.work import work
 from tests.servers import Database as Address
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from minutehand import Cancel, ConfigurationError, Fail, NewJob, RetryAfter, Snooze, enqueue
-from minutehand.receive import Answer, Delivered
-from minutehand.signature import read_keys, sign
-from minutehand.web import Route
+from minutehand.web.receiving import Answer, Delivered
+from minutehand.web.routes import Route
+from minutehand.web.signatures import read_keys, sign
 from tests.web.conftest import OLD_SECRET, SECRET, App
 
 KEY = base64.b64encode(bytes(32)).decode()
@@ -248,7 +248,7 @@ def test_a_result_is_encrypted_where_it_is_made(either: App, setting: pytest.Mon
     setting.setenv("MINUTEHAND_ENCRYPT_RESULTS", "1")
     row = either.worked()
 
-    from minutehand.secrets import open_result
+    from minutehand.encryption.envelope import open_result
 
     assert "4929" not in str(row.result)
     assert open_result(row.result, row) == "4929"
@@ -389,8 +389,8 @@ def test_another_method_and_a_delivery_that_is_too_large_are_refused(
     app: App, setting: pytest.MonkeyPatch
 ) -> None:
     assert app.post(b"", method="GET")[0] == 405
-    setting.setattr("minutehand.asgi.LARGEST", 100)
-    setting.setattr("minutehand.wsgi.LARGEST", 100)
+    setting.setattr("minutehand.web.routes.asgi.LARGEST", 100)
+    setting.setattr("minutehand.web.routes.wsgi.LARGEST", 100)
     assert app.post(b"x" * 101)[0] == 413
 
 

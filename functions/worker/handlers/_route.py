@@ -6,8 +6,8 @@ from typing import Any
 
 from minutehand import Cancel, Fail, Job, RetryAfter, Snooze, UnknownKindError
 from minutehand.errors import KeyMissingError, MismatchError
-from minutehand.payload import Unreadable
-from minutehand.signature import ROUTE
+from minutehand.model.payload import Unreadable
+from minutehand.web.signatures import ROUTE
 
 from ._answer import kept
 from ._exchange import Answer, Undelivered

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from minutehand import ConfigurationError
 from minutehand.settings import secret
-from minutehand.signature import read_keys, sign
+from minutehand.web.signatures import read_keys, sign
 
 
 class Unsigned(Exception):

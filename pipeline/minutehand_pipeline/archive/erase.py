@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
-from minutehand import audit
 from minutehand.database import Database
-from minutehand.migrate import check_schema
+from minutehand.operations import audit
+from minutehand.schema.migrate import check_schema
 from minutehand_pipeline.archive.ledger import fence
 from minutehand_pipeline.archive.lock import locked
 from minutehand_pipeline.archive.private import PRIVATE, SUBJECT, Erased

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from minutehand.rules import sentence
+from minutehand.model.rules import sentence
 
 # As the domains of 0001 and 0006 have them; `\z`, since Java's `$` lets a line break pass.
 KIND = r"^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z][A-Za-z0-9_]*)*\z"

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
-from minutehand.line import json_fault, new_job
-from minutehand.new_job import parameters
-from minutehand.payload import encode
-from minutehand.rules import sentence
-from minutehand.written import parse_json, read_duration, read_moment
+from minutehand.model.new_job import parameters
+from minutehand.model.parse_job import json_fault, new_job
+from minutehand.model.parsing import parse_json, read_duration, read_moment
+from minutehand.model.payload import encode
+from minutehand.model.rules import sentence
 from minutehand_pipeline.load.headers import check_headers, check_retry
 
 TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

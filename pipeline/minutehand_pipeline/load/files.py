@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from minutehand.line import FIELDS
+from minutehand.model.parse_job import FIELDS
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.load.columns import fitting
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from minutehand.errors import InvalidJobError
-from minutehand.rules import sentence
+from minutehand.model.rules import sentence
 
 MOST_BYTES = 8192
 YEAR = 31_536_000  # seconds

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import types as T
 
 from minutehand.errors import InvalidJobError
-from minutehand.line import json_fault, new_job, read_cells
-from minutehand.new_job import parameters
-from minutehand.rules import sentence
-from minutehand.written import parse_json
+from minutehand.model.new_job import parameters
+from minutehand.model.parse_job import json_fault, new_job, read_cells
+from minutehand.model.parsing import parse_json
+from minutehand.model.rules import sentence
 from minutehand_pipeline.load.columns import job_columns
 from minutehand_pipeline.load.files import BOM, NOT_HERE, Piece, open_filesystem
 from minutehand_pipeline.load.headers import check_headers, check_retry

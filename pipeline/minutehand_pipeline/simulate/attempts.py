@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-from minutehand.retry import Retry
+from minutehand.model.retry import Retry
 from minutehand_pipeline.simulate.arrivals import BACK, CANCELLED, DONE, FAILED, FINAL, LAPSED, Arrivals
 from minutehand_pipeline.simulate.policy import Policy
 

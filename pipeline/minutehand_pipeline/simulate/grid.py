@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
-from minutehand.retry import Retry, Strategy
+from minutehand.model.retry import Retry, Strategy
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.simulate.policy import FIELDS, MAY_BE_NONE, WHOLE, Limit, Policy
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
-from minutehand.retry import Retry
+from minutehand.model.retry import Retry
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.prices import LIST
 

@@ -10,7 +10,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from minutehand.errors import EventsRefusedError
-from minutehand.observe import Event
+from minutehand.model.event import Event
 
 SOURCE = "minutehand"
 CONFIG = Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts": 1})

@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError,
 
 from minutehand.doctor.stack import Function, Layer, Reach, Schedule, Stack, bare
 from minutehand.errors import ConfigurationError, MinutehandError
-from minutehand.route import read_routes
+from minutehand.model.worker_route import read_routes
 
 PATIENCE = 30  # seconds; a dispatcher without a way to Lambda hangs
 ASKING = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})

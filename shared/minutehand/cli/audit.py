@@ -5,11 +5,11 @@ from uuid import UUID
 
 import click
 
-from minutehand.audit import Entry, list_audit
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.values import job_id
+from minutehand.operations.audit import Entry, list_audit
 
 
 @click.command()

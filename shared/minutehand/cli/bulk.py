@@ -17,7 +17,9 @@ from minutehand.cli.options import open_database
 from minutehand.cli.output import put_json, say
 from minutehand.cli.progress import Advance, progress
 from minutehand.database import Database
-from minutehand.enqueue import Enqueued, NewJob, OnConflict, Rejected, enqueue_many
+from minutehand.enqueue import enqueue_many
+from minutehand.model.enqueued import Enqueued, Rejected
+from minutehand.model.new_job import NewJob, OnConflict
 
 File = TypeVar("File", BinaryIO, TextIO)
 

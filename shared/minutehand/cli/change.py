@@ -8,14 +8,14 @@ from uuid import UUID
 
 import click
 
-from minutehand import operate
 from minutehand.cli.changing import UPCOMING, Asked, Verb, change
 from minutehand.cli.options import connection_options, filter_options, output_option, tenant_option, tz_option
 from minutehand.cli.values import duration, job_id_or_stdin, option_moment
 from minutehand.cli.who import who
 from minutehand.database import Database
-from minutehand.operate import Change
-from minutehand.read import STATES, clock
+from minutehand.operations import jobs as operate
+from minutehand.operations.jobs import Change
+from minutehand.queries.jobs import STATES, clock
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

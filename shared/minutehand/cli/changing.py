@@ -17,8 +17,8 @@ from minutehand.cli.output import put_json, say
 from minutehand.cli.values import Stdin
 from minutehand.database import Database
 from minutehand.errors import NotFoundError
-from minutehand.operate import Change
-from minutehand.read import clock, get
+from minutehand.operations.jobs import Change
+from minutehand.queries.jobs import clock, get
 
 UPCOMING = ("scheduled", "due", "offered", "retrying")
 AT_ONCE = 1000

@@ -6,14 +6,14 @@ from typing import Any, TypeVar
 
 import click
 
-from minutehand import control
 from minutehand.cli import text
 from minutehand.cli.change import later
 from minutehand.cli.options import connection_options, open_database, output_option, tz_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.values import duration, option_moment
 from minutehand.cli.who import who
-from minutehand.read import clock
+from minutehand.operations import controls as control
+from minutehand.queries.jobs import clock
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

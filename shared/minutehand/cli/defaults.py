@@ -12,7 +12,7 @@ from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.policy import retry_of, retry_options
 from minutehand.cli.show import retry_text
 from minutehand.cli.values import duration
-from minutehand.defaults import Defaults, list_defaults, set_defaults
+from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
 
 
 @click.command()

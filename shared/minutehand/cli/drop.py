@@ -2,12 +2,12 @@
 
 import click
 
-from minutehand import drop as dropping
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import put_json, say
 from minutehand.cli.progress import progress
 from minutehand.cli.who import who
+from minutehand.operations import drop as dropping
 
 
 @click.command()

@@ -11,7 +11,7 @@ from minutehand.cli.changing import UPCOMING, Asked, Verb, change
 from minutehand.cli.policy import retry_of, retry_options
 from minutehand.cli.values import duration, parse_json
 from minutehand.cli.who import who
-from minutehand.edit import edit as edit_jobs
+from minutehand.operations.edit import edit as edit_jobs
 
 
 @click.command()

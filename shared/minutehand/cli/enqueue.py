@@ -14,10 +14,11 @@ from minutehand.cli.output import put_json
 from minutehand.cli.policy import retry_of, retry_options
 from minutehand.cli.values import duration, option_moment, parse_json
 from minutehand.cli.values import zone as zone_of
-from minutehand.enqueue import Enqueued, OnConflict, UniqueWhile
 from minutehand.enqueue import enqueue as enqueue_one
-from minutehand.read import clock
-from minutehand.retry import Retry
+from minutehand.model.enqueued import Enqueued
+from minutehand.model.new_job import OnConflict, UniqueWhile
+from minutehand.model.retry import Retry
+from minutehand.queries.jobs import clock
 
 WITH_A_FILE = {"file", "format", "rejects", "on_conflict", "tz", "form"}
 

@@ -10,9 +10,9 @@ import click
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.database import Database
-from minutehand.events import Kept, list_events
-from minutehand.observe import NAMES
-from minutehand.read import clock
+from minutehand.model.event import NAMES
+from minutehand.queries.events import Kept, list_events
+from minutehand.queries.jobs import clock
 
 LOOK_SECONDS = 1.0
 # Who began earlier may commit later: an event of a long transaction appears behind others.

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from minutehand.line import FIELDS, json_fault, new_job, read_cells
-from minutehand.new_job import NewJob
-from minutehand.written import parse_json
+from minutehand.model.new_job import NewJob
+from minutehand.model.parse_job import FIELDS, json_fault, new_job, read_cells
+from minutehand.model.parsing import parse_json
 
 CELL_BYTES = 128 * 1024 * 1024  # csv's own limit is half of what a payload may have
 

@@ -20,7 +20,7 @@ from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.values import job_id
 from minutehand.cli.window import moment_of
 from minutehand.database import Database
-from minutehand.read import MOST_LISTED, STATES, Page, Row, clock, list_jobs
+from minutehand.queries.jobs import MOST_LISTED, STATES, Page, Row, clock, list_jobs
 
 HEADERS = ["id", "queue", "kind", "key", "state", "at"]
 LISTED = (

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from minutehand.cli.values import duration
-from minutehand.retry import Retry, Strategy
+from minutehand.model.retry import Retry, Strategy
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

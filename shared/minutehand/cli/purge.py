@@ -12,9 +12,9 @@ from minutehand.cli.progress import progress
 from minutehand.cli.values import duration, option_moment
 from minutehand.cli.who import who
 from minutehand.database import Database
-from minutehand.operate import purge as delete
-from minutehand.operate import purgeable
-from minutehand.read import clock
+from minutehand.operations.jobs import purge as delete
+from minutehand.operations.jobs import purgeable
+from minutehand.queries.jobs import clock
 
 
 @click.command()

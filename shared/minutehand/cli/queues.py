@@ -4,7 +4,7 @@ import click
 
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import put_json, put_table, say
-from minutehand.read import list_queues
+from minutehand.queries.jobs import list_queues
 
 
 @click.command()

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import click
 
-from minutehand import reprocess as work
 from minutehand.cli import text
 from minutehand.cli.changing import Tally, Verb
 from minutehand.cli.confirm import confirmed
@@ -15,6 +14,7 @@ from minutehand.cli.output import say
 from minutehand.cli.values import duration, option_moment
 from minutehand.cli.who import who
 from minutehand.database import Database
+from minutehand.operations import again as work
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -11,7 +11,7 @@ from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.values import duration
 from minutehand.cli.who import who
 from minutehand.database import Database
-from minutehand.retention import (
+from minutehand.operations.retention import (
     FOREVER,
     WHATS,
     Retention,

@@ -5,7 +5,7 @@ import click
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import put_json, say
 from minutehand.cli.who import who
-from minutehand.rotate import rotate as encrypt_anew
+from minutehand.encryption.reencrypt import rotate as encrypt_anew
 
 
 @click.command()

@@ -12,8 +12,8 @@ from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.scheduling import put
 from minutehand.cli.show import retry_text
 from minutehand.cli.who import who
-from minutehand.read import clock
-from minutehand.retry import Retry
+from minutehand.model.retry import Retry
+from minutehand.queries.jobs import clock
 from minutehand.schedules import Installed, Standing
 from minutehand.settings import code_version
 

@@ -13,7 +13,7 @@ from minutehand.cli.output import say
 from minutehand.cli.policy import retry_of, retry_options
 from minutehand.cli.values import duration, option_moment, parse_json
 from minutehand.cli.who import who
-from minutehand.new_job import NewJob
+from minutehand.model.new_job import NewJob
 from minutehand.schedules import Schedule
 from minutehand.schedules.timing import CatchUp, Overlap
 

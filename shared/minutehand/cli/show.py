@@ -13,11 +13,11 @@ from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import put_json
 from minutehand.cli.values import job_id
-from minutehand.control import list_controls
 from minutehand.database import Database
 from minutehand.errors import ForbiddenError
-from minutehand.read import FINISHED, Attempt, Row, clock, get, get_by_key, list_attempts
-from minutehand.retry import Retry
+from minutehand.model.retry import Retry
+from minutehand.operations.controls import list_controls
+from minutehand.queries.jobs import FINISHED, Attempt, Row, clock, get, get_by_key, list_attempts
 
 MASKED = ("payload", "headers", "result")
 

@@ -7,15 +7,15 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from minutehand import measure
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.window import moment_of
 from minutehand.database import Database
-from minutehand.measure import Spread
-from minutehand.read import STATES, Depth, clock
-from minutehand.read import stats as read_stats
+from minutehand.queries import statistics as measure
+from minutehand.queries.jobs import STATES, Depth, clock
+from minutehand.queries.jobs import stats as read_stats
+from minutehand.queries.statistics import Spread
 
 DAY = timedelta(days=1)
 

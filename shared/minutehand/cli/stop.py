@@ -6,7 +6,7 @@ import signal
 import threading
 from types import FrameType
 
-from minutehand.outcomes import Interrupted
+from minutehand.model.outcome import Interrupted
 
 
 class Stop(threading.Event):

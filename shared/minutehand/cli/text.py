@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from minutehand.read import Row
+from minutehand.queries.jobs import Row
 
 UNITS = [("y", 365 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1)]
 ERROR_CHARACTERS = 100

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from minutehand.written import parse_json, read_duration, read_moment
+from minutehand.model.parsing import parse_json, read_duration, read_moment
 
 __all__ = [
     "Stdin", "duration", "job_id", "job_id_or_stdin", "option_moment", "parse_json", "read_duration", "read_moment",

@@ -14,8 +14,8 @@ from minutehand.cli.output import put_json, say
 from minutehand.cli.values import Stdin, duration, job_id_or_stdin
 from minutehand.database import Database
 from minutehand.errors import NotFoundError, UnfinishedError
-from minutehand.read import Row
-from minutehand.wait import wait as wait_for
+from minutehand.queries.jobs import Row
+from minutehand.queries.wait import wait as wait_for
 
 DONE, NOT_DONE, UNFINISHED = 0, 1, 6
 

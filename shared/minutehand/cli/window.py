@@ -6,7 +6,7 @@ import click
 
 from minutehand.cli.values import option_moment, read_duration
 from minutehand.database import Database
-from minutehand.read import clock
+from minutehand.queries.jobs import clock
 
 
 def moment_of(database: Database, said: str | None, tz: str | None, hint: str) -> datetime | None:

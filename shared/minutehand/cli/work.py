@@ -26,7 +26,7 @@ from minutehand.database import Database
 from minutehand.errors import ConflictError, UnreachableError
 from minutehand.handlers import HandlerPackage
 from minutehand.job import Worker
-from minutehand.observe import Event
+from minutehand.model.event import Event
 from minutehand.settings import code_version, read_settings
 from minutehand.work import work as work_on
 

@@ -24,9 +24,9 @@ from minutehand.database.afterwards import put_off, settling
 from minutehand.database.opening import Connection, connect, conninfo
 from minutehand.database.pulse import answers, unasked
 from minutehand.database.refusals import translated
+from minutehand.database.statements import statement
 from minutehand.errors import ConfigurationError, ConflictError, UnreachableError
 from minutehand.settings import database_url
-from minutehand.statements import statement
 
 __all__ = [
     "Connection",
@@ -36,6 +36,7 @@ __all__ = [
     "close_own",
     "connect",
     "conninfo",
+    "database_of",
     "own_database",
     "sql",
 ]
@@ -194,6 +195,13 @@ def ambient() -> Database:
     A thread has its own, since what another one enqueues must not roll back with it; so has a forked process.
     """
     return own_database(os.getpid(), get_ident())
+
+
+def database_of(connection: Connection | Database | None) -> Database:
+    """Return the database behind what a caller passed: its own connection, a Database, or the environment's."""
+    if connection is None:
+        return ambient()
+    return connection if isinstance(connection, Database) else Database.borrow(connection)
 
 
 @cache

@@ -12,7 +12,7 @@ from psycopg.types.json import set_json_loads
 from minutehand.database.refusals import busy, refused_password, translated
 from minutehand.database.tls import encrypted, verified_by
 from minutehand.errors import ConfigurationError
-from minutehand.payload import decode
+from minutehand.model.payload import decode
 from minutehand.settings import connect_seconds, database_token, forget, iam
 
 Connection = psycopg.Connection[Any]

@@ -18,7 +18,7 @@ from minutehand.errors import (
     SchemaError,
     UnreachableError,
 )
-from minutehand.rules import sentence
+from minutehand.model.rules import sentence
 
 
 @contextmanager

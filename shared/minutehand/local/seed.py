@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from minutehand.retry import Retry
+from minutehand.model.retry import Retry
 
 
 def seed_jobs(root: Path, receiver_url: str) -> list[dict[str, Any]]:

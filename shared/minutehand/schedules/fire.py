@@ -9,8 +9,8 @@ from uuid import UUID
 
 from minutehand.database import Database, Record
 from minutehand.errors import InvalidJobError, KeyTakenError, NotFoundError
-from minutehand.events import publish
-from minutehand.observe import Event
+from minutehand.events.publish import publish
+from minutehand.model.event import Event
 from minutehand.schedules.plan import Line, Plan, plan
 from minutehand.schedules.schedule import Standing
 from minutehand.schedules.timing import LEAST, Timing

@@ -7,9 +7,10 @@ from typing import Any
 from uuid import UUID
 
 from minutehand.database import Database
-from minutehand.enqueue import check_moment, enqueue
+from minutehand.enqueue import enqueue
 from minutehand.errors import InvalidJobError, KeyTakenError, NotFoundError
-from minutehand.recurrence import REBOOT
+from minutehand.model.new_job import check_moment
+from minutehand.model.recurrence import REBOOT
 from minutehand.schedules.plan import Outcome
 from minutehand.schedules.schedule import Schedule, Standing, check
 from minutehand.schedules.template import encode_secret
@@ -171,6 +172,6 @@ def _times(schedule: Schedule) -> tuple[Any, ...]:
 def _record(
     database: Database, verb: str, who: str | None, name: str, job: UUID | None = None, **facts: Any
 ) -> None:
-    from minutehand.audit import record
+    from minutehand.operations.audit import record
 
     record(database, f"schedule {verb}", who, job, schedule=name, **facts)

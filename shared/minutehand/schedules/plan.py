@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from minutehand.recurrence import REBOOT
+from minutehand.model.recurrence import REBOOT
 from minutehand.schedules.timing import LEAST, Timing
 
 Outcome = Literal["fired", "asked", "skipped", "missed", "refused"]

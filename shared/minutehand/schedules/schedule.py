@@ -9,11 +9,11 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from minutehand.database import Record
-from minutehand.enqueue import NewJob
 from minutehand.errors import InvalidJobError
-from minutehand.recurrence import REBOOT
-from minutehand.recurrence import check as check_recurrence
-from minutehand.rules import sentence
+from minutehand.model.new_job import NewJob
+from minutehand.model.recurrence import REBOOT
+from minutehand.model.recurrence import check as check_recurrence
+from minutehand.model.rules import sentence
 from minutehand.schedules import template
 from minutehand.schedules.timing import CatchUp, Overlap, Timing
 

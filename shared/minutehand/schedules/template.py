@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import Any, get_args
 
 from minutehand.errors import InvalidJobError
-from minutehand.keys import key_text
-from minutehand.new_job import NewJob
-from minutehand.payload import encode
-from minutehand.retry import Retry
-from minutehand.rules import sentence
+from minutehand.model.key import key_text
+from minutehand.model.new_job import NewJob
+from minutehand.model.payload import encode
+from minutehand.model.retry import Retry
+from minutehand.model.rules import sentence
 from minutehand.settings import encrypts
 
 NOT_OURS = {"run_at", "delay", "every", "zone", "tenant"}  # the schedule says when, and whose it is
@@ -36,7 +36,10 @@ def encode_secret(job: NewJob, schedule: str, tenant: str) -> str:
     """Return the job as the row keeps it: its payload encrypted, for this schedule only, if this process has a key."""
     if not encrypts():
         return encode_job(job)
-    from minutehand.secrets import Subject, seal  # here, so that who encrypts nothing does not pay for it
+    from minutehand.encryption.envelope import (  # here, so that who encrypts nothing does not pay for it
+        Subject,
+        seal,
+    )
 
     payload = seal(encode(job.payload), Subject(job.kind, schedule=schedule, tenant=tenant))
     return _object({name: _encoded(name, value) for name, value in _said(job).items()} | {"payload": payload})

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from minutehand.recurrence import REBOOT, next_after
+from minutehand.model.recurrence import REBOOT, next_after
 
 CatchUp = Literal["none", "last", "all"]
 Overlap = Literal["allow", "skip", "replace"]

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-from minutehand.finish import Ending
 from minutehand.handlers import Handler, Handlers, HandlerTable
 from minutehand.job import Job
-from minutehand.outcomes import Cancel, OutOfTime, Snooze
-from minutehand.read import Row
+from minutehand.model.outcome import Cancel, Ending, OutOfTime, Snooze
+from minutehand.queries.jobs import Row
 from minutehand.testing.expect import tell
 from minutehand.work import work_off
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from minutehand.payload import decode, encode
-from minutehand.read import Row
+from minutehand.model.payload import decode, encode
+from minutehand.queries.jobs import Row
 
 MOST_TOLD = 20
 LONGEST_VALUE = 200

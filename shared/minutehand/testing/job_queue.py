@@ -7,11 +7,12 @@ from uuid import UUID
 
 from minutehand.claim import claim, take
 from minutehand.database import Connection, Database
-from minutehand.enqueue import check_moment, enqueue
+from minutehand.enqueue import enqueue
 from minutehand.errors import ConfigurationError, InvalidJobError
 from minutehand.job import Job
-from minutehand.offer import Offer
-from minutehand.read import FINISHED, Row, clock
+from minutehand.model.new_job import check_moment
+from minutehand.model.offer import Offer
+from minutehand.queries.jobs import FINISHED, Row, clock
 from minutehand.testing.attempts import AnyHandlers, Attempt, Drained, StillDue, attempt
 from minutehand.testing.expect import Wanted, not_none, not_one, tell
 from minutehand.testing.statements import run

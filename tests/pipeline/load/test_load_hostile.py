@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from minutehand.database import Database
-from minutehand.enqueue import Rejected, enqueue_many
-from minutehand.line import new_job
+from minutehand.enqueue import enqueue_many
+from minutehand.model.enqueued import Rejected
+from minutehand.model.parse_job import new_job
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.load.rows import RAW
 from tests.pipeline.load.stage import SAID, Stage

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from minutehand.retry import Retry
+from minutehand.model.retry import Retry
 from minutehand_pipeline.simulate.arrivals import BACK, CANCELLED, DONE, FAILED, FINAL, LAPSED
 from minutehand_pipeline.simulate.grid import read_retry
 from minutehand_pipeline.simulate.outcome import rows

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from minutehand.retry import Retry
+from minutehand.model.retry import Retry
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.simulate.policy import Policy

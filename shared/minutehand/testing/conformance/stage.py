@@ -8,9 +8,10 @@ from minutehand import Job, enqueue
 from minutehand.claim import claim, take
 from minutehand.database import Database
 from minutehand.finish import finish
-from minutehand.offer import Offer, offer
-from minutehand.outcomes import Done, Failed
-from minutehand.read import Row, get
+from minutehand.model.offer import Offer
+from minutehand.model.outcome import Done, Failed
+from minutehand.offer import offer
+from minutehand.queries.jobs import Row, get
 
 LEASE = timedelta(minutes=5)
 GRACE = timedelta(seconds=2)

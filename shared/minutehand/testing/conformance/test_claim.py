@@ -5,6 +5,7 @@ from contextlib import closing
 from datetime import timedelta
 
 from minutehand.database import Database
+from minutehand.maintenance import keep_up
 from minutehand.testing import Clone, JobQueue
 from minutehand.testing.conformance.stage import (
     GRACE,
@@ -18,7 +19,6 @@ from minutehand.testing.conformance.stage import (
     take_all,
     take_one,
 )
-from minutehand.upkeep import keep_up
 
 JOBS, WORKERS = 60, 6
 

@@ -7,8 +7,8 @@ import pytest
 
 from minutehand import LostError
 from minutehand.finish import finish
-from minutehand.outcomes import Cancelled, Released, Snoozed
-from minutehand.read import list_attempts
+from minutehand.model.outcome import Cancelled, Released, Snoozed
+from minutehand.queries.jobs import list_attempts
 from minutehand.testing import Clone, JobQueue
 from minutehand.testing.conformance.stage import (
     ERROR,

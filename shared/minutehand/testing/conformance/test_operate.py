@@ -7,8 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from minutehand import control, operate
 from minutehand.database import Database
+from minutehand.operations import controls as control
+from minutehand.operations import jobs as operate
 from minutehand.testing import Clone, JobQueue
 from minutehand.testing.conformance.stage import accept, fail, offers, put, state, succeed, take_all, take_one
 

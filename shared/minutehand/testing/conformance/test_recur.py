@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from minutehand import NewJob, enqueue, schedules
-from minutehand.read import get
+from minutehand.queries.jobs import get
 from minutehand.schedules import Schedule
 from minutehand.schedules.fire import fire_due
 from minutehand.testing import Clone, JobQueue

@@ -1,0 +1,1 @@
+"""Encryption of payloads and results."""

@@ -1,0 +1,1 @@
+"""Events: what happens to jobs, delivered to hooks and sinks."""

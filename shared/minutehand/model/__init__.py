@@ -1,0 +1,1 @@
+"""Values that flow through the queue; they import nothing above them."""

@@ -1,0 +1,205 @@
+"""Recurrence: when a cron expression or an ISO 8601 duration comes next, by the clocks of a time zone.
+
+The rule where clocks are changed is Debian's cron's. What names its hour and minute keeps them: a time that does not
+exist comes at the moment after the gap, one that exists twice comes the first time. What has a star in its minute or
+its hour follows real time: it comes whenever the wall clock shows a time that matches.
+
+A duration's years, months, weeks and days are the calendar's, its hours, minutes and seconds are real ones: across a
+change P1D takes 23 or 25 hours, PT24H never does. They are counted from one anchor, so that P1M from May 31 gives
+June 30 and then July 31.
+"""
+
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from minutehand.errors import InvalidJobError
+from minutehand.model.rules import sentence
+
+if TYPE_CHECKING:
+    from isodate import Duration
+
+REBOOT = "@reboot"
+NAMES = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * sun",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
+MONTH = timedelta(days=30.436875)  # the mean one
+
+
+def next_after(
+    every: str, zone: str | None, after: datetime, *, anchor: datetime | None = None
+) -> datetime | None:  # fmt: skip
+    """Return the first moment of a recurrence that is later than `after`, in UTC; None when there is no more.
+
+    A duration is counted from `anchor`, or else from `after`. Cron expressions need none.
+    """
+    clocks, after = _zone(zone), after.astimezone(UTC)
+    try:
+        if is_duration(every):
+            return _next_of_duration(every, clocks, after, (anchor or after).astimezone(UTC))
+        return _next_of_cron(every, clocks, after)
+    except InvalidJobError:
+        raise
+    except (OverflowError, ValueError):  # the year 10000
+        return None
+
+
+def check(every: object, zone: object) -> None:
+    """Raise InvalidJobError for what does not recur (`every_recurs`) and for no zone (`zone_is_known`)."""
+    if not isinstance(every, str):
+        raise InvalidJobError("every_recurs", f"{sentence('every_recurs')}; this is {type(every).__name__}")
+    if zone is not None and not isinstance(zone, str):
+        raise InvalidJobError("zone_is_known", f"{sentence('zone_is_known')}; this is {type(zone).__name__}")
+    if next_after(every, zone, LONG_AGO) is None:
+        raise InvalidJobError("every_recurs", f"{every[:80]!r} never comes")
+
+
+def is_duration(every: str) -> bool:
+    """Whether this counts from an anchor, as an ISO 8601 duration does."""
+    return every.startswith("P")
+
+
+@lru_cache(maxsize=256)
+def _zone(name: str | None) -> tzinfo:
+    if name in (None, "", "UTC"):
+        return UTC
+    try:
+        return ZoneInfo(str(name))
+    except (LookupError, ValueError, OSError):  # not found, no name at all, or a directory
+        raise InvalidJobError(
+            "zone_is_known", f"{sentence('zone_is_known')}; not {str(name)[:80]!r}"
+        ) from None
+
+
+def _next_of_cron(every: str, clocks: tzinfo, after: datetime) -> datetime | None:
+    expression = NAMES.get(every.lower(), every)
+    minute, hour = _fields(expression)[-5:-3]
+    if clocks is UTC or not (minute.startswith("*") or hour.startswith("*")):
+        return _next_by_name(expression, clocks, after)
+    return _next_by_real_time(expression, clocks, after)
+
+
+def _next_by_name(expression: str, clocks: tzinfo, after: datetime) -> datetime | None:
+    """Return the next moment of what names its hour and minute: in a gap after it, of two the first."""
+    wall: datetime | None = after.astimezone(clocks).replace(tzinfo=None)
+    while wall is not None:
+        wall = _next_on_wall(expression, wall)
+        if wall is not None and (moment := _moment(wall, clocks)) > after:  # else it was the first of two
+            return moment
+    return None
+
+
+def _next_by_real_time(expression: str, clocks: tzinfo, after: datetime) -> datetime | None:
+    """Return the next moment whose wall clock matches, whichever of two it is; a gap has none."""
+    begin = after.replace(microsecond=0) + SECOND
+    while True:
+        offset = _offset(begin, clocks)
+        wall = _next_on_wall(expression, (begin + offset).replace(tzinfo=None) - SECOND)
+        if wall is None:
+            return None
+        moment = wall.replace(tzinfo=UTC) - offset
+        change = _change(begin, moment, clocks)
+        if change is None:
+            return moment
+        begin = change
+
+
+def _next_on_wall(expression: str, wall: datetime) -> datetime | None:
+    """Return the next match of a clock that is never changed."""
+    from cronsim import CronSim
+
+    return next(CronSim(expression, wall), None)
+
+
+@lru_cache(maxsize=256)
+def _fields(expression: str) -> tuple[str, ...]:
+    """Return the expression's fields, once it is sure that they are a cron expression."""
+    from cronsim import CronSim, CronSimError
+
+    if expression == REBOOT:
+        raise InvalidJobError("every_recurs", f"{REBOOT} is for schedules that are installed from code")
+    try:
+        CronSim(expression, datetime(2000, 1, 1))
+    except (CronSimError, ValueError) as error:
+        told = f"{sentence('every_recurs')}; not {expression[:80]!r} ({error})"
+        raise InvalidJobError("every_recurs", told) from None
+    return tuple(expression.split())
+
+
+def _next_of_duration(every: str, clocks: tzinfo, after: datetime, anchor: datetime) -> datetime:
+    """Return the first of anchor, anchor + 1 * duration, anchor + 2 * duration ... that is later than `after`."""
+    calendar, clock = _duration(every)
+    if anchor > after:
+        return anchor
+    start = anchor.astimezone(clocks).replace(tzinfo=None)
+
+    def at(count: int) -> datetime:
+        wall = start + calendar * count
+        return (anchor if wall == start else _moment(wall, clocks)) + clock * count
+
+    months = int(calendar.years * 12 + calendar.months)
+    count = max(1, (after - anchor) // (MONTH * months + calendar.tdelta + clock))
+    while count > 1 and at(count - 1) > after:
+        count -= 1
+    while at(count) <= after:
+        count += 1
+    return at(count)
+
+
+@lru_cache(maxsize=256)
+def _duration(every: str) -> "tuple[Duration, timedelta]":
+    """Return the calendar's part and the clock's part of an ISO 8601 duration."""
+    from isodate import Duration, parse_duration
+
+    date, mark, time = every.partition("T")
+    try:
+        calendar = Duration() if date == "P" else parse_duration(date, as_timedelta_if_possible=False)
+        clock = parse_duration(f"PT{time}") if mark else timedelta()
+        months = calendar.years * 12 + calendar.months
+        if months % 1 or calendar.tdelta % DAY or not (months or calendar.tdelta + clock >= SECOND):
+            raise ValueError("it is whole in its days, and at least a second")
+    except (ValueError, OverflowError, AttributeError) as error:
+        told = f"{sentence('every_recurs')}; not {every[:80]!r} ({error})"
+        raise InvalidJobError("every_recurs", told) from None
+    return calendar, clock
+
+
+def _moment(wall: datetime, clocks: tzinfo) -> datetime:
+    """Return when a wall clock shows this: of two moments the first, and for none the one after the gap."""
+    moment = wall.replace(tzinfo=clocks).astimezone(UTC)
+    if moment.astimezone(clocks).replace(tzinfo=None) == wall:
+        return moment
+    before = wall.replace(tzinfo=clocks, fold=1).astimezone(UTC)
+    return _change(before, moment, clocks) or moment
+
+
+def _change(begin: datetime, end: datetime, clocks: tzinfo) -> datetime | None:
+    """Return the first moment after `begin`, and at or before `end`, when the clocks are changed."""
+    offset = _offset(begin, clocks)
+    step, end = begin.replace(microsecond=0), end.replace(microsecond=0)
+    while step < end:  # by days, since two changes may undo each other
+        last, step = step, min(step + DAY, end)
+        if _offset(step, clocks) != offset:
+            return _bisect(last, step, clocks)
+    return None
+
+
+def _bisect(begin: datetime, end: datetime, clocks: tzinfo) -> datetime:
+    offset = _offset(begin, clocks)
+    while end - begin > SECOND:
+        middle = begin + (end - begin) // (2 * SECOND) * SECOND
+        begin, end = (middle, end) if _offset(middle, clocks) == offset else (begin, middle)
+    return end
+
+
+def _offset(moment: datetime, clocks: tzinfo) -> timedelta:
+    return moment.astimezone(clocks).utcoffset() or timedelta()

@@ -1,0 +1,1 @@
+"""Changes that people make to jobs, queues and settings."""

@@ -1,0 +1,1 @@
+"""Reads: jobs, events, statistics."""

@@ -1,0 +1,1 @@
+"""The database schema: its versions and the statements that create it."""

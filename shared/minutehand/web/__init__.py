@@ -1,0 +1,1 @@
+"""Web: a queue bound to a route of your own application, and deliveries to it."""

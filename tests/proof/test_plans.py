@@ -74,10 +74,10 @@ READING = {
 EITHER = {"bury", "claim", "extend", "withdraw"}  # one of the indexes is enough
 
 
-@pytest.fixture(scope="module", params=["direct-18", "direct-15"])
-def full(request: pytest.FixtureRequest, servers: servers.Servers) -> Iterator[tuple[Connection, Stock]]:
+@pytest.fixture(scope="module")
+def full(servers: servers.Servers, server_name: str) -> Iterator[tuple[Connection, Stock]]:
     """A full database, made once for all tests of this file; they undo what they do."""
-    address = servers.address(request.param)
+    address = servers.address(server_name)
     database = address.make()
     with connect(database.admin_url) as connection:
         fill(connection, finished=1_000_000, due=100_000, scheduled=100_000)

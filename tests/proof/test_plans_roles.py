@@ -32,10 +32,10 @@ returning id
 """
 
 
-@pytest.fixture(scope="module", params=["direct-18", "direct-15"])
-def full(request: pytest.FixtureRequest, servers: servers.Servers) -> Iterator[tuple[Connection, Stock]]:
+@pytest.fixture(scope="module")
+def full(servers: servers.Servers, server_name: str) -> Iterator[tuple[Connection, Stock]]:
     """A database with a backlog and a history."""
-    address = servers.address(request.param)
+    address = servers.address(server_name)
     database = address.make()
     with connect(database.admin_url) as connection:
         fill(connection, finished=200_000, due=20_000, scheduled=20_000)

@@ -10,6 +10,7 @@ from minutehand.maintenance import keep_up
 from minutehand.schema.migrate import check_schema, migrate, migrations, status
 from tests.conftest import NewDatabase
 from tests.queue.stage import Queue
+from tests.servers import Database
 
 VERSIONS = [migration.version for migration in migrations()]
 CATALOG = """
@@ -52,20 +53,19 @@ def catalog(queue: Queue) -> dict[tuple[str, str], str]:
     }
 
 
-@pytest.fixture(params=["direct-18", "direct-15"])
-def empty(request: pytest.FixtureRequest, new_database: NewDatabase) -> Iterator[Queue]:
+@pytest.fixture
+def empty(new_database: NewDatabase, server_name: str) -> Iterator[Queue]:
     """A database with nothing in it, not even the schema."""
-    database = new_database(request.param, migrated=False)
+    database = new_database(server_name, migrated=False)
     queue = Queue(database.url, database.admin_url)
     yield queue
     queue.close()
 
 
-@pytest.fixture(params=["direct-18", "direct-15"])
-def fresh(request: pytest.FixtureRequest, new_database: NewDatabase) -> Iterator[Queue]:
+@pytest.fixture
+def fresh(fresh_database: Database) -> Iterator[Queue]:
     """A database that was migrated in one go."""
-    database = new_database(request.param)
-    queue = Queue(database.url, database.admin_url)
+    queue = Queue(fresh_database.url, fresh_database.admin_url)
     yield queue
     queue.close()
 
@@ -105,7 +105,7 @@ def test_many_who_migrate_at_once_do_it_once(empty: Queue) -> None:
 
 @pytest.mark.parametrize("steps", range(1, len(VERSIONS)))
 def test_migrated_step_by_step_with_rows_between_is_the_same_as_fresh(
-    empty: Queue, steps: int, new_database: NewDatabase, request: pytest.FixtureRequest
+    empty: Queue, steps: int, fresh: Queue
 ) -> None:
     for version in VERSIONS[:steps]:
         step(empty, [version])
@@ -113,11 +113,7 @@ def test_migrated_step_by_step_with_rows_between_is_the_same_as_fresh(
         empty.sql("insert into minutehand.jobs (kind, deleted) values ('echo', now())")
     assert [migration.version for migration in migrate(empty.database)] == VERSIONS[steps:]
 
-    other = new_database(request.node.callspec.params["empty"])
-    fresh = Queue(other.url, other.admin_url)
-    there = catalog(fresh)
-    fresh.close()
-    assert catalog(empty) == there
+    assert catalog(empty) == catalog(fresh)
     assert empty.sql("select count(*) from minutehand.jobs") == [{"count": 2 * steps}]
     keep_up(empty.database)
     assert len(empty.take(len(VERSIONS))) == steps

@@ -20,7 +20,7 @@ from minutehand.maintenance import keep_up
 from minutehand.model.outcome import Done
 from minutehand.schema.migrate import check_schema, migrate, migrations
 from tests.queue.stage import until
-from tests.servers import Servers, _debian
+from tests.servers import Servers, debian
 
 ROLES = "select rolname::text from pg_roles where rolname like 'minutehand%' order by 1"
 DROP_DAYS: LiteralString = """
@@ -76,11 +76,11 @@ class Bare:
         return session
 
 
-@pytest.fixture(scope="module", params=["18", "15"])
-def server(request: pytest.FixtureRequest) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def server(server_name: str) -> Iterator[str]:
     servers = Servers()
     try:
-        yield servers._start("bare", binaries=_debian() if request.param == "15" else None)
+        yield servers.start("bare", binaries=debian() if server_name == "direct-15" else None)
     finally:
         servers.close()
 

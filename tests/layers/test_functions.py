@@ -119,7 +119,7 @@ def test_the_layer_that_encrypts_does_so_on_top_of_the_worker_s(
 ) -> None:
     code = (
         "import json, os; os.environ['MINUTEHAND_ENCRYPTION_KEY'] = 'ab' * 32\n"
-        "from minutehand.secrets import Subject, seal, unseal\n"
+        "from minutehand.encryption.envelope import Subject, seal, unseal\n"
         "print(unseal(json.loads(seal('[1]', Subject('echo', id='1'))), Subject('echo', id='1')))"
     )
 

@@ -453,7 +453,7 @@ def test_a_receiver_imports_no_framework() -> None:
     import sys
 
     code = (
-        "import sys, minutehand.asgi, minutehand.wsgi\n"
+        "import sys, minutehand.web.asgi, minutehand.web.wsgi\n"
         "print(*{'fastapi', 'starlette', 'flask', 'werkzeug', 'uvicorn', 'urllib3', 'cryptography'} & set(sys.modules))"
     )
     told = subprocess.run(

@@ -27,7 +27,7 @@ from bench import (
 )
 from bench.measure import Measured
 from minutehand.local import postgres
-from minutehand.migrate import migrate
+from minutehand.schema.migrate import migrate
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from minutehand.local.pool import parsed
 from minutehand.local.receiver import Receiver
 from minutehand.local.seed import seed_jobs
 from minutehand.local.show import Show
-from minutehand.migrate import migrate
+from minutehand.schema.migrate import migrate
 from minutehand.read import FINISHED, STATES, list_jobs
 
 WATCH_SECONDS = 0.3

@@ -24,7 +24,7 @@ import pytest
 import minutehand
 from minutehand.local import postgres
 from minutehand.local.programs import unprivileged_user
-from minutehand.migrate import migrate
+from minutehand.schema.migrate import migrate
 
 EXTERNAL = os.environ.get("MINUTEHAND_TEST_DATABASE_URL", "")
 REQUIRED = frozenset(filter(None, os.environ.get("MINUTEHAND_TEST_REQUIRE", "").split(",")))

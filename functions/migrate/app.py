@@ -102,7 +102,7 @@ def bring_up(*, or_leave_newer: bool = False) -> str:
     """
     from minutehand.database import Database
     from minutehand.errors import NewerSchemaError
-    from minutehand.migrate import migrate
+    from minutehand.schema.migrate import migrate
     from minutehand.settings import database_url
 
     try:

@@ -19,7 +19,7 @@ from minutehand.database import connect
 from minutehand.errors import UnreachableError
 from minutehand.finish import finish
 from minutehand.local import postgres
-from minutehand.migrate import migrate
+from minutehand.schema.migrate import migrate
 from minutehand.outcomes import Done
 from minutehand.read import stats
 

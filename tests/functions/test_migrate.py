@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from minutehand.migrate import migrations
+from minutehand.schema.migrate import migrations
 from tests.conftest import NewDatabase
 from tests.functions.cloudformation import Context, event, told
 from tests.functions.conftest import Server

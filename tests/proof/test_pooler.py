@@ -15,7 +15,7 @@ from minutehand import Database, Job, NewJob, Snooze, enqueue, enqueue_many
 from minutehand.claim import claim, take
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
-from minutehand.migrate import check_schema, migrate
+from minutehand.schema.migrate import check_schema, migrate
 from minutehand.operate import cancel, promote, purge, purgeable, reschedule, retry
 from minutehand.outcomes import Done
 from minutehand.read import get, list_jobs, stats

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from minutehand import DatabaseError, SchemaError
-from minutehand.migrate import check_schema, migrate, migrations, status
+from minutehand.schema.migrate import check_schema, migrate, migrations, status
 from minutehand.upkeep import keep_up
 from tests.conftest import NewDatabase
 from tests.queue.stage import Queue

@@ -16,7 +16,7 @@ from minutehand.claim import claim
 from minutehand.defaults import Defaults, list_defaults, set_defaults
 from minutehand.errors import ForbiddenError, UnreachableError
 from minutehand.handlers import HandlerTable
-from minutehand.migrate import check_schema
+from minutehand.schema.migrate import check_schema
 from minutehand.operate import cancel, promote, purge, purgeable, reschedule, retry
 from minutehand.read import get, list_jobs, stats
 from minutehand.statements import statement

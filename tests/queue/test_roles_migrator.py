@@ -16,7 +16,7 @@ from minutehand import Database, enqueue
 from minutehand.claim import take
 from minutehand.errors import ForbiddenError
 from minutehand.finish import finish
-from minutehand.migrate import check_schema, migrate, migrations
+from minutehand.schema.migrate import check_schema, migrate, migrations
 from minutehand.outcomes import Done
 from minutehand.upkeep import keep_up
 from tests.queue.stage import until

@@ -16,7 +16,7 @@ import psutil
 import psycopg
 
 from minutehand.local import postgres
-from minutehand.migrate import migrate
+from minutehand.schema.migrate import migrate
 from tests.sam_local.engine import LOOPBACK, NoEngineError, open_engine
 from tests.sam_local.image import get_image
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from minutehand import audit
 from minutehand.database import Database
-from minutehand.migrate import check_schema
+from minutehand.schema.migrate import check_schema
 from minutehand_pipeline.archive.ledger import fence
 from minutehand_pipeline.archive.lock import locked
 from minutehand_pipeline.archive.private import PRIVATE, SUBJECT, Erased

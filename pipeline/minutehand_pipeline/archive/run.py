@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from minutehand.database import Database
-from minutehand.migrate import check_schema
+from minutehand.schema.migrate import check_schema
 from minutehand_pipeline.archive.carry import Archiver
 from minutehand_pipeline.archive.close import Closing, Day, days_over
 from minutehand_pipeline.archive.ledger import note_seen, settle

@@ -86,7 +86,7 @@ def load(
 
 def _run(config: "Config") -> "Result":
     from minutehand.database import Database
-    from minutehand.migrate import check_schema
+    from minutehand.schema.migrate import check_schema
     from minutehand.settings import database_url
     from minutehand_pipeline.load.run import check_config, find, run
     from minutehand_pipeline.session import build_session

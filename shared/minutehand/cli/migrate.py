@@ -7,8 +7,8 @@ import click
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.text import local
-from minutehand.migrate import Migration, status
-from minutehand.migrate import migrate as apply
+from minutehand.schema.migrate import Migration, status
+from minutehand.schema.migrate import migrate as apply
 
 
 @click.command()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from minutehand.database import Database
-from minutehand.migrate import check_schema
+from minutehand.schema.migrate import check_schema
 from minutehand.settings import database_url
 from minutehand.tenant import TenantDatabase, is_tenant
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 from minutehand.database import Connection, Database, connect
 from minutehand.database.opening import read_url
 from minutehand.errors import ConfigurationError
-from minutehand.migrate import migrate as migrate_minutehand
+from minutehand.schema.migrate import migrate as migrate_minutehand
 from minutehand.testing.statements import run
 
 # Where a new session looks for what is named without its schema. New tables go to public, as ever.

@@ -19,7 +19,7 @@ from minutehand import Database, Job, enqueue
 from minutehand.database import connect
 from minutehand.handlers import HandlerTable
 from minutehand.job import Worker
-from minutehand.migrate import migrate
+from minutehand.schema.migrate import migrate
 from minutehand.route import Routes
 from minutehand.settings import Settings
 from minutehand.testing.databases import SEARCH_PATH

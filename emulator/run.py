@@ -23,8 +23,8 @@ from minutehand.local.pool import parsed
 from minutehand.local.receiver import Receiver
 from minutehand.local.seed import seed_jobs
 from minutehand.local.show import Show
-from minutehand.schema.migrate import migrate
 from minutehand.read import FINISHED, STATES, list_jobs
+from minutehand.schema.migrate import migrate
 
 WATCH_SECONDS = 0.3
 WORST: dict[str, Any] = {

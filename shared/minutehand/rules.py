@@ -1,7 +1,6 @@
 """The rules that a job must meet, by the names that Postgres reports, and the sentence of each.
 
-`minutehand.sentence()` in schema/functions/rules.sql has the sentences of the rules that only SQL checks; a test compares
-them with these.
+The database function `minutehand.sentence()` has those of the rules that SQL checks; a test compares the two.
 """
 
 SENTENCES = {

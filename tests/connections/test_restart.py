@@ -19,9 +19,9 @@ from minutehand.database import connect
 from minutehand.errors import UnreachableError
 from minutehand.finish import finish
 from minutehand.local import postgres
-from minutehand.schema.migrate import migrate
 from minutehand.outcomes import Done
 from minutehand.read import stats
+from minutehand.schema.migrate import migrate
 
 LEASE, GRACE = timedelta(minutes=1), timedelta(seconds=2)
 

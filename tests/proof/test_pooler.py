@@ -15,10 +15,10 @@ from minutehand import Database, Job, NewJob, Snooze, enqueue, enqueue_many
 from minutehand.claim import claim, take
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
-from minutehand.schema.migrate import check_schema, migrate
 from minutehand.operate import cancel, promote, purge, purgeable, reschedule, retry
 from minutehand.outcomes import Done
 from minutehand.read import get, list_jobs, stats
+from minutehand.schema.migrate import check_schema, migrate
 from minutehand.tick import tick
 from minutehand.work import answer, parse, work_off
 from tests import servers

@@ -26,8 +26,8 @@ from minutehand.local.pool import Pool
 from minutehand.local.receiver import Receiver
 from minutehand.local.seed import seed_jobs
 from minutehand.local.show import Show
-from minutehand.schema.migrate import migrate
 from minutehand.read import FINISHED, STATES, list_jobs
+from minutehand.schema.migrate import migrate
 
 WATCH_SECONDS = 0.3
 UNFINISHED = [state for state in STATES if state not in FINISHED]

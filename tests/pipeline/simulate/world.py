@@ -19,8 +19,8 @@ from minutehand import Database, Job, enqueue
 from minutehand.database import connect
 from minutehand.handlers import HandlerTable
 from minutehand.job import Worker
-from minutehand.schema.migrate import migrate
 from minutehand.route import Routes
+from minutehand.schema.migrate import migrate
 from minutehand.settings import Settings
 from minutehand.testing.databases import SEARCH_PATH
 from minutehand.testing.invoker import RecordingInvoker

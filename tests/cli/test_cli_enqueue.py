@@ -117,7 +117,7 @@ def test_people_are_told_when_it_is_due(invoke):
         (["'; drop schema minutehand cascade; --"], 1, "kind must be 1 to 100 letters"),
         (["../../etc/passwd"], 1, "kind must be 1 to 100 letters"),
         ([""], 1, "kind must be 1 to 100 letters"),
-        (["k\udcff"], 1, "is valid Unicode"),
+        (["k\udcff"], 1, "must be valid Unicode"),
         (["echo", json.dumps("x" * 300_000)], 1, "the payload is too large"),
         ([], 2, "name the KIND"),
         (["echo", "--rejects", "x"], 2, "go with --file"),

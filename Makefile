@@ -147,6 +147,10 @@ lock: ## Choose the newest versions of everything, for every platform and Python
 db/migrate: setup ## Bring the schema of $DATABASE_URL up to this code
 	@$(BIN)/minutehand migrate
 
+.PHONY: schema
+schema: setup ## Write schema/schema.sql, the dump of a migrated database
+	@$(BIN)/python -m tests.schema_dump
+
 .PHONY: db/reset
 db/reset: setup ## Stop the Postgres of `make run` and throw its data away
 	@$(BIN)/python -c 'from pathlib import Path; from minutehand.local.postgres import stop; stop(Path(".minutehand"))'

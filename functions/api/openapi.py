@@ -45,7 +45,7 @@ BROKEN_RULE = {
     "type": "urn:minutehand:problem:invalid",
     "title": "What was asked for breaks a rule",
     "status": 422,
-    "detail": "delay is not negative",
+    "detail": "delay must not be negative",
     "rule": "delay_is_not_negative",
 }
 OUTCOMES: dict[str, Any] = {

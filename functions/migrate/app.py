@@ -97,8 +97,8 @@ def perform(event: dict[str, Any]) -> str:
 def bring_up(*, or_leave_newer: bool = False) -> str:
     """Apply what is new.
 
-    A schema that is newer than this code is what a rollback finds, since the schema only goes forward; the release
-    before a migration works with it.
+    A rollback finds a schema that is newer than this code, since migrations only go forward; the release before a
+    migration works with it.
     """
     from minutehand.database import Database
     from minutehand.errors import NewerSchemaError
@@ -107,7 +107,7 @@ def bring_up(*, or_leave_newer: bool = False) -> str:
 
     try:
         with closing(Database(database_url)) as database:
-            applied = [f"{migration.version:04} {migration.name}" for migration in migrate(database)]
+            applied = [step.label for step in migrate(database)]
     except NewerSchemaError as error:
         if not or_leave_newer:
             raise

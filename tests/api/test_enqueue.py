@@ -132,7 +132,7 @@ def test_a_key_is_replaced_ignored_or_raised_as_asked(api, jobs, problem):
         ({"every": "tomorrow"}, "every_recurs"),
         ({"every": "@daily", "zone": "Mars/Base"}, "zone_is_known"),
         ({"zone": "Europe/Berlin"}, "zone_is_of_every"),
-        ({"unique_for": 60}, "key_is_said"),
+        ({"unique_for": 60}, "key_is_set"),
         ({"key": "k", "debounce": 0}, "period_is_positive"),
         ({"key": "k", "debounce": 60, "throttle": 60}, "one_period"),
         ({"key": "k", "debounce": 60, "on_conflict": "ignore"}, "debounce_moves"),

@@ -259,7 +259,7 @@ def test_where_the_api_is_a_tenants_role_a_token_without_a_tenant_sees_and_does_
 
     assert api.get("/jobs", headers=headers).json()["jobs"] == []
     refused = api.post("/jobs", json={"kind": "echo"}, headers=headers)
-    assert (refused.status_code, refused.json()["rule"]) == (422, "tenant_is_said")
+    assert (refused.status_code, refused.json()["rule"]) == (422, "tenant_is_set")
 
 
 def test_a_tenants_batch_is_its_own_to_the_last_job(api, admin) -> None:

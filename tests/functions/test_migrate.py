@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from minutehand.schema.migrate import migrations
+from minutehand.schema.steps import migrations
 from tests.conftest import NewDatabase
 from tests.functions.cloudformation import Context, event, told
 from tests.functions.conftest import Server
@@ -71,7 +71,7 @@ def test_a_new_stack_migrates_an_empty_database_and_an_update_finds_nothing_to_d
     second = told(storage)
 
     assert first["Status"] == second["Status"] == "SUCCESS"
-    assert "0001 jobs" in first["Reason"]
+    assert "0001 tables" in first["Reason"]
     assert second["Reason"] == "the schema is up to date"
     assert versions(database) == [migration.version for migration in migrations()]
 
@@ -151,7 +151,7 @@ def test_a_migration_that_was_changed_afterwards_fails_even_an_update(
     app.handler(event("Update", storage), Context())
 
     assert told(storage)["Status"] == "FAILED"
-    assert "migration 1 (jobs) was changed" in told(storage)["Reason"]
+    assert "migration 1 (tables) was changed" in told(storage)["Reason"]
 
 
 def test_a_removed_stack_leaves_the_schema_and_its_jobs(

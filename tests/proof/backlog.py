@@ -181,7 +181,6 @@ class Stock:
             "give_back": mine | ATTEMPT | {"delay": timedelta(minutes=1), "refund": 0},
             "list": filters | {"before": None, "most": 51},
             "lock": {"now": None},
-            "migration_applied": {"version": 9999, "name": "none", "checksum": "none"},
             "offer": {
                 "now": None,
                 "capacity": 70,

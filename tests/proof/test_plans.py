@@ -25,8 +25,8 @@ PAGES = {
     "fire": 150, "free_keys": 10, "get": 60, "get_by_key": 150, "get_schedule": 10, "give_back": 60,
     "health": 50, "hold": 5, "keep_events": 60, "keep_until_archived": 10, "keeps_until_archived": 5,
     "leave_tenant": 0, "list": 200, "list_events": 2000, "list_firings": 100, "list_newer": 200,
-    "lock": 10, "lock_schedules": 5, "make_days": 100, "migration_applied": 10, "migration_known": 10,
-    "migration_lock": 5, "migration_status": 5, "move_on": 60, "offer": 1600, "pause_schedule": 40,
+    "lock": 10, "lock_schedules": 5, "make_days": 100, "migration_files": 5,
+    "migration_known": 10, "migration_status": 5, "move_on": 60, "offer": 1600, "pause_schedule": 40,
     "promote": 400, "prune_firings": 12_000, "purge": 5000, "put_schedule": 60, "queues": 400,
     "raise_floor": 60, "recall": 100, "remove": 200, "remove_schedule": 20, "replay": 1500,
     "reschedule": 400, "reseal": 600, "reseal_schedule": 60, "retain": 300, "retention": 5,
@@ -51,7 +51,7 @@ WHOLE = {
     "stats": 20_000,
     "sweep": 10_000,
 }
-NOT_EXPLAINED = {"copy_incoming", "migration_table"}  # COPY and DO have no plan
+NOT_EXPLAINED = {"copy_incoming"}  # COPY has no plan
 
 INDEXES = {
     "budget": {"jobs_live_busy"},

@@ -1,21 +1,23 @@
--- Schedules: a moment becomes a line of the ledger and a job at once, so that none fires twice.
+-- Schedules: one row in the ledger and one job for each moment, written together, so that no moment fires
+-- twice.
 
--- Writes moments into the ledger, and enqueues a job for each that was not in it; says which those were. Each is of
--- {tenant, schedule, nominal, outcome, count, late, job}, where `job` is what the schedule's job gets beside its own.
+-- Writes moments into the ledger `firings` and enqueues a job for each that was new; returns those. Each item
+-- is {tenant, schedule, nominal, outcome, count, late, job}; `job` holds values that the schedule's own job
+-- does not set.
 --
--- Two dispatchers, a tick that is repeated, a clock that is set back and a schedule restored from a backup all meet
--- the ledger's primary key here.
-create function minutehand.fire(firings json)
+-- The ledger's primary key makes this safe for two dispatchers, a repeated tick, a clock that is set back, and
+-- a schedule restored from a backup.
+create or replace function minutehand.fire(firings json)
 returns table (tenant text, schedule text, nominal timestamptz, outcome text, job uuid)
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 #variable_conflict use_column
 declare
-    asked record;
-    item  minutehand.new_job;
-    items minutehand.new_job[] := '{}';
+    firing record;
+    item   minutehand.new_job;
+    items  minutehand.new_job[] := '{}';
 begin
-    for asked in
+    for firing in
         select f.*, s.job as template, s.zone
           from rows from (json_to_recordset(fire.firings) as (tenant text, schedule text, nominal timestamptz, outcome text,
                                                               count integer, late boolean, job json))
@@ -25,17 +27,17 @@ begin
          order by f.ordinal
     loop
         insert into minutehand.firings (tenant, schedule, nominal, outcome, count)
-        values (asked.tenant, asked.schedule, asked.nominal, asked.outcome, asked.count)
+        values (firing.tenant, firing.schedule, firing.nominal, firing.outcome, firing.count)
             on conflict do nothing;
         continue when not found;
-        if asked.outcome not in ('fired', 'asked') then
-            tenant := asked.tenant; schedule := asked.schedule; nominal := asked.nominal; outcome := asked.outcome;
+        if firing.outcome not in ('fired', 'asked') then
+            tenant := firing.tenant; schedule := firing.schedule; nominal := firing.nominal; outcome := firing.outcome;
             return next;
             continue;
         end if;
-        item := json_populate_record(json_populate_record(null::minutehand.new_job, asked.job), asked.template);
-        item.ordinal := asked.ordinal; item.tenant := asked.tenant; item.schedule := asked.schedule; item.nominal := asked.nominal;
-        if asked.late then
+        item := json_populate_record(json_populate_record(null::minutehand.new_job, firing.job), firing.template);
+        item.ordinal := firing.ordinal; item.tenant := firing.tenant; item.schedule := firing.schedule; item.nominal := firing.nominal;
+        if firing.late then
             item.headers := coalesce(item.headers, '{}') || '{"minutehand-late": "true"}';
         end if;
         items := items || item;
@@ -44,27 +46,28 @@ begin
         return;
     end if;
     return query
-    with made as (
+    with enqueued as (
         select i.tenant, i.schedule, i.nominal, e.id
           from minutehand.enqueue_all(items) e
           join unnest(items) i on i.ordinal = e.ordinal
     )
     update minutehand.firings f
-       set job = made.id
-      from made
-     where f.tenant = made.tenant and f.schedule = made.schedule and f.nominal = made.nominal
+       set job = enqueued.id
+      from enqueued
+     where f.tenant = enqueued.tenant and f.schedule = enqueued.schedule and f.nominal = enqueued.nominal
     returning f.tenant::text, f.schedule, f.nominal, f.outcome, f.job;
 end
 $$;
 
--- Takes back what a schedule enqueued ahead of its moment, unless it runs: the schedule is changed, paused or removed.
-create function minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamptz) returns bigint
+-- Cancels the jobs that a schedule enqueued ahead of their moment, except running ones: the schedule was
+-- changed, paused or removed.
+create or replace function minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamptz) returns bigint
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 declare
     withdrawn bigint;
 begin
-    with gone as (
+    with cancelled_jobs as (
         update minutehand.jobs j
            set deleted = clock_timestamp(), failed = true, cancelled = true,
                error = '{"type": "Cancelled", "message": "its schedule was changed, paused or removed"}'
@@ -75,11 +78,9 @@ begin
         returning j.id
     )
     delete from minutehand.firings f
-     using gone
-     where f.tenant = of_tenant and f.schedule = of_schedule and f.nominal > moment and f.job = gone.id;
+     using cancelled_jobs
+     where f.tenant = of_tenant and f.schedule = of_schedule and f.nominal > moment and f.job = cancelled_jobs.id;
     get diagnostics withdrawn = row_count;
     return withdrawn;
 end
 $$;
-
-revoke execute on function minutehand.fire(json), minutehand.withdraw_ahead(text, text, timestamptz) from public;

@@ -29,6 +29,14 @@ from tests.servers import DIRECT, POOLS, REQUIRED, Database, Servers
 
 NewDatabase = Callable[..., Database]
 
+# Whose tests all belong to a suite; elsewhere the tests say so themselves.
+SUITES = {
+    "tests/cluster/": "cluster",
+    "tests/sam_local/": "containers",
+    "tests/pipeline/archive/test_killed.py": "kill",
+    "tests/pipeline/load/test_load_kill.py": "kill",
+}
+
 # `make setup` installs no Spark; where it must not be missing, these say so by failing.
 collect_ignore = [] if find_spec("pyspark") or "spark" in REQUIRED else ["pipeline", "cluster"]
 
@@ -42,11 +50,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--server", default="direct-18", choices=[*DIRECT, *POOLS], help="what `database` is on")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a server."""
+    """Mark what needs a server, and the suites that are a directory or a file of the pipeline."""
     for item in items:
         if "servers" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
+        for place, suite in SUITES.items():
+            if item.nodeid.startswith(place):
+                item.add_marker(suite)
 
 
 @pytest.fixture(scope="session")

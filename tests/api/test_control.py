@@ -6,10 +6,9 @@ import pytest
 
 from minutehand import enqueue, read
 from minutehand.control import list_controls
-from tests.api.world import TOKEN, finish, on_one_server
+from tests.api.world import TOKEN, finish
 
 FAR = "2999-01-31T08:00:00+01:00"
-pytestmark = on_one_server
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from minutehand.database import Connection, connect
 from minutehand.offer import offer
 from tests import servers
 
+pytestmark = [pytest.mark.every_version, pytest.mark.plans]
+
 # The pages that a statement may look at, for as many rows as Stock gives it: about twice what was seen.
 PAGES = {
     "as_tenant": 60, "attempts": 100, "audit_list": 20, "audit_record": 60, "budget": 20, "bury": 10,

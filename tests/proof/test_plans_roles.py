@@ -14,6 +14,8 @@ from minutehand.statements import statement
 from tests import servers
 from tests.queue.test_roles import MAY
 
+pytestmark = [pytest.mark.every_version, pytest.mark.plans]
+
 NOT_EXPLAINED = {"copy_incoming", "migration_table"}  # COPY and DO have no plan
 # These act as another role from then on.
 OTHERS = {"as_tenant", "leave_tenant"}

@@ -19,6 +19,8 @@ from minutehand.operate import Change, cancel, promote, reschedule
 from minutehand.outcomes import Done, Failed, Released
 from minutehand.read import get
 
+pytestmark = pytest.mark.every_server
+
 ENQUEUERS = 8
 ROUNDS = 10
 

@@ -58,7 +58,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     faults = [Fault(*mark.args) for mark in metafunc.definition.iter_markers("fault")]
     if faults:
         names = [f"fault_in_{fault.name}_{number}" for number, fault in enumerate(faults, 1)]
-        metafunc.parametrize("fault", [None, *faults], ids=["sound", *names], indirect=True)
+        cases = [
+            pytest.param(fault, id=name, marks=pytest.mark.mutation)
+            for fault, name in zip(faults, names, strict=True)
+        ]
+        metafunc.parametrize("fault", [pytest.param(None, id="sound"), *cases], indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put each fault back once, in the first case that must notice it."""
+    seen: set[Fault] = set()
+    again = set()
+    for item in items:
+        fault = getattr(item, "callspec", None) and item.callspec.params.get("fault")  # type: ignore[attr-defined]
+        if fault in seen:
+            again.add(item)
+        elif fault:
+            seen.add(fault)
+    config.hook.pytest_deselected(items=list(again))
+    items[:] = [item for item in items if item not in again]
 
 
 @pytest.fixture(autouse=True)

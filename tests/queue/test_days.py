@@ -11,6 +11,8 @@ from minutehand.upkeep import keep_up
 from tests.queue.past import partitions
 from tests.queue.stage import Queue
 
+pytestmark = pytest.mark.every_version
+
 HOMES = ("jobs_done", "attempts", "events")
 
 

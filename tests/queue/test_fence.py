@@ -12,6 +12,8 @@ from minutehand.operate import cancel, reschedule
 from minutehand.outcomes import Cancelled, Done, Failed, Outcome, Released, Snoozed
 from tests.queue.stage import LEASE, LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 OUTCOMES: dict[str, Outcome] = {
     "done": Done('"late"'),

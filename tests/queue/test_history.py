@@ -14,6 +14,8 @@ from minutehand.retention import Retention, set_retention
 from tests.queue.past import ago, attempted, finished, noon, today
 from tests.queue.stage import Queue
 
+pytestmark = pytest.mark.every_version
+
 DAY = timedelta(days=1)
 
 

@@ -11,6 +11,8 @@ from minutehand.finish import finish
 from minutehand.outcomes import Done, Failed
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 

@@ -12,6 +12,8 @@ from minutehand.outcomes import Done, Failed
 from minutehand.upkeep import keep_up
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 MINUTE = timedelta(minutes=1)
 ENCRYPTED = {"minutehand": {"v": 1}}

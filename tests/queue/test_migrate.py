@@ -12,6 +12,8 @@ from tests.conftest import NewDatabase
 from tests.queue.stage import Queue
 from tests.servers import Database
 
+pytestmark = pytest.mark.every_version
+
 VERSIONS = [migration.version for migration in migrations()]
 CATALOG = """
     select 'relation' as what, c.oid::regclass::text as name,

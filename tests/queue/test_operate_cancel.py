@@ -11,6 +11,8 @@ from minutehand.outcomes import Done, Failed, Outcome, Released, Snoozed
 from minutehand.upkeep import keep_up
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 

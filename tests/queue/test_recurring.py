@@ -16,6 +16,8 @@ from minutehand.read import Row
 from minutehand.upkeep import keep_up
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 AT_ONCE = timedelta()
 

@@ -22,6 +22,8 @@ from minutehand.upkeep import keep_up
 from tests.queue.past import ago, attempted, finished, happened, noon, partitions, today
 from tests.queue.stage import Queue, until
 
+pytestmark = pytest.mark.every_version
+
 DAY = timedelta(days=1)
 ARCHIVED = "insert into minutehand.archived_days (home, day, rows) values ('jobs_done', %(day)s, %(rows)s)"
 

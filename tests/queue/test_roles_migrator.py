@@ -22,6 +22,8 @@ from minutehand.upkeep import keep_up
 from tests.queue.stage import until
 from tests.servers import Servers, debian
 
+pytestmark = pytest.mark.every_version
+
 ROLES = "select rolname::text from pg_roles where rolname like 'minutehand%' order by 1"
 DROP_DAYS: LiteralString = """
     do $$ declare day text; begin

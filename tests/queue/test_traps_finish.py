@@ -12,6 +12,8 @@ from minutehand.operate import Change, cancel, promote, reschedule
 from minutehand.outcomes import Done, Failed, Outcome, Snoozed
 from tests.queue.stage import LEASE, LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 FENCE = r"and %\(ack\)s in \(ack, prior\)"
 

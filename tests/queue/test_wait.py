@@ -13,6 +13,8 @@ from minutehand.operate import cancel, retry
 from minutehand.outcomes import Done, Failed
 from tests.queue.stage import LONG, Queue, until
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 NOW = timedelta()
 MINUTE = timedelta(minutes=1)

@@ -65,20 +65,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("fault", [pytest.param(None, id="sound"), *cases], indirect=True)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put each fault back once, in the first case that must notice it."""
-    seen: set[Fault] = set()
-    again = set()
-    for item in items:
-        fault = getattr(item, "callspec", None) and item.callspec.params.get("fault")  # type: ignore[attr-defined]
-        if fault in seen:
-            again.add(item)
-        elif fault:
-            seen.add(fault)
-    config.hook.pytest_deselected(items=list(again))
-    items[:] = [item for item in items if item not in again]
-
-
 @pytest.fixture(autouse=True)
 def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fault | None:
     fault: Fault | None = getattr(request, "param", None)

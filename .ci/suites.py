@@ -25,7 +25,7 @@ FLOW = [
 PIPELINE = "pipeline/minutehand_pipeline/"
 # The order is that of the runs: the quickest first.
 SUITES = {
-    "mutations": [*SQL, "tests/queue/*"],
+    "mutations": [*SQL, "tests/queue/*", "template.yaml", "tests/template/*"],
     "plans": [*SQL, "tests/proof/*"],
     "servers": [*SQL, f"{LIBRARY}*.py", "tests/queue/*", "tests/proof/*", "tests/flow/*"],
     "spark-floor": ["pipeline/*", "tests/pipeline/*", "requirements-spark-floor.lock"],
@@ -46,7 +46,7 @@ ORDINARY = [
     *OUTER, "docs/*", "bench/*", "emulator/*", "*.md", "LICENSE", ".gitignore", ".editorconfig",
     *(f"tests/{folder}/*" for folder in (
         "api", "ci", "cli", "connections", "console", "docs", "doctor", "emulator", "functions", "lambda_faults",
-        "local", "template", "testing", "unit", "web",
+        "local", "testing", "unit", "web",
     )),
 ]  # fmt: skip
 # Within the time that CI has; the others run when their paths change.

@@ -82,7 +82,7 @@ def full(servers: servers.Servers, server_name: str) -> Iterator[tuple[Connectio
     address = servers.address(server_name)
     database = address.make()
     with connect(database.admin_url) as connection:
-        fill(connection, finished=1_000_000, due=100_000, scheduled=100_000)
+        fill(connection, finished=100_000, due=20_000, scheduled=20_000)
         yield connection, Stock.of(connection)
     address.drop(database)
 

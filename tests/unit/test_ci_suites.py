@@ -34,7 +34,7 @@ def ci() -> ModuleType:
         ("pipeline/minutehand_pipeline/report/page.py", {"spark-floor", "pipeline-long"}),
         ("pipeline/requirements.lock", {"spark-floor", "pipeline-long", "cluster"}),
         ("functions/worker/app.py", {"containers"}),
-        ("template.yaml", {"containers"}),
+        ("template.yaml", {"mutations", "containers"}),
     ],
 )
 def test_a_path_selects_the_suites_of_its_subject(ci: ModuleType, path: str, wanted: set[str]) -> None:

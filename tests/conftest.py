@@ -19,6 +19,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
+from random import Random
 from typing import Any
 
 import psycopg
@@ -29,6 +30,14 @@ from tests.servers import DIRECT, POOLS, REQUIRED, Database, Servers
 
 NewDatabase = Callable[..., Database]
 
+# Whose tests all belong to a suite; elsewhere the tests say so themselves.
+SUITES = {
+    "tests/cluster/": "cluster",
+    "tests/sam_local/": "containers",
+    "tests/pipeline/archive/test_killed.py": "kill",
+    "tests/pipeline/load/test_load_kill.py": "kill",
+}
+
 # `make setup` installs no Spark; where it must not be missing, these say so by failing.
 collect_ignore = [] if find_spec("pyspark") or "spark" in REQUIRED else ["pipeline", "cluster"]
 
@@ -38,15 +47,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a run choose the server of its tests."""
+    """Let a run choose the server of its tests, and their order."""
     parser.addoption("--server", default="direct-18", choices=[*DIRECT, *POOLS], help="what `database` is on")
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a server."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a server, and the suites that are a directory or a file of the pipeline."""
+    if (seed := config.getoption("shuffle")) is not None:
+        Random(seed).shuffle(items)
     for item in items:
         if "servers" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
+        for place, suite in SUITES.items():
+            if item.nodeid.startswith(place):
+                item.add_marker(suite)
 
 
 @pytest.fixture(scope="session")

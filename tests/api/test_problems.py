@@ -11,7 +11,6 @@ from psycopg.conninfo import make_conninfo
 from starlette.testclient import TestClient
 
 from minutehand import Database, MinutehandError, errors
-from tests.api.world import on_one_server
 from tests.queue.roles import logins
 from tests.servers import Database as Server
 
@@ -31,7 +30,6 @@ def unreachable(function, jobs, token):
         yield TestClient(function.app, headers={"Authorization": f"Bearer {token}"})
 
 
-@on_one_server
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
@@ -49,7 +47,6 @@ def test_the_router_tells_problems(api, problem, method, path, status):
     assert (status == 405) == ("allow" in answer.headers)
 
 
-@on_one_server
 @pytest.mark.parametrize("path", ["/jobs", "/stats", "/jobs/0198a5b0-0000-7000-8000-000000000001", "/health"])
 def test_an_unreachable_database_is_a_503_that_says_when_to_come_back(unreachable, problem, log, path):
     answer = unreachable.get(path)
@@ -61,7 +58,6 @@ def test_an_unreachable_database_is_a_503_that_says_when_to_come_back(unreachabl
     assert "s3cret" not in log.getvalue() + answer.text
 
 
-@on_one_server
 def test_an_unreachable_database_takes_no_jobs(unreachable, problem):
     problem(unreachable.post("/jobs", json={"kind": "echo"}), 503)
     problem(unreachable.post("/jobs/batch", json={"jobs": [{"kind": "echo"}]}), 503)
@@ -76,7 +72,6 @@ def test_a_database_without_the_schema_is_a_503(empty_database, on_database, fun
     assert "minutehand migrate" in log.getvalue()
 
 
-@on_one_server
 def test_a_database_that_takes_no_writes_is_a_503(api, database, jobs, problem):
     name = jobs.connection.info.dbname
     jobs.close()
@@ -86,7 +81,6 @@ def test_a_database_that_takes_no_writes_is_a_503(api, database, jobs, problem):
     problem(api.post("/jobs", json={"kind": "echo"}), 503)
 
 
-@on_one_server
 def test_a_setting_that_is_missing_is_a_500_that_names_nothing(function, jobs, token, problem, log):
     from connections import connect
 
@@ -98,7 +92,6 @@ def test_a_setting_that_is_missing_is_a_500_that_names_nothing(function, jobs, t
     assert "DATABASE_URL" in log.getvalue()
 
 
-@on_one_server
 def test_a_fault_that_nobody_foresaw_is_a_500_without_internals(api, function, problem, log):
     from connections import connect
 
@@ -115,7 +108,6 @@ def test_a_fault_that_nobody_foresaw_is_a_500_without_internals(api, function, p
     assert "in fail" in crashed["trace"]
 
 
-@on_one_server
 def test_every_library_error_has_a_status(function, jobs):
     from problems import describe_error
 
@@ -153,7 +145,6 @@ def test_what_the_role_of_the_api_may_not_do_is_a_403_that_keeps_the_reason_to_t
     assert "permission denied" in log.getvalue()
 
 
-@on_one_server
 def test_each_request_is_one_line_without_what_it_carried(api, log):
     api.post("/jobs", json={"kind": "echo", "payload": "s3cret", "key": "s3cret"})
     api.get("/jobs?key=s3cret")
@@ -170,7 +161,6 @@ def test_each_request_is_one_line_without_what_it_carried(api, log):
     assert "s3cret" not in log.getvalue()
 
 
-@on_one_server
 def test_no_answer_is_kept_by_a_cache(api):
     for path in ("/jobs", "/health", "/nowhere"):
         assert api.get(path).headers["cache-control"] == "no-store"

@@ -58,11 +58,11 @@ def note(database: Database, version: int) -> None:
         connection.execute("insert into minutehand.migrations values (%s, 'future', 'x')", [version])
 
 
-@pytest.mark.parametrize("address", ["direct-18", "pgbouncer-18", "direct-15"])
+@pytest.mark.every_server
 def test_a_new_stack_migrates_an_empty_database_and_an_update_finds_nothing_to_do(
-    app: Any, storage: Server, new_database: NewDatabase, address: str, monkeypatch: pytest.MonkeyPatch
+    app: Any, storage: Server, new_database: NewDatabase, server_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = new_database(address, migrated=False)
+    database = new_database(server_name, migrated=False)
     monkeypatch.setenv("DATABASE_URL", database.url)
 
     app.handler(event("Create", storage), Context())

@@ -15,6 +15,8 @@ from minutehand.database.statements import statement_names
 from minutehand.offer import offer
 from tests import servers
 
+pytestmark = [pytest.mark.every_version, pytest.mark.plans]
+
 # The pages that a statement may look at, for as many rows as Stock gives it: about twice what was seen.
 PAGES = {
     "as_tenant": 60, "attempts": 100, "audit_list": 20, "audit_record": 60, "budget": 20, "bury": 10,
@@ -80,7 +82,7 @@ def full(servers: servers.Servers, server_name: str) -> Iterator[tuple[Connectio
     address = servers.address(server_name)
     database = address.make()
     with connect(database.admin_url) as connection:
-        fill(connection, finished=1_000_000, due=100_000, scheduled=100_000)
+        fill(connection, finished=100_000, due=20_000, scheduled=20_000)
         yield connection, Stock.of(connection)
     address.drop(database)
 

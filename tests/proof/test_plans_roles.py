@@ -14,7 +14,10 @@ from minutehand.database.statements import statement
 from tests import servers
 from tests.queue.test_roles import MAY
 
-NOT_EXPLAINED = {"copy_incoming"}  # COPY has no plan
+pytestmark = [pytest.mark.every_version, pytest.mark.plans]
+
+# COPY has no plan.
+NOT_EXPLAINED = {"copy_incoming"}
 # These act as another role from then on.
 OTHERS = {"as_tenant", "leave_tenant"}
 WORKERS = sorted({name for name, roles in MAY.items() if "worker" in roles} - NOT_EXPLAINED - OTHERS)

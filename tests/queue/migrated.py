@@ -6,6 +6,7 @@ import pytest
 
 from tests.conftest import NewDatabase
 from tests.queue.stage import Queue
+from tests.servers import Database
 
 CATALOG = """
     select 'relation' as what, c.oid::regclass::text as name,
@@ -43,19 +44,18 @@ def catalog(queue: Queue) -> dict[tuple[str, str], str]:
     return {(row["what"], row["name"]): row["is"] for row in queue.sql(CATALOG) if "_20" not in row["name"]}
 
 
-@pytest.fixture(params=["direct-18", "direct-15"])
-def empty(request: pytest.FixtureRequest, new_database: NewDatabase) -> Iterator[Queue]:
+@pytest.fixture
+def empty(new_database: NewDatabase, server_name: str) -> Iterator[Queue]:
     """A database with nothing in it, not even the schema."""
-    database = new_database(request.param, migrated=False)
+    database = new_database(server_name, migrated=False)
     queue = Queue(database.url, database.admin_url)
     yield queue
     queue.close()
 
 
-@pytest.fixture(params=["direct-18", "direct-15"])
-def fresh(request: pytest.FixtureRequest, new_database: NewDatabase) -> Iterator[Queue]:
-    """A database that was migrated in one go."""
-    database = new_database(request.param)
-    queue = Queue(database.url, database.admin_url)
+@pytest.fixture
+def fresh(fresh_database: Database) -> Iterator[Queue]:
+    """A migrated database that no other test uses."""
+    queue = Queue(fresh_database.url, fresh_database.admin_url)
     yield queue
     queue.close()

@@ -12,6 +12,8 @@ from minutehand.model.key import key_text
 from minutehand.model.outcome import Done, Failed
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 MINUTE = timedelta(minutes=1)
 ENCRYPTED = {"minutehand": {"v": 1}}

@@ -17,6 +17,8 @@ from tests.schema_dump import COMMITTED, dump
 
 __all__ = ["empty", "fresh"]
 
+pytestmark = pytest.mark.every_version
+
 NAMES = [step.name for step in steps()]
 
 

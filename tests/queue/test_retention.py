@@ -23,6 +23,8 @@ from minutehand.operations.retention import (
 from tests.queue.past import ago, attempted, finished, happened, noon, partitions, today
 from tests.queue.stage import Queue, until
 
+pytestmark = pytest.mark.every_version
+
 DAY = timedelta(days=1)
 ARCHIVED = "insert into minutehand.archived_days (home, day, rows) values ('jobs_done', %(day)s, %(rows)s)"
 

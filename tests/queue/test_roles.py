@@ -25,6 +25,8 @@ from tests import servers
 from tests.queue.roles import Login, logins
 from tests.queue.stage import GRACE, LEASE, Queue
 
+pytestmark = pytest.mark.every_version
+
 ROLES = ("enqueuer", "worker", "operator", "tenant")
 DESK = ("operator", "tenant")  # an operator of all, and one within a tenant
 

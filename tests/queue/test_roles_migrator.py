@@ -23,6 +23,8 @@ from minutehand.schema.steps import steps
 from tests.queue.stage import until
 from tests.servers import Servers, debian
 
+pytestmark = pytest.mark.every_version
+
 ROLES = "select rolname::text from pg_roles where rolname like 'minutehand%' order by 1"
 DROP_DAYS: LiteralString = """
     do $$ declare day text; begin

@@ -21,6 +21,8 @@ from tests import servers
 from tests.queue.roles import Login, logins
 from tests.queue.stage import Queue
 
+pytestmark = pytest.mark.every_server
+
 SET_BY_HAND: LiteralString = "select set_config('minutehand.tenant', %s, true)"
 ROWS: dict[str, LiteralString] = {
     "jobs": "insert into minutehand.jobs_live (tenant, kind) values (%(tenant)s, 'echo')",

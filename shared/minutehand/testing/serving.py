@@ -67,12 +67,12 @@ def start_server(home: Path, **options: Any) -> str:
 
     The directory may have a server already: one that another process started whose template then failed.
     """
-    options = {"fsync": False, "settings": SETTINGS} | options
+    settings: dict[str, Any] = {"fsync": False, "settings": SETTINGS, **options}
     try:
-        return postgres.start(home, **options).url
+        return postgres.start(home, **settings).url
     except postgres.AlreadyRunningError:
         postgres.stop(home)
-        return postgres.start(home, **options).url
+        return postgres.start(home, **settings).url
 
 
 def _start(home: Path, template: str, url: str, migrate: Callable[[str], object], clock: bool) -> None:

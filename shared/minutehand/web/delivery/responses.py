@@ -1,4 +1,4 @@
-"""Read an answer: what of it is kept, and when it asks to be tried again."""
+"""Read a response: the part of the body to store, and the moment of Retry-After."""
 
 import json
 from collections.abc import Mapping
@@ -6,21 +6,21 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-_KEPT = 4 * 1024
+_STORED_BYTES = 4 * 1024
 _LONGEST_WAIT = timedelta(days=1)
 
 
-def kept(body: bytes, most: int = _KEPT) -> Any:
-    """Return the body as JSON if it is that and at most 4 KiB, or `most`, else as text cut to so much."""
+def storable_body(body: bytes, limit: int = _STORED_BYTES) -> Any:
+    """Return the body as JSON if it is valid and at most `limit` bytes (4 KiB), otherwise as text cut to `limit`."""
     try:
-        value = json.loads(body) if len(body) <= most else _text(body, most)
-        return value if _is_storable(value) else _text(body, most)
+        value = json.loads(body) if len(body) <= limit else _text(body, limit)
+        return value if _is_storable(value) else _text(body, limit)
     except (ValueError, RecursionError):
-        return _text(body, most) or None
+        return _text(body, limit) or None
 
 
 def retry_at(headers: Mapping[str, str], now: datetime) -> datetime | None:
-    """Return the moment a Retry-After header asks for, at most a day ahead; none if it is not in the future."""
+    """Return the moment in Retry-After, at most a day ahead; None if it is missing, invalid or not in the future."""
     moment = _moment(headers.get("retry-after", "").strip(), now)
     if moment is None or moment <= now:
         return None
@@ -38,11 +38,11 @@ def _moment(text: str, now: datetime) -> datetime | None:
 
 
 def _is_storable(value: Any) -> bool:
-    """JSON in Postgres knows neither NaN nor half a surrogate pair, nor U+0000 once it is asked for a field."""
+    """Return whether jsonb can hold the value: it rejects NaN, lone surrogates and U+0000."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     text.encode()
     return "\\u0000" not in text
 
 
-def _text(body: bytes, most: int) -> str:
-    return body[:most].decode("utf-8", "ignore").replace("\0", "")
+def _text(body: bytes, limit: int) -> str:
+    return body[:limit].decode("utf-8", "ignore").replace("\0", "")

@@ -1,4 +1,4 @@
-"""Send one request to the very address that was checked, and read one answer, all within one time limit."""
+"""Send one request to an address that was checked and read its response, within one time limit."""
 
 import socket
 import ssl
@@ -14,18 +14,18 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, Timeout
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError, SSLError
 
-from ._addresses import Destination
+from minutehand.web.delivery.addresses import Destination
 
-_MOST = 64 * 1024
+_BODY_LIMIT = 64 * 1024
 
 
 class Undelivered(Exception):
-    """A delivery that did not succeed this time."""
+    """A delivery that failed and may succeed when it is retried."""
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is sent, and where."""
+class DeliveryRequest:
+    """A request and its destination."""
 
     method: str
     destination: Destination
@@ -33,29 +33,29 @@ class Request:
     body: bytes | None
 
     def __str__(self) -> str:
-        """Name the request without what may be secret."""
+        """Describe the request without anything that may be secret."""
         return f"{self.method} {self.destination.origin}"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What came back; of the body no more than 64 KiB."""
+class DeliveryResponse:
+    """The response; the body is cut at 64 KiB."""
 
-    request: Request
+    request: DeliveryRequest
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     def __str__(self) -> str:
-        """Begin a sentence about it."""
+        """Describe the response; error messages begin with this."""
         return f"{self.request} answered {self.status}"
 
 
 class Deadline:
-    """The moment by which everything is over: the look-up, every connection, every byte of the answer."""
+    """The end of the time limit for all of it: look-up, connections and every byte of the response."""
 
     def __init__(self, seconds: float) -> None:
-        """Allow this much time from now."""
+        """Begin the time limit now."""
         self.seconds = seconds
         self.passed = False
         self._end = monotonic() + seconds
@@ -63,43 +63,45 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """The seconds that are left; never zero, which a socket would take for no limit."""
+        """The seconds that are left; never zero, which a socket takes for no limit."""
         return max(self._end - monotonic(), 0.001)
 
-    def cut(self, connection: socket.socket) -> None:
-        """End a connection at the deadline: a socket's own limit starts anew with every byte it receives."""
-        self._timer = Timer(self.left, self._pass, [connection])
+    def shut_down_at_end(self, connection: socket.socket) -> None:
+        """Shut a connection down at the deadline: a socket's own timeout restarts with every byte."""
+        self._timer = Timer(self.left, self._expire, [connection])
         self._timer.daemon = True
         self._timer.start()
 
-    def spare(self) -> None:
-        """Leave the connection alone."""
+    def cancel(self) -> None:
+        """Leave the connection open."""
         if self._timer:
             self._timer.cancel()
 
-    def _pass(self, connection: socket.socket) -> None:
+    def _expire(self, connection: socket.socket) -> None:
         self.passed = True
         with suppress(OSError):
-            # Not connection.shutdown, by which TLS would go on in clear.
+            # Not connection.shutdown, after which TLS would continue in the clear.
             socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
-def exchange(request: Request, addresses: list[str], deadline: Deadline) -> Answer:
-    """Send the request to the first of these addresses that takes a connection."""
+def exchange(request: DeliveryRequest, addresses: list[str], deadline: Deadline) -> DeliveryResponse:
+    """Send the request to the first address that accepts a connection."""
     for tried, address in enumerate(addresses):
         try:
-            # Half for the connection and half for its TLS, each of which may take this long.
+            # Connecting and the TLS handshake may each take this long, so each gets half.
             return _attempt(request, address, deadline, deadline.left / (len(addresses) - tried) / 2)
         except (NewConnectionError, ConnectTimeoutError):
             continue
-        except HTTPError as fault:
-            raise Undelivered(f"{request} failed: {_sentence(fault, deadline)}") from None
+        except HTTPError as error:
+            raise Undelivered(f"{request} failed: {_reason(error, deadline)}") from None
         finally:
-            deadline.spare()
-    raise Undelivered(f"{request} failed: the host takes no connection.")
+            deadline.cancel()
+    raise Undelivered(f"{request} failed: the host accepts no connection.")
 
 
-def _attempt(request: Request, address: str, deadline: Deadline, patience: float) -> Answer:
+def _attempt(
+    request: DeliveryRequest, address: str, deadline: Deadline, connect_timeout: float
+) -> DeliveryResponse:
     with _pool(request.destination, address, deadline) as pool:
         response = pool.urlopen(
             request.method,
@@ -109,31 +111,31 @@ def _attempt(request: Request, address: str, deadline: Deadline, patience: float
             retries=False,
             redirect=False,
             assert_same_host=False,
-            timeout=Timeout(connect=patience, read=deadline.left),
+            timeout=Timeout(connect=connect_timeout, read=deadline.left),
             preload_content=False,
             enforce_content_length=True,
         )
         body = _read(response.read)
         response.close()
     if deadline.passed:
-        raise HTTPError("an answer without a length was cut off")
-    return Answer(request, response.status, response.headers, body)
+        raise HTTPError("a response without a length was cut off")
+    return DeliveryResponse(request, response.status, response.headers, body)
 
 
 def _read(read: Callable[..., bytes]) -> bytes:
     body = b""
-    # Only a read that returns nothing tells an end from a break.
-    while len(body) < _MOST and (part := read(_MOST - len(body), decode_content=False)):
+    # Only an empty read marks the end of the body.
+    while len(body) < _BODY_LIMIT and (part := read(_BODY_LIMIT - len(body), decode_content=False)):
         body += part
     return body
 
 
-def _sentence(fault: HTTPError, deadline: Deadline) -> str:
-    if deadline.passed or isinstance(fault, ReadTimeoutError):
-        return f"no complete answer within {deadline.seconds:.3g} seconds."
-    if isinstance(fault, SSLError):
-        return f"no trusted connection: {fault}."
-    return "the connection broke off before the answer was complete."
+def _reason(error: HTTPError, deadline: Deadline) -> str:
+    if deadline.passed or isinstance(error, ReadTimeoutError):
+        return f"no complete response within {deadline.seconds:.3g} seconds."
+    if isinstance(error, SSLError):
+        return f"no trusted connection: {error}."
+    return "the connection closed before the response was complete."
 
 
 def _pool(destination: Destination, address: str, deadline: Deadline) -> HTTPConnectionPool:
@@ -146,14 +148,14 @@ def _pool(destination: Destination, address: str, deadline: Deadline) -> HTTPCon
         deadline=deadline,
         server_hostname=host,
         assert_hostname=host,
-        ssl_context=_trust(),
+        ssl_context=_ssl_context(),
     )
 
 
 @cache
-def _trust() -> ssl.SSLContext:
+def _ssl_context() -> ssl.SSLContext:
     context = ssl.create_default_context()
-    # urllib3 compares the names, by assert_hostname: its versions before 2 cannot have it done for a bare address.
+    # urllib3 checks the name (assert_hostname): before version 2 it cannot delegate that for a bare address.
     context.check_hostname = False
     return context
 
@@ -165,7 +167,7 @@ class _Connection(HTTPConnection):
 
     def connect(self) -> None:
         super().connect()
-        self._deadline.cut(self.sock)
+        self._deadline.shut_down_at_end(self.sock)
 
 
 class _SecureConnection(_Connection, HTTPSConnection):

@@ -1,4 +1,4 @@
-"""Watch: one line about each request, never what it carried, and the counts of what was enqueued."""
+"""Log one line per request, never its body, and count the outcomes of enqueued jobs."""
 
 import os
 import traceback
@@ -22,13 +22,13 @@ ID_CHARACTERS = 36
 UNAUTHORISED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
-class Watch:
-    """The outermost layer: whatever happens within, the caller gets an answer and the log a line."""
+class RequestLog:
+    """The outermost middleware: every request gets a response and a line in the log."""
 
-    def __init__(self, app: ASGIApp, crashed: Response) -> None:
-        """Wrap an application; `crashed` is what a caller is told of a fault that nobody foresaw."""
+    def __init__(self, app: ASGIApp, on_crash: Response) -> None:
+        """Wrap an application; `on_crash` answers a request that raised an unexpected error."""
         self._app = app
-        self._crashed = crashed
+        self._on_crash = on_crash
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -38,7 +38,7 @@ class Watch:
         began, status = monotonic(), 0
         scope.setdefault("state", {}).update(outcomes=Counter(), facts={})
 
-        async def send_and_see(message: Message) -> None:
+        async def send_and_record(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -48,30 +48,30 @@ class Watch:
             await send(message)
 
         try:
-            await self._app(scope, receive, send_and_see)
+            await self._app(scope, receive, send_and_record)
         except Exception as error:
-            # Without its message, which may quote a payload.
+            # Without the message, which may quote a payload.
             trace = "".join(traceback.format_tb(error.__traceback__))
             logger.error("crashed", extra={"error_type": type(error).__name__, "trace": trace})
             if not status:
-                await self._crashed(scope, receive, send_and_see)
-        _tell(scope, status, round((monotonic() - began) * 1000))
+                await self._on_crash(scope, receive, send_and_record)
+        _log_request(scope, status, round((monotonic() - began) * 1000))
 
 
-def count(scope: Scope, outcome: str) -> None:
-    """Count what became of a job that this request brought."""
+def count_outcome(scope: Scope, outcome: str) -> None:
+    """Count the outcome of a job that this request enqueued."""
     scope["state"]["outcomes"][outcome] += 1
 
 
-def note(scope: Scope, problem: Mapping[str, Any]) -> None:
-    """Put into the request's line what kind of problem it met, and which rule."""
-    kind = problem["type"].rsplit(":", 1)[-1]
+def note_problem(scope: Scope, problem: Mapping[str, Any]) -> None:
+    """Add the type of a problem, and the rule that the request broke, to the request's line."""
+    name = problem["type"].rsplit(":", 1)[-1]
     scope["state"]["facts"].update(
-        problem=kind, **{name: problem[name] for name in ("rule",) if name in problem}
+        problem=name, **{name: problem[name] for name in ("rule",) if name in problem}
     )
 
 
-def _tell(scope: Scope, status: int, took_ms: int) -> None:
+def _log_request(scope: Scope, status: int, took_ms: int) -> None:
     outcomes: Counter[str] = scope["state"]["outcomes"]
     route = getattr(scope.get("route"), "path", None)
     if route in ENQUEUES and scope["method"] == "POST" and 400 <= status < 500 and status not in UNAUTHORISED:

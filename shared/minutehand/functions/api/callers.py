@@ -1,9 +1,9 @@
-"""Callers: whom a token or API Gateway's authoriser names, and the tenant whose jobs are all that they see.
+"""Callers: the name and the tenant of a token, or of the identity that API Gateway's authoriser accepted.
 
-MINUTEHAND_API_TOKENS     [name[@tenant]:]token, comma-separated: a name is written into the audit trail, and a
-                          token with a tenant sees and changes that tenant's jobs only; one without sees all
-MINUTEHAND_TENANT_CLAIM   the claim of a JWT, or the key of a Lambda authoriser's context, that names the tenant;
-                          where it is set, who has none does not come in
+MINUTEHAND_API_TOKENS     [name[@tenant]:]token, comma-separated. The audit trail records the name. A token with a
+                          tenant can access the jobs of that tenant only, one without a tenant all jobs
+MINUTEHAND_TENANT_CLAIM   the claim of a JWT, or the key of a Lambda authoriser's context, that names the tenant.
+                          If it is set, callers without the claim are rejected
 """
 
 import os
@@ -15,8 +15,8 @@ from typing import Any
 from starlette.types import Scope
 
 from minutehand.database.tenants import is_tenant
-from problems import Kind, ProblemError
-from watch import logger
+from minutehand.functions.api.errors import ApiError, ProblemType
+from minutehand.functions.api.request_log import logger
 
 TOKEN_CHARACTERS = 16
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -27,46 +27,44 @@ SUBJECTS = {
 }
 SUBJECT_CHARACTERS = 200
 
-NO_TENANT = Kind(403, "no-tenant", "The caller has no tenant")
+NO_TENANT = ProblemType(403, "no-tenant", "The caller has no tenant")
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks, as far as it is known, and the tenant that they are confined to; '' is confined to none."""
+    """The caller's name, if it is known, and the tenant that the caller is confined to; '' means all tenants."""
 
-    who: str | None = None
+    actor: str | None = None
     tenant: str = ""
 
 
 @dataclass(frozen=True)
 class Token:
-    """A bearer token, and whose it is."""
+    """A bearer token and its caller."""
 
     secret: bytes
     caller: Caller
 
 
 def read_tokens(entries: list[str]) -> Iterator[Token]:
-    """Yield the tokens that may be used; the log counts the others, and quotes none of them."""
+    """Yield the valid tokens; log an error for each invalid one, without quoting it."""
     for entry in entries:
         named, colon, token = entry.rpartition(":")
         name, at, tenant = named.partition("@")
         if (colon and not NAME.fullmatch(name)) or (at and not is_tenant(tenant)):
-            logger.error(
-                "MINUTEHAND_API_TOKENS has an entry that is not [name[@tenant]:]token; it is ignored"
-            )
+            logger.error("an entry in MINUTEHAND_API_TOKENS must be [name[@tenant]:]token; it is ignored")
         elif len(token) < TOKEN_CHARACTERS:
             logger.error(
-                f"MINUTEHAND_API_TOKENS has a token of less than {TOKEN_CHARACTERS} characters; it is ignored"
+                f"a token in MINUTEHAND_API_TOKENS has less than {TOKEN_CHARACTERS} characters; it is ignored"
             )
         else:
             yield Token(token.encode(), Caller(name or None, tenant))
 
 
-def vouched_for(scope: Scope) -> Caller | None:
-    """Return whom API Gateway's own authoriser let pass, or None; raise for one who lacks the tenant's claim.
+def authorised_caller(scope: Scope) -> Caller | None:
+    """Return the caller that API Gateway's authoriser accepted, or None; raise ApiError without the tenant's claim.
 
-    Only Lambda can put an event into the scope, and only API Gateway an authoriser into that.
+    Only Lambda can put an event into the scope, and only API Gateway an authoriser into the event.
     """
     context = scope.get("aws.event", {}).get("requestContext") or {}
     authorizer = context.get("authorizer") or {}
@@ -78,8 +76,8 @@ def vouched_for(scope: Scope) -> Caller | None:
 
 
 def _subject(claims: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    said = [str(claims[name])[:SUBJECT_CHARACTERS] for name in names if claims.get(name)]
-    return said[0] if said else None
+    subjects = [str(claims[name])[:SUBJECT_CHARACTERS] for name in names if claims.get(name)]
+    return subjects[0] if subjects else None
 
 
 def _tenant(claims: Mapping[str, Any]) -> str:
@@ -87,5 +85,5 @@ def _tenant(claims: Mapping[str, Any]) -> str:
         return ""
     tenant = claims.get(claim)
     if not isinstance(tenant, str) or not is_tenant(tenant):
-        raise ProblemError(NO_TENANT, f"The authoriser passes no tenant's name in {claim!r}.")
+        raise ApiError(NO_TENANT, f"The claim {claim!r} must be a valid tenant name.")
     return tenant

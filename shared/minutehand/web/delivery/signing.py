@@ -21,7 +21,7 @@ def signature_headers(id: str, moment: datetime, body: bytes) -> dict[str, str]:
 
 def _keys() -> list[bytes]:
     try:
-        keys = read_keys(secret(SECRETS), SECRETS)
+        keys = read_keys(secret("MINUTEHAND_HTTP_SECRETS"), SECRETS)
     except ConfigurationError:
         raise SigningError(f"A secret in {SECRETS} is not whsec_ followed by base64.") from None
     if not keys and os.environ.get("MINUTEHAND_HTTP_UNSIGNED") != "1":

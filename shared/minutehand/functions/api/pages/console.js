@@ -1,4 +1,4 @@
-// The console: asks the API every two seconds for what it shows. Whatever comes from a job is put in as text.
+// The console polls the API every two seconds. Values of jobs are inserted as text, never as HTML.
 const STATES = ["scheduled", "due", "offered", "running", "retrying", "done", "dead", "cancelled"];
 const ACTIONS = {
   promote: ["scheduled", "due", "offered", "retrying"],
@@ -9,46 +9,46 @@ const ACTIONS = {
 const EVERY_MS = 2000;
 const PAGE = 50;
 const $ = (id) => document.getElementById(id);
-const chosen = { state: "", limit: PAGE, job: null };
+const selection = { state: "", limit: PAGE, job: null };
 
 function el(name, facts = {}, ...children) {
-  const made = document.createElement(name);
+  const element = document.createElement(name);
   for (const [key, value] of Object.entries(facts)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value);
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child !== null));
-  return made;
+  element.append(...children.filter((child) => child !== null));
+  return element;
 }
 
 class Problem extends Error {}
 
-async function ask(path, body, method = body === undefined ? "GET" : "POST") {
+async function request(path, body, method = body === undefined ? "GET" : "POST") {
   const token = sessionStorage.getItem("token");
   const headers = { Accept: "application/json" };
   if (token) headers.Authorization = `Bearer ${token}`;
   if (method !== "GET") headers["Content-Type"] = "application/json";
   const base = location.pathname.replace(/\/console$/, "");
-  const said = method === "GET" ? undefined : typeof body === "string" ? body : JSON.stringify(body);
-  const answer = await fetch(base + path, { method, headers, body: said });
-  if (answer.status === 401) { needToken(); throw new Problem("A token is needed."); }
-  const told = read(await answer.text());
-  if (!answer.ok) throw Object.assign(new Problem(told.detail || told.title || `The API answered ${answer.status}.`), { status: answer.status });
-  return told;
+  const content = method === "GET" ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+  const response = await fetch(base + path, { method, headers, body: content });
+  if (response.status === 401) { askForToken(); throw new Problem("Sign in with an API token."); }
+  const result = parse(await response.text());
+  if (!response.ok) throw Object.assign(new Problem(result.detail || result.title || `The API returned status ${response.status}.`), { status: response.status });
+  return result;
 }
 
-// A number keeps every digit that it came with, where the browser can do that.
-function read(text, exact = (key, value, told) => (typeof value === "number" && told?.source && JSON.rawJSON && !Number.isSafeInteger(value) ? JSON.rawJSON(told.source) : value)) {
+// Keeps every digit of a number if the browser supports JSON.rawJSON.
+function parse(text, exact = (key, value, context) => (typeof value === "number" && context?.source && JSON.rawJSON && !Number.isSafeInteger(value) ? JSON.rawJSON(context.source) : value)) {
   try { return JSON.parse(text, exact); } catch { return {}; }
 }
 
-function needToken() {
+function askForToken() {
   sessionStorage.removeItem("token");
   if (!$("token").open) $("token").showModal();
 }
 
-function complain(error, where = $("problem")) {
-  where.textContent = error ? (error instanceof Problem ? error.message : "The API cannot be reached; trying again.") : "";
+function showError(error, where = $("problem")) {
+  where.textContent = error ? (error instanceof Problem ? error.message : "The API cannot be reached. Retrying.") : "";
   where.hidden = !error;
 }
 
@@ -62,7 +62,7 @@ function ago(moment) {
 const when = (moment) => (moment ? el("time", { datetime: moment, title: moment }, ago(moment)) : "");
 
 function jobRow(job) {
-  const open = () => { chosen.job = job.id; showJob(); };
+  const open = () => { selection.job = job.id; showJob(); };
   return el("tr", { tabindex: 0, "data-id": job.id, onclick: open, onkeydown: (e) => e.key === "Enter" && open() },
     el("td", { class: `state ${job.state}` }, job.state),
     el("td", {}, job.kind), el("td", {}, job.queue), el("td", {}, job.key ?? ""),
@@ -72,11 +72,11 @@ function jobRow(job) {
 }
 
 function filters() {
-  const asked = new URLSearchParams();
-  for (const [name, value] of new FormData($("filters"))) if (value.trim()) asked.set(name, value.trim());
-  if (chosen.state) asked.set("state", chosen.state);
-  asked.set("limit", chosen.limit);
-  return asked;
+  const query = new URLSearchParams();
+  for (const [name, value] of new FormData($("filters"))) if (value.trim()) query.set(name, value.trim());
+  if (selection.state) query.set("state", selection.state);
+  query.set("limit", selection.limit);
+  return query;
 }
 
 function replaceRows(table, rows) {
@@ -86,12 +86,12 @@ function replaceRows(table, rows) {
 }
 
 async function showJobs() {
-  const [{ depths }, page] = await Promise.all([ask("/stats"), ask(`/jobs?${filters()}`)]);
+  const [{ depths }, page] = await Promise.all([request("/stats"), request(`/jobs?${filters()}`)]);
   const counts = Object.fromEntries(STATES.map((state) => [state, 0]));
   for (const depth of depths) counts[depth.state] += depth.jobs;
   const chip = (state, label, jobs) => el("button", {
-    type: "button", "aria-pressed": chosen.state === state, "data-state": state || "all",
-    onclick: () => { chosen.state = state; chosen.limit = PAGE; refresh(); },
+    type: "button", "aria-pressed": selection.state === state, "data-state": state || "all",
+    onclick: () => { selection.state = state; selection.limit = PAGE; refresh(); },
   }, label, el("b", {}, jobs.toLocaleString("en")));
   const all = Object.values(counts).reduce((sum, jobs) => sum + jobs, 0);
   const pressed = document.activeElement?.dataset?.state;
@@ -99,17 +99,17 @@ async function showJobs() {
   if (pressed) $("states").querySelector(`[data-state="${pressed}"]`)?.focus();
   $("queues").replaceChildren(...[...new Set(depths.map((depth) => depth.queue))].map((queue) => el("option", { value: queue })));
   replaceRows($("rows"), page.jobs.map(jobRow));
-  $("more").hidden = !page.next || chosen.limit >= 1000;
+  $("more").hidden = !page.next || selection.limit >= 1000;
   $("empty").hidden = page.jobs.length > 0;
-  $("empty").textContent = all ? "No job is like that." : "No jobs yet. Enqueue one, and it is seen here.";
+  $("empty").textContent = all ? "No jobs match these filters." : "No jobs yet. Enqueue one to see it here.";
 }
 
 async function showJob() {
-  const job = await ask(`/jobs/${chosen.job}`);
+  const job = await request(`/jobs/${selection.job}`);
   $("job-title").textContent = `${job.kind} · ${job.state}`;
   const facts = { id: job.id, queue: job.queue, key: job.key, tenant: job.tenant, attempts: `${job.attempts} of ${job.max_attempts}`, priority: job.priority,
     enqueued: when(job.enqueued), "run at": when(job.run_at), visible: when(job.visible), claimed: when(job.claimed), finished: when(job.deleted),
-    every: job.every, schedule: job.schedule, "asked to end": job.cancelling, error: job.error && `${job.error.type}: ${job.error.message}` };
+    every: job.every, schedule: job.schedule, "to be cancelled": job.cancelling, error: job.error && `${job.error.type}: ${job.error.message}` };
   $("facts").replaceChildren(...Object.entries(facts).filter(([, value]) => value != null && value !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value.nodeType ? value : String(value))]));
   $("actions").replaceChildren(...Object.entries(ACTIONS).filter(([, states]) => states.includes(job.state)).map(([verb]) =>
     el("button", { type: "button", "data-verb": verb, onclick: () => act(verb, job) }, verb)));
@@ -120,7 +120,7 @@ async function showJob() {
 }
 
 async function showAttempts() {
-  const { attempts } = await ask(`/jobs/${chosen.job}/attempts`).catch((error) => {
+  const { attempts } = await request(`/jobs/${selection.job}/attempts`).catch((error) => {
     if (error.status === 404) return { attempts: [] };
     throw error;
   });
@@ -133,19 +133,20 @@ async function showAttempts() {
 }
 
 async function act(verb, job) {
-  const running = verb === "cancel" && job.state === "running";  // It is asked to end, and running until it looks.
+  // A running job is cancelled at its next check, and stays running until then.
+  const running = verb === "cancel" && job.state === "running";
   try {
-    const became = await ask(`/jobs/${job.id}/${verb}`, running ? { running } : {});
-    if (became.id) chosen.job = became.id;
+    const result = await request(`/jobs/${job.id}/${verb}`, running ? { running } : {});
+    if (result.id) selection.job = result.id;
     await showJob();
-    if (running) $("job-title").textContent += " · asked to end";
-    complain(null);
-  } catch (error) { $("job").close(); complain(error); }
+    if (running) $("job-title").textContent += " · to be cancelled";
+    showError(null);
+  } catch (error) { $("job").close(); showError(error); }
   refresh();
 }
 
 async function unmask() {
-  const job = await ask(`/jobs/${chosen.job}?include=payload`);
+  const job = await request(`/jobs/${selection.job}?include=payload`);
   const { payload, headers, result, error } = job;
   $("payload").textContent = JSON.stringify({ payload, headers, result }, null, 2) + (error?.trace ? `\n\n${error.trace}` : "");
   $("payload").hidden = false;
@@ -153,8 +154,8 @@ async function unmask() {
 }
 
 async function showSchedules() {
-  const { schedules } = await ask("/schedules");
-  const button = (schedule, verb) => el("button", { type: "button", "data-id": `${schedule.name}/${verb === "run" ? "run" : "turn"}`, onclick: () => turn(schedule.name, verb) }, verb);
+  const { schedules } = await request("/schedules");
+  const button = (schedule, verb) => el("button", { type: "button", "data-id": `${schedule.name}/${verb === "run" ? "run" : "toggle"}`, onclick: () => changeSchedule(schedule.name, verb) }, verb);
   replaceRows($("schedule-rows"), schedules.map((schedule) => el("tr", {},
     el("td", {}, schedule.name), el("td", {}, schedule.every), el("td", {}, schedule.zone),
     el("td", {}, schedule.paused ? "paused" : when(schedule.next)), el("td", {}, when(schedule.fired)),
@@ -162,12 +163,12 @@ async function showSchedules() {
   $("no-schedules").hidden = schedules.length > 0;
 }
 
-async function turn(name, verb) {
+async function changeSchedule(name, verb) {
   try {
-    const became = await ask(`/schedules/${encodeURIComponent(name)}/${verb}`, {});
+    const result = await request(`/schedules/${encodeURIComponent(name)}/${verb}`, {});
     await refresh();
-    if (verb === "run") { chosen.job = became.id; await showJob(); }
-  } catch (error) { complain(error); }
+    if (verb === "run") { selection.job = result.id; await showJob(); }
+  } catch (error) { showError(error); }
 }
 
 async function refresh() {
@@ -176,9 +177,9 @@ async function refresh() {
   for (const link of document.querySelectorAll("nav a")) link.toggleAttribute("aria-current", link.hash === `#${view}`);
   try {
     await (view === "jobs" ? showJobs() : showSchedules());
-    complain(null);
+    showError(null);
     $("health").textContent = `as of ${new Date().toLocaleTimeString()}`;
-  } catch (error) { complain(error); }
+  } catch (error) { showError(error); }
 }
 
 async function enqueue(event) {
@@ -188,23 +189,24 @@ async function enqueue(event) {
   delete job.payload;
   try {
     if (payload) JSON.parse(payload);
-  } catch { complain(new Problem("The payload is not JSON."), $("new-problem")); return; }
-  try {  // The payload goes as it was typed: JavaScript would round its numbers.
+  } catch { showError(new Problem("The payload must be valid JSON."), $("new-problem")); return; }
+  // The payload is sent as it was typed, because JavaScript would round its numbers.
+  try {
     const rest = JSON.stringify(job);
-    await ask("/jobs", payload ? `${rest.slice(0, -1)},"payload":${payload}}` : rest, "POST");
+    await request("/jobs", payload ? `${rest.slice(0, -1)},"payload":${payload}}` : rest, "POST");
     $("new-form").reset();
     $("new").close();
-    complain(null, $("new-problem"));
-  } catch (error) { complain(error, $("new-problem")); }
+    showError(null, $("new-problem"));
+  } catch (error) { showError(error, $("new-problem")); }
   refresh();
 }
 
 $("enqueue").addEventListener("click", () => $("new").showModal());
 $("new-close").addEventListener("click", () => $("new").close());
 $("new-form").addEventListener("submit", enqueue);
-$("unmask").addEventListener("click", () => unmask().catch(complain));
-$("more").addEventListener("click", () => { chosen.limit += PAGE; refresh(); });
-$("filters").addEventListener("input", () => { chosen.limit = PAGE; refresh(); });
+$("unmask").addEventListener("click", () => unmask().catch(showError));
+$("more").addEventListener("click", () => { selection.limit += PAGE; refresh(); });
+$("filters").addEventListener("input", () => { selection.limit = PAGE; refresh(); });
 $("filters").addEventListener("submit", (event) => event.preventDefault());
 $("token-form").addEventListener("submit", () => { sessionStorage.setItem("token", new FormData($("token-form")).get("token")); $("token-form").reset(); refresh(); });
 addEventListener("hashchange", refresh);

@@ -11,6 +11,9 @@ from psycopg.conninfo import make_conninfo
 from starlette.testclient import TestClient
 
 from minutehand import Database, MinutehandError, errors
+from minutehand.functions.api import dependencies
+from minutehand.functions.api.dependencies import connect
+from minutehand.functions.api.errors import library_problem
 from tests.queue.roles import logins
 from tests.servers import Database as Server
 
@@ -21,8 +24,6 @@ NOWHERE = "postgresql://someone:s3cret@127.0.0.1:{port}/none"
 @pytest.fixture
 def unreachable(function, jobs, token):
     """The API, when nobody listens where its database should be."""
-    from connections import connect
-
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         nowhere = Database(NOWHERE.format(port=closed.getsockname()[1]))
@@ -82,8 +83,6 @@ def test_a_database_that_takes_no_writes_is_a_503(api, database, jobs, problem):
 
 
 def test_a_setting_that_is_missing_is_a_500_that_names_nothing(function, jobs, token, problem, log):
-    from connections import connect
-
     function.app.dependency_overrides.pop(connect)
 
     answer = TestClient(function.app, headers={"Authorization": f"Bearer {token}"}).get("/jobs")
@@ -93,8 +92,6 @@ def test_a_setting_that_is_missing_is_a_500_that_names_nothing(function, jobs, t
 
 
 def test_a_fault_that_nobody_foresaw_is_a_500_without_internals(api, function, problem, log):
-    from connections import connect
-
     def fail():
         raise ZeroDivisionError("-".join(["s3", "cret"]))
 
@@ -109,8 +106,6 @@ def test_a_fault_that_nobody_foresaw_is_a_500_without_internals(api, function, p
 
 
 def test_every_library_error_has_a_status(function, jobs):
-    from problems import describe_error
-
     def all_of(root):
         return {root}.union(
             *(all_of(kind) for kind in root.__subclasses__() if kind.__module__ == errors.__name__)
@@ -120,7 +115,7 @@ def test_every_library_error_has_a_status(function, jobs):
         error = kind(
             *ARGUMENTS.get(kind, ["rule", "told"] if issubclass(kind, errors.InvalidJobError) else ["told"])
         )
-        told = describe_error(error)
+        told = library_problem(error)
         assert told["status"] in (403, 404, 409, 422, 500, 503)
         assert ("told" in told["detail"]) == (told["status"] in (404, 409, 422))
 
@@ -167,8 +162,6 @@ def test_no_answer_is_kept_by_a_cache(api):
 
 
 def test_requests_at_once_do_not_share_a_connection(function, database, jobs, token, monkeypatch):
-    import connections
-
     monkeypatch.setenv("DATABASE_URL", database.url)
     function.app.dependency_overrides.clear()
     batch = {"jobs": [{"kind": "echo"}, {"kind": "not a name"}, {"kind": "echo"}]}
@@ -182,9 +175,9 @@ def test_requests_at_once_do_not_share_a_connection(function, database, jobs, to
 
     with ThreadPoolExecutor(12) as threads:
         statuses = list(threads.map(send, range(24)))
-    lent = [connections._idle.get_nowait() for _ in range(connections.MOST)]
+    lent = [dependencies._idle.get_nowait() for _ in range(dependencies.POOL_SIZE)]
     for database in lent:
         database.close()
-        connections._idle.put(database)
+        dependencies._idle.put(database)
 
     assert statuses == [[207, 201]] * 24

@@ -125,7 +125,7 @@ def test_a_rollback_leaves_a_newer_schema_as_it_is_and_succeeds(
         app.handler(event("Update", storage), Context())
 
     assert told(storage)["Status"] == "SUCCESS"
-    assert "left as it is: the schema is at version 99" in caplog.text
+    assert "schema left unchanged: the schema is at version 99" in caplog.text
     assert 99 in versions(direct_database)
 
 
@@ -179,7 +179,7 @@ def test_a_migration_that_waits_for_too_long_is_ended_and_answered_before_the_fu
         other.execute("set idle_in_transaction_session_timeout = '20s'")  # a test that fails ends as well
         other.execute("select pg_advisory_xact_lock(6074190482)")
 
-        app.handler(event("Create", storage), Context(round(app.TO_ANSWER * 1000) + 500))
+        app.handler(event("Create", storage), Context(round(app.ANSWER_SECONDS * 1000) + 500))
 
         assert told(storage)["Status"] == "FAILED"
         assert "took too long" in told(storage)["Reason"]

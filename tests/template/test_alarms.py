@@ -41,7 +41,7 @@ def alarms(stack: Stack, case: str = "existing") -> dict[str, Properties]:
 
 def measured(function: str) -> set[str]:
     """The names of the metrics that a function emits: the keys of the facts in its code, and endings."""
-    code = ast.parse((ROOT / "functions" / function / "app.py").read_text("utf-8"))
+    code = ast.parse((ROOT / "shared/minutehand/functions" / f"{function}.py").read_text("utf-8"))
     keys = {
         key.value
         for node in ast.walk(code)

@@ -20,22 +20,23 @@ READ_BY_OTHERS = {
     "POWERTOOLS_METRICS_NAMESPACE": "Powertools; the alarms look in the namespace of their own stack",
 }
 NOT_IN_LAMBDA = {"cli", "doctor", "local", "testing"}
-FOLDERS = {
-    "ApiFunction": "api",
-    "DispatcherFunction": "dispatcher",
-    "MigrateFunction": "migrate",
-    "WorkerFunction": "worker",
+# The code that only one function runs.
+OWN_CODE = {
+    "ApiFunction": ["functions/api"],
+    "DispatcherFunction": ["functions/dispatcher.py"],
+    "MigrateFunction": ["functions/migrate.py"],
+    "WorkerFunction": ["functions/worker.py", "web/delivery"],
 }
 LIBRARY = ROOT / "shared" / "minutehand"
 SECRETS = {"DATABASE_URL", "MINUTEHAND_API_TOKENS", "MINUTEHAND_EVENTS_SECRETS", "MINUTEHAND_HTTP_SECRETS"}
 
 
-def read_by(folder: Path) -> set[str]:
-    """The variables whose names are in the code; `secret(name)` reads `<name>_SECRET` too."""
+def read_by(place: Path) -> set[str]:
+    """The variables whose names are in a file or a folder; `secret(name)` reads `<name>_SECRET` too."""
     return {
         name
-        for path in folder.rglob("*.py")
-        if not NOT_IN_LAMBDA & set(path.relative_to(folder).parts)
+        for path in ([place] if place.is_file() else place.rglob("*.py"))
+        if not NOT_IN_LAMBDA & set(path.relative_to(LIBRARY).parts)
         for name in names(ast.parse(path.read_text("utf-8")))
         if name not in LOCAL_ONLY
     }
@@ -56,17 +57,17 @@ def names(module: ast.Module) -> Iterator[str]:
     "MINUTEHAND_GRACE: !Ref Grace", "MINUTEHAND_GRACE: !Ref Grace\n          MINUTEHAND_PACE: 1"
 )
 def test_what_the_template_sets_is_read_and_what_is_read_is_set(stack: Stack) -> None:
-    written = set().union(*(stack.variables(function) for function in FOLDERS))
-    read = read_by(LIBRARY).union(*(read_by(ROOT / "functions" / folder) for folder in FOLDERS.values()))
+    written = set().union(*(stack.variables(function) for function in OWN_CODE))
 
-    assert written - set(READ_BY_OTHERS) == read
+    assert written - set(READ_BY_OTHERS) == read_by(LIBRARY)
 
 
 @pytest.mark.planted("          MINUTEHAND_HTTP_ALLOW: !Ref HttpAllow\n", "")
 @pytest.mark.planted("          MINUTEHAND_API_TOKENS_SECRET: [^\n]*\n", "")
 def test_a_function_is_given_what_its_own_code_reads(stack: Stack) -> None:
-    for function, folder in FOLDERS.items():
-        assert read_by(ROOT / "functions" / folder) <= set(stack.variables(function))
+    for function, places in OWN_CODE.items():
+        for place in places:
+            assert read_by(LIBRARY / place) <= set(stack.variables(function))
 
 
 @pytest.mark.planted('DATABASE_URL: ""', "DATABASE_URL: postgresql://user:password@host/database")
@@ -75,7 +76,7 @@ def test_a_function_is_given_what_its_own_code_reads(stack: Stack) -> None:
 )
 def test_no_secret_stands_in_a_function_s_configuration(stack: Stack) -> None:
     seen = set()
-    for function in FOLDERS:
+    for function in OWN_CODE:
         for name in SECRETS & stack.variables(function).keys():
             assert stack.variables(function)[name] == ""
             seen.add(name)
@@ -87,7 +88,7 @@ def test_no_secret_stands_in_a_function_s_configuration(stack: Stack) -> None:
 @pytest.mark.planted('MINUTEHAND_WORKERS: "{}"', 'MINUTEHAND_WORKERS: "[]"')
 def test_the_template_s_defaults_are_the_code_s(stack: Stack) -> None:
     environment = {
-        name: str(value) for function in FOLDERS for name, value in _settings(stack, function).items()
+        name: str(value) for function in OWN_CODE for name, value in _settings(stack, function).items()
     }
 
     assert Settings() == read_settings(environment)
@@ -96,7 +97,7 @@ def test_the_template_s_defaults_are_the_code_s(stack: Stack) -> None:
 @pytest.mark.planted("MaxValue: 10000", "MaxValue: 10001")
 @pytest.mark.planted("Grace:(.*?)MinValue: 1", r"Grace:\1MinValue: 0")
 def test_what_the_template_allows_is_what_the_code_allows(stack: Stack) -> None:
-    for function in FOLDERS:
+    for function in OWN_CODE:
         for name, value in stack.functions[function]["Environment"]["Variables"].items():
             facts = stack.template["Parameters"].get(
                 value.get("Ref") if isinstance(value, dict) else None, {}

@@ -20,7 +20,8 @@ CLEAN = (
     "template.yaml",
     "pipeline/template.yaml",
     "samconfig.toml",
-    "tests/docs/*.py",
+    "tests/docs/**/*.py",
+    "tests/docs/**/*.sql",
 )
 
 

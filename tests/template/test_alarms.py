@@ -214,7 +214,7 @@ def test_a_share_of_the_offers_is_taken_over_longer_than_an_offer_lives(stack: S
 @pytest.mark.planted(
     "IF\\(claimed > 0, 100 \\* FILL\\(lost, 0\\) / claimed, 0\\)", "100 * FILL(lost, 0) / claimed"
 )
-@pytest.mark.planted("Id: buried\n          ReturnData: false", "Id: buried\n          ReturnData: true")
+@pytest.mark.planted("Id: reaped\n          ReturnData: false", "Id: reaped\n          ReturnData: true")
 def test_ratios_are_of_metrics_that_are_named_and_never_divide_by_nothing(stack: Stack) -> None:
     for alarm in alarms(stack).values():
         metrics = alarm.get("Metrics", [])

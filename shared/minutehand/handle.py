@@ -1,7 +1,6 @@
 """Handle: the user's function runs within its time, and whatever it does becomes an outcome."""
 
 import logging
-import os
 import signal
 import threading
 import traceback
@@ -34,6 +33,7 @@ from minutehand.model.outcome import (
     Snoozed,
 )
 from minutehand.model.payload import encode
+from minutehand.settings.table import REDACT_ERRORS
 
 OWN_FILES = str(Path(__file__).parent)
 MESSAGE_CHARACTERS = 1000
@@ -108,7 +108,7 @@ def _kept(error: BaseException) -> Error:
     For the rest there is an id then, under which the log has the whole of it.
     """
     described = describe(error)
-    if os.environ.get("MINUTEHAND_REDACT_ERRORS", "0") in ("", "0"):
+    if not REDACT_ERRORS.read():
         return described
     if isinstance(error, KNOWN):
         return {name: text for name, text in described.items() if name != "trace"}

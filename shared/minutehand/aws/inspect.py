@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError,
 
 from minutehand.doctor.stack import Function, Layer, Reach, Schedule, Stack, bare
 from minutehand.errors import ConfigurationError, MinutehandError
-from minutehand.model.worker_route import read_routes
+from minutehand.settings import read_worker_routes
 
 PATIENCE = 30  # seconds; a dispatcher without a way to Lambda hangs
 ASKING = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
@@ -80,7 +80,7 @@ def _further(prefix: str) -> list[str]:
 def _invited(dispatcher: Function | None) -> list[str]:
     """Return the names of the functions that the dispatcher's routes lead to."""
     try:
-        workers = read_routes(dispatcher.variables).workers if dispatcher else ()
+        workers = read_worker_routes(dispatcher.variables).workers if dispatcher else ()
     except ConfigurationError:
         return []
     return [bare(worker) for worker in workers]

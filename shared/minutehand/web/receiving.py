@@ -15,7 +15,6 @@
 
 import logging
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -27,7 +26,8 @@ from minutehand.encryption.envelope import result_text
 from minutehand.errors import ConfigurationError, KeyMissingError, MismatchError, UnknownKindError
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.payload import decode, encode
-from minutehand.settings import secret
+from minutehand.settings import is_local, secret
+from minutehand.settings.table import ENCRYPT_RESULTS, REDACT_ERRORS
 from minutehand.web.routes import Route
 from minutehand.web.signatures import ROUTE, read_keys, verify
 
@@ -119,7 +119,7 @@ def success(result: Any, job: Delivered) -> Answer:
         return result
     try:
         text: str | None = encode(result)
-        if text is not None and result is not None and os.environ.get("MINUTEHAND_ENCRYPT_RESULTS") == "1":
+        if text is not None and result is not None and ENCRYPT_RESULTS.read():
             text = result_text(text, job)
         if text is not None and len(text.encode()) > MOST_RESULT:
             raise ValueError(f"it is larger than {MOST_RESULT} bytes")
@@ -176,7 +176,7 @@ class UnknownError(Exception):
 
 
 def _redacted(error: Exception) -> Exception:
-    if os.environ.get("MINUTEHAND_REDACT_ERRORS", "0") in ("", "0"):
+    if not REDACT_ERRORS.read():
         logger.error("a handler failed", exc_info=error)
         return error
     name = uuid4()
@@ -189,8 +189,7 @@ def _message(error: Exception) -> str:
 
 
 def _verified(route: Route, headers: Mapping[str, str], body: bytes) -> bool:
-    local = os.environ.get("MINUTEHAND_LOCAL") == "1" and "AWS_LAMBDA_FUNCTION_NAME" not in os.environ
-    if local and "webhook-signature" not in headers:
+    if is_local() and "webhook-signature" not in headers:
         return False
     keys = read_keys(secret("MINUTEHAND_HTTP_SECRETS"), "MINUTEHAND_HTTP_SECRETS")
     if not keys:

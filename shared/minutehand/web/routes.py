@@ -13,7 +13,6 @@ The shape is Taskless's `createQueue(name, route, handler)`. A worker posts the 
 be encrypted from end to end. The receiver is `minutehand.asgi` or `minutehand.wsgi`.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -28,9 +27,9 @@ from minutehand.model.key import Key, key_text
 from minutehand.model.new_job import NewJob, OnConflict
 from minutehand.operations.jobs import Change, cancel
 from minutehand.queries.jobs import get_by_key
+from minutehand.settings.table import BASE_URL
 
 HEADER = "minutehand-route"  # of a job: where it is delivered
-BASE = "MINUTEHAND_BASE_URL"
 TOLERANCE = timedelta(minutes=5)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -108,8 +107,8 @@ class Route:
         url = self.url if isinstance(self.url, str) else self.url(job)
         if not url.startswith("/"):
             return url
-        if not (base := os.environ.get(BASE, "")):
+        if not (base := BASE_URL.read()):
             raise ConfigurationError(
-                f"{BASE} is not set: say where {url} is, such as https://app.example.com"
+                f"{BASE_URL.name} is not set: say where {url} is, such as https://app.example.com"
             )
         return urljoin(base, url)

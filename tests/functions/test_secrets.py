@@ -109,7 +109,7 @@ def test_a_secret_is_asked_for_again_when_it_was_kept_for_long_enough(manager: M
     assert manager.asked[environment["MINUTEHAND_API_TOKENS_SECRET"]] == 2
 
 
-def test_threads_that_want_a_secret_at_once_ask_once(manager: Manager) -> None:
+def test_threads_that_want_a_secret_at_once_ask_send(manager: Manager) -> None:
     environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("kept")}
     with ThreadPoolExecutor(8) as threads:
         told = list(threads.map(lambda _: secret("MINUTEHAND_API_TOKENS", environment), range(8)))

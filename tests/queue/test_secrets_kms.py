@@ -41,13 +41,13 @@ def setting(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 def requests(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """What KMS was asked, by name."""
     counted: Counter[str] = Counter()
-    ask = KmsKeys._ask
+    ask = KmsKeys._request
 
     def counting(self: KmsKeys, key: str, action: str, **asked: object) -> object:
         counted[action] += 1
         return ask(self, key, action, **asked)
 
-    monkeypatch.setattr(KmsKeys, "_ask", counting)
+    monkeypatch.setattr(KmsKeys, "_request", counting)
     return counted
 
 

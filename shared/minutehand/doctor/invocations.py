@@ -61,7 +61,7 @@ def failures(stack: Stack) -> Opinion:
     """Whether there are failed invocations."""
     return judged(
         [f"{depth} in {bare(arn)}" for arn, depth in stack.failures.items() if depth],
-        "see the messages for the reason (aws sqs receive-message), fix it, and purge the queue; the jobs are due again",
+        "see the messages for the reason (aws sqs receive-message), fix it, and purge the queue; jobs are due again",
         "no invocation failed",
         warning,
     )
@@ -83,7 +83,7 @@ def schedule(stack: Stack) -> Opinion:
     }
     return judged(
         [f"{tick.name} {fault}" for fault, present in faults.items() if present],
-        f"use rate(1 minute), enabled, no retries, an event age of {EVENT_AGE} s, target {stack.dispatcher}: sam deploy",
+        f"use rate(1 minute), enabled, no retries, event age {EVENT_AGE} s, target {stack.dispatcher}: sam deploy",
         f"{tick.name}: {tick.expression}",
     )
 

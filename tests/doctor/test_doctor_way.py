@@ -66,7 +66,9 @@ def test_what_another_client_prepared_on_a_shared_connection_is_found(
         findings = examine(database.url)
 
     assert complaints(findings) == ALWAYS | {"prepared"}
-    assert findings["prepared"].found.startswith("1 prepared statements on a connection that clients share")
+    assert findings["prepared"].found.startswith(
+        "1 prepared statements of other clients on a shared server connection"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +114,7 @@ def _own_address() -> str:
     ("mode", "verdict", "words"),
     [
         ("disable", "problem", "the connection is not encrypted"),
-        ("require", "warning", "with sslmode=require anybody may pose as the server"),
+        ("require", "warning", "with sslmode=require the server's identity is not verified"),
         ("verify-full", "ok", "encrypted, and the server's certificate is verified"),
     ],
 )

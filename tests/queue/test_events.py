@@ -22,7 +22,7 @@ from minutehand.handlers import HandlerTable
 from minutehand.maintenance import keep_up
 from minutehand.model.event import NAMES, Event
 from minutehand.model.outcome import Done
-from minutehand.model.worker_route import Routes
+from minutehand.model.worker_route import WorkerRoutes
 from minutehand.queries.events import list_events
 from minutehand.settings import Settings
 from minutehand.testing import RecordingInvoker
@@ -32,7 +32,7 @@ from tests.queue.stage import LONG, Queue
 
 MARK = "mark-4711"
 AT_ONCE = Retry(strategy="fixed", min=timedelta(), jitter=False)
-INVITING = Settings(workers=Routes("worker"))
+INVITING = Settings(workers=WorkerRoutes("worker"))
 
 
 @pytest.fixture

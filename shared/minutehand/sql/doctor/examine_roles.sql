@@ -1,4 +1,4 @@
--- Which of the schema's roles there are, and what each lacks of what grant_roles gives it.
+-- The schema's roles, whether each exists, and which privileges of grant_roles it lacks.
 with given (roles, things, privilege, columns) as (values
     ('{enqueuer,worker,operator,tenant,migrator}'::text[], '{minutehand}'::text[], 'usage', null::text[]),
     ('{enqueuer,worker,operator,tenant,migrator}', '{migrations,schema_files}', 'select', null),

@@ -1,4 +1,4 @@
-"""An S3 in a process of its own, by moto."""
+"""A moto S3 server in another process."""
 
 import signal
 import socket
@@ -17,7 +17,7 @@ SECONDS = 180
 
 @dataclass
 class Store:
-    """An S3 in a process of its own, that can be silent for a while: delta-rs and a server do not share one."""
+    """An S3 server. It runs in another process because delta-rs would block it, and can be paused."""
 
     port: int
     process: "subprocess.Popen[bytes]"
@@ -25,19 +25,21 @@ class Store:
     @property
     def environment(self) -> dict[str, str]:
         return {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}", "AWS_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
-        }  # fmt: skip
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "x",
+            "AWS_SECRET_ACCESS_KEY": "x",
+        }
 
     @property
     def client(self) -> Any:
-        """Boto3's own view of it, beside that of whoever is tested."""
+        """A client that is independent of the tested code."""
         return boto3.client("s3", region_name="us-east-1", endpoint_url=self.environment["AWS_ENDPOINT_URL"])
 
-    def stop(self) -> None:
+    def pause(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
 
-    def start(self) -> None:
+    def resume(self) -> None:
         self.process.send_signal(signal.SIGCONT)
 
 

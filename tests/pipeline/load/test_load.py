@@ -1,4 +1,4 @@
-"""Load, end to end: files of every format become jobs, in their order, spread as asked, and what is none is told."""
+"""A load from end to end: files become jobs in order, and invalid rows are rejected."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from minutehand_pipeline.errors import InputError
 from tests.pipeline.load.stage import Stage
 
 
-def test_lines_of_json_become_jobs_in_their_order(stage: Stage) -> None:
+def test_ndjson_lines_become_jobs_in_order(stage: Stage) -> None:
     path = stage.file(
         "jobs.ndjson",
         '{"kind": "welcome", "payload": {"n": 1, "text": "é\\u0000"}, "key": "a", "priority": 9, "delay": "10m"}',
@@ -42,7 +42,7 @@ def test_lines_of_json_become_jobs_in_their_order(stage: Stage) -> None:
     assert stage.staging() == []
 
 
-def test_cells_and_columns_become_jobs_too(stage: Stage) -> None:
+def test_csv_and_parquet_become_jobs(stage: Stage) -> None:
     cells = stage.file(
         "jobs.csv",
         b"\xef\xbb\xbfkind,payload,key,priority,delay",
@@ -76,9 +76,7 @@ def test_cells_and_columns_become_jobs_too(stage: Stage) -> None:
     ]
 
 
-def test_a_large_file_is_cut_into_pieces_and_every_line_counts_once(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_file_is_split_and_read_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("minutehand_pipeline.load.files.PIECE", 1000)
     lines = [json.dumps({"kind": "k", "key": f"k{n}", "payload": "x" * (n % 97)}) for n in range(500)]
     lines[250] = "broken"
@@ -91,7 +89,7 @@ def test_a_large_file_is_cut_into_pieces_and_every_line_counts_once(
     assert json.loads((stage.home / "rejects").read_text())["line"] == 251
 
 
-def test_of_rows_that_share_a_key_the_last_replaces_and_the_first_keeps_out(stage: Stage) -> None:
+def test_replace_takes_last_and_ignore_takes_first_row(stage: Stage) -> None:
     stage.connection.execute(
         "select minutehand.enqueue('old', '0', key => 'a'), minutehand.enqueue('old', '0', key => 'z')"
     )
@@ -110,11 +108,14 @@ def test_of_rows_that_share_a_key_the_last_replaces_and_the_first_keeps_out(stag
     assert after == [("a", "0"), ("b", "1"), ("c", "null"), ("z", "0")]
     assert (replaced.created, replaced.replaced, replaced.ignored) == (0, 3, 1)
     assert stage.rows("select key, payload::text, kind from minutehand.jobs order by key") == [
-        ("a", "1", "k"), ("b", "2", "k"), ("c", "null", "k"), ("z", "0", "old"),
-    ]  # fmt: skip
+        ("a", "1", "k"),
+        ("b", "2", "k"),
+        ("c", "null", "k"),
+        ("z", "0", "old"),
+    ]
 
 
-def test_raise_enters_nothing_where_a_key_is_taken(stage: Stage) -> None:
+def test_raise_enters_nothing_if_a_key_is_taken(stage: Stage) -> None:
     stage.connection.execute("select minutehand.enqueue('old', key => 'a')")
     path = stage.file("1.ndjson", '{"kind": "k", "key": "a"}', '{"kind": "k", "key": "b"}', '{"kind": "k"}')
 
@@ -126,7 +127,7 @@ def test_raise_enters_nothing_where_a_key_is_taken(stage: Stage) -> None:
     assert stage.jobs("kind") == [("old",)] and stage.rows("select * from minutehand.loads") == []
 
 
-def test_a_running_job_is_not_touched_by_a_load(stage: Stage) -> None:
+def test_load_does_not_touch_a_running_job(stage: Stage) -> None:
     stage.connection.execute("select minutehand.enqueue('old', key => 'a')")
     stage.connection.execute(
         "update minutehand.jobs_live set ack = gen_random_uuid(), claimed = now(), attempts = 1"
@@ -137,8 +138,8 @@ def test_a_running_job_is_not_touched_by_a_load(stage: Stage) -> None:
     assert sorted(stage.jobs("kind")) == [("new",), ("old",)]
 
 
-def test_jobs_come_by_the_stated_rate_and_a_row_with_its_own_moment_at_that(stage: Stage) -> None:
-    start = datetime(2099, 10, 25, 0, 59, 59, tzinfo=UTC)  # clocks in Berlin go back at one
+def test_rate_and_over_spread_rows_without_run_at(stage: Stage) -> None:
+    start = datetime(2099, 10, 25, 0, 59, 59, tzinfo=UTC)  # clocks in Berlin go back at 01:00
     path = stage.file("jobs.ndjson", *['{"kind": "k"}'] * 5, '{"kind": "own", "run_at": "2099-01-01T00:00Z"}')
 
     stage.load(path, load="rate", rate=2.0, start=start)
@@ -154,7 +155,7 @@ def test_jobs_come_by_the_stated_rate_and_a_row_with_its_own_moment_at_that(stag
     assert [at for (at,) in found] == [start + n * timedelta(hours=1) for n in range(5)]
 
 
-def test_moments_of_a_clock_change_are_refused_unless_they_are_one_moment(stage: Stage) -> None:
+def test_ambiguous_local_times_are_rejected(stage: Stage) -> None:
     path = stage.file(
         "jobs.csv", "kind,run_at", "a,2099-03-29T02:30", "b,2099-10-25T02:30", "c,2099-10-25T03:30"
     )
@@ -178,7 +179,7 @@ def test_moments_of_a_clock_change_are_refused_unless_they_are_one_moment(stage:
     ]
 
 
-def test_a_second_run_is_told_of_the_first_and_does_nothing(stage: Stage) -> None:
+def test_second_run_of_a_load_does_nothing(stage: Stage) -> None:
     path = stage.file("jobs.ndjson", '{"kind": "a"}', "x")
 
     first = stage.load(path)
@@ -194,10 +195,10 @@ def test_a_second_run_is_told_of_the_first_and_does_nothing(stage: Stage) -> Non
     )
     assert named.fresh and len(stage.jobs()) == 2
     stage.file("jobs.ndjson", '{"kind": "a"}', '{"kind": "b"}')
-    assert stage.load(path).fresh  # a file that changed is another load
+    assert stage.load(path).fresh  # a changed file is another load
 
 
-def test_a_dry_run_counts_and_writes_nothing(stage: Stage) -> None:
+def test_dry_run_counts_and_writes_nothing(stage: Stage) -> None:
     path = stage.file(
         "jobs.ndjson", *['{"kind": "a"}'] * 3, '{"kind": "a", "key": "k"}', '{"kind": "b", "key": "k"}', "x"
     )
@@ -209,27 +210,34 @@ def test_a_dry_run_counts_and_writes_nothing(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("own", ["", "acme"])
-def test_a_dry_run_counts_what_the_load_then_does(stage: Stage, own: str) -> None:
+def test_dry_run_counts_match_the_load(stage: Stage, own: str) -> None:
     stage.connection.execute("insert into minutehand.defaults (kind, queue) values ('m', 'mail')")
     if own:
         database = stage.connection.info.dbname
         stage.connection.execute(f"alter database \"{database}\" set minutehand.tenant = 'acme'")
     path = stage.file(
-        "jobs.ndjson", '{"kind": "k", "key": "a"}', '{"kind": "k", "key": "a", "queue": "default"}',
-        json.dumps({"kind": "k", "key": "a", "tenant": own}), '{"kind": "m", "key": "a"}',
-        '{"kind": "k", "key": "a", "queue": "mail"}', '{"kind": "m", "key": "a", "queue": "default"}', "broken",
-    )  # fmt: skip
+        "jobs.ndjson",
+        '{"kind": "k", "key": "a"}',
+        '{"kind": "k", "key": "a", "queue": "default"}',
+        json.dumps({"kind": "k", "key": "a", "tenant": own}),
+        '{"kind": "m", "key": "a"}',
+        '{"kind": "k", "key": "a", "queue": "mail"}',
+        '{"kind": "m", "key": "a", "queue": "default"}',
+        "broken",
+    )
 
     dry, done = stage.load(path, dry_run=True), stage.load(path, on_conflict="ignore")
 
     assert (
         (dry.created, dry.ignored, dry.rejected) == (done.created, done.ignored, done.rejected) == (2, 4, 1)
     )
-    with pytest.raises(InputError, match="1 rows were rejected, and 0 may be: nothing was enqueued"):
-        stage.load(path, load="dry", dry_run=True, most_rejects=0)
+    with pytest.raises(
+        InputError, match="1 rows were rejected, but at most 0 are allowed: nothing was enqueued"
+    ):
+        stage.load(path, load="dry", dry_run=True, max_rejects=0)
 
 
-def test_a_load_without_rejects_leaves_what_another_one_rejected(stage: Stage) -> None:
+def test_load_without_rejects_keeps_the_rejects_file(stage: Stage) -> None:
     rejects = stage.home / "rejects"
     stage.load(stage.file("bad.ndjson", "broken"), rejects=rejects)
 
@@ -237,7 +245,7 @@ def test_a_load_without_rejects_leaves_what_another_one_rejected(stage: Stage) -
     assert json.loads(rejects.read_text())["raw"] == "broken"
 
 
-def test_defaults_of_kind_and_queue_and_the_loads_own_hold(stage: Stage) -> None:
+def test_defaults_of_kind_and_queue_apply(stage: Stage) -> None:
     stage.connection.execute(
         "insert into minutehand.defaults (kind, queue, timeout, priority) values ('k', 'mail', '9 s', 3)"
     )
@@ -261,9 +269,7 @@ def test_defaults_of_kind_and_queue_and_the_loads_own_hold(stage: Stage) -> None
     ]
 
 
-def test_a_process_that_encrypts_or_has_middleware_is_refused(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_load_rejects_encryption_and_middleware(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     path = stage.file("jobs.ndjson", '{"kind": "a"}')
     monkeypatch.setenv("MINUTEHAND_MIDDLEWARE", "handlers")
 
@@ -274,21 +280,19 @@ def test_a_process_that_encrypts_or_has_middleware_is_refused(
 @pytest.mark.parametrize(
     ("terms", "says"),
     [
-        ({"rate": 1.0, "over": timedelta(hours=1)}, "say --rate or --over, not both"),
-        ({"rate": 0.0}, "a rate is above zero"),
-        ({"on_conflict": "merge"}, "on_conflict of a load is replace, ignore or raise"),
-        ({"load": "x" * 201}, "a load's name has 1 to 200 characters"),
+        ({"rate": 1.0, "over": timedelta(hours=1)}, "pass --rate or --over, not both"),
+        ({"rate": 0.0}, "rate must be above 0"),
+        ({"on_conflict": "merge"}, "on_conflict must be one of replace, ignore, raise"),
+        ({"load": "x" * 201}, "a load's name must have 1 to 200 characters"),
     ],
 )
-def test_terms_that_contradict_each_other_are_refused(
-    stage: Stage, terms: dict[str, object], says: str
-) -> None:
+def test_contradictory_terms_are_rejected(stage: Stage, terms: dict[str, object], says: str) -> None:
     with pytest.raises(InputError, match=says):
         stage.load(stage.file("jobs.ndjson", '{"kind": "a"}'), **terms)
 
 
 @pytest.mark.long
-def test_a_million_rows_of_parquet_are_a_million_jobs(stage: Stage) -> None:
+def test_million_parquet_rows_become_a_million_jobs(stage: Stage) -> None:
     rows = 1_000_000
     numbers = pa.array(range(rows))
     table = pa.table(
@@ -306,6 +310,8 @@ def test_a_million_rows_of_parquet_are_a_million_jobs(stage: Stage) -> None:
     assert stage.rows(
         "select count(*), count(distinct key), count(distinct run_at) from minutehand.jobs"
     ) == [(rows, rows, rows)]
-    assert stage.rows("select bool_and(key = payload::text), bool_and(run_at > before) from (select key, payload,"
-                      " run_at, lag(run_at::timestamptz, 1, '-infinity') over (order by key::bigint) as before"
-                      " from minutehand.jobs) j") == [(True, True)]  # fmt: skip
+    assert stage.rows(
+        "select bool_and(key = payload::text), bool_and(run_at > before) from (select key, payload,"
+        " run_at, lag(run_at::timestamptz, 1, '-infinity') over (order by key::bigint) as before"
+        " from minutehand.jobs) j"
+    ) == [(True, True)]

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.measure import Measured, against
+from minutehand_pipeline.load.load import LoadConfig, load
 from minutehand_pipeline.session import build_session
 
 ROUNDS = 3

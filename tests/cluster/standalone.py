@@ -197,7 +197,7 @@ class Submitted:
         return until(happened, lambda: self.program.poll() is None or self._ended())
 
     def result(self) -> tuple[str, str]:
-        """Wait for the job's end; return what it said."""
+        """Wait for the job to end; return its output."""
         out, err = self.program.communicate(timeout=SECONDS)
         assert self.program.returncode == 0, f"{out}\n{err[-4000:]}"
         return out, err

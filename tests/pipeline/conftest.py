@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from minutehand_pipeline.session import build_session
-from tests.pipeline.object_store import store
+from tests.pipeline.object_store import store, store_server
 
-__all__ = ["store"]
+__all__ = ["store", "store_server"]
 
 # Settings of the developer's shell must not affect tests.
 for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "JDK_JAVA_OPTIONS", "SPARK_REMOTE"):
@@ -21,7 +21,12 @@ os.environ["PYARROW_IGNORE_TIMEZONE"] = "1"
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 # Only the first-level compiler, which is faster for short runs.
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC"}
+QUICK = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC",
+    # Compiling a query takes longer than running it on a few rows.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

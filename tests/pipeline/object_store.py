@@ -43,8 +43,9 @@ class Store:
         self.process.send_signal(signal.SIGCONT)
 
 
-@pytest.fixture
-def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+@pytest.fixture(scope="session")
+def store_server() -> Iterator[Store]:
+    """The server of this process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -52,17 +53,26 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     server = subprocess.Popen(
         [sys.executable, "-c", serve], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    store = Store(port, server)
     deadline = monotonic() + SECONDS
     while not answers(port):
         assert monotonic() < deadline
         sleep(0.1)
-    for name, value in store.environment.items():
+    yield Store(port, server)
+    server.kill()
+    server.wait()
+
+
+@pytest.fixture
+def store(store_server: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """The server with an empty bucket, and its address in the environment."""
+    for name, value in store_server.environment.items():
         monkeypatch.setenv(name, value)
-    store.client.create_bucket(Bucket="minutehand")
-    yield store
-    store.process.kill()
-    store.process.wait()
+    client = store_server.client
+    client.create_bucket(Bucket="minutehand")
+    yield store_server
+    for each in client.list_objects_v2(Bucket="minutehand").get("Contents", []):
+        client.delete_object(Bucket="minutehand", Key=each["Key"])
+    client.delete_bucket(Bucket="minutehand")
 
 
 def answers(port: int) -> bool:

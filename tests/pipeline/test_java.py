@@ -143,6 +143,7 @@ def test_java_script_is_rewritten_if_the_wheel_moved(monkeypatch: pytest.MonkeyP
     assert [path.name for path in shim.parent.iterdir()] == ["java"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("supported_wheel")
 def test_spark_job_runs_on_the_java_of_the_wheel(tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), **_python_path()}

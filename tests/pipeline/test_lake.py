@@ -20,6 +20,8 @@ from minutehand_pipeline.lake.data_files import DataFileWriter
 from minutehand_pipeline.lake.frames import append, read_lake
 from minutehand_pipeline.schemas import HOMES, Home
 
+pytestmark = pytest.mark.spark_floor
+
 EVENTS = HOMES["events"]
 MIDNIGHT = datetime(2026, 3, 29, tzinfo=UTC)  # a day of 23 hours in Berlin, of 24 here
 

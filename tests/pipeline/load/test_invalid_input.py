@@ -80,9 +80,9 @@ def test_lines_are_treated_like_enqueue_file(stage: Stage) -> None:
     result = stage.load(path, rejects=stage.home / "rejects")
 
     rejects = [json.loads(line) for line in (stage.home / "rejects").read_text().splitlines()]
-    told = {each["line"]: each["reason"] for each in rejects}
+    reasons = {each["line"]: each["reason"] for each in rejects}
     refused = {number: reason for number, reason in wanted.items() if reason is not None}
-    assert told == refused
+    assert reasons == refused
     assert (result.created, result.rejected) == (len(LINES) - len(refused), len(refused))
     assert sorted(stage.rows(f"select {DETERMINISTIC} from minutehand.jobs"), key=repr) == stored
     assert {each["source"] for each in rejects} == {path}
@@ -194,14 +194,14 @@ def test_parquet_faults_are_reported_by_row(stage: Stage) -> None:
 
     result = stage.load(str(stage.home / "jobs.parquet"), rejects=stage.home / "rejects")
 
-    told = {
+    reasons = {
         each["line"]: each["reason"]
         for each in map(json.loads, (stage.home / "rejects").read_text().splitlines())
     }
     assert result.created == 1
-    assert told[2].startswith("payload: not JSON")
-    assert "lone surrogate" in told[3] and "not JSON" in told[4]
-    assert told[5].startswith("kind is 1 to 100") and told[6].startswith("run_at is a moment")
+    assert reasons[2].startswith("payload: not JSON")
+    assert "lone surrogate" in reasons[3] and "not JSON" in reasons[4]
+    assert reasons[5].startswith("kind is 1 to 100") and reasons[6].startswith("run_at is a moment")
 
 
 def test_empty_files_folders_and_patterns_are_read(stage: Stage) -> None:
@@ -257,6 +257,6 @@ def test_invalid_parquet_value_rejects_its_row_only(stage: Stage) -> None:
 
     assert (result.created, result.rejected) == (4, 4)
     assert [kind for (kind,) in stage.jobs("kind")] == ["a"] * 4
-    told = [json.loads(line) for line in (stage.home / "rejects").read_text().splitlines()]
+    reasons = [json.loads(line) for line in (stage.home / "rejects").read_text().splitlines()]
     moment = "run_at is a moment of the years 1 to 9999"
-    assert [each["reason"] for each in told] == ["not UTF-8", "not UTF-8", moment, moment]
+    assert [each["reason"] for each in reasons] == ["not UTF-8", "not UTF-8", moment, moment]

@@ -20,6 +20,8 @@ from tests.pipeline.history import LAST, fill_history
 from tests.queue.roles import logins
 from tests.servers import Database as Address
 
+pytestmark = pytest.mark.spark_floor
+
 Read = Callable[..., DataFrame]
 
 
@@ -195,26 +197,26 @@ def test_plan_does_not_contain_the_url(
     assert password not in plan
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"home": "jobs_live"}, "home must be one of jobs_done, attempts, events, got 'jobs_live'"),
-        ({"colums": "id"}, "unknown read option 'colums'"),
-        ({"columns": "id,password"}, "jobs_done has no column 'password'"),
-        ({"columns": "id,id"}, "columns must not repeat a name"),
-        ({"day": "yesterday"}, "day must be a UTC day such as 2026-03-31, got 'yesterday'"),
-        ({"day": "2026-03-31", "until": "2026-03-31"}, "pass day, or since and until, not both"),
-        ({"partitions": "0"}, "partitions must be an integer from 1 to 10000"),
-        ({"relation": "jobs_live"}, "relation must be a day of jobs_done"),
-        ({"relation": "jobs_done_20260331; drop table x"}, "relation must be a day of jobs_done"),
-        ({"relation": "jobs_done_20990101"}, "the database has no relation jobs_done_20990101"),
-        ({"snapshot": "'; drop table x; --"}, "snapshot must be an id from pg_export_snapshot()"),
-        ({"url_variable": "X"}, "pass url_variable or url_file, not both"),
-    ],
-)
-def test_invalid_read_option_is_rejected(read: Read, options: dict[str, str], says: str) -> None:
-    with pytest.raises(Exception, match=re.escape(says)):
-        read(**options).collect()
+INVALID_OPTIONS: list[tuple[dict[str, str], str]] = [
+    ({"home": "jobs_live"}, "home must be one of jobs_done, attempts, events, got 'jobs_live'"),
+    ({"colums": "id"}, "unknown read option 'colums'"),
+    ({"columns": "id,password"}, "jobs_done has no column 'password'"),
+    ({"columns": "id,id"}, "columns must not repeat a name"),
+    ({"day": "yesterday"}, "day must be a UTC day such as 2026-03-31, got 'yesterday'"),
+    ({"day": "2026-03-31", "until": "2026-03-31"}, "pass day, or since and until, not both"),
+    ({"partitions": "0"}, "partitions must be an integer from 1 to 10000"),
+    ({"relation": "jobs_live"}, "relation must be a day of jobs_done"),
+    ({"relation": "jobs_done_20260331; drop table x"}, "relation must be a day of jobs_done"),
+    ({"relation": "jobs_done_20990101"}, "the database has no relation jobs_done_20990101"),
+    ({"snapshot": "'; drop table x; --"}, "snapshot must be an id from pg_export_snapshot()"),
+    ({"url_variable": "X"}, "pass url_variable or url_file, not both"),
+]
+
+
+def test_invalid_read_option_is_rejected(read: Read) -> None:
+    for options, says in INVALID_OPTIONS:
+        with pytest.raises(Exception, match=re.escape(says)):
+            read(**options).collect()
 
 
 def test_shares_are_equal_and_cover_every_page_once() -> None:

@@ -23,6 +23,8 @@ from minutehand_pipeline.report.weeks import weeks
 from minutehand_pipeline.report.window import Window
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
 
+pytestmark = pytest.mark.spark_floor
+
 NOON = at("03-31 12:00:00")
 
 

@@ -75,6 +75,7 @@ def test_report_of_a_million_jobs_matches_its_schema(spark: SparkSession, tmp_pa
     assert len(page) < 300_000
 
 
+@pytest.mark.long
 def test_empty_lake_gets_a_page_without_numbers(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "lake").mkdir()
 

@@ -18,11 +18,11 @@ from pyspark.sql import types as T
 from minutehand_pipeline.errors import InputError, LakeError
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import append
-from minutehand_pipeline.report.config import ReportConfig, read_prices
+from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.folder import check_folder, write_folder
 from minutehand_pipeline.report.report import make_report
 from minutehand_pipeline.report.tables import TABLES
-from minutehand_pipeline.report.window import Window, choose_window, read_jobs
+from minutehand_pipeline.report.window import Window, read_jobs
 from minutehand_pipeline.schemas import HOMES
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
 from tests.pipeline.report.recording import record
@@ -146,66 +146,6 @@ def test_only_an_earlier_report_is_replaced(spark: SparkSession, tmp_path: Path)
     assert there == ["index.html", "report.json", "schema.json", "tables"]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["mine", "out"]
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("[]", "expected an object"),
-        ('{"gold": 1}', "expected an object"),
-        ('{"request": -1}', "of 0 or more"),
-        ('{"request": "1"}', "must be a number"),
-        ("{", "Expecting"),
-        ('{"dated": "soon"}', "Invalid"),
-        ('{"gb_second": {"arm64": "much"}}', "could not convert"),
-    ],
-)
-def test_invalid_prices_are_rejected(text: str, why: str, tmp_path: Path) -> None:
-    (tmp_path / "prices.json").write_text(text)
-
-    with pytest.raises(InputError, match=why):
-        read_prices(tmp_path / "prices.json")
-
-
-def test_invalid_report_config_is_rejected() -> None:
-    for options in (
-        {"target": 1.0},
-        {"objective": 0.0},
-        {"since": date(2026, 3, 2), "until": date(2026, 3, 1)},
-        {"architecture": "mips"},
-        {"until": date(1, 1, 5)},
-        {"since": date(1, 1, 5)},
-    ):
-        with pytest.raises(InputError):
-            ReportConfig(lake="lake", **options)  # type: ignore[arg-type]
-
-
-def test_window_longer_than_ten_years_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="at most"):
-        choose_window(ReportConfig(lake=str(tmp_path), since=date(1990, 1, 1), until=date(2026, 1, 1)))
-
-
-@pytest.mark.parametrize(
-    ("folder", "why"),
-    [
-        ("afile/x", "afile is a file"),
-        ("afile/x/y", "afile is a file"),
-        ("/proc/nope", "/proc"),
-        ("/proc/no/such", "/proc"),
-        ("x" * 300, "cannot write"),
-        ("new/deep/er", None),
-    ],
-)
-def test_unwritable_folder_is_rejected_at_once(folder: str, why: str | None, tmp_path: Path) -> None:
-    (tmp_path / "afile").touch()
-
-    if why is None:
-        check_folder(tmp_path / folder)
-    else:
-        with pytest.raises(InputError, match=why):
-            check_folder(tmp_path / folder)
-
-    assert [each.name for each in tmp_path.iterdir()] == ["afile"]
 
 
 def test_report_command_checks_before_spark_starts(spark: SparkSession, tmp_path: Path) -> None:

@@ -31,9 +31,9 @@ DROPPED = {
 @click.option(
     "--home", "homes", type=click.Choice(HOMES), multiple=True, help="Archive only this table; repeatable."
 )
-@click.option("--day", type=DAY, help="Archive only this UTC day, such as 2026-03-31.")
-@click.option("--since", type=DAY, help="First UTC day.")
-@click.option("--until", type=DAY, help="Last UTC day.")
+@click.option("--day", type=DAY, metavar="DAY", help="Archive only this UTC day, such as 2026-03-31.")
+@click.option("--since", type=DAY, metavar="DAY", help="First UTC day.")
+@click.option("--until", type=DAY, metavar="DAY", help="Last UTC day.")
 @click.option("--drop", is_flag=True, help="Drop a day from the database once the lake has every row of it.")
 @click.option(
     "--wait",

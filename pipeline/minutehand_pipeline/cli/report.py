@@ -28,8 +28,10 @@ OPTIONS = (
         show_default=True,
         help="Folder or s3:// address to write. Replaces an earlier report, but nothing else.",
     ),
-    click.option("--since", type=DAY, help="First UTC day; by default four weeks before --until."),
-    click.option("--until", type=DAY, help="Last UTC day; by default the lake's last."),
+    click.option(
+        "--since", type=DAY, metavar="DAY", help="First UTC day; by default four weeks before --until."
+    ),
+    click.option("--until", type=DAY, metavar="DAY", help="Last UTC day; by default the lake's last."),
     click.option("--queue", help="Report on this queue only."),
     click.option(
         "--objective",

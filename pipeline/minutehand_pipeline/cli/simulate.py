@@ -37,8 +37,8 @@ HEADERS = (
 Decorated = Callable[..., Any]
 OPTIONS = (
     click.option("--synthetic", metavar="SPEC", help="Simulate synthetic arrivals instead of a lake."),
-    click.option("--since", type=DAY, help="First UTC day."),
-    click.option("--until", type=DAY, help="Last UTC day."),
+    click.option("--since", type=DAY, metavar="DAY", help="First UTC day."),
+    click.option("--until", type=DAY, metavar="DAY", help="Last UTC day."),
     click.option(
         "--policy",
         "files",

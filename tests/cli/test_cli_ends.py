@@ -116,6 +116,7 @@ def test_debug_shows_the_trace_too(run):
 
 def test_migrate_plans_applies_and_lists_and_twice_at_once_is_once(run, empty_database, popen):
     plan = run("migrate", "--plan", url=empty_database.url)
+    printed = run("migrate", "--sql", url=empty_database.url).stdout
     both = [popen("migrate", "-o", "json", url=empty_database.url) for _ in range(2)]
     applied = sorted(len(process.communicate(timeout=60)[0].splitlines()) for process in both)
     listed = run("migrate", "--status", url=empty_database.url)
@@ -125,7 +126,10 @@ def test_migrate_plans_applies_and_lists_and_twice_at_once_is_once(run, empty_da
     assert applied == [0, len(plan.stdout.splitlines()) - 1]
     assert len(listed.stdout.splitlines()) == len(plan.stdout.splitlines())
     assert run("migrate", url=empty_database.url).stderr == b"The schema is up to date.\n"
+    assert printed.startswith(b"begin;\n")
+    assert printed.endswith(b"\ncommit;\n")
     assert run("migrate", "--plan", url=empty_database.url).stdout == b""
+    assert run("migrate", "--sql", url=empty_database.url).stdout == b""
 
 
 def test_a_reader_that_goes_away_is_no_error_to_talk_about(run, direct_database, popen):

@@ -12,7 +12,7 @@ from tests.api.world import claim_one, on_one_server
 FAR = "2999-01-31T08:00:00+01:00"
 
 
-def test_a_job_is_created_and_its_location_leads_to_it(api, jobs):
+def test_the_location_of_a_created_job_is_its_path(api, jobs):
     answer = api.post("/jobs", json={"kind": "echo", "payload": {"a": 1}})
 
     told = answer.json()
@@ -22,7 +22,7 @@ def test_a_job_is_created_and_its_location_leads_to_it(api, jobs):
     assert api.get(answer.headers["location"]).json()["id"] == told["id"]
 
 
-def test_every_field_arrives(api, jobs):
+def test_every_field_is_stored(api, jobs):
     said = {
         "kind": "orders.ship", "payload": [1, None], "queue": "slow", "key": "k/1", "run_at": FAR, "priority": 9,
         "max_attempts": 1, "timeout": "PT1M30S", "headers": {"trace": "x"},
@@ -41,7 +41,7 @@ def test_every_field_arrives(api, jobs):
     )
 
 
-def test_what_is_said_of_a_key_and_of_recurrence_arrives(api, jobs):
+def test_key_and_recurrence_options_are_stored(api, jobs):
     def say(**said: Any) -> Any:
         return api.post("/jobs", json={"kind": "echo", **said}).json()
 
@@ -59,7 +59,7 @@ def test_what_is_said_of_a_key_and_of_recurrence_arrives(api, jobs):
     assert datetime.fromisoformat(waits["visible"]) > datetime.now(UTC) + timedelta(minutes=59)
 
 
-def test_what_is_null_is_as_if_it_were_not_said(api, jobs):
+def test_null_fields_are_treated_as_omitted(api, jobs):
     fields = set(NewJob.__dataclass_fields__) - {"kind", "payload", "on_conflict"}
     row = read.get(jobs, api.post("/jobs", json={"kind": "echo", **dict.fromkeys(fields)}).json()["id"])
 
@@ -85,7 +85,7 @@ def test_a_delay_is_seconds_or_iso_8601(api, jobs, said, seconds):
     assert abs((row.run_at - row.enqueued).total_seconds() - seconds) < 0.25
 
 
-def test_a_key_is_replaced_ignored_or_raised_as_asked(api, jobs, problem):
+def test_on_conflict_replaces_ignores_or_raises(api, jobs, problem):
     def say(**more: Any) -> Any:
         return api.post("/jobs", json={"kind": "echo", "key": "k", "run_at": FAR, **more})
 
@@ -140,7 +140,7 @@ def test_a_key_is_replaced_ignored_or_raised_as_asked(api, jobs, problem):
         ({"payload": "x" * 262_144}, "payload_fits"),
     ],
 )
-def test_what_breaks_a_rule_is_refused_by_the_rules_name(api, jobs, problem, said, rule):
+def test_a_broken_rule_is_named_in_the_problem(api, jobs, problem, said, rule):
     told = problem(api.post("/jobs", json={"kind": "echo", **said}), 422)
 
     assert told["type"] == "urn:minutehand:problem:invalid"
@@ -186,7 +186,7 @@ def test_what_breaks_a_rule_is_refused_by_the_rules_name(api, jobs, problem, sai
         ({"personal": 1}, "#/personal"),
     ],
 )
-def test_what_is_of_the_wrong_form_is_refused_with_its_place(api, jobs, problem, said, pointer):
+def test_a_malformed_field_is_refused_with_its_pointer(api, jobs, problem, said, pointer):
     told = problem(api.post("/jobs", json={"kind": "echo", **said}), 422)
 
     assert told["type"] == "urn:minutehand:problem:malformed"
@@ -196,7 +196,7 @@ def test_what_is_of_the_wrong_form_is_refused_with_its_place(api, jobs, problem,
 
 @on_one_server
 @pytest.mark.parametrize("said", [b"null", b"[]", b'"echo"', b"1", b"[[[]]]"])
-def test_a_body_that_is_no_object_is_refused(api, problem, said):
+def test_a_body_that_is_not_an_object_is_refused(api, problem, said):
     problem(api.post("/jobs", content=said, headers={"Content-Type": "application/json"}), 422)
 
 

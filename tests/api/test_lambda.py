@@ -88,7 +88,7 @@ def test_cancel_job(call, jobs, token):
 
 
 @on_one_server
-def test_a_caller_whom_the_gateway_vouched_for_needs_no_token_of_ours(call, jobs):
+def test_a_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
     vouched = event("api-stats-jwt")
 
     assert call(vouched)[0] == 200
@@ -99,7 +99,7 @@ def test_a_caller_whom_the_gateway_vouched_for_needs_no_token_of_ours(call, jobs
 
 @on_one_server
 @pytest.mark.parametrize("name", [path.stem for path in sorted(EVENTS.glob("api-*.json"))])
-def test_no_event_is_answered_without_a_token(call, token, name):
+def test_every_event_without_a_token_is_refused(call, token, name):
     stripped = event(name)
     stripped["headers"].pop("authorization")
     stripped["requestContext"].pop("authorizer", None)
@@ -108,7 +108,7 @@ def test_no_event_is_answered_without_a_token(call, token, name):
 
 
 @on_one_server
-def test_the_event_of_a_local_caller_opens_nothing(call, monkeypatch):
+def test_a_forged_local_event_is_refused(call, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_LOCAL", "1")
     monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME")
     forged = event("api-list-jobs")
@@ -119,7 +119,7 @@ def test_the_event_of_a_local_caller_opens_nothing(call, monkeypatch):
 
 
 @on_one_server
-def test_a_body_that_came_as_base64_is_read(call, jobs, token):
+def test_a_base64_body_is_decoded(call, jobs, token):
     encoded = event("api-post-job")
     encoded |= {"body": base64.b64encode(encoded["body"].encode()).decode(), "isBase64Encoded": True}
 
@@ -127,7 +127,7 @@ def test_a_body_that_came_as_base64_is_read(call, jobs, token):
 
 
 @on_one_server
-def test_the_log_has_the_requests_id_and_the_metrics_its_outcome(call, token, log: StringIO, capsys):
+def test_the_log_has_the_request_id_and_metrics_the_outcome(call, token, log: StringIO, capsys):
     call(event("api-post-job"))
     call(event("api-post-job") | {"body": '{"kind": "?"}'})
 

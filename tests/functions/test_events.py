@@ -53,7 +53,7 @@ def told(seen: list[Seen]) -> list[dict[str, Any]]:
     return [event for each in seen for event in json.loads(each.body)["data"]]
 
 
-def test_a_webhook_is_posted_events_in_batches_signed_as_standard_webhooks_says(
+def test_a_webhook_receives_signed_batches_of_events(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server("204 No Content") as receiver:
@@ -76,7 +76,7 @@ def test_a_webhook_is_posted_events_in_batches_signed_as_standard_webhooks_says(
 
 
 @pytest.mark.parametrize("answer", ["500 Oops", "404 Not Found", "302 Found\nlocation: http://127.0.0.1:1/"])
-def test_a_webhook_that_refuses_fails_no_job_is_logged_once_without_its_path_and_let_alone_for_a_while(
+def test_a_failing_webhook_fails_no_job_and_is_logged_once(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
     answer: str,
 ) -> None:  # fmt: skip
@@ -94,7 +94,7 @@ def test_a_webhook_that_refuses_fails_no_job_is_logged_once_without_its_path_and
     )
 
 
-def test_a_webhook_that_recovers_is_told_again_and_the_log_says_how_many_events_it_missed(
+def test_a_recovered_webhook_receives_events_and_losses_are_logged(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:  # fmt: skip
     monkeypatch.setattr(sinks, "REST", 0.0)
@@ -110,7 +110,7 @@ def test_a_webhook_that_recovers_is_told_again_and_the_log_says_how_many_events_
     ]
 
 
-def test_a_job_does_not_wait_for_a_webhook_that_does_not_answer(
+def test_a_job_does_not_wait_for_a_slow_webhook(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:  # fmt: skip
     monkeypatch.setattr(sinks, "SECONDS", 0.2)
@@ -134,7 +134,7 @@ def test_a_job_does_not_wait_for_a_webhook_that_does_not_answer(
     ]
 
 
-def test_a_webhook_without_a_secret_is_told_nothing(
+def test_a_webhook_without_a_secret_receives_nothing(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:  # fmt: skip
     with server("200 OK") as receiver:
@@ -146,7 +146,7 @@ def test_a_webhook_without_a_secret_is_told_nothing(
 
 
 @pytest.mark.parametrize("by", ["name", "arn"])
-def test_eventbridge_is_put_every_event_in_batches_under_its_name(
+def test_eventbridge_receives_every_event_in_batches(
     database: Database, aws: None, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     bus = boto3.client("events")
@@ -166,7 +166,7 @@ def test_eventbridge_is_put_every_event_in_batches_under_its_name(
     assert "mark-4711" not in str(events)
 
 
-def test_sns_is_published_every_event_in_batches_with_attributes_to_filter_by(
+def test_sns_receives_every_event_with_filter_attributes(
     database: Database, aws: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sns = boto3.client("sns")
@@ -188,7 +188,7 @@ def test_sns_is_published_every_event_in_batches_with_attributes_to_filter_by(
     assert [json.loads(json.loads(text)["Message"])["name"] for text in messages(dead)] == ["done"]
 
 
-def test_aws_that_refuses_fails_no_job(
+def test_an_error_of_aws_fails_no_job(
     database: Database, aws: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:  # fmt: skip
     monkeypatch.setenv("MINUTEHAND_EVENTS", f"sns:arn:aws:sns:{REGION}:123456789012:gone")
@@ -197,7 +197,7 @@ def test_aws_that_refuses_fails_no_job(
     assert "EventsRefusedError: An error occurred (NotFound)" in caplog.text
 
 
-def test_all_sinks_are_told_and_one_that_fails_takes_nothing_from_the_others(
+def test_a_failing_sink_does_not_affect_the_others(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server("200 OK") as receiver:

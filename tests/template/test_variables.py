@@ -56,7 +56,7 @@ def names(module: ast.Module) -> Iterator[str]:
 @pytest.mark.planted(
     "MINUTEHAND_GRACE: !Ref Grace", "MINUTEHAND_GRACE: !Ref Grace\n          MINUTEHAND_PACE: 1"
 )
-def test_what_the_template_sets_is_read_and_what_is_read_is_set(stack: Stack) -> None:
+def test_the_template_sets_exactly_the_variables_that_are_read(stack: Stack) -> None:
     written = set().union(*(stack.variables(function) for function in OWN_CODE))
 
     assert written - set(READ_BY_OTHERS) == read_by(LIBRARY)
@@ -64,7 +64,7 @@ def test_what_the_template_sets_is_read_and_what_is_read_is_set(stack: Stack) ->
 
 @pytest.mark.planted("          MINUTEHAND_HTTP_ALLOW: !Ref HttpAllow\n", "")
 @pytest.mark.planted("          MINUTEHAND_API_TOKENS_SECRET: [^\n]*\n", "")
-def test_a_function_is_given_what_its_own_code_reads(stack: Stack) -> None:
+def test_a_function_has_the_variables_of_its_own_code(stack: Stack) -> None:
     for function, places in OWN_CODE.items():
         for place in places:
             assert read_by(LIBRARY / place) <= set(stack.variables(function))
@@ -74,7 +74,7 @@ def test_a_function_is_given_what_its_own_code_reads(stack: Stack) -> None:
 @pytest.mark.planted(
     'MINUTEHAND_API_TOKENS: ""', "MINUTEHAND_API_TOKENS: !Sub '{{resolve:secretsmanager:tokens}}'"
 )
-def test_no_secret_stands_in_a_function_s_configuration(stack: Stack) -> None:
+def test_no_secret_is_in_the_configuration(stack: Stack) -> None:
     seen = set()
     for function in OWN_CODE:
         for name in SECRETS & stack.variables(function).keys():
@@ -86,7 +86,7 @@ def test_no_secret_stands_in_a_function_s_configuration(stack: Stack) -> None:
 @pytest.mark.planted("Default: 120", "Default: 121")
 @pytest.mark.planted("MaxConcurrency:(.*?)Default: 50", r"MaxConcurrency:\1Default: 5")
 @pytest.mark.planted('MINUTEHAND_WORKERS: "{}"', 'MINUTEHAND_WORKERS: "[]"')
-def test_the_template_s_defaults_are_the_code_s(stack: Stack) -> None:
+def test_the_defaults_of_template_and_code_are_the_same(stack: Stack) -> None:
     environment = {
         name: str(value) for function in OWN_CODE for name, value in _settings(stack, function).items()
     }
@@ -96,7 +96,7 @@ def test_the_template_s_defaults_are_the_code_s(stack: Stack) -> None:
 
 @pytest.mark.planted("MaxValue: 10000", "MaxValue: 10001")
 @pytest.mark.planted("Grace:(.*?)MinValue: 1", r"Grace:\1MinValue: 0")
-def test_what_the_template_allows_is_what_the_code_allows(stack: Stack) -> None:
+def test_the_code_accepts_the_bounds_of_the_template(stack: Stack) -> None:
     for function in OWN_CODE:
         for name, value in stack.functions[function]["Environment"]["Variables"].items():
             facts = stack.template["Parameters"].get(
@@ -107,7 +107,7 @@ def test_what_the_template_allows_is_what_the_code_allows(stack: Stack) -> None:
 
 
 @pytest.mark.planted('AWS_ENDPOINT_URL_LAMBDA: ""', "POWERTOOLS_LOG_LEVEL: INFO")
-def test_a_local_run_may_lead_the_dispatcher_to_local_workers(stack: Stack) -> None:
+def test_a_local_run_may_override_the_lambda_endpoint(stack: Stack) -> None:
     assert stack.variables("DispatcherFunction")["AWS_ENDPOINT_URL_LAMBDA"] == ""
 
 

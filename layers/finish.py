@@ -58,10 +58,24 @@ def compile_all(layer: Path, python: str, *, instead: bool = False) -> None:
     Instead of the source, a .pyc lies where the source was: a trace still names file and line.
     """
     subprocess.run(
-        [python, "-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash",
-         *(["-b"] if instead else []), "-s", layer.parent, "-p", "/opt", layer],
-        check=True, env={**os.environ, "PYTHONHASHSEED": "0"},
-    )  # fmt: skip
+        [
+            python,
+            "-m",
+            "compileall",
+            "-q",
+            "-f",
+            "--invalidation-mode",
+            "unchecked-hash",
+            *(["-b"] if instead else []),
+            "-s",
+            layer.parent,
+            "-p",
+            "/opt",
+            layer,
+        ],
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+    )
     for source in layer.rglob("*.py") if instead else ():
         source.unlink()
 

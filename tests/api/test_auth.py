@@ -39,9 +39,18 @@ def test_a_request_without_a_token_is_refused(call, token, problem, path):
 
 @pytest.mark.parametrize(
     "sent",
-    ["", "Bearer", "Bearer ", TOKEN, f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}",
-     f"Bearer {TOKEN},{OTHER}", "Bearer \u00fcber-the-hills-and-far"],
-)  # fmt: skip
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        TOKEN,
+        f"Basic {TOKEN}",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        f"Bearer {TOKEN},{OTHER}",
+        "Bearer \u00fcber-the-hills-and-far",
+    ],
+)
 def test_a_wrong_token_is_refused(call, token, problem, sent):
     problem(call(authorization=sent.encode("latin-1")).get("/jobs"), 401)
 

@@ -16,9 +16,14 @@ def test_a_valid_batch_is_enqueued_completely(api, jobs):
 
 def test_rejected_jobs_are_listed_and_the_others_enqueued(api, jobs):
     items = [
-        {"kind": "echo"}, {"kind": "no such name"}, {"kind": "echo", "colour": "red"}, 3,
-        {"kind": "echo", "run_at": "2026-01-31T08:00:00"}, {"kind": "echo", "delay": -1}, {"kind": "echo"},
-    ]  # fmt: skip
+        {"kind": "echo"},
+        {"kind": "no such name"},
+        {"kind": "echo", "colour": "red"},
+        3,
+        {"kind": "echo", "run_at": "2026-01-31T08:00:00"},
+        {"kind": "echo", "delay": -1},
+        {"kind": "echo"},
+    ]
     answer = api.post("/jobs/batch", json={"jobs": items})
 
     told = answer.json()
@@ -34,8 +39,10 @@ def test_rejected_jobs_are_listed_and_the_others_enqueued(api, jobs):
         "delay_is_not_negative",
     ]
     assert [told["errors"][0]["pointer"] for told in problems[1:4]] == [
-        "#/jobs/2/colour", "#/jobs/3", "#/jobs/4/run_at",
-    ]  # fmt: skip
+        "#/jobs/2/colour",
+        "#/jobs/3",
+        "#/jobs/4/run_at",
+    ]
     assert sum(depth.jobs for depth in read.stats(jobs)) == 2
 
 

@@ -24,18 +24,32 @@ def test_the_location_of_a_created_job_is_its_path(api, jobs):
 
 def test_every_field_is_stored(api, jobs):
     said = {
-        "kind": "orders.ship", "payload": [1, None], "queue": "slow", "key": "k/1", "run_at": FAR, "priority": 9,
-        "max_attempts": 1, "timeout": "PT1M30S", "headers": {"trace": "x"},
+        "kind": "orders.ship",
+        "payload": [1, None],
+        "queue": "slow",
+        "key": "k/1",
+        "run_at": FAR,
+        "priority": 9,
+        "max_attempts": 1,
+        "timeout": "PT1M30S",
+        "headers": {"trace": "x"},
         "retry": {"strategy": "linear", "min": 1.5, "max": "PT2M", "factor": 2, "jitter": False},
-    }  # fmt: skip
+    }
     row = read.get(jobs, api.post("/jobs", json=said).json()["id"])
 
     assert (row.kind, row.payload, row.queue, row.key, row.priority, row.max_attempts) == (
-        "orders.ship", [1, None], "slow", "k/1", 9, 1,
-    )  # fmt: skip
+        "orders.ship",
+        [1, None],
+        "slow",
+        "k/1",
+        9,
+        1,
+    )
     assert (row.run_at, row.timeout, row.headers) == (
-        datetime.fromisoformat(FAR), timedelta(seconds=90), {"trace": "x"},
-    )  # fmt: skip
+        datetime.fromisoformat(FAR),
+        timedelta(seconds=90),
+        {"trace": "x"},
+    )
     assert Retry.from_json(row.retry) == Retry(
         strategy="linear", min=timedelta(seconds=1.5), max=timedelta(minutes=2), factor=2, jitter=False
     )
@@ -92,9 +106,11 @@ def test_on_conflict_replaces_ignores_or_raises(api, jobs, problem):
     first = say()
     assert first.status_code == 201
     for on_conflict, payload, outcome in [
-        ("replace", [1], "replaced"), ("ignore", [2], "ignored"), ("merge", [2], "merged"),
+        ("replace", [1], "replaced"),
+        ("ignore", [2], "ignored"),
+        ("merge", [2], "merged"),
         ("replace", [1, 2], "ignored"),
-    ]:  # fmt: skip
+    ]:
         answer = say(on_conflict=on_conflict, payload=payload)
         assert (answer.status_code, answer.json()["outcome"]) == (200, outcome)
         assert answer.headers["location"] == first.headers["location"]

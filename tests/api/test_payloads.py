@@ -52,9 +52,26 @@ def test_any_payload_is_returned_unchanged(api, payload, ascii_only):
 
 @pytest.mark.parametrize(
     "text",
-    ["1e22", "1E+22", "-0.0", "5e-324", "1.7976931348623157e308", "0.1", "1.0", "9007199254740993", "-1" + "0" * 300,
-     "null", "true", '""', r'"\u0000"', '"\U0001f4a9\u202e"', r'"\ud83d\udca9"', '{"": {"__proto__": 1}}', "[[], {}]"],
-)  # fmt: skip
+    [
+        "1e22",
+        "1E+22",
+        "-0.0",
+        "5e-324",
+        "1.7976931348623157e308",
+        "0.1",
+        "1.0",
+        "9007199254740993",
+        "-1" + "0" * 300,
+        "null",
+        "true",
+        '""',
+        r'"\u0000"',
+        '"\U0001f4a9\u202e"',
+        r'"\ud83d\udca9"',
+        '{"": {"__proto__": 1}}',
+        "[[], {}]",
+    ],
+)
 def test_unusual_json_is_returned_unchanged(api, text):
     assert same(there_and_back(api, text), json.loads(text))
 

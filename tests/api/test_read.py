@@ -64,9 +64,19 @@ def test_a_listing_is_filtered(api, jobs, dead):
 @on_one_server
 @pytest.mark.parametrize(
     "query",
-    ["state=late", "limit=0", "limit=1001", "limit=1e3", "limit=99999999999999999999", "before=x", "status=dead",
-     "queue=%00", "include=payload", "kind=a&kind=b&x"],
-)  # fmt: skip
+    [
+        "state=late",
+        "limit=0",
+        "limit=1001",
+        "limit=1e3",
+        "limit=99999999999999999999",
+        "before=x",
+        "status=dead",
+        "queue=%00",
+        "include=payload",
+        "kind=a&kind=b&x",
+    ],
+)
 def test_a_listing_refuses_invalid_parameters(api, problem, query):
     problem(api.get(f"/jobs?{query}"), 422)
 

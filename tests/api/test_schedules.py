@@ -28,10 +28,22 @@ def test_a_schedule_is_put_read_and_listed(api, jobs, report):
 
 def test_every_option_of_a_schedule_is_stored(api, jobs):
     said = {
-        "every": "PT15M", "zone": "Asia/Tokyo", "starts": "2030-01-01T00:00:00Z", "ends": "2031-01-01T00:00:00Z",
-        "jitter": 30, "ahead": "PT1H", "catch_up": "all", "most": 7,
-        "job": {"kind": "report", "queue": "slow", "key": ["a", 1], "retry": {"strategy": "fixed"}, "timeout": 9},
-    }  # fmt: skip
+        "every": "PT15M",
+        "zone": "Asia/Tokyo",
+        "starts": "2030-01-01T00:00:00Z",
+        "ends": "2031-01-01T00:00:00Z",
+        "jitter": 30,
+        "ahead": "PT1H",
+        "catch_up": "all",
+        "most": 7,
+        "job": {
+            "kind": "report",
+            "queue": "slow",
+            "key": ["a", 1],
+            "retry": {"strategy": "fixed"},
+            "timeout": 9,
+        },
+    }
     told = api.put("/schedules/all", json=said).json()
 
     same = {name: told[name] for name in ("every", "zone", "jitter", "catch_up", "most")}
@@ -78,8 +90,10 @@ def test_a_preview_has_utc_and_local_times(api, jobs):
     moments = api.post("/schedules/preview", json=asked).json()["moments"]
 
     assert [each["local"] for each in moments] == [
-        "2030-03-09T02:30:00-08:00", "2030-03-10T03:00:00-07:00", "2030-03-11T02:30:00-07:00",
-    ]  # fmt: skip
+        "2030-03-09T02:30:00-08:00",
+        "2030-03-10T03:00:00-07:00",
+        "2030-03-11T02:30:00-07:00",
+    ]
     assert moments[1]["utc"] == "2030-03-10T10:00:00+00:00"
 
 

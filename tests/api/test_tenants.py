@@ -131,9 +131,14 @@ CALLS = {
 }
 # What has no row of any table in it.
 NO_DATA = {
-    "GET /console", "GET /console.css", "GET /console.js", "GET /health", "GET /openapi.json", "HEAD /openapi.json",
+    "GET /console",
+    "GET /console.css",
+    "GET /console.js",
+    "GET /health",
+    "GET /openapi.json",
+    "HEAD /openapi.json",
     "POST /schedules/preview",
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -324,10 +329,17 @@ def test_a_token_names_its_actor_and_tenant(function, monkeypatch, entry, who, t
 @pytest.mark.parametrize(
     "entries",
     [
-        "ada@:{}", "@acme:{}", ":{}", "ada@a b:{}", "a da:{}", "ada@-a:{}", "ada@acme:short",
-        "ada@acme:{0},bob@b:{0}", "{0},bob@b:{0}",
+        "ada@:{}",
+        "@acme:{}",
+        ":{}",
+        "ada@a b:{}",
+        "a da:{}",
+        "ada@-a:{}",
+        "ada@acme:short",
+        "ada@acme:{0},bob@b:{0}",
+        "{0},bob@b:{0}",
     ],
-)  # fmt: skip
+)
 def test_an_ambiguous_token_is_refused(function, monkeypatch, log, entries) -> None:
     entries = entries.format("a-token-for-the-examples")
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", entries)

@@ -148,8 +148,11 @@ def test_lapsed_offers_are_logged_and_reduce_the_next_offer(fleet: Fleet) -> Non
     assert (facts["vain"], facts["throttled"]) == (DUE, 1)
     (line,) = [line for line in lines(fleet.said()) if line["level"] == "WARNING"]
     assert (line["message"], line["queue"], line["vain"], line["budget"]) == (
-        "offers lapsed", "default", DUE, 50 - DUE,
-    )  # fmt: skip
+        "offers lapsed",
+        "default",
+        DUE,
+        50 - DUE,
+    )
 
 
 def test_an_event_without_a_moment_makes_a_tick(fleet: Fleet) -> None:

@@ -77,9 +77,12 @@ def test_a_webhook_receives_signed_batches_of_events(
 
 @pytest.mark.parametrize("answer", ["500 Oops", "404 Not Found", "302 Found\nlocation: http://127.0.0.1:1/"])
 def test_a_failing_webhook_fails_no_job_and_is_logged_once(
-    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    database: Database,
+    server: type[Server],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
     answer: str,
-) -> None:  # fmt: skip
+) -> None:
     with server(answer) as receiver:
         monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}/hooks?token=4711")
         monkeypatch.setenv("MINUTEHAND_EVENTS_SECRETS", SECRET)
@@ -95,8 +98,11 @@ def test_a_failing_webhook_fails_no_job_and_is_logged_once(
 
 
 def test_a_recovered_webhook_receives_events_and_losses_are_logged(
-    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:  # fmt: skip
+    database: Database,
+    server: type[Server],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     monkeypatch.setattr(sinks, "REST", 0.0)
     with server("500 Oops", "500 Oops", "200 OK") as receiver:
         monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}")
@@ -111,8 +117,11 @@ def test_a_recovered_webhook_receives_events_and_losses_are_logged(
 
 
 def test_a_job_does_not_wait_for_a_slow_webhook(
-    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:  # fmt: skip
+    database: Database,
+    server: type[Server],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     monkeypatch.setattr(sinks, "SECONDS", 0.2)
     monkeypatch.setattr("minutehand.events.publish.SECONDS", 0.2)
     answered = Flag()
@@ -135,8 +144,11 @@ def test_a_job_does_not_wait_for_a_slow_webhook(
 
 
 def test_a_webhook_without_a_secret_receives_nothing(
-    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:  # fmt: skip
+    database: Database,
+    server: type[Server],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with server("200 OK") as receiver:
         monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}")
         assert attempt(database) == "done"
@@ -174,8 +186,11 @@ def test_sns_receives_every_event_with_filter_attributes(
     received, dead = queue_of("all"), queue_of("dead")
     sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn_of(received))
     sns.subscribe(
-        TopicArn=topic, Protocol="sqs", Endpoint=arn_of(dead), Attributes={"FilterPolicy": '{"name": ["done"]}'}
-    )  # fmt: skip
+        TopicArn=topic,
+        Protocol="sqs",
+        Endpoint=arn_of(dead),
+        Attributes={"FilterPolicy": '{"name": ["done"]}'},
+    )
     monkeypatch.delenv("AWS_DEFAULT_REGION")  # the topic's own is in its ARN
     monkeypatch.setenv("MINUTEHAND_EVENTS", f"sns:{topic}")
 
@@ -190,7 +205,7 @@ def test_sns_receives_every_event_with_filter_attributes(
 
 def test_an_error_of_aws_fails_no_job(
     database: Database, aws: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("MINUTEHAND_EVENTS", f"sns:arn:aws:sns:{REGION}:123456789012:gone")
 
     assert attempt(database) == "done"

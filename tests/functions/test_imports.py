@@ -9,8 +9,15 @@ import pytest
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 WEB = {"fastapi", "mangum", "pydantic", "starlette"}
 ELSEWHERE = {
-    "click", "minutehand.cli", "minutehand.doctor", "minutehand.local", "minutehand.testing", "pyspark", "rich", *WEB
-}  # fmt: skip
+    "click",
+    "minutehand.cli",
+    "minutehand.doctor",
+    "minutehand.local",
+    "minutehand.testing",
+    "pyspark",
+    "rich",
+    *WEB,
+}
 AWS = {"boto3", "botocore.session", "minutehand.aws"}  # Powertools looks whether there is a botocore, no more
 WHAT_THE_FIRST_JOB_NEEDS = {"handlers", "handlers.echo", "handlers.http", "msgspec", "urllib3"}
 
@@ -19,8 +26,11 @@ def imported(statements: str, function: str) -> set[str]:
     """The modules that a fresh interpreter has after it ran something in a function's folder."""
     told = subprocess.run(
         [sys.executable, "-c", f"import sys; {statements}; print(*sys.modules)"],
-        cwd=FUNCTIONS / function, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=FUNCTIONS / function,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return set(told.stdout.split())
 
 

@@ -89,13 +89,17 @@ def test_the_migration_answers_without_its_layers(storage: Server, request_type:
     asked = event(request_type, storage)
     subprocess.run(
         [
-            sys.executable, "-I", "-S", "-c",
+            sys.executable,
+            "-I",
+            "-S",
+            "-c",
             f"import sys; sys.path.append({str(FUNCTION)!r}); import app\n"
             "class Context: get_remaining_time_in_millis = staticmethod(lambda: 300_000)\n"
             f"app.handler({asked!r}, Context)",
         ],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+    )
 
     assert told(storage)["Status"] == status
     assert ("ModuleNotFoundError" in told(storage)["Reason"]) == (request_type == "Create")

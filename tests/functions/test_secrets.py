@@ -34,9 +34,13 @@ def test_the_secret_may_be_the_json_of_rds(manager: Manager) -> None:
     url = database_url({"MINUTEHAND_DATABASE_SECRET": manager.keep(json.dumps(RDS))})
 
     assert conninfo_to_dict(url) == {
-        "host": "db.internal", "port": "5433", "user": "jobs", "password": "p@ss/:%", "dbname": "app",
+        "host": "db.internal",
+        "port": "5433",
+        "user": "jobs",
+        "password": "p@ss/:%",
+        "dbname": "app",
         "sslmode": "require",
-    }  # fmt: skip
+    }
 
 
 def test_database_url_takes_precedence_over_the_secret() -> None:

@@ -120,8 +120,10 @@ def test_building_a_layer_requires_a_destination() -> None:
     done = subprocess.run(
         ["make", "-C", ROOT / "layers" / "library", "build-LibraryLayer"],
         env={name: value for name, value in os.environ.items() if name != "ARTIFACTS_DIR"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert done.returncode != 0
     assert "ARTIFACTS_DIR says where to build, and is not set" in done.stderr

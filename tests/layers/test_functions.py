@@ -80,9 +80,17 @@ def runtime_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(code: str, function: str, *path: Path) -> str:
     """What code prints in a fresh interpreter that has nothing of this environment."""
     done = subprocess.run(
-        [sys.executable, "-S", "-c", code], cwd=FUNCTIONS / function, capture_output=True, text=True, check=False,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
+        [sys.executable, "-S", "-c", code],
+        cwd=FUNCTIONS / function,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join(map(str, path)),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

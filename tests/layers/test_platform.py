@@ -50,7 +50,11 @@ def test_a_layer_is_built_for_its_python_and_architecture(
     [
         ("a.so", library(62), "a.so: for x86_64, not for aarch64"),
         ("b.so.3.1", library(62), "b.so.3.1: for x86_64, not for aarch64"),
-        ("c.cpython-312-aarch64-linux-gnu.so", library(183), "tagged cpython-312-aarch64-linux-gnu, not cpython-313"),
+        (
+            "c.cpython-312-aarch64-linux-gnu.so",
+            library(183),
+            "tagged cpython-312-aarch64-linux-gnu, not cpython-313",
+        ),
         ("d.cpython-313-x86_64-linux-gnu.so", library(183), "tagged cpython-313-x86_64-linux-gnu, not"),
         ("e.cpython-313-aarch64-linux-musl.so", library(183), "tagged cpython-313-aarch64-linux-musl, not"),
         ("f.so", b"\xcf\xfa\xed\xfe" + bytes(60), "f.so: for nothing that Linux loads"),
@@ -58,7 +62,7 @@ def test_a_layer_is_built_for_its_python_and_architecture(
         ("h.so", b"", "h.so: for nothing that Linux loads"),
         ("__pycache__/i.cpython-311.pyc", b"", "tagged cpython-311, not cpython-313"),
     ],
-)  # fmt: skip
+)
 def test_files_that_would_not_load_are_named(name: str, content: bytes, fault: str, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(content)

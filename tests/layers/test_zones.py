@@ -37,9 +37,11 @@ def test_every_time_zone_is_in_the_layer(
 ) -> None:
     layer, library = compiled("DependenciesX86Layer"), compiled("LibraryLayer")
     done = subprocess.run(
-        [sys.executable, "-S", "-c", FOUND], capture_output=True, text=True,
+        [sys.executable, "-S", "-c", FOUND],
+        capture_output=True,
+        text=True,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{library}:{layer}", "PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
+    )
 
     assert done.stdout.splitlines() == ["2026-03-30 06:00:00+00:00", "2026-03-29 00:00:00+00:00"], done.stderr
     assert not (layer / "tzdata" / "zoneinfo").exists()

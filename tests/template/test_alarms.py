@@ -15,13 +15,18 @@ from tests.template.stack import ROOT, Properties, Stack
 OURS = "minutehand/minutehand"
 AWS = {
     "AWS/Lambda": {
-        "Invocations", "Errors", "Throttles", "ConcurrentExecutions", "AsyncEventAge", "AsyncEventsDropped",
+        "Invocations",
+        "Errors",
+        "Throttles",
+        "ConcurrentExecutions",
+        "AsyncEventAge",
+        "AsyncEventsDropped",
         "RecursiveInvocationsDropped",
     },
     "AWS/SQS": {"ApproximateNumberOfMessagesVisible"},
     "AWS/Scheduler": {"InvocationDroppedCount"},
     "AWS/ApiGateway": {"Count", "4xx", "5xx", "Latency"},
-}  # fmt: skip
+}
 BELONGS = {
     "AWS/Lambda": "FunctionName",
     "AWS/SQS": "QueueName",
@@ -65,9 +70,7 @@ def watched(alarm: Properties) -> Iterator[Metric]:
     stats = [entry["MetricStat"]["Metric"] for entry in alarm.get("Metrics", []) if "MetricStat" in entry]
     for metric in stats or [alarm]:
         (dimension,) = metric["Dimensions"]
-        yield (
-            named(metric["Namespace"]), metric["MetricName"], dimension["Name"], named(dimension["Value"])
-        )  # fmt: skip
+        yield (named(metric["Namespace"]), metric["MetricName"], dimension["Name"], named(dimension["Value"]))
 
 
 def shown(stack: Stack) -> Iterator[Metric]:

@@ -255,5 +255,6 @@ def test_the_functions_may_use_only_the_encryption_key(
     ]
     policies = stack.deployed(**CASES["x86"]).of_type("AWS::IAM::ManagedPolicy")
     assert [each["Resource"] for each in policies["UseEncryption"]["PolicyDocument"]["Statement"]] == [
-        f"{SECRET}encryption", f"{SECRET}before"
-    ]  # fmt: skip
+        f"{SECRET}encryption",
+        f"{SECRET}before",
+    ]

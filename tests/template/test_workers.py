@@ -26,9 +26,11 @@ def snippet(beginning: str) -> str:
 def text() -> str:
     """The template with the worker of the page in it."""
     text, there = re.subn(
-        r"(?=  # What Lambda could not run)", lambda _: snippet("ReportsFunction:") + "\n",
-        TEMPLATE.read_text("utf-8"), count=1,
-    )  # fmt: skip
+        r"(?=  # What Lambda could not run)",
+        lambda _: snippet("ReportsFunction:") + "\n",
+        TEMPLATE.read_text("utf-8"),
+        count=1,
+    )
     text, routed = re.subn(
         r' +MINUTEHAND_WORKERS: "\{\}"\n', lambda _: snippet("MINUTEHAND_WORKERS:"), text, count=1
     )

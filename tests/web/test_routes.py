@@ -332,8 +332,15 @@ def test_rotating_secrets_refuses_no_delivery(app: App, setting: pytest.MonkeyPa
     app.route.handles("welcome")(lambda payload: None)
     body, now = told(), datetime.now(UTC)
     both = f"{SECRET}, {OLD_SECRET}"
-    for known, sent in [(OLD_SECRET, OLD_SECRET), (both, OLD_SECRET), (both, both), (OLD_SECRET, both), (both, SECRET),
-                        (SECRET, both), (SECRET, SECRET)]:  # fmt: skip
+    for known, sent in [
+        (OLD_SECRET, OLD_SECRET),
+        (both, OLD_SECRET),
+        (both, both),
+        (OLD_SECRET, both),
+        (both, SECRET),
+        (SECRET, both),
+        (SECRET, SECRET),
+    ]:
         setting.setenv("MINUTEHAND_HTTP_SECRETS", known)
         assert app.post(body, **sign("route-1", now, body, read_keys(sent, "")))[0] == 200, (known, sent)
     assert app.post(body, **signed(body, OLD_SECRET))[0] == 401

@@ -31,7 +31,8 @@ from minutehand.model.outcome import (
     Snoozed,
 )
 from minutehand.model.payload import encode
-from minutehand.model.redaction import redact, redacts_errors
+from minutehand.model.redaction import redact
+from minutehand.settings.table import REDACT_ERRORS
 
 OWN_FILES = str(Path(__file__).parent)
 MESSAGE_CHARACTERS = 1000
@@ -103,7 +104,7 @@ def _kept(error: BaseException) -> Error:
 
     For the rest there is an id then, under which the log has the whole of it.
     """
-    if not redacts_errors():
+    if not REDACT_ERRORS.read():
         return describe(error)
     visible = error if isinstance(error, KNOWN) else redact(error)
     return {name: text for name, text in describe(visible).items() if name != "trace"}

@@ -2,7 +2,6 @@
 
 import dataclasses
 import inspect
-import os
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from minutehand.errors import MismatchError, UnknownKindError
 from minutehand.job import Job
 from minutehand.middleware import Around, Middleware, around, import_optional
 from minutehand.model.payload import Unreadable
+from minutehand.settings.table import ENCRYPTION_REQUIRED
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class HandlerTable:
 
 def in_clear(job: Job) -> Any:
     """Return the payload, decrypted if it is encrypted; refuse one that is not where MINUTEHAND_ENCRYPTION_REQUIRED."""
-    if os.environ.get("MINUTEHAND_ENCRYPTION_REQUIRED") != "1" and not _looks_sealed(job.payload):
+    if not ENCRYPTION_REQUIRED.read() and not _looks_sealed(job.payload):
         return job.payload
     from minutehand.encryption.envelope import (
         opened,  # here, so that who encrypts nothing does not pay for it

@@ -14,7 +14,6 @@ from minutehand import Database, MinutehandError, errors
 from minutehand.functions.api import dependencies
 from minutehand.functions.api.dependencies import connect
 from minutehand.functions.api.errors import library_problem
-from tests.api.world import on_one_server
 from tests.queue.roles import logins
 from tests.servers import Database as Server
 
@@ -32,7 +31,6 @@ def unreachable(function, jobs, token):
         yield TestClient(function.app, headers={"Authorization": f"Bearer {token}"})
 
 
-@on_one_server
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
@@ -50,7 +48,6 @@ def test_routing_errors_are_problems(api, problem, method, path, status):
     assert (status == 405) == ("allow" in answer.headers)
 
 
-@on_one_server
 @pytest.mark.parametrize("path", ["/jobs", "/stats", "/jobs/0198a5b0-0000-7000-8000-000000000001", "/health"])
 def test_an_unreachable_database_is_a_503_with_retry_after(unreachable, problem, log, path):
     answer = unreachable.get(path)
@@ -62,7 +59,6 @@ def test_an_unreachable_database_is_a_503_with_retry_after(unreachable, problem,
     assert "s3cret" not in log.getvalue() + answer.text
 
 
-@on_one_server
 def test_enqueuing_without_a_database_is_a_503(unreachable, problem):
     problem(unreachable.post("/jobs", json={"kind": "echo"}), 503)
     problem(unreachable.post("/jobs/batch", json={"jobs": [{"kind": "echo"}]}), 503)
@@ -77,7 +73,6 @@ def test_a_database_without_the_schema_is_a_503(empty_database, on_database, fun
     assert "minutehand migrate" in log.getvalue()
 
 
-@on_one_server
 def test_a_read_only_database_is_a_503(api, database, jobs, problem):
     name = jobs.connection.info.dbname
     jobs.close()
@@ -87,7 +82,6 @@ def test_a_read_only_database_is_a_503(api, database, jobs, problem):
     problem(api.post("/jobs", json={"kind": "echo"}), 503)
 
 
-@on_one_server
 def test_a_missing_setting_is_a_500_without_its_name(function, jobs, token, problem, log):
     function.app.dependency_overrides.pop(connect)
 
@@ -97,7 +91,6 @@ def test_a_missing_setting_is_a_500_without_its_name(function, jobs, token, prob
     assert "DATABASE_URL" in log.getvalue()
 
 
-@on_one_server
 def test_an_unexpected_error_is_a_500_without_details(api, function, problem, log):
     def fail():
         raise ZeroDivisionError("-".join(["s3", "cret"]))
@@ -112,7 +105,6 @@ def test_an_unexpected_error_is_a_500_without_details(api, function, problem, lo
     assert "in fail" in crashed["trace"]
 
 
-@on_one_server
 def test_every_library_error_has_a_status(function, jobs):
     def all_of(root):
         return {root}.union(
@@ -148,7 +140,6 @@ def test_a_missing_privilege_is_a_403_and_only_the_log_names_it(
     assert "permission denied" in log.getvalue()
 
 
-@on_one_server
 def test_each_request_is_one_log_line_without_its_body(api, log):
     api.post("/jobs", json={"kind": "echo", "payload": "s3cret", "key": "s3cret"})
     api.get("/jobs?key=s3cret")
@@ -165,7 +156,6 @@ def test_each_request_is_one_log_line_without_its_body(api, log):
     assert "s3cret" not in log.getvalue()
 
 
-@on_one_server
 def test_no_response_may_be_cached(api):
     for path in ("/jobs", "/health", "/nowhere"):
         assert api.get(path).headers["cache-control"] == "no-store"

@@ -6,7 +6,7 @@ import pytest
 
 from minutehand import enqueue, enqueue_many
 from minutehand.model.new_job import NewJob
-from tests.api.world import claim_one, finish, on_one_server
+from tests.api.world import claim_one, finish
 
 
 def test_payload_headers_and_trace_are_masked_by_default(api, dead):
@@ -61,7 +61,6 @@ def test_a_listing_is_filtered(api, jobs, dead):
     assert keys(queue="' or true --") == []
 
 
-@on_one_server
 @pytest.mark.parametrize(
     "query",
     [

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from minutehand.schedules.fire import fire_due
-from tests.api.world import on_one_server
 
 WEEKLY = {"every": "0 8 * * mon", "zone": "Europe/Berlin", "job": {"kind": "report", "payload": {"n": 1}}}
 
@@ -84,7 +83,6 @@ def test_firings_are_listed_in_pages(api, jobs):
     assert page == [second]
 
 
-@on_one_server
 def test_a_preview_has_utc_and_local_times(api, jobs):
     asked = {"every": "30 2 * * *", "zone": "America/Los_Angeles", "n": 3, "starts": "2030-03-09T00:00:00Z"}
     moments = api.post("/schedules/preview", json=asked).json()["moments"]
@@ -108,7 +106,6 @@ def test_a_preview_has_utc_and_local_times(api, jobs):
         ("get", "/firings"),
     ],
 )
-@on_one_server
 def test_an_unknown_schedule_is_a_404(api, jobs, problem, method, path):
     problem(getattr(api, method)(f"/schedules/nothing{path}"), 404)
 
@@ -130,7 +127,6 @@ def test_an_unknown_schedule_is_a_404(api, jobs, problem, method, path):
     ],
     ids=str,
 )
-@on_one_server
 def test_an_invalid_schedule_is_a_422(api, jobs, problem, said, rule):
     told = problem(api.put("/schedules/report", json=WEEKLY | said), 422)
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from minutehand.schema.migrate import migrations
+from minutehand.schema.steps import migrations
 from tests.conftest import NewDatabase
 from tests.functions.cloudformation import Context, event, told
 from tests.functions.conftest import Server
@@ -58,11 +58,11 @@ def note(database: Database, version: int) -> None:
         connection.execute("insert into minutehand.migrations values (%s, 'future', 'x')", [version])
 
 
-@pytest.mark.parametrize("address", ["direct-18", "pgbouncer-18", "direct-15"])
+@pytest.mark.every_server
 def test_create_migrates_the_schema_and_update_finds_it_current(
-    app: Any, storage: Server, new_database: NewDatabase, address: str, monkeypatch: pytest.MonkeyPatch
+    app: Any, storage: Server, new_database: NewDatabase, server_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = new_database(address, migrated=False)
+    database = new_database(server_name, migrated=False)
     monkeypatch.setenv("DATABASE_URL", database.url)
 
     app.handler(event("Create", storage), Context())
@@ -71,7 +71,7 @@ def test_create_migrates_the_schema_and_update_finds_it_current(
     second = told(storage)
 
     assert first["Status"] == second["Status"] == "SUCCESS"
-    assert "0001 jobs" in first["Reason"]
+    assert "0001 tables" in first["Reason"]
     assert second["Reason"] == "the schema is up to date"
     assert versions(database) == [migration.version for migration in migrations()]
 
@@ -151,7 +151,7 @@ def test_a_changed_migration_fails_an_update(
     app.handler(event("Update", storage), Context())
 
     assert told(storage)["Status"] == "FAILED"
-    assert "migration 1 (jobs) was changed" in told(storage)["Reason"]
+    assert "migration 1 (tables) was changed" in told(storage)["Reason"]
 
 
 def test_deleting_the_stack_keeps_the_schema_and_its_jobs(

@@ -109,11 +109,11 @@ def test_a_cached_secret_is_read_again_when_it_expires(manager: Manager) -> None
 
     assert first == "old"
     assert secret("MINUTEHAND_API_TOKENS", environment) == "old"
-    assert secret("MINUTEHAND_API_TOKENS", environment, keep=timedelta()) == "new"
+    assert secret("MINUTEHAND_API_TOKENS", environment, max_age=timedelta()) == "new"
     assert manager.asked[environment["MINUTEHAND_API_TOKENS_SECRET"]] == 2
 
 
-def test_concurrent_threads_read_a_secret_once(manager: Manager) -> None:
+def test_threads_that_want_a_secret_at_once_ask_send(manager: Manager) -> None:
     environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("kept")}
     with ThreadPoolExecutor(8) as threads:
         told = list(threads.map(lambda _: secret("MINUTEHAND_API_TOKENS", environment), range(8)))
@@ -145,7 +145,7 @@ def test_missing_parts_of_a_secret_are_named(manager: Manager) -> None:
     arn = manager.keep(json.dumps({"username": "jobs", "password": HIDDEN}))
 
     with pytest.raises(
-        ConfigurationError, match=r"lacks host and dbname: .*MINUTEHAND_DATABASE_HOST"
+        ConfigurationError, match=r"lacks host and dbname; .*MINUTEHAND_DATABASE_HOST"
     ) as caught:
         database_url({"MINUTEHAND_DATABASE_SECRET": arn})
     assert HIDDEN not in str(caught.value)

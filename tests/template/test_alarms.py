@@ -217,7 +217,7 @@ def test_the_lapsed_share_is_measured_over_more_than_one_offer(stack: Stack) -> 
 @pytest.mark.planted(
     "IF\\(claimed > 0, 100 \\* FILL\\(lost, 0\\) / claimed, 0\\)", "100 * FILL(lost, 0) / claimed"
 )
-@pytest.mark.planted("Id: buried\n          ReturnData: false", "Id: buried\n          ReturnData: true")
+@pytest.mark.planted("Id: reaped\n          ReturnData: false", "Id: reaped\n          ReturnData: true")
 def test_ratios_use_named_metrics_and_never_divide_by_zero(stack: Stack) -> None:
     for alarm in alarms(stack).values():
         metrics = alarm.get("Metrics", [])

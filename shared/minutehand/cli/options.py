@@ -12,7 +12,7 @@ import click
 from minutehand.database import Database
 from minutehand.database.tenants import TenantDatabase, is_tenant
 from minutehand.schema.migrate import check_schema
-from minutehand.settings import database_url
+from minutehand.settings import database_url, names_database
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -105,8 +105,7 @@ def said_url() -> str | None:
 def url_of_local_run() -> str | None:
     """Return the address of the local run at work in this folder, if it is this user's own."""
     note = Path(".minutehand", "url")
-    said = {"DATABASE_URL", "MINUTEHAND_DATABASE_SECRET"} & set(os.environ)
-    if said or not note.exists() or note.stat().st_uid != os.geteuid():
+    if names_database() or not note.exists() or note.stat().st_uid != os.geteuid():
         return None
     return note.read_text()
 

@@ -23,8 +23,8 @@ from minutehand.encryption import key_ring
 from minutehand.errors import ConfigurationError, KeyMissingError, SealBrokenError
 from minutehand.model.encoding import from_base64, to_base64
 from minutehand.model.payload import decode
+from minutehand.settings.table import ENCRYPTION_REQUIRED
 
-REQUIRED = "MINUTEHAND_ENCRYPTION_REQUIRED"
 ALGORITHM = "A256GCM"
 NONCE_BYTES = 12
 logger = logging.getLogger(__name__)
@@ -147,8 +147,8 @@ def opened(job: Claimed) -> Any:
     """Return a claimed job's payload in clear; refuse one that never was encrypted where all have to be."""
     if is_sealed(job.payload):
         return decode(unseal(job.payload, Subject.of(job)))
-    if os.environ.get(REQUIRED) == "1":
-        raise SealBrokenError(f"the payload is not encrypted, and {REQUIRED} is set")
+    if ENCRYPTION_REQUIRED.read():
+        raise SealBrokenError(f"the payload is not encrypted, and {ENCRYPTION_REQUIRED.name} is set")
     return job.payload
 
 

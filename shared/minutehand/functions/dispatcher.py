@@ -18,6 +18,7 @@ from minutehand.maintenance import look
 from minutehand.schedules import Installed, install, load
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
+from minutehand.settings.table import SCHEDULES
 from minutehand.tick import Tick, tick
 
 # Seconds of the function's time reserved for withdrawing offers that were not sent.
@@ -58,7 +59,7 @@ def install_declared(module: str) -> Installed:
 
 def _try_to_install() -> None:
     try:
-        if module := os.environ.get("MINUTEHAND_SCHEDULES"):
+        if module := SCHEDULES.read():
             install_declared(module)
     except MinutehandError as error:
         # The tick goes on; the next tick tries again.

@@ -111,7 +111,7 @@ def migrate_schema(*, allow_newer: bool = False) -> str:
 
     try:
         with closing(Database(database_url)) as database:
-            applied = [f"{migration.version:04} {migration.name}" for migration in migrate(database)]
+            applied = [step.label for step in migrate(database)]
     except NewerSchemaError as error:
         if not allow_newer:
             raise

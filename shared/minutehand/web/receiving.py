@@ -16,7 +16,6 @@ status alone.
 
 import logging
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -28,8 +27,9 @@ from minutehand.encryption.envelope import result_text
 from minutehand.errors import ConfigurationError, KeyMissingError, MismatchError, UnknownKindError
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.payload import decode, encode
-from minutehand.model.redaction import redact, redacts_errors
-from minutehand.settings import secret
+from minutehand.model.redaction import redact
+from minutehand.settings import is_local, secret
+from minutehand.settings.table import ENCRYPT_RESULTS, REDACT_ERRORS
 from minutehand.web.routes import Route
 from minutehand.web.signatures import ROUTE_ID_PREFIX, read_keys, verify
 
@@ -123,7 +123,7 @@ def success(result: Any, job: DeliveredJob) -> RouteResponse:
         return result
     try:
         text: str | None = encode(result)
-        if text is not None and result is not None and os.environ.get("MINUTEHAND_ENCRYPT_RESULTS") == "1":
+        if text is not None and result is not None and ENCRYPT_RESULTS.read():
             text = result_text(text, job)
         if text is not None and len(text.encode()) > RESULT_BYTES:
             raise ValueError(f"it must be at most {RESULT_BYTES} bytes")
@@ -176,7 +176,7 @@ def _error(
 
 
 def _visible(error: Exception) -> Exception:
-    if redacts_errors():
+    if REDACT_ERRORS.read():
         return redact(error)
     logger.error("a handler failed", exc_info=error)
     return error
@@ -187,8 +187,7 @@ def _message(error: Exception) -> str:
 
 
 def _verify(route: Route, headers: Mapping[str, str], body: bytes) -> bool:
-    local = os.environ.get("MINUTEHAND_LOCAL") == "1" and "AWS_LAMBDA_FUNCTION_NAME" not in os.environ
-    if local and "webhook-signature" not in headers:
+    if is_local() and "webhook-signature" not in headers:
         return False
     keys = read_keys(secret("MINUTEHAND_HTTP_SECRETS"), "MINUTEHAND_HTTP_SECRETS")
     if not keys:

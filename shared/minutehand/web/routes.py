@@ -13,7 +13,6 @@ This is the shape of Taskless's `createQueue(name, route, handler)`. A worker po
 payload may be encrypted end to end. The receiver is `minutehand.web.asgi` or `minutehand.web.wsgi`.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -28,9 +27,9 @@ from minutehand.model.key import Key, key_text
 from minutehand.model.new_job import NewJob, OnConflict
 from minutehand.operations.jobs import Change, cancel
 from minutehand.queries.jobs import get_by_key
+from minutehand.settings.table import BASE_URL
 from minutehand.web.signatures import ROUTE_HEADER
 
-BASE_URL = "MINUTEHAND_BASE_URL"
 TOLERANCE = timedelta(minutes=5)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -111,8 +110,8 @@ class Route:
         url = self.url if isinstance(self.url, str) else self.url(job)
         if not url.startswith("/"):
             return url
-        if not (base := os.environ.get(BASE_URL, "")):
+        if not (base := BASE_URL.read()):
             raise ConfigurationError(
-                f"{BASE_URL} is not set: set it to the base of {url}, such as https://app.example.com"
+                f"{BASE_URL.name} is not set: set it to the base of {url}, such as https://app.example.com"
             )
         return urljoin(base, url)

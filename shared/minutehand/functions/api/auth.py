@@ -8,7 +8,6 @@
 A request that API Gateway's authoriser (JWT, IAM, Lambda) accepted is accepted here.
 """
 
-import os
 from hmac import compare_digest
 from ipaddress import ip_address
 
@@ -19,7 +18,7 @@ from minutehand.errors import ConfigurationError
 from minutehand.functions.api.callers import Caller, authorised_caller, read_tokens
 from minutehand.functions.api.errors import ApiError, ProblemType, error_response
 from minutehand.functions.api.request_log import logger
-from minutehand.settings import secret
+from minutehand.settings import is_local, secret
 
 OPEN_PATHS = {"/health", "/console", "/console.css", "/console.js"}
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
@@ -103,8 +102,7 @@ def _bearer_token(scope: Scope) -> bytes:
 
 
 def _is_local(scope: Scope) -> bool:
-    in_lambda = "aws.event" in scope or "AWS_LAMBDA_FUNCTION_NAME" in os.environ
-    if os.environ.get("MINUTEHAND_LOCAL") != "1" or in_lambda:
+    if "aws.event" in scope or not is_local():
         return False
     proxied = {b"forwarded", b"x-forwarded-for"} & {name.lower() for name, _ in scope["headers"]}
     try:

@@ -6,7 +6,6 @@ MINUTEHAND_TENANT_CLAIM   the claim of a JWT, or the key of a Lambda authoriser'
                           If it is set, callers without the claim are rejected
 """
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from starlette.types import Scope
 from minutehand.database.tenants import is_tenant
 from minutehand.functions.api.errors import ApiError, ProblemType
 from minutehand.functions.api.request_log import logger
+from minutehand.settings.table import TENANT_CLAIM
 
 TOKEN_CHARACTERS = 16
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -81,7 +81,7 @@ def _subject(claims: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _tenant(claims: Mapping[str, Any]) -> str:
-    if not (claim := os.environ.get("MINUTEHAND_TENANT_CLAIM")):
+    if not (claim := TENANT_CLAIM.read()):
         return ""
     tenant = claims.get(claim)
     if not isinstance(tenant, str) or not is_tenant(tenant):

@@ -1,12 +1,12 @@
 """The console: a page that shows and changes jobs and schedules through the REST API."""
 
-import os
 from pathlib import Path
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from minutehand.functions.api.errors import ApiError, ProblemType
+from minutehand.settings.table import CONSOLE, LOCAL
 
 PAGES = Path(__file__).parent / "pages"
 FILES = {
@@ -27,7 +27,7 @@ console = APIRouter(include_in_schema=False)
 
 def is_served() -> bool:
     """Return whether the console is enabled: in a local run, or by MINUTEHAND_CONSOLE=1."""
-    return "1" in (os.environ.get("MINUTEHAND_CONSOLE"), os.environ.get("MINUTEHAND_LOCAL"))
+    return CONSOLE.read() or LOCAL.read()
 
 
 @console.get("/console")

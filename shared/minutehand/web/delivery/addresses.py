@@ -1,6 +1,5 @@
 """Decide where a delivery may go: parse the URL once, resolve the host once, accept only public addresses."""
 
-import os
 import re
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,8 @@ from typing import Any
 
 from urllib3.exceptions import LocationParseError
 from urllib3.util import parse_url
+
+from minutehand.settings.table import HTTP_ALLOW
 
 _PORTS = {"http": 80, "https": 443}
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
@@ -135,8 +136,7 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _allowed() -> list[str]:
-    entries = os.environ.get("MINUTEHAND_HTTP_ALLOW", "").lower().split(",")
-    return [entry.strip() for entry in entries if entry.strip()]
+    return [entry.lower() for entry in HTTP_ALLOW.read()]
 
 
 def _matches(entry: str, address: IPv4Address | IPv6Address, destination: Destination) -> bool:

@@ -1,8 +1,8 @@
 """Send a request: resolve its host, connect, and follow redirects if they are allowed."""
 
-import os
 from urllib.parse import urljoin
 
+from minutehand.settings.table import HTTP_REDIRECTS
 from minutehand.web.delivery.addresses import Destination, RefusedDelivery, UnresolvedHost, resolve
 from minutehand.web.delivery.exchange import (
     Deadline,
@@ -20,7 +20,7 @@ _HEADERS_FOR_OTHER_HOSTS = {"content-type", "accept", "accept-encoding", "user-a
 def send(request: DeliveryRequest, deadline: Deadline) -> DeliveryResponse:
     """Return the response; that of the last redirect if redirects are allowed."""
     response = _send_once(request, deadline)
-    for _ in range(_MAX_REDIRECTS if os.environ.get("MINUTEHAND_HTTP_REDIRECTS") == "1" else 0):
+    for _ in range(_MAX_REDIRECTS if HTTP_REDIRECTS.read() else 0):
         if response.status not in _REPEATED_STATUSES or "location" not in response.headers:
             break
         response = _follow(response, deadline)

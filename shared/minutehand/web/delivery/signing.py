@@ -1,10 +1,10 @@
 """Sign deliveries as Standard Webhooks specifies, with every current secret."""
 
-import os
 from datetime import datetime
 
 from minutehand.errors import ConfigurationError
 from minutehand.settings import secret
+from minutehand.settings.table import HTTP_UNSIGNED
 from minutehand.web.signatures import read_keys, sign
 
 SECRETS = "MINUTEHAND_HTTP_SECRETS"
@@ -24,7 +24,7 @@ def _keys() -> list[bytes]:
         keys = read_keys(secret("MINUTEHAND_HTTP_SECRETS"), SECRETS)
     except ConfigurationError:
         raise SigningError(f"A secret in {SECRETS} is not whsec_ followed by base64.") from None
-    if not keys and os.environ.get("MINUTEHAND_HTTP_UNSIGNED") != "1":
+    if not keys and not HTTP_UNSIGNED.read():
         raise SigningError(
             f"No signing secret is set. Set {SECRETS}, or MINUTEHAND_HTTP_UNSIGNED=1 to deliver unsigned."
         )

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi.responses import JSONResponse
 
-from minutehand.queries.jobs import Row
+from minutehand.model.row import Row
 
 ALWAYS = (
     "id", "queue", "kind", "state", "key", "priority", "attempts", "max_attempts",

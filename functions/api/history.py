@@ -16,6 +16,7 @@ from body import StrictRoute
 from connections import Connected, ConnectedToAll, Who
 from minutehand import Database
 from minutehand.errors import UnfinishedError
+from minutehand.model.row import Attempt
 from minutehand.operations import retention as kept
 from minutehand.queries import jobs as read
 from minutehand.queries.wait import wait as wait_for
@@ -36,10 +37,8 @@ def list_jobs(request: Request, filters: Annotated[Filters, Query()], database: 
     Follow `next` to the end, and each job that was there at the beginning is seen once, whatever is enqueued meanwhile;
     `previous` leads back.
     """
-    asked = vars(filters) | {"states": filters.state, "most": filters.limit, "last": _is_last(filters)}
-    page = read.list_jobs(
-        database, **{name: asked[name] for name in asked.keys() - {"state", "limit", "page"}}
-    )
+    asked = vars(filters) | {"states": filters.state, "last": _is_last(filters)}
+    page = read.list_jobs(database, **{name: asked[name] for name in asked.keys() - {"state", "page"}})
     following = page.before and _path(request, filters, {"before": page.before})
     previous = page.after and _path(request, filters, {"after": page.after})
     links = [f'<{path}>; rel="{rel}"' for path, rel in ((following, "next"), (previous, "prev")) if path]
@@ -108,10 +107,10 @@ def set_retention(
 ) -> Json:
     """Say all of a queue's retention at once; what is left out is forgotten. The dispatcher drops what is over."""
     kept.set_retention(
-        database, kept.Retention(**{f.name: getattr(said, f.name) for f in fields(kept.Retention)})
+        database, kept.Retention(**{f.name: getattr(said, f.name) for f in fields(kept.Retention)}), actor=who
     )
     if said.keep_until_archived is not None:
-        kept.keep_until_archived(database, said.keep_until_archived, who=who)
+        kept.set_keep_until_archived(database, said.keep_until_archived, actor=who)
     return _tell_retention(database)
 
 
@@ -131,7 +130,7 @@ def _parameter(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-def _tell_attempt(attempt: read.Attempt, *, unmasked: bool) -> dict[str, Any]:
+def _tell_attempt(attempt: Attempt, *, unmasked: bool) -> dict[str, Any]:
     error = attempt.error and {
         name: text for name, text in attempt.error.items() if unmasked or name != "trace"
     }
@@ -143,4 +142,4 @@ def _tell_retention(database: Database) -> Json:
         {name: "forever" if value == kept.FOREVER else value for name, value in vars(each).items()}
         for each in kept.list_retention(database)
     ]
-    return Json({"retention": said, "keep_until_archived": kept.keeps_until_archived(database)})
+    return Json({"retention": said, "keep_until_archived": kept.get_keep_until_archived(database)})

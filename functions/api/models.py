@@ -24,8 +24,9 @@ from pydantic import (
 import minutehand
 from minutehand.model.new_job import OnConflict, UniqueWhile
 from minutehand.model.retry import Strategy
+from minutehand.model.row import State
 from minutehand.model.rules import sentence
-from minutehand.queries.jobs import MOST_LISTED, State
+from minutehand.queries.jobs import MAX_PAGE
 
 MOST_AT_ONCE = 1000
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d([.]\d+)?([Zz]|[+-]\d\d:\d\d)")
@@ -170,7 +171,7 @@ class Batch(Said):
 class Cancel(Said):
     """Why a job is no longer wanted."""
 
-    reason: Annotated[str, Field(max_length=1000)] = "by hand"
+    reason: Annotated[str, Field(max_length=1000)] = "on request"
     running: StrictBool = Field(default=False, description="if it runs, ask it to end at its next check")
 
 
@@ -188,7 +189,7 @@ class Filters(Said):
     kind: str | None = Field(None, description="jobs of this kind")
     key: str | None = Field(None, description="jobs with this key, upcoming and finished")
     state: list[State] = Field([], description="jobs in one of these states; say it several times")
-    limit: int = Field(50, description=f"how many to a page, 1 to {MOST_LISTED}")
+    limit: int = Field(50, description=f"how many to a page, 1 to {MAX_PAGE}")
     version: str | None = Field(None, description="jobs that this version of the code finished")
     since: Moment = Field(None, description="jobs that were enqueued at this moment or later")
     until: Moment = Field(None, description="jobs that were enqueued before this moment")

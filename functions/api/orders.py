@@ -8,8 +8,8 @@ from fastapi.openapi.models import Example
 from pydantic import BaseModel, Field, StrictBool, StrictFloat, StrictInt
 
 import told
+from minutehand.model.row import State
 from minutehand.model.rules import sentence
-from minutehand.queries.jobs import State
 from models import MOST_AT_ONCE, Duration, Moment, Retry, Said
 from openapi import COMMON, JOB, LOCATION, WITH_BODY, _says
 
@@ -49,7 +49,7 @@ class Changes(Said):
 
     verb: Literal["cancel", "promote", "reschedule", "retry", "replay", "remove"]
     ids: Ids
-    reason: Annotated[str, Field(max_length=1000)] = Field("by hand", description="of cancel")
+    reason: Annotated[str, Field(max_length=1000)] = Field("on request", description="of cancel")
     running: StrictBool = Field(False, description="of cancel: running jobs, too, at their next check")
     run_at: Moment = Field(None, description="of reschedule: one in the past means now")
     delay: Duration = Field(None, description="of reschedule: seconds, or ISO 8601")
@@ -107,7 +107,7 @@ class Reprocess(Finished):
 class Drop(Said):
     """That a queue's jobs are to be deleted, in so many words."""
 
-    confirm: str = Field(description="Yes, please, drop all jobs of <queue>")
+    confirm: str = Field(description="the name of the queue")
 
 
 class Trail(Said):
@@ -200,7 +200,7 @@ BECAME = {
     "changed": 1, "asked": 0, "refused": 1, "absent": 0,
     "jobs": [
         {"id": JOB["id"], "outcome": "changed"},
-        {"id": JOB["id"], "outcome": "refused", "state": "running", "why": "a running job is not touched"},
+        {"id": JOB["id"], "outcome": "refused", "state": "running", "why": "the job is running"},
     ],
 }  # fmt: skip
 LINES = {
@@ -225,7 +225,7 @@ PAUSE: dict[str, Example] = {
     "a kind, for a while": {"value": {"kind": "report", "until": "2026-01-31T08:00:00+01:00"}},
 }
 LIMIT: dict[str, Example] = {"two of a kind": {"value": {"kind": "report", "most": 2}}}
-DROP: dict[str, Example] = {"in so many words": {"value": {"confirm": "Yes, please, drop all jobs of mail"}}}
+DROP: dict[str, Example] = {"all of a queue": {"value": {"confirm": "mail"}}}
 MANY: dict[str, Example] = {"two": {"value": {"verb": "cancel", "ids": [JOB["id"]], "reason": "wrong text"}}}
 
 EDIT = _says(200, "The job, edited", told.Job, TOLD, *WITH_BODY, 404, 409)

@@ -13,6 +13,7 @@ from body import StrictRoute
 from connections import Connected, Who
 from minutehand import Database, Enqueued, NotFoundError, Rejected, RunningError, enqueue, enqueue_many
 from minutehand.operations import jobs as operate
+from minutehand.operations.change import Change
 from minutehand.queries import jobs as read
 from models import Batch, Cancel, Malformed, OneJob, Reschedule
 from openapi import BATCH, CHANGE, ENQUEUE, HEALTH, MANY_JOBS, MOMENTS, ONE_JOB, REASON
@@ -72,14 +73,14 @@ def cancel_job(
     """
     asked = why or Cancel()
     return _changed(
-        database, operate.cancel(database, [job_id], asked.reason, running=asked.running, who=who)
+        database, operate.cancel(database, [job_id], asked.reason, running=asked.running, actor=who)
     )
 
 
 @jobs.post("/{id}/promote", **CHANGE)
 def promote_job(job_id: JobId, database: Connected, who: Who) -> Json:
     """Make a job due at once."""
-    return _changed(database, operate.promote(database, [job_id], who=who))
+    return _changed(database, operate.promote(database, [job_id], actor=who))
 
 
 @jobs.post("/{id}/reschedule", **CHANGE)
@@ -87,19 +88,19 @@ def reschedule_job(
     job_id: JobId, to: Annotated[Reschedule, Body(openapi_examples=MOMENTS)], database: Connected, who: Who
 ) -> Json:
     """Move a job to another moment, `run_at`, or `delay` from now."""
-    return _changed(database, operate.reschedule(database, [job_id], to.run_at, to.delay, who=who))
+    return _changed(database, operate.reschedule(database, [job_id], to.run_at, to.delay, actor=who))
 
 
 @jobs.post("/{id}/retry", **CHANGE)
 def retry_job(job_id: JobId, database: Connected, who: Who) -> Json:
     """Bring a dead or cancelled job back, due at once and with all its attempts."""
-    return _changed(database, operate.retry(database, [job_id], who=who))
+    return _changed(database, operate.retry(database, [job_id], actor=who))
 
 
 @health.get("/health", **HEALTH)
 def check_health(database: Connected) -> Json:
     """Say whether the database can be reached and has its schema. Needs no token."""
-    database.run("states", ids=[])
+    database.run("get_states", ids=[])
     return Json({"status": "ok"})
 
 
@@ -129,10 +130,10 @@ def _rejected(problem: dict[str, Any]) -> dict[str, Any]:
     return {"outcome": "rejected", "problem": problem}
 
 
-def _changed(database: Database, changes: list[operate.Change]) -> Json:
+def _changed(database: Database, changes: list[Change]) -> Json:
     (change,) = changes
     if change.outcome == "absent":
         raise NotFoundError(f"there is no job {change.id}")
     if change.outcome == "refused":
-        raise ProblemError(KINDS[RunningError], change.why, state=change.state)
+        raise ProblemError(KINDS[RunningError], change.reason, state=change.state)
     return Json(tell_job(read.get(database, change.id)))

@@ -11,7 +11,7 @@ from openapi import COMMON, DEPTHS, JOB, WITH_BODY, _says
 from told import Error, Stats
 
 HOUR = {"enqueued": 40, "done": 38, "dead": 1, "cancelled": 0}
-SECONDS = {"count": 3800, "p50": 0.21, "p95": 1.4, "p99": 4.0, "most": 12.7}
+SECONDS = {"count": 3800, "p50": 0.21, "p95": 1.4, "p99": 4.0, "max": 12.7}
 
 
 class Attempt(BaseModel):
@@ -66,7 +66,7 @@ class Spread(BaseModel):
     p50: float
     p95: float
     p99: float
-    most: float
+    max: float
 
 
 class Duration(BaseModel):

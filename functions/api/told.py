@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from minutehand.queries.jobs import State
+from minutehand.model.row import State
 
 
 class Enqueued(BaseModel):

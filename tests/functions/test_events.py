@@ -211,7 +211,8 @@ def test_all_sinks_are_told_and_one_that_fails_takes_nothing_from_the_others(
 
     assert [event["name"] for event in told(receiver.seen)] == ["done"]
     assert (
-        len(database.run("list_events", names=None, queue=None, kind=None, job=None, since=None, most=9)) == 1
+        len(database.run("list_events", names=None, queue=None, kind=None, job=None, since=None, limit=9))
+        == 1
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutehand.cli.options import connection_options, output_option, said_url, url_of_local_run
+from minutehand.cli.options import connection_options, given_url, local_run_url, output_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.progress import progress
 from minutehand.cli.values import duration
@@ -66,7 +66,7 @@ def archive(
 
 def place_database() -> None:
     """Have Spark's tasks, which are processes of their own, find the database that an option or a local run named."""
-    if url := said_url() or url_of_local_run():
+    if url := given_url() or local_run_url():
         os.environ["DATABASE_URL"] = url
 
 

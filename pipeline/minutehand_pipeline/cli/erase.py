@@ -4,9 +4,9 @@ from uuid import UUID
 
 import click
 
+from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, output_option
 from minutehand.cli.output import put_json, put_table, say
-from minutehand.cli.who import who
 from minutehand_pipeline.cli.archive import place_database
 
 
@@ -39,7 +39,7 @@ def erase(
     place_database()
     result = run(
         EraseConfig(
-            lake=Lake(lake), job=job, key=key, queue=queue, tenant=of_tenant, dry_run=dry_run, who=who()
+            lake=Lake(lake), job=job, key=key, queue=queue, tenant=of_tenant, dry_run=dry_run, who=actor()
         )
     )
     if form == "json":
@@ -55,4 +55,6 @@ def erase(
     else:
         say(f"{result.vacuumed} files that had it, or that no commit had, are deleted.")
     if any(result.left.values()):
-        say("What is left in the database is cleared by `minutehand purge`, or dropped with its day.")
+        say(
+            "What is left in the database is cleared by `minutehand delete --finished-until`, or dropped with its day."
+        )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minutehand.cli.options import connection_options, output_option, said_url, tz_option, url_of_local_run
+from minutehand.cli.options import connection_options, given_url, local_run_url, output_option, tz_option
 from minutehand.cli.output import put_json, say
 from minutehand.cli.progress import progress
 from minutehand.cli.values import duration, option_moment, zone
@@ -91,7 +91,7 @@ def _run(config: "Config") -> "Result":
     from minutehand_pipeline.load.run import check_config, find, run
     from minutehand_pipeline.session import build_session
 
-    if url := said_url() or url_of_local_run():
+    if url := given_url() or local_run_url():
         os.environ["DATABASE_URL"] = (
             url  # for the tasks, which are processes of their own, and not for the plan
         )

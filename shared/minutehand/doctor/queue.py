@@ -50,7 +50,7 @@ def default_day(patient: Patient) -> Opinion:
     if count := patient.ask("examine_queue")["without_day"]:
         return warning(
             f"{_many(count)} in jobs_done_default, finished on a day without a partition",
-            "they are found and purged as all others; purge them, and that day can have its partition",
+            "they are found and deleted as all others; delete them, and that day can have its partition",
         )
     return ok("every finished job is in the partition of its day")
 
@@ -99,7 +99,7 @@ def dead(patient: Patient) -> Opinion:
     if count := patient.ask("examine_queue")["dead"]:
         return warning(
             f"{_many(count)} died in the last seven days",
-            "look: minutehand ls --state dead; then minutehand retry, or minutehand purge",
+            "look: minutehand ls --state dead; then minutehand retry, or minutehand delete --finished-until 7d",
         )
     return ok("no job died in the last seven days")
 

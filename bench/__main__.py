@@ -1,7 +1,6 @@
 """Run the benchmarks: python -m bench [--quick]. Ratios above 1 mean faster than the limit they are held against."""
 
 import argparse
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -28,6 +27,7 @@ from bench import (
 from bench.measure import Measured
 from minutehand.local import postgres
 from minutehand.schema.migrate import migrate
+from minutehand.settings.table import DATABASE_URL
 
 
 def main() -> None:
@@ -61,7 +61,7 @@ def _alone(measure: Callable[..., list[Measured]], *arguments: object) -> list[M
 
 @contextmanager
 def _database() -> Iterator[str]:
-    if url := os.environ.get("DATABASE_URL"):
+    if url := DATABASE_URL.read():
         yield _fresh(url)
         return
     with tempfile.TemporaryDirectory() as directory:

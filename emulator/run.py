@@ -1,6 +1,5 @@
 """A run of everything at the terminal: Postgres, the functions of the template, ticks and the API, until Ctrl-C."""
 
-import os
 import secrets
 import time
 from base64 import b64encode
@@ -26,6 +25,7 @@ from minutehand.local.show import Show
 from minutehand.model.row import FINISHED, STATES
 from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
+from minutehand.settings.table import API_TOKENS, DATABASE_TLS
 
 WATCH_SECONDS = 0.3
 WORST: dict[str, Any] = {
@@ -88,10 +88,10 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
 def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
     return {
         "DATABASE_URL": url,
-        "MINUTEHAND_DATABASE_TLS": os.environ.get("MINUTEHAND_DATABASE_TLS", ""),
+        "MINUTEHAND_DATABASE_TLS": DATABASE_TLS.text(),
         "MINUTEHAND_HTTP_SECRETS": signing,
         "MINUTEHAND_HTTP_ALLOW": receiver.url.removeprefix("http://"),
-        "MINUTEHAND_API_TOKENS": os.environ.get("MINUTEHAND_API_TOKENS") or secrets.token_urlsafe(24),
+        "MINUTEHAND_API_TOKENS": API_TOKENS.text() or secrets.token_urlsafe(24),
         "POWERTOOLS_TRACE_DISABLED": "1",
     }
 

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 from minutehand.model.offer import Offer
-from minutehand.model.worker_route import Routes
+from minutehand.model.worker_route import WorkerRoutes
 
 THREADS = 32
 
@@ -51,7 +51,7 @@ class FanOut:
 
 
 def fan_out(
-    invoker: Invoker, offers: Sequence[Offer], routes: Routes, chunk: int = 1, until: float = math.inf
+    invoker: Invoker, offers: Sequence[Offer], routes: WorkerRoutes, chunk: int = 1, until: float = math.inf
 ) -> FanOut:
     """Invoke a worker for every `chunk` offers that share worker and queue, many at a time.
 
@@ -67,7 +67,7 @@ def fan_out(
     return FanOut(len(invited) - len(refused), refused)
 
 
-def invitations(offers: Sequence[Offer], routes: Routes, chunk: int) -> list[Invitation]:
+def invitations(offers: Sequence[Offer], routes: WorkerRoutes, chunk: int) -> list[Invitation]:
     """Return the invitations of a fan-out."""
     together: dict[tuple[str, str], list[Offer]] = {}
     for offer in offers:

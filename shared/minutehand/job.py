@@ -1,7 +1,6 @@
 """A claimed job: what a handler is given, and its worker's right to finish it."""
 
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from minutehand.model.occurrence import next_of, told_with
 from minutehand.model.outcome import Cancel, Error
 from minutehand.model.payload import encode
 from minutehand.model.retry import Retry
+from minutehand.settings.table import ENCRYPT_RESULTS
 
 
 def _tell_nobody(_name: str, **_facts: Any) -> None:
@@ -227,7 +227,7 @@ class Job:
 
     def _kept(self, result: str | None) -> str | None:
         """Return the result as its row keeps it: encrypted, if results are."""
-        if result is None or os.environ.get("MINUTEHAND_ENCRYPT_RESULTS") != "1":
+        if result is None or not ENCRYPT_RESULTS.read():
             return result
         from minutehand.encryption.envelope import (
             result_text,  # here, so that who encrypts nothing does not pay for it

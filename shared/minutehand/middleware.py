@@ -15,7 +15,6 @@ What a module named by MINUTEHAND_MIDDLEWARE calls `enqueuing`, a function or a 
 by `before_enqueue`, is given each NewJob and returns it, or another; or refuses it by raising InvalidJobError.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -27,13 +26,13 @@ from typing import Any, TypeVar
 from minutehand.errors import ConfigurationError, InvalidJobError
 from minutehand.job import Job
 from minutehand.model.new_job import NewJob
+from minutehand.settings.table import MIDDLEWARE
 
 Next = Callable[[Job], Any]
 Middleware = Callable[[Job, Next], Any]
 Check = Callable[[NewJob], NewJob]
 OwnCheck = TypeVar("OwnCheck", bound=Check)
 
-SETTING = "MINUTEHAND_MIDDLEWARE"
 _checks: list[Check] = []
 
 
@@ -74,7 +73,7 @@ class Around:
 
 def around(package: str) -> Around:
     """Return what goes around the handlers of a package: by MINUTEHAND_MIDDLEWARE, or by its own `_middleware`."""
-    named = os.environ.get(SETTING, "")
+    named = MIDDLEWARE.read()
     return Around.of(_module(named)) if named else _own(f"{package}._middleware")
 
 
@@ -86,7 +85,7 @@ def before_enqueue(check: OwnCheck) -> OwnCheck:
 
 def prepare(job: NewJob) -> NewJob:
     """Return what is to be enqueued, after all who are to look at it have done so; raise what they raise."""
-    named = os.environ.get(SETTING, "")
+    named = MIDDLEWARE.read()
     for check in (*_checks, *(_several(_module(named), "enqueuing") if named else ())):
         before, job = job, check(job)
         if not isinstance(job, type(before)):
@@ -107,13 +106,19 @@ def _call(middleware: Middleware, call_next: Next, job: Job) -> Any:
     return middleware(job, call_next)
 
 
-def _own(name: str) -> Around:
+def import_optional(name: str) -> ModuleType | None:
+    """Import a module; return None if it does not exist. An import that fails inside the module is raised."""
     try:
-        return Around.of(import_module(name))
+        return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            return Around()
+            return None
         raise
+
+
+def _own(name: str) -> Around:
+    module = import_optional(name)
+    return Around.of(module) if module else Around()
 
 
 @cache
@@ -121,7 +126,9 @@ def _module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        raise ConfigurationError(f"{SETTING} names {name}, which cannot be imported: {error}") from error
+        raise ConfigurationError(
+            f"{MIDDLEWARE.name} names {name}, which cannot be imported: {error}"
+        ) from error
 
 
 def _several(module: ModuleType, name: str) -> Sequence[Any]:

@@ -138,7 +138,7 @@ def test_reschedule_takes_a_moment_or_a_delay(invoke, lines, job):
         (["replay", str(uuid4()), "--max-attempts", "many"], "--max-attempts"),
         (["defaults", "--priority", "1"], "the KIND"),
         (["defaults", "echo", "--timeout", "never"], "is no duration"),
-        (["migrate", "--plan", "--status"], "not both"),
+        (["migrate", "--plan", "--status"], "only one of"),
         (["work", "--handlers", "no/such/folder"], "not found"),
         (["work", "--lease", "0s"], "--lease"),
         (["completion", "cmd"], "bash"),

@@ -9,9 +9,9 @@ import pytest
 from minutehand.doctor import DATABASE_CHECKS
 
 
-def test_doctor_prints_every_check_and_advice_for_problems(run, direct_database):
+def test_doctor_prints_every_check_and_advice_for_problems(run, fresh_database):
     """The tests' servers do not vacuum by themselves, which is a problem."""
-    ended = run("doctor", url=direct_database.url)
+    ended = run("doctor", url=fresh_database.url)
     lines = ended.stdout.decode().splitlines()
     checks = [line.split()[1] for line in lines if not line.startswith(" ")]
 
@@ -58,11 +58,11 @@ def test_invalid_capacity_is_reported(invoke, monkeypatch):
     assert invoke("doctor").exit_code == 2
 
 
-def test_stack_without_boto3_names_the_extra(direct_database):
+def test_stack_without_boto3_names_the_extra(fresh_database):
     script = "import sys; sys.modules['boto3'] = None; from minutehand.cli import main; main()"
     ended = subprocess.run(
         [sys.executable, "-c", script, "doctor", "--stack", "shop"], capture_output=True, timeout=60,
-        env=os.environ | {"DATABASE_URL": direct_database.url},
+        env=os.environ | {"DATABASE_URL": fresh_database.url},
     )  # fmt: skip
 
     assert ended.returncode == 2

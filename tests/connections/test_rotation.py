@@ -84,8 +84,8 @@ def test_another_refusal_does_not_fetch_the_secret_again(
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", "http://127.0.0.1:1", "from a VPC it takes a NAT gateway"),
-        ("AWS_ACCESS_KEY_ID", "", "there are no AWS credentials here"),
+        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", "http://127.0.0.1:1", "a VPC needs a NAT gateway"),
+        ("AWS_ACCESS_KEY_ID", "", "AWS credentials are missing"),
         ("AWS_REGION", "", "AWS_REGION is not set"),
     ],
 )

@@ -90,7 +90,7 @@ def test_an_arn_is_asked_for_in_its_own_region(listening: Any) -> None:
             f'{{"__type": "AccessDeniedException", "Message": "{HIDDEN}"}}'.encode(),
             "role needs secretsmanager:GetSecretValue",
         ),
-        (400, b'{"__type": "com.x#ResourceNotFoundException"}', f"none of this name in {REGION}"),
+        (400, b'{"__type": "com.x#ResourceNotFoundException"}', f"it does not exist in {REGION}"),
         (400, b'{"__type": "UnrecognizedClientException"}', "credentials are wrong"),
         (503, HIDDEN.encode(), "status 503"),
     ],

@@ -29,7 +29,7 @@ PLANTS: dict[str, tuple[str, str, str, Plant]] = {
     "superuser": ("login", "warning", "is a superuser", lambda w: w.sql("alter role {} superuser", w.login)),
     "a later schema": ("schema", "problem", "version 99, newer than this code",
                        lambda w: w.sql("insert into minutehand.migrations values (99, 'later', '')")),
-    "a changed migration": ("schema", "problem", "was changed after it had been applied",
+    "a changed migration": ("schema", "problem", "was changed after it was applied",
                             lambda w: w.sql("update minutehand.migrations set checksum = '' where version = 2")),
     "table without autovacuum": ("autovacuum", "problem", "off for minutehand.jobs_live",
                                  lambda w: w.sql("alter table minutehand.jobs_live set (autovacuum_enabled = false)")),
@@ -38,16 +38,16 @@ PLANTS: dict[str, tuple[str, str, str, Plant]] = {
                             lambda w: w.sql("insert into minutehand.jobs (kind, deleted) values ('a', '2020-01-01')")),
     "a late tick": ("last-tick", "problem", "the last tick was 3",
                     lambda w: w.sql("update minutehand.dispatcher set ticked = now() - interval '5 minutes 10 s'")),
-    "no tick ever": ("last-tick", "warning", "no dispatcher has ever ticked here",
+    "no tick ever": ("last-tick", "warning", "no dispatcher has ticked yet",
                      lambda w: w.sql("update minutehand.dispatcher set ticked = '-infinity'")),
-    "a late job": ("late", "problem", "in queue mail a job is due for",
+    "a late job": ("late", "problem", "queue mail has a job that is due for",
                    lambda w: w.sql("select minutehand.enqueue('echo', queue => 'mail');"
                                    "update minutehand.jobs_live set visible = now() - interval '10 minutes'")),
     "a dead job": ("dead", "warning", "1 job died",
                    lambda w: w.sql("insert into minutehand.jobs (kind, deleted, failed) values ('echo', now(), true)")),
     "large payloads": ("max-payload", "warning", "8000000 bytes",
                        lambda w: w.sql("update minutehand.settings set max_payload = 8000000")),
-    "dead rows": ("dead-rows", "problem", "dead rows beside", lambda w: leave_dead_rows(w)),
+    "dead rows": ("dead-rows", "problem", "dead rows and", lambda w: leave_dead_rows(w)),
     "few connections": ("connections", "problem", "2 of 100 connections are free",
                         lambda w: w.sql("alter role {} connection limit 3", w.login)),
 }  # fmt: skip
@@ -105,7 +105,7 @@ def test_more_capacity_than_connections_is_found(world: World, examine: Examine)
     findings = examine(world.url, capacity=101)
 
     assert complaints(findings) == {"connections"}
-    assert "of 100 connections are free, and capacity is 101" in findings["connections"].found
+    assert "of 100 connections are free, and the capacity is 101" in findings["connections"].found
 
 
 def test_an_old_snapshot_is_named_with_its_process_and_program(world: World, examine: Examine) -> None:
@@ -154,14 +154,17 @@ def until_one_waits(world: World) -> None:
 
 def test_a_snapshot_of_who_never_asked_anything_is_named_all_the_same(world: World) -> None:
     patient = Patient(Database(world.url), Database(world.url), 50)
-    patient.ask("examine_snapshots").update(age=timedelta(hours=1), pid=42, name="walsender", asked=None)
+    patient.query("examine_snapshots").update(
+        age=timedelta(hours=1), pid=42, name="walsender", statement=None
+    )
     findings = {finding.check: finding for finding in examine_database(patient)}
     patient.database.close()
     patient.another.close()
 
     assert complaints(findings) == {"old-snapshot"}
     assert (
-        findings["old-snapshot"].found == "a transaction is open for 3600 s: pid 42, walsender, no statement"
+        findings["old-snapshot"].found
+        == "a transaction has been open for 3600 s: pid 42, walsender, no statement"
     )
 
 
@@ -205,7 +208,7 @@ def test_what_a_role_may_not_see_is_skipped_with_the_role_that_may(world: World,
     assert "minutehand_operator" in findings["days"].found
 
 
-def test_a_database_without_the_schema_is_said_once(world: World, examine: Examine) -> None:
+def test_a_database_without_the_schema_is_said_send(world: World, examine: Examine) -> None:
     world.sql("drop schema minutehand cascade")
     findings = examine(world.url)
 
@@ -214,7 +217,7 @@ def test_a_database_without_the_schema_is_said_once(world: World, examine: Exami
     assert "run: minutehand migrate" in findings["schema"].advice
 
 
-def test_a_database_that_nobody_reaches_is_said_once(examine: Examine) -> None:
+def test_a_database_that_nobody_reaches_is_said_send(examine: Examine) -> None:
     findings = examine("postgresql://ada:s3cret@127.0.0.1:1/jobs")
 
     assert complaints(findings) == {"reachable"}
@@ -230,7 +233,7 @@ def test_a_server_without_autovacuum_is_found(new_database: NewDatabase, examine
 
 def test_a_server_that_is_too_old_is_found(world: World) -> None:
     with_told = Patient(Database(world.url), Database(world.url), 50)
-    with_told.ask("examine_server").update(version=140012, named="14.12")
+    with_told.query("examine_server").update(version=140012, named="14.12")
     findings = {finding.check: finding for finding in examine_database(with_told)}
     with_told.database.close()
     with_told.another.close()
@@ -295,7 +298,7 @@ def test_a_missing_role_is_a_warning(world: World, examine: Examine, servers: Se
         world.sql("alter role somebody_else rename to minutehand_migrator")
 
     assert complaints(findings) == {"roles"}
-    assert findings["roles"].found == "there is no role minutehand_migrator"
+    assert findings["roles"].found == "the role does not exist: minutehand_migrator"
 
 
 def test_examining_works_where_nothing_can_be_written(world: World, examine: Examine) -> None:

@@ -207,7 +207,7 @@ def test_a_stack_as_the_template_makes_it_is_well(findings: Findings) -> None:
 
 # A check, how it complains, words that name the fault, and the fault.
 PLANTS: dict[str, tuple[str, str, str, Callable[[Account], Any]]] = {
-    "no api": ("functions", "problem", "there is no function shop-api",
+    "no api": ("functions", "problem", "the function shop-api does not exist",
                lambda a: a.awslambda.delete_function(FunctionName="shop-api")),
     "an old runtime": ("runtime", "problem", "shop-api runs python3.9",
                        lambda a: a.configure("shop-api", Runtime="python3.9")),
@@ -215,25 +215,25 @@ PLANTS: dict[str, tuple[str, str, str, Callable[[Account], Any]]] = {
                                     lambda a: a.add_layer("other", CompatibleRuntimes=["python3.11"])),
     "a layer for another processor": ("architecture", "problem", "its layer intel is for x86_64",
                                       lambda a: a.add_layer("intel", CompatibleArchitectures=["x86_64"])),
-    "a worker without time": ("timeouts", "problem", "shop-worker has 1 s",
+    "a worker without time": ("timeouts", "problem", "shop-worker has a timeout of 1 s",
                               lambda a: a.configure("shop-worker", Timeout=1)),
-    "a dispatcher without time": ("timeouts", "problem", "shop-dispatcher has 3 s",
+    "a dispatcher without time": ("timeouts", "problem", "shop-dispatcher has a timeout of 3 s",
                                   lambda a: a.configure("shop-dispatcher", Timeout=3)),
-    "an api with too much time": ("timeouts", "problem", "API Gateway waits for 30",
+    "an api with too much time": ("timeouts", "problem", "API Gateway waits 30 s",
                                   lambda a: a.configure("shop-api", Timeout=60)),
     "no database": ("variables", "problem", "shop-worker has neither DATABASE_URL nor",
                     lambda a: a.variables("shop-worker", MINUTEHAND_DATABASE_SECRET="", X="1")),
-    "a password in the open": ("variables", "problem", "shop-worker has DATABASE_URL in the open",
+    "a password in the open": ("variables", "problem", "shop-worker has DATABASE_URL in plain text",
                                lambda a: a.variables("shop-worker", DATABASE_URL="postgresql://a:hunter2@h/d")),
-    "an endpoint elsewhere": ("variables", "problem", "which leads away from AWS",
+    "an endpoint elsewhere": ("variables", "problem", "which points away from AWS",
                               lambda a: a.variables("shop-dispatcher", AWS_ENDPOINT_URL_LAMBDA="http://h:9001")),
-    "a grace that is no number": ("variables", "problem", "MINUTEHAND_GRACE is 'long'",
+    "a grace that is no number": ("variables", "problem", "MINUTEHAND_GRACE must be an integer",
                                   lambda a: a.variables("shop-worker", MINUTEHAND_GRACE="long")),
-    "routes that are no JSON": ("variables", "problem", "MINUTEHAND_WORKERS is no JSON object",
+    "routes that are no JSON": ("variables", "problem", "MINUTEHAND_WORKERS must be a JSON object",
                                 lambda a: a.variables("shop-dispatcher", MINUTEHAND_WORKERS="[")),
     "nobody to invoke": ("variables", "problem", "shop-dispatcher has no MINUTEHAND_WORKER",
                          lambda a: a.variables("shop-dispatcher", MINUTEHAND_WORKER="")),
-    "a short offer": ("offer-ttl", "problem", "offers are good for 60 s",
+    "a short offer": ("offer-ttl", "problem", "offers last 60 s",
                       lambda a: a.variables("shop-dispatcher", MINUTEHAND_OFFER_TTL="60")),
     "retries": ("retries", "problem", "Lambda retries shop-worker-reports 2 times",
                 lambda a: a.invoked("shop-worker-reports", MaximumRetryAttempts=2)),
@@ -249,18 +249,18 @@ PLANTS: dict[str, tuple[str, str, str, Callable[[Account], Any]]] = {
                  lambda a: a.sqs.delete_queue(QueueUrl=a.failures)),
     "failures": ("failures", "warning", "2 in shop-failures",
                  lambda a: [a.sqs.send_message(QueueUrl=a.failures, MessageBody="{}") for _ in range(2)]),
-    "no schedule": ("schedule", "problem", "there is no schedule shop-tick",
+    "no schedule": ("schedule", "problem", "the schedule does not exist: shop-tick",
                     lambda a: a.scheduler.delete_schedule(GroupName="shop", Name="shop-tick")),
     "a schedule that sleeps": ("schedule", "problem", "shop-tick is disabled", lambda a: a.schedule(State="DISABLED")),
     "a rare schedule": ("schedule", "problem", "is rate(5 minutes), not every minute",
                         lambda a: a.schedule(ScheduleExpression="rate(5 minutes)")),
-    "another target": ("schedule", "problem", "wakes shop-api, not shop-dispatcher",
+    "another target": ("schedule", "problem", "invokes shop-api, not shop-dispatcher",
                        lambda a: a.schedule(Target={"Arn": arn_of("shop-api")})),
     "a schedule that retries": ("schedule", "problem", "retries 3 times", lambda a: a.schedule(
         Target={"RetryPolicy": {"MaximumRetryAttempts": 3, "MaximumEventAgeInSeconds": 60}})),
-    "a schedule that is late": ("schedule", "problem", "keeps a tick for 600 s", lambda a: a.schedule(
+    "a schedule that is late": ("schedule", "problem", "keeps an event for 600 s", lambda a: a.schedule(
         Target={"RetryPolicy": {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 600}})),
-    "little reserved": ("concurrency", "warning", "shop-worker can run 10 times at once, and capacity is 50",
+    "little reserved": ("concurrency", "warning", "shop-worker can run 10 times at once, but the capacity is 50",
                         lambda a: a.awslambda.put_function_concurrency(
                             FunctionName="shop-worker", ReservedConcurrentExecutions=10)),
     "a function that is off": ("concurrency", "problem", "shop-dispatcher has a reserved concurrency of 0",
@@ -277,7 +277,7 @@ PLANTS: dict[str, tuple[str, str, str, Callable[[Account], Any]]] = {
                                 lambda a: setattr(a, "answer", ReadTimeoutError(endpoint_url="lambda"))),
     "a dispatcher that is killed": ("reach-workers", "problem", "Task timed out after 60.00 seconds",
                                     lambda a: a.says(error="Task timed out after 60.00 seconds")),
-    "a dispatcher that fails": ("reach-workers", "problem", "cannot be asked: no module",
+    "a dispatcher that fails": ("reach-workers", "problem", "the dispatcher failed: no module",
                                 lambda a: a.says(error="no module")),
 }  # fmt: skip
 
@@ -323,7 +323,7 @@ def test_what_lambda_does_by_itself_is_found(account: Account, findings: Finding
 
 
 def test_a_stack_that_is_not_there_is_told_without_a_trace(findings: Findings, account: Account) -> None:
-    found = findings("--stack", "nowhere")
+    found = findings("--stack", "without")
 
     assert {"functions", "schedule"} <= complaints(found)
 
@@ -359,5 +359,5 @@ def test_without_permission_it_says_so(account: Account, monkeypatch: pytest.Mon
     ended = CliRunner().invoke(cli, ["doctor", "--stack", "shop"])
 
     assert (ended.exit_code, ended.stdout) == (1, "")
-    assert "error: AWS does not let itself be read: " in ended.stderr
+    assert "error: reading from AWS failed: " in ended.stderr
     assert "AccessDeniedException" in ended.stderr

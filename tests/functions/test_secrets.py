@@ -105,11 +105,11 @@ def test_a_secret_is_asked_for_again_when_it_was_kept_for_long_enough(manager: M
 
     assert first == "old"
     assert secret("MINUTEHAND_API_TOKENS", environment) == "old"
-    assert secret("MINUTEHAND_API_TOKENS", environment, keep=timedelta()) == "new"
+    assert secret("MINUTEHAND_API_TOKENS", environment, max_age=timedelta()) == "new"
     assert manager.asked[environment["MINUTEHAND_API_TOKENS_SECRET"]] == 2
 
 
-def test_threads_that_want_a_secret_at_once_ask_once(manager: Manager) -> None:
+def test_threads_that_want_a_secret_at_once_ask_send(manager: Manager) -> None:
     environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("kept")}
     with ThreadPoolExecutor(8) as threads:
         told = list(threads.map(lambda _: secret("MINUTEHAND_API_TOKENS", environment), range(8)))
@@ -141,7 +141,7 @@ def test_what_a_secret_lacks_and_nobody_says_is_named(manager: Manager) -> None:
     arn = manager.keep(json.dumps({"username": "jobs", "password": HIDDEN}))
 
     with pytest.raises(
-        ConfigurationError, match=r"lacks host and dbname: .*MINUTEHAND_DATABASE_HOST"
+        ConfigurationError, match=r"lacks host and dbname; .*MINUTEHAND_DATABASE_HOST"
     ) as caught:
         database_url({"MINUTEHAND_DATABASE_SECRET": arn})
     assert HIDDEN not in str(caught.value)

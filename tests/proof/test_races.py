@@ -21,6 +21,8 @@ from minutehand.operations.change import Change
 from minutehand.operations.jobs import cancel, promote, reschedule
 from minutehand.queries.jobs import get
 
+pytestmark = pytest.mark.every_server
+
 ENQUEUERS = 8
 ROUNDS = 10
 

@@ -22,7 +22,7 @@ from minutehand.handlers import HandlerTable
 from minutehand.maintenance import keep_up
 from minutehand.model.event import NAMES, Event
 from minutehand.model.outcome import Done
-from minutehand.model.worker_route import Routes
+from minutehand.model.worker_route import WorkerRoutes
 from minutehand.queries.events import list_events
 from minutehand.settings import Settings
 from minutehand.testing import RecordingInvoker
@@ -32,7 +32,7 @@ from tests.queue.stage import LONG, Queue
 
 MARK = "mark-4711"
 AT_ONCE = Retry(strategy="fixed", min=timedelta(), jitter=False)
-INVITING = Settings(workers=Routes("worker"))
+INVITING = Settings(workers=WorkerRoutes("worker"))
 
 
 @pytest.fixture
@@ -228,7 +228,7 @@ def test_a_module_of_hooks_is_imported_at_the_first_event_and_one_that_cannot_be
     queue: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "hooks_of_mine.py").write_text(
-        "from minutehand import hooks\nheard = []\nhooks.on('done', heard.append)\n"
+        "from minutehand.events import hooks\nheard = []\nhooks.on('done', heard.append)\n"
     )
     (tmp_path / "hooks_that_break.py").write_text("raise RuntimeError\n")
     monkeypatch.syspath_prepend(str(tmp_path))

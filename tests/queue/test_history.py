@@ -15,6 +15,8 @@ from minutehand.queries.jobs import get, get_by_key, list_attempts, list_jobs, l
 from tests.queue.past import ago, attempted, finished, noon, today
 from tests.queue.stage import Queue
 
+pytestmark = pytest.mark.every_version
+
 DAY = timedelta(days=1)
 
 

@@ -94,7 +94,7 @@ def test_limit_holds_together_with_the_capacity(queue: Queue) -> None:
     assert len(queue.offer(capacity=100)) == 2
 
 
-@pytest.mark.parametrize("database", ["direct-18", "pgbouncer-18"], indirect=True)
+@pytest.mark.every_server
 @pytest.mark.parametrize("what", [{"queue": "mail"}, {"kind": "slow"}], ids=str)
 def test_trap_eight_concurrent_sessions_never_exceed_a_limit(queue: Queue, what: dict[str, str]) -> None:
     """The trap of counting outside the lock: with a limit of 2, eight claimers at once had 8."""
@@ -124,7 +124,6 @@ def test_trap_eight_concurrent_sessions_never_exceed_a_limit(queue: Queue, what:
     assert left["done"] > 8
 
 
-@pytest.mark.parametrize("database", ["direct-18"], indirect=True)
 def test_take_counts_after_a_concurrent_take(queue: Queue) -> None:
     fill(queue, 5)
     limit(queue.database, 1, queue="mail")
@@ -146,7 +145,7 @@ def test_limit_must_be_a_non_negative_integer(direct_queue: Queue, most: Any) ->
     assert list_controls(direct_queue.database) == []
 
 
-@pytest.mark.parametrize("database", ["direct-18", "direct-15"], indirect=True)
+@pytest.mark.every_version
 def test_tenants_of_one_queue_take_turns(queue: Queue) -> None:
     fill(queue, 50, tenant="loud")
     for tenant in ("b", "c", ""):

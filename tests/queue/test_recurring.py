@@ -16,6 +16,8 @@ from minutehand.model.row import Row
 from minutehand.operations.jobs import cancel, retry
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 AT_ONCE = timedelta()
 

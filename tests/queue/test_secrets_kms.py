@@ -41,13 +41,13 @@ def setting(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 def requests(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """What KMS was asked, by name."""
     counted: Counter[str] = Counter()
-    ask = KmsKeys._ask
+    ask = KmsKeys._request
 
     def counting(self: KmsKeys, key: str, action: str, **asked: object) -> object:
         counted[action] += 1
         return ask(self, key, action, **asked)
 
-    monkeypatch.setattr(KmsKeys, "_ask", counting)
+    monkeypatch.setattr(KmsKeys, "_request", counting)
     return counted
 
 
@@ -141,7 +141,7 @@ def test_a_key_that_kms_refuses_is_an_error_of_the_enqueuer_and_a_wait_of_the_wo
     key_ring.data_keys.cache_clear()
     get_backend("kms").reset()  # and with it the key
 
-    with pytest.raises(ConfigurationError, match="KMS says NotFoundException; there is no such key"):
+    with pytest.raises(ConfigurationError, match="KMS answered NotFoundException; the key does not exist"):
         direct_queue.enqueue(payload="y")
     (finish,) = direct_queue.work(print)
     assert (finish.ending, (finish.error or {})["type"]) == ("released", "KeyMissingError")

@@ -13,6 +13,8 @@ from minutehand.operations.change import Change
 from minutehand.operations.jobs import cancel, promote, reschedule
 from tests.queue.stage import LEASE, LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 FENCE = r"and %\(ack\)s in \(ack, prior\)"
 

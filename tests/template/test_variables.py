@@ -1,52 +1,22 @@
-"""The variables that the template sets are those that the code reads, and no secret is among them."""
-
-import ast
-import re
-from collections.abc import Iterator
-from pathlib import Path
+"""The variables that the template sets are those that the functions read, and contain no secret."""
 
 import pytest
 
 from minutehand.settings import Settings, read_settings
-from tests.template.stack import ROOT, Stack
+from minutehand.settings.table import SETTINGS
+from tests.template.stack import Stack
 
-NAME = re.compile(r"DATABASE_URL|MINUTEHAND_[A-Z_]*[A-Z]")
-LOCAL_ONLY = {
-    "MINUTEHAND_LOCAL": "opens the API to the loopback; in Lambda it is not heard",
-    "MINUTEHAND_BASE_URL": "says where an application is that has routes; it is read there",
-}
 READ_BY_OTHERS = {
     "AWS_ENDPOINT_URL_LAMBDA": "boto3, in local runs; empty means the real one",
     "POWERTOOLS_METRICS_NAMESPACE": "Powertools; the alarms look in the namespace of their own stack",
 }
-NOT_IN_LAMBDA = {"cli", "doctor", "local", "testing"}
-FOLDERS = {
+FUNCTIONS = {
     "ApiFunction": "api",
     "DispatcherFunction": "dispatcher",
     "MigrateFunction": "migrate",
     "WorkerFunction": "worker",
 }
-LIBRARY = ROOT / "shared" / "minutehand"
 SECRETS = {"DATABASE_URL", "MINUTEHAND_API_TOKENS", "MINUTEHAND_EVENTS_SECRETS", "MINUTEHAND_HTTP_SECRETS"}
-
-
-def read_by(folder: Path) -> set[str]:
-    """The variables whose names are in the code; `secret(name)` reads `<name>_SECRET` too."""
-    return {
-        name
-        for path in folder.rglob("*.py")
-        if not NOT_IN_LAMBDA & set(path.relative_to(folder).parts)
-        for name in names(ast.parse(path.read_text("utf-8")))
-        if name not in LOCAL_ONLY
-    }
-
-
-def names(module: ast.Module) -> Iterator[str]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAME.fullmatch(node.value):
-            yield node.value
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "secret":
-            yield f"{ast.literal_eval(node.args[0])}_SECRET"
 
 
 @pytest.mark.planted("MINUTEHAND_CHUNK: !Ref Chunk", "MINUTEHAND_CHUNKS: !Ref Chunk")
@@ -55,27 +25,21 @@ def names(module: ast.Module) -> Iterator[str]:
 @pytest.mark.planted(
     "MINUTEHAND_GRACE: !Ref Grace", "MINUTEHAND_GRACE: !Ref Grace\n          MINUTEHAND_PACE: 1"
 )
-def test_what_the_template_sets_is_read_and_what_is_read_is_set(stack: Stack) -> None:
-    written = set().union(*(stack.variables(function) for function in FOLDERS))
-    read = read_by(LIBRARY).union(*(read_by(ROOT / "functions" / folder) for folder in FOLDERS.values()))
-
-    assert written - set(READ_BY_OTHERS) == read
-
-
-@pytest.mark.planted("          MINUTEHAND_HTTP_ALLOW: !Ref HttpAllow\n", "")
 @pytest.mark.planted("          MINUTEHAND_API_TOKENS_SECRET: [^\n]*\n", "")
-def test_a_function_is_given_what_its_own_code_reads(stack: Stack) -> None:
-    for function, folder in FOLDERS.items():
-        assert read_by(ROOT / "functions" / folder) <= set(stack.variables(function))
+def test_template_sets_what_each_function_reads(stack: Stack) -> None:
+    for function, part in FUNCTIONS.items():
+        written = stack.variables(function).keys() - READ_BY_OTHERS.keys()
+
+        assert written == {name for name, setting in SETTINGS.items() if part in setting.read_by}
 
 
 @pytest.mark.planted('DATABASE_URL: ""', "DATABASE_URL: postgresql://user:password@host/database")
 @pytest.mark.planted(
     'MINUTEHAND_API_TOKENS: ""', "MINUTEHAND_API_TOKENS: !Sub '{{resolve:secretsmanager:tokens}}'"
 )
-def test_no_secret_stands_in_a_function_s_configuration(stack: Stack) -> None:
+def test_configuration_of_functions_contains_no_secret(stack: Stack) -> None:
     seen = set()
-    for function in FOLDERS:
+    for function in FUNCTIONS:
         for name in SECRETS & stack.variables(function).keys():
             assert stack.variables(function)[name] == ""
             seen.add(name)
@@ -85,9 +49,9 @@ def test_no_secret_stands_in_a_function_s_configuration(stack: Stack) -> None:
 @pytest.mark.planted("Default: 120", "Default: 121")
 @pytest.mark.planted("MaxConcurrency:(.*?)Default: 50", r"MaxConcurrency:\1Default: 5")
 @pytest.mark.planted('MINUTEHAND_WORKERS: "{}"', 'MINUTEHAND_WORKERS: "[]"')
-def test_the_template_s_defaults_are_the_code_s(stack: Stack) -> None:
+def test_defaults_of_template_and_code_are_equal(stack: Stack) -> None:
     environment = {
-        name: str(value) for function in FOLDERS for name, value in _settings(stack, function).items()
+        name: str(value) for function in FUNCTIONS for name, value in _settings(stack, function).items()
     }
 
     assert Settings() == read_settings(environment)
@@ -95,8 +59,8 @@ def test_the_template_s_defaults_are_the_code_s(stack: Stack) -> None:
 
 @pytest.mark.planted("MaxValue: 10000", "MaxValue: 10001")
 @pytest.mark.planted("Grace:(.*?)MinValue: 1", r"Grace:\1MinValue: 0")
-def test_what_the_template_allows_is_what_the_code_allows(stack: Stack) -> None:
-    for function in FOLDERS:
+def test_ranges_of_template_parameters_are_valid(stack: Stack) -> None:
+    for function in FUNCTIONS:
         for name, value in stack.functions[function]["Environment"]["Variables"].items():
             facts = stack.template["Parameters"].get(
                 value.get("Ref") if isinstance(value, dict) else None, {}
@@ -106,10 +70,10 @@ def test_what_the_template_allows_is_what_the_code_allows(stack: Stack) -> None:
 
 
 @pytest.mark.planted('AWS_ENDPOINT_URL_LAMBDA: ""', "POWERTOOLS_LOG_LEVEL: INFO")
-def test_a_local_run_may_lead_the_dispatcher_to_local_workers(stack: Stack) -> None:
+def test_local_run_can_set_the_endpoint_of_lambda(stack: Stack) -> None:
     assert stack.variables("DispatcherFunction")["AWS_ENDPOINT_URL_LAMBDA"] == ""
 
 
 def _settings(stack: Stack, function: str) -> dict[str, object]:
-    variables = stack.functions[function]["Environment"]["Variables"]
-    return {name: stack.value(value) for name, value in variables.items() if name != "MINUTEHAND_WORKER"}
+    """What the template sets without an intrinsic function."""
+    return {name: value for name, value in stack.variables(function).items() if not isinstance(value, dict)}

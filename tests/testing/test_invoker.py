@@ -3,7 +3,7 @@
 import pytest
 
 from minutehand import Database, enqueue
-from minutehand.model.worker_route import Routes
+from minutehand.model.worker_route import WorkerRoutes
 from minutehand.settings import Settings
 from minutehand.testing import RecordingInvoker, Refused
 from minutehand.tick import tick
@@ -18,7 +18,7 @@ def database(direct_database: servers.Database) -> Database:
 def test_it_keeps_what_a_tick_hands_over(database: Database) -> None:
     job = enqueue("echo", queue="shipping", connection=database)
     invoker = RecordingInvoker()
-    made = tick(database, invoker, Settings(workers=Routes("ships-worker")))
+    made = tick(database, invoker, Settings(workers=WorkerRoutes("ships-worker")))
     database.close()
 
     assert made.fan_out.invoked == 1 and invoker.accepted[0].worker == "ships-worker"

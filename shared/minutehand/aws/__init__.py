@@ -1,4 +1,4 @@
-"""The one package that knows AWS: invoking a worker function, reading a secret, signing in to a database."""
+"""AWS: the only package that imports boto3 and botocore."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,18 @@ if TYPE_CHECKING:
     from minutehand.aws.tokens import database_token
 
 __all__ = ["EventBus", "KmsKeys", "LambdaInvoker", "Topic", "database_token", "secret_text"]
-HOMES = {
-    "EventBus": "events", "KmsKeys": "kms", "LambdaInvoker": "invoke", "Topic": "events", "database_token": "tokens",
+MODULES = {
+    "EventBus": "events",
+    "KmsKeys": "kms",
+    "LambdaInvoker": "invoke",
+    "Topic": "events",
+    "database_token": "tokens",
     "secret_text": "secrets",
-}  # fmt: skip
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for and no more: who reads a secret does not pay for boto3."""
-    if name not in HOMES:
+    """Import only the requested module, because boto3 is slow to import."""
+    if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{MODULES[name]}"), name)

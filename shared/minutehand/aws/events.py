@@ -1,4 +1,4 @@
-"""Sending events to EventBridge and SNS, which wants boto3."""
+"""Events: send them to EventBridge and SNS."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,17 +17,18 @@ CONFIG = Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts"
 
 
 class EventBus:
-    """A bus of EventBridge: source `minutehand`, the event's name as detail type."""
+    """An EventBridge bus; the source is `minutehand`, and the detail type is the event's name."""
 
-    most = 10  # as many as PutEvents takes
+    # The limit of PutEvents.
+    most = 10
 
     def __init__(self, bus: str) -> None:
-        """Name the bus, or give its ARN."""
+        """Make a client for a bus, given by its name or ARN."""
         self._bus, self._client = bus, boto3.client("events", config=CONFIG)
 
     def send(self, events: Sequence[Event]) -> None:
-        """Put up to ten events; what is refused of them is not put again."""
-        with _in_our_words():
+        """Put up to ten events; refused events are not retried."""
+        with _translated():
             answer = self._client.put_events(Entries=[self._entry(event) for event in events])
         _check(entry["ErrorCode"] for entry in answer["Entries"] if "ErrorCode" in entry)
 
@@ -43,32 +44,35 @@ class EventBus:
 
 
 class Topic:
-    """A standard topic of SNS; name, queue and kind are attributes to filter by."""
+    """A standard SNS topic; name, queue and kind are message attributes for filters."""
 
-    most = 10  # as many as PublishBatch takes
+    # The limit of PublishBatch.
+    most = 10
 
     def __init__(self, arn: str) -> None:
-        """Name the topic, whose region may be another."""
+        """Make a client for a topic, in the region of its ARN."""
         self._arn = arn
         region = arn.split(":")[3] if arn.count(":") >= 5 else None
         self._client = boto3.client("sns", config=CONFIG, region_name=region)
 
     def send(self, events: Sequence[Event]) -> None:
-        """Publish up to ten events; what is refused of them is not published again."""
+        """Publish up to ten events; refused events are not retried."""
         entries = [_message(number, event) for number, event in enumerate(events)]
-        with _in_our_words():
+        with _translated():
             answer = self._client.publish_batch(TopicArn=self._arn, PublishBatchRequestEntries=entries)
         _check(failed["Code"] for failed in answer.get("Failed", ()))
 
 
 def _message(number: int, event: Event) -> Any:
-    told = {"name": event.name, "queue": event.queue, "kind": event.kind}
-    attributes = {name: {"DataType": "String", "StringValue": value} for name, value in told.items() if value}
+    values = {"name": event.name, "queue": event.queue, "kind": event.kind}
+    attributes = {
+        name: {"DataType": "String", "StringValue": value} for name, value in values.items() if value
+    }
     return {"Id": str(number), "Message": json.dumps(event.to_json()), "MessageAttributes": attributes}
 
 
 @contextmanager
-def _in_our_words() -> Iterator[None]:
+def _translated() -> Iterator[None]:
     try:
         yield
     except (BotoCoreError, ClientError) as error:
@@ -77,4 +81,4 @@ def _in_our_words() -> Iterator[None]:
 
 def _check(codes: Iterable[str]) -> None:
     if refused := sorted(set(codes)):
-        raise EventsRefusedError(f"some were refused: {', '.join(refused)}")
+        raise EventsRefusedError(f"some events were refused: {', '.join(refused)}")

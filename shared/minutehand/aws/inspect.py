@@ -1,4 +1,4 @@
-"""Reading what stands on AWS, and asking the dispatcher what it reaches, for the doctor."""
+"""Inspect a stack on AWS for the doctor, and let the dispatcher test its connections."""
 
 import json
 from collections.abc import Callable
@@ -11,11 +11,12 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError,
 
 from minutehand.doctor.stack import Function, Layer, Reach, Schedule, Stack, bare
 from minutehand.errors import ConfigurationError, MinutehandError
-from minutehand.model.worker_route import read_routes
+from minutehand.settings import read_worker_routes
 
-PATIENCE = 30  # seconds; a dispatcher without a way to Lambda hangs
-ASKING = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
-WAITING = Config(connect_timeout=5, read_timeout=PATIENCE, retries={"total_max_attempts": 1})
+# Seconds; a dispatcher without a route to Lambda hangs.
+PATIENCE = 30
+QUICK = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
+PATIENT = Config(connect_timeout=5, read_timeout=PATIENCE, retries={"total_max_attempts": 1})
 ABSENT = {"ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"}
 FORBIDDEN = {"AccessDeniedException"}
 
@@ -23,25 +24,25 @@ Answer = TypeVar("Answer")
 
 
 class InspectionError(MinutehandError):
-    """AWS did not let itself be read."""
+    """Reading from AWS failed."""
 
 
 def inspect_stack(stack: str, names: dict[str, str]) -> Stack:
-    """Read the stack of that name; `names` says what bears another than the template's: dispatcher, worker, api."""
+    """Read a stack by its name; `names` contains names that differ from the template's: dispatcher, worker, api."""
     named = {part: names.get(part) or f"{stack}-{part}" for part in ("dispatcher", "worker", "api")}
     try:
         return _read(stack, named)
     except (ClientError, BotoCoreError) as error:
-        raise InspectionError(f"AWS does not let itself be read: {error}") from error
+        raise InspectionError(f"reading from AWS failed: {error}") from error
 
 
 def _read(stack: str, named: dict[str, str]) -> Stack:
-    workers = (named["worker"], *_further(f"{named['worker']}-"))
+    workers = (named["worker"], *_further_workers(f"{named['worker']}-"))
     functions = {name: _function(name) for name in (named["dispatcher"], *workers, named["api"])}
     dispatcher = functions[named["dispatcher"]]
-    invited = _invited(dispatcher)
-    functions |= {name: _function(name) for name in invited if name not in functions}
-    workers = tuple(dict.fromkeys([*workers, *invited]))
+    routed = _routed_workers(dispatcher)
+    functions |= {name: _function(name) for name in routed if name not in functions}
+    workers = tuple(dict.fromkeys([*workers, *routed]))
     queues = [f.on_failure for name in workers if (f := functions[name]) and ":sqs:" in f.on_failure]
     return Stack(
         dispatcher=named["dispatcher"],
@@ -52,35 +53,35 @@ def _read(stack: str, named: dict[str, str]) -> Stack:
         schedule=_schedule(stack, f"{stack}-tick"),
         unreserved=_client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"],
         failures={queue: _depth(queue) for queue in dict.fromkeys(queues)},
-        reach=_reach(named["dispatcher"]) if dispatcher else Reach(error="there is no dispatcher"),
+        reach=_reach(named["dispatcher"]) if dispatcher else Reach(error="existing is no dispatcher"),
     )
 
 
 @cache
 def _client(service: str, waiting: bool = False) -> Any:
-    return boto3.client(service, config=WAITING if waiting else ASKING)  # type: ignore[call-overload]
+    return boto3.client(service, config=PATIENT if waiting else QUICK)  # type: ignore[call-overload]
 
 
-def _unless_absent(ask: Callable[[], Answer], absent: set[str] = ABSENT) -> Answer | None:
+def _unless_absent(request: Callable[[], Answer], absent: set[str] = ABSENT) -> Answer | None:
     try:
-        return ask()
+        return request()
     except ClientError as error:
         if error.response["Error"]["Code"] in absent:
             return None
         raise
 
 
-def _further(prefix: str) -> list[str]:
-    """Return the names of the workers beside the first."""
+def _further_workers(prefix: str) -> list[str]:
+    """Return the names of further workers."""
     pages = _client("lambda").get_paginator("list_functions").paginate()
     names = (function["FunctionName"] for page in pages for function in page["Functions"])
     return sorted(name for name in names if name.startswith(prefix))
 
 
-def _invited(dispatcher: Function | None) -> list[str]:
+def _routed_workers(dispatcher: Function | None) -> list[str]:
     """Return the names of the functions that the dispatcher's routes lead to."""
     try:
-        workers = read_routes(dispatcher.variables).workers if dispatcher else ()
+        workers = read_worker_routes(dispatcher.variables).workers if dispatcher else ()
     except ConfigurationError:
         return []
     return [bare(worker) for worker in workers]
@@ -110,7 +111,7 @@ def _function(name: str) -> Function | None:
 
 
 def _event_invoke_config(name: str) -> dict[str, Any]:
-    """Return what holds for the function's asynchronous events: its alias's, where one is invoked; else its own."""
+    """Return the asynchronous configuration of the function's alias, if there is one, or of the function."""
     answer = _client("lambda").list_function_event_invoke_configs(FunctionName=name)
     found: list[dict[str, Any]] = answer["FunctionEventInvokeConfigs"]
     own = (f":{name}", f":{name}:$LATEST")
@@ -118,7 +119,7 @@ def _event_invoke_config(name: str) -> dict[str, Any]:
 
 
 def _layer(arn: str) -> Layer:
-    """Return what a layer says of itself; one of another account can be used without being read."""
+    """Return what a layer is built for; a layer of another account may be unreadable."""
     name, _, number = arn.rpartition(":")
     facts = _unless_absent(
         lambda: _client("lambda").get_layer_version(LayerName=name, VersionNumber=int(number)),
@@ -149,26 +150,26 @@ def _schedule(group: str, name: str) -> Schedule | None:
 
 
 def _depth(arn: str) -> int | None:
-    """How many messages are in a queue; None if there is no such queue."""
+    """Return the number of messages in a queue; None if it does not exist."""
     owner, name = arn.split(":")[4:6]
     url = _unless_absent(lambda: _client("sqs").get_queue_url(QueueName=name, QueueOwnerAWSAccountId=owner))
     if url is None:
         return None
-    asked = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    told = _client("sqs").get_queue_attributes(QueueUrl=url["QueueUrl"], AttributeNames=asked)["Attributes"]
-    return sum(int(count) for count in told.values())
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    counts = _client("sqs").get_queue_attributes(QueueUrl=url["QueueUrl"], AttributeNames=names)["Attributes"]
+    return sum(int(count) for count in counts.values())
 
 
 def _reach(dispatcher: str) -> Reach:
-    """Ask the dispatcher what it reaches, which makes no tick."""
+    """Let the dispatcher test its connections; this makes no tick."""
     try:
         answer = _client("lambda", waiting=True).invoke(FunctionName=dispatcher, Payload=b'{"check": true}')
-        told = json.loads(answer["Payload"].read())
+        result = json.loads(answer["Payload"].read())
     except (ReadTimeoutError, ConnectTimeoutError):
         return Reach(error=f"no answer in {PATIENCE} s", timed_out=True)
     except (ClientError, ValueError) as error:
         return Reach(error=str(error))
     if "FunctionError" in answer:
-        failure = str(told.get("errorMessage", "it failed"))
+        failure = str(result.get("errorMessage", "it failed"))
         return Reach(error=failure, timed_out="timed out" in failure.lower())
-    return Reach(database=told.get("database", {}), workers=told.get("workers", {}))
+    return Reach(database=result.get("database", {}), workers=result.get("workers", {}))

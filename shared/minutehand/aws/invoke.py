@@ -1,4 +1,4 @@
-"""Invoking worker functions, which wants boto3."""
+"""Invoke: call worker functions on Lambda."""
 
 import json
 from threading import Lock
@@ -7,28 +7,30 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-CONNECTIONS = 64  # more than a fan-out has threads
+# More than the threads of a fan-out.
+CONNECTIONS = 64
 
 
 class LambdaInvoker:
-    """Invokes functions by name or ARN; AWS_ENDPOINT_URL_LAMBDA leads to a local stand-in."""
+    """Invoke functions by name or ARN; AWS_ENDPOINT_URL_LAMBDA may point to a local endpoint."""
 
     def __init__(self) -> None:
-        """Open nothing: the client is made at the first call."""
+        """Open nothing; the client is created at the first call."""
         self._client: Any = None
-        self._making = Lock()
+        self._lock = Lock()
 
     def invoke(self, worker: str, event: dict[str, Any]) -> None:
-        """Hand the event to Lambda, which answers 202 before any work is done."""
+        """Send the event to Lambda, which answers before the function runs."""
         payload = json.dumps(event).encode()
-        self._made().invoke(FunctionName=worker, InvocationType="Event", Payload=payload)
+        self._get_client().invoke(FunctionName=worker, InvocationType="Event", Payload=payload)
 
     def check(self, worker: str) -> None:
-        """Ask Lambda whether the function could be invoked from here, without doing it; raise if not."""
-        self._made().invoke(FunctionName=worker, InvocationType="DryRun")
+        """Raise an error if the function cannot be invoked; does not invoke it."""
+        self._get_client().invoke(FunctionName=worker, InvocationType="DryRun")
 
-    def _made(self) -> Any:
-        with self._making:  # a fan-out calls from many threads, and boto3 makes clients on one at a time
+    def _get_client(self) -> Any:
+        # Creating a client is not safe in several threads, and a fan-out uses many.
+        with self._lock:
             self._client = self._client or boto3.client("lambda", config=CONFIG)
         return self._client
 

@@ -1,4 +1,4 @@
-"""Signing in to RDS without a password: a token that is signed here, and is good for a quarter of an hour."""
+"""Tokens: authenticate to RDS with a token that is signed locally and valid for 15 minutes."""
 
 import re
 from urllib.parse import urlencode
@@ -8,21 +8,20 @@ from botocore.awsrequest import AWSRequest
 
 from minutehand.aws.role import credentials, region
 
-GOOD_FOR = 900
-OF_RDS = re.compile(
-    r"\.(?:([a-z0-9-]+)\.rds|rds\.([a-z0-9-]+))\.amazonaws\.", re.IGNORECASE
-)  # the second is China's
+VALID_SECONDS = 900
+# The second alternative is China's.
+OF_RDS = re.compile(r"\.(?:([a-z0-9-]+)\.rds|rds\.([a-z0-9-]+))\.amazonaws\.", re.IGNORECASE)
 
 
 def database_token(host: str, port: int, user: str) -> str:
-    """Return what RDS takes as the password of a user; nobody is asked for it.
+    """Return a token that RDS accepts as the user's password; no request is made.
 
-    It is signed for the region that the host's name tells, and that of the environment otherwise.
+    It is signed for the region in the host's name, or else for the region of the environment.
     """
-    named = OF_RDS.search(host)
-    words = urlencode({"Action": "connect", "DBUser": user})
-    request = AWSRequest("GET", f"https://{host}:{port}/?{words}")
-    where = (named[1] or named[2]).lower() if named else region()
-    signer = SigV4QueryAuth(credentials(), "rds-db", where, expires=GOOD_FOR)
+    match = OF_RDS.search(host)
+    query = urlencode({"Action": "connect", "DBUser": user})
+    request = AWSRequest("GET", f"https://{host}:{port}/?{query}")
+    where = (match[1] or match[2]).lower() if match else region()
+    signer = SigV4QueryAuth(credentials(), "rds-db", where, expires=VALID_SECONDS)
     signer.add_auth(request)
     return str(request.url).removeprefix("https://")

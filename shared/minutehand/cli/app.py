@@ -40,6 +40,7 @@ COMMANDS = {
     "work": "Process a queue on this machine.",
     "pipeline": "Run archive, report, load and simulate with Spark.",
     "doctor": "Check an installation and say how to fix it.",
+    "settings": "Print settings, their values and origins.",
     "completion": "Print a shell completion script.",
 }
 

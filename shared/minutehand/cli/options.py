@@ -12,7 +12,7 @@ import click
 from minutehand.database import Database
 from minutehand.database.tenants import TenantDatabase, is_tenant
 from minutehand.schema.migrate import check_schema
-from minutehand.settings import database_url
+from minutehand.settings import database_url, names_database
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -111,8 +111,7 @@ def given_url() -> str | None:
 def local_run_url() -> str | None:
     """Return the URL of the local run in this folder, if it belongs to this user and no other database is set."""
     note = Path(".minutehand", "url")
-    is_set = {"DATABASE_URL", "MINUTEHAND_DATABASE_SECRET"} & set(os.environ)
-    if is_set or not note.exists() or note.stat().st_uid != os.geteuid():
+    if names_database() or not note.exists() or note.stat().st_uid != os.geteuid():
         return None
     return note.read_text()
 

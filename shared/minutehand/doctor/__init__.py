@@ -1,4 +1,4 @@
-"""Doctor: an installation is examined, and every check says what it found and what to do."""
+"""Doctor: checks an installation, and reports for each check what was found and what to do."""
 
 from collections.abc import Callable, Mapping
 
@@ -52,10 +52,10 @@ STACK_CHECKS: Mapping[str, Callable[[Stack], Opinion]] = {
 
 
 def examine_database(patient: Patient) -> list[Finding]:
-    """Make every check of a database; what cannot be looked at is skipped, with the reason."""
+    """Run every check of a database; a check that cannot run is skipped, with the reason."""
     findings: list[Finding] = []
     for name, check in DATABASE_CHECKS.items():
-        findings.append(Finding.of(name, _made(check, patient)))
+        findings.append(Finding.of(name, _run(check, patient)))
         if name == "reachable" and findings[0].verdict == "problem":
             rest = [other for other in DATABASE_CHECKS if other != name]
             return findings + [Finding.of(other, skipped("the database cannot be reached")) for other in rest]
@@ -63,18 +63,18 @@ def examine_database(patient: Patient) -> list[Finding]:
 
 
 def examine_stack(stack: Stack) -> list[Finding]:
-    """Make every check of what stands on AWS."""
+    """Run every check of a stack on AWS."""
     return [Finding.of(name, check(stack)) for name, check in STACK_CHECKS.items()]
 
 
-def _made(check: Callable[[Patient], Opinion], patient: Patient) -> Opinion:
+def _run(check: Callable[[Patient], Opinion], patient: Patient) -> Opinion:
     try:
         return check(patient)
     except UnreachableError as error:
-        return problem(str(error), "see DATABASE_URL, the server, and the network between")
+        return problem(str(error), "check DATABASE_URL, the server, and the network between them")
     except ForbiddenError as error:
-        return skipped(f"{error}; be a member of minutehand_operator")
+        return skipped(f"{error}; run this as a member of minutehand_operator")
     except SchemaError as error:
         return skipped(str(error))
     except DatabaseError as error:
-        return problem(str(error), "this should not happen: see the server's log")
+        return problem(str(error), "this is unexpected; see the server's log")

@@ -1,4 +1,4 @@
-"""What a check found, and what to do about it."""
+"""Findings: what a check found, and what to do about it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ Verdict = Literal["ok", "warning", "problem", "skipped"]
 
 @dataclass(frozen=True)
 class Opinion:
-    """A verdict, what was found in a sentence, and what to do, empty where that is nothing.
+    """A verdict, what was found, and what to do; the advice is empty if there is nothing to do.
 
-    `skipped` is what could not be looked at; it is neither well nor ill.
+    `skipped` means that the check could not run.
     """
 
     verdict: Verdict
@@ -21,7 +21,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check says, as it is printed."""
+    """The result of one check, as it is printed."""
 
     check: str
     verdict: Verdict
@@ -30,32 +30,32 @@ class Finding:
 
     @classmethod
     def of(cls, check: str, opinion: Opinion) -> "Finding":
-        """Put the check's name on an opinion."""
+        """Add the check's name to an opinion."""
         return cls(check, opinion.verdict, opinion.found, opinion.advice)
 
 
 def ok(found: str) -> Opinion:
-    """Say that it is well."""
+    """Report that everything is in order."""
     return Opinion("ok", found)
 
 
 def warning(found: str, advice: str) -> Opinion:
-    """Say that it works, and what would be better."""
+    """Report that it works but should be improved."""
     return Opinion("warning", found, advice)
 
 
 def problem(found: str, advice: str) -> Opinion:
-    """Say that it does not work, or will not for long."""
+    """Report that it does not work, or will stop worker_functions soon."""
     return Opinion("problem", found, advice)
 
 
-def skipped(why: str) -> Opinion:
-    """Say why it was not looked at."""
-    return Opinion("skipped", why)
+def skipped(reason: str) -> Opinion:
+    """Report why the check did not run."""
+    return Opinion("skipped", reason)
 
 
 def judged(
     complaints: Sequence[str], advice: str, fine: str, bad: Callable[[str, str], Opinion] = problem
 ) -> Opinion:
-    """Say that it is fine, or everything that there is to complain of."""
+    """Report all complaints, or that everything is in order."""
     return bad("; ".join(complaints), advice) if complaints else ok(fine)

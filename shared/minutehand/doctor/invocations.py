@@ -1,4 +1,4 @@
-"""Checks of how the functions are woken and invited: schedule, offers, Lambda's own retries, and the way there."""
+"""Checks of how functions are invoked: the schedule, offers, Lambda's retries, and the network."""
 
 from minutehand.doctor.finding import Opinion, judged, ok, problem, skipped, warning
 from minutehand.doctor.stack import Stack, bare
@@ -8,137 +8,139 @@ EVERY_MINUTE = ("rate(1 minute)", "rate(1 minutes)", "cron(* * * * ? *)")
 
 
 def offer_ttl(stack: Stack) -> Opinion:
-    """Whether an offer outlives the event that carries it."""
+    """Whether an offer lasts longer than its event may wait."""
     seconds = stack.settings.offer_ttl.total_seconds()
     if seconds <= EVENT_AGE:
         return problem(
-            f"offers are good for {seconds:.0f} s, and their events may wait for {EVENT_AGE} s",
-            f"set MINUTEHAND_OFFER_TTL (OfferTtl) to more than {EVENT_AGE}, as 120: or jobs are offered twice",
+            f"offers last {seconds:.0f} s, but their events may wait {EVENT_AGE} s",
+            f"set MINUTEHAND_OFFER_TTL (OfferTtl) to more than {EVENT_AGE}; otherwise jobs are offered twice",
         )
-    return ok(f"offers are good for {seconds:.0f} s")
+    return ok(f"offers last {seconds:.0f} s")
 
 
 def retries(stack: Stack) -> Opinion:
-    """Whether Lambda leaves retrying to the queue."""
+    """Whether Lambda itself retries nothing, because the queue retries."""
     return judged(
         [f"Lambda retries {each.name} {each.retries} times" for each in stack.invoked if each.retries],
-        "set EventInvokeConfig: MaximumRetryAttempts: 0: a job comes due again by itself",
+        "set EventInvokeConfig: MaximumRetryAttempts: 0; a job becomes due again by itself",
         "Lambda retries nothing",
     )
 
 
 def event_age(stack: Stack) -> Opinion:
-    """Whether Lambda drops events that are late."""
+    """Whether Lambda drops late events."""
     return judged(
         [
             f"Lambda keeps events of {each.name} for {each.event_age} s"
             for each in stack.invoked
             if each.event_age > EVENT_AGE
         ],
-        f"set EventInvokeConfig: MaximumEventAgeInSeconds: {EVENT_AGE}: a later invitation finds its offer lapsed",
-        f"Lambda drops what waits for more than {EVENT_AGE} s",
+        f"set EventInvokeConfig: MaximumEventAgeInSeconds: {EVENT_AGE}; the offer of a later event has lapsed",
+        f"Lambda drops events older than {EVENT_AGE} s",
     )
 
 
 def on_failure(stack: Stack) -> Opinion:
-    """Whether what Lambda cannot run is kept somewhere."""
-    nowhere = [f"{each.name} has no on-failure destination" for each in stack.working if not each.on_failure]
-    gone = [
+    """Whether failed invocations are stored in a queue."""
+    without = [
+        f"{each.name} has no on-failure destination" for each in stack.worker_functions if not each.on_failure
+    ]
+    missing = [
         f"the on-failure queue {bare(arn)} does not exist"
         for arn, depth in stack.failures.items()
         if depth is None
     ]
     return judged(
-        nowhere + gone,
+        without + missing,
         "set EventInvokeConfig: DestinationConfig: OnFailure to an SQS queue, then: sam deploy",
         ", ".join(map(bare, stack.failures)) or "no worker",
     )
 
 
 def failures(stack: Stack) -> Opinion:
-    """Whether there are invocations that Lambda gave up."""
+    """Whether there are failed invocations."""
     return judged(
         [f"{depth} in {bare(arn)}" for arn, depth in stack.failures.items() if depth],
-        "read why in the messages (aws sqs receive-message), mend it, and purge the queue: the jobs came due again",
-        "no invocation was given up",
+        "see the messages for the reason (aws sqs receive-message), fix it, and purge the queue; jobs are due again",
+        "no invocation failed",
         warning,
     )
 
 
 def schedule(stack: Stack) -> Opinion:
-    """Whether the dispatcher is woken every minute, at its time or not at all."""
+    """Whether the dispatcher is invoked every minute, on time or not at all."""
     tick = stack.schedule
     if tick is None:
-        return problem(f"there is no schedule {stack.schedule_name}", "deploy the stack again: sam deploy")
+        return problem(
+            f"the schedule does not exist: {stack.schedule_name}", "deploy the stack again: sam deploy"
+        )
     faults = {
         "is disabled": not tick.enabled,
         f"is {tick.expression}, not every minute": tick.expression not in EVERY_MINUTE,
-        f"wakes {bare(tick.target)}, not {stack.dispatcher}": bare(tick.target) != stack.dispatcher,
+        f"invokes {bare(tick.target)}, not {stack.dispatcher}": bare(tick.target) != stack.dispatcher,
         f"retries {tick.retries} times": tick.retries > 0,
-        f"keeps a tick for {tick.event_age} s": tick.event_age > EVENT_AGE,
+        f"keeps an event for {tick.event_age} s": tick.event_age > EVENT_AGE,
     }
     return judged(
-        [f"{tick.name} {fault}" for fault, there in faults.items() if there],
-        f"rate(1 minute), enabled, no retry, an event age of {EVENT_AGE} s, and the dispatcher as target: sam deploy",
+        [f"{tick.name} {fault}" for fault, present in faults.items() if present],
+        f"use rate(1 minute), enabled, no retries, event age {EVENT_AGE} s, target {stack.dispatcher}: sam deploy",
         f"{tick.name}: {tick.expression}",
     )
 
 
 def concurrency(stack: Stack) -> Opinion:
-    """Whether Lambda lets as many workers run as capacity invites."""
+    """Whether Lambda can run as many workers as the capacity allows."""
     off = [
-        f"{each.name} has a reserved concurrency of 0: it never runs"
-        for each in stack.there
+        f"{each.name} has a reserved concurrency of 0, so it never runs"
+        for each in stack.existing
         if each.reserved == 0
     ]
     if off:
         return problem("; ".join(off), "remove it: aws lambda delete-function-concurrency")
     capacity = stack.settings.capacity
-    most = {each.name: each.reserved or stack.unreserved for each in stack.working}
+    most = {each.name: each.reserved or stack.unreserved for each in stack.worker_functions}
     return judged(
         [
-            f"{name} can run {room} times at once, and capacity is {capacity}"
+            f"{name} can run {room} times at once, but the capacity is {capacity}"
             for name, room in most.items()
             if room < capacity
         ],
         "lower MINUTEHAND_CAPACITY (MaxConcurrency), reserve more, or ask AWS for a higher limit: "
-        "invitations beyond it wait and lapse",
-        f"capacity is {capacity}, the account has {stack.unreserved} unreserved",
+        "offers beyond the limit wait and lapse",
+        f"the capacity is {capacity}; the unreserved concurrency of the account is {stack.unreserved}",
         warning,
     )
 
 
 def reach_database(stack: Stack) -> Opinion:
-    """Whether the dispatcher reaches the database from where it runs."""
+    """Whether the dispatcher can connect to the database."""
     reach = stack.reach
     if not reach.database:
-        return skipped(f"the dispatcher did not say: {reach.error}")
+        return skipped(f"no answer from the dispatcher: {reach.error}")
     if not reach.database.get("ok"):
         return problem(
-            f"the dispatcher does not reach the database: {reach.database.get('error')}",
-            "see its secret, its subnets and security groups, and whether the server lets it in",
+            f"the dispatcher cannot connect to the database: {reach.database.get('error')}",
+            "check its secret, its subnets and security groups, and the server's access rules",
         )
-    return ok(f"answered the dispatcher in {reach.database.get('ms')} ms")
+    return ok(f"the dispatcher got an answer in {reach.database.get('ms')} ms")
 
 
 def reach_workers(stack: Stack) -> Opinion:
-    """Whether the dispatcher reaches Lambda, and may invoke the workers."""
+    """Whether the dispatcher can connect to Lambda, and may invoke the workers."""
     reach = stack.reach
     if reach.timed_out:
         return problem(
-            f"the dispatcher does not come back: {reach.error}",
-            "there is no way to Lambda from its subnets: add an interface endpoint for lambda, or a NAT gateway",
+            f"the dispatcher did not answer in time: {reach.error}",
+            "its subnets have no route to Lambda: add an interface endpoint for lambda, or a NAT gateway",
         )
     if reach.error:
-        return problem(
-            f"the dispatcher cannot be asked: {reach.error}", "see its log, and your own permissions"
-        )
+        return problem(f"the dispatcher failed: {reach.error}", "see its log, and check your permissions")
     bad = {name: str(answer.get("error")) for name, answer in reach.workers.items() if not answer.get("ok")}
     denied = any("AccessDenied" in error for error in bad.values())
     return judged(
         [f"the dispatcher cannot invoke {bare(name)}: {error}" for name, error in bad.items()],
         "allow lambda:InvokeFunction on it in the dispatcher's role"
         if denied
-        else "there is no way to Lambda from its subnets: add an interface endpoint for lambda, or a NAT gateway",
+        else "its subnets have no route to Lambda: add an interface endpoint for lambda, or a NAT gateway",
         ", ".join(f"{bare(name)} in {answer.get('ms')} ms" for name, answer in reach.workers.items()),
     )

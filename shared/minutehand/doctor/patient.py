@@ -1,4 +1,4 @@
-"""The database under examination: each of the doctor's statements is asked once."""
+"""Patient: the database that the doctor examines; each of its statements runs once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,16 +11,16 @@ from minutehand.database.wire import Wire, wire
 
 
 def this_machine() -> datetime:
-    """Return the moment by this machine's clock."""
+    """Return the time of this machine's clock."""
     return datetime.now(UTC)
 
 
 @dataclass
 class Patient:
-    """A database, another session at it, and what is expected of it.
+    """A database, a second session, and the limits to check against.
 
-    `capacity` is how many workers may open a connection at once, `patience` how long a transaction may be open;
-    `stacked` says that a dispatcher on AWS belongs to it; `now` is this machine's clock.
+    `capacity` is the number of workers that may connect at the same time, `patience` the time that a transaction may
+    be open. `stacked` means that a dispatcher on AWS serves this database. `now` is this machine's clock.
     """
 
     database: Database
@@ -29,26 +29,26 @@ class Patient:
     patience: timedelta = timedelta(seconds=60)
     stacked: bool = False
     now: Callable[[], datetime] = this_machine
-    told: dict[str, list[Record]] = field(default_factory=dict)
+    results: dict[str, list[Record]] = field(default_factory=dict)
 
-    def ask_all(self, statement: str) -> list[Record]:
-        """Return what a statement without parameters says."""
-        if statement not in self.told:
-            self.told[statement] = self.database.run(statement)
-        return self.told[statement]
+    def query_all(self, statement: str) -> list[Record]:
+        """Return the rows of a statement without parameters."""
+        if statement not in self.results:
+            self.results[statement] = self.database.run(statement)
+        return self.results[statement]
 
-    def ask(self, statement: str) -> Record:
-        """Return the one row that a statement says."""
-        return self.ask_all(statement)[0]
+    def query(self, statement: str) -> Record:
+        """Return the only row of a statement."""
+        return self.query_all(statement)[0]
 
     @cached_property
     def wire(self) -> Wire:
-        """How the database is reached."""
+        """How the database is connected."""
         return wire(self.database)
 
     @cached_property
     def milliseconds(self) -> tuple[int, int]:
-        """How long it takes to connect, and then to be answered."""
+        """The milliseconds to connect, and to answer a statement."""
         began = monotonic()
         assert self.database.connection
         opened = monotonic()

@@ -1,11 +1,12 @@
-"""Checks of the schema and of the queue in it, most of which need what minutehand_operator may see."""
+"""Checks of the schema and of the queue; most need the privileges of minutehand_operator."""
 
 from datetime import timedelta
 
 from minutehand.doctor.finding import Opinion, judged, ok, problem, warning
 from minutehand.doctor.patient import Patient
 from minutehand.errors import SchemaError
-from minutehand.schema.migrate import check_schema, migrations
+from minutehand.schema.migrate import check_schema
+from minutehand.schema.steps import migrations
 
 TICK = timedelta(minutes=1)
 DEAD_PER_LIVE = 10
@@ -14,63 +15,63 @@ LARGE_PAYLOAD = 4 * 1024 * 1024
 
 
 def schema(patient: Patient) -> Opinion:
-    """Whether the schema is exactly this code's."""
+    """Whether the schema has the version of this code."""
     try:
         check_schema(patient.database)
     except SchemaError as error:
         return problem(str(error), "run: minutehand migrate, with the version that the functions run")
-    return ok(f"at version {migrations()[-1].version}, as this code's")
+    return ok(f"version {migrations()[-1].version}, as this code requires")
 
 
 def roles(patient: Patient) -> Opinion:
-    """Whether the roles are there and have their grants."""
-    told = patient.ask_all("examine_roles")
-    lacking = [f"{role['role']} lacks {', '.join(role['lacks'])}" for role in told if role["lacks"]]
+    """Whether the roles exist and have their grants."""
+    roles = patient.query_all("examine_roles")
+    lacking = [f"{role['role']} lacks {', '.join(role['lacks'])}" for role in roles if role["lacks"]]
     if lacking:
         return problem("; ".join(lacking), "as the schema's owner: select minutehand.grant_roles()")
     return judged(
-        [f"there is no role {role['role']}" for role in told if not role["made"]],
-        "as a role that may make roles and owns the schema: select minutehand.grant_roles()",
-        "all five are there, and have their grants and policies",
+        [f"the role does not exist: {role['role']}" for role in roles if not role["made"]],
+        "as the schema's owner, with the privilege to create roles: select minutehand.grant_roles()",
+        "all five exist and have their grants and policies",
         warning,
     )
 
 
 def days(patient: Patient) -> Opinion:
-    """Whether today's and tomorrow's finished jobs have their partitions."""
+    """Whether the partitions for today's and tomorrow's finished jobs exist."""
     return judged(
-        [f"{day} has no partition" for day in patient.ask("examine_queue")["days_missing"]],
-        "see why the dispatcher does not make them (its log), or: select minutehand.make_days()",
+        [f"{day} has no partition" for day in patient.query("examine_queue")["days_missing"]],
+        "see the dispatcher's log, or: select minutehand.make_days()",
         "today and tomorrow have their partitions",
     )
 
 
 def default_day(patient: Patient) -> Opinion:
-    """Whether finished jobs lie where no day is theirs, and cannot be dropped with one."""
-    if count := patient.ask("examine_queue")["without_day"]:
+    """Whether finished jobs are in the default partition, which cannot be dropped by day."""
+    if count := patient.query("examine_queue")["without_day"]:
         return warning(
             f"{_many(count)} in jobs_done_default, finished on a day without a partition",
-            "they are found and deleted as all others; delete them, and that day can have its partition",
+            "delete them, so that the partition of that day can be created",
         )
     return ok("every finished job is in the partition of its day")
 
 
 def dead_rows(patient: Patient) -> Opinion:
-    """Whether vacuum keeps up with what the queue leaves behind."""
-    queue = patient.ask("examine_queue")
-    found = f"{queue['dead_rows']} dead rows beside {queue['live_rows']} live ones"
+    """Whether vacuum keeps up with the dead rows of the queue."""
+    queue = patient.query("examine_queue")
+    found = f"{queue['dead_rows']} dead rows and {queue['live_rows']} live ones"
     if queue["dead_rows"] > DEAD_PER_LIVE * max(queue["live_rows"], FEW_ROWS):
         return problem(found, "see autovacuum and old-snapshot, then: vacuum minutehand.jobs_live")
     return ok(found)
 
 
 def last_tick(patient: Patient) -> Opinion:
-    """Whether the dispatcher ticks."""
-    queue = patient.ask("examine_queue")
+    """Whether the dispatcher ticks every minute."""
+    queue = patient.query("examine_queue")
     if queue["ticked"] is None:
         never = problem if patient.stacked else warning
         return never(
-            "no dispatcher has ever ticked here",
+            "no dispatcher has ticked yet",
             "see the schedule and the dispatcher's log, or: minutehand tick",
         )
     since = queue["now"] - queue["ticked"]
@@ -81,38 +82,38 @@ def last_tick(patient: Patient) -> Opinion:
 
 
 def late(patient: Patient) -> Opinion:
-    """Whether due jobs wait for longer than two ticks."""
+    """Whether due jobs wait longer than two ticks."""
     late = {record["queue"]: record["late"] for record in patient.database.run("count", most=1, now=None)}
     return judged(
         [
-            f"in queue {queue} a job is due for {wait.total_seconds():.0f} s"
+            f"queue {queue} has a job that is due for {wait.total_seconds():.0f} s"
             for queue, wait in late.items()
             if wait > 2 * TICK
         ],
-        "see last-tick; if it ticks, capacity is used up or workers fail: minutehand ls --state running",
-        "no job is due for longer than two ticks",
+        "see last-tick; if it is ok, the capacity is used up or workers fail: minutehand ls --state running",
+        "no job has been due for more than two ticks",
     )
 
 
 def dead(patient: Patient) -> Opinion:
-    """Whether dead jobs wait for somebody to look at them."""
-    if count := patient.ask("examine_queue")["dead"]:
+    """Whether jobs died recently."""
+    if count := patient.query("examine_queue")["dead"]:
         return warning(
             f"{_many(count)} died in the last seven days",
-            "look: minutehand ls --state dead; then minutehand retry, or minutehand delete --finished-until 7d",
+            "see: minutehand ls --state dead; then: minutehand retry, or minutehand delete --finished-until 7d",
         )
     return ok("no job died in the last seven days")
 
 
 def max_payload(patient: Patient) -> Opinion:
-    """Whether payloads may be larger than the API and the database are good for."""
-    most = patient.ask("examine_queue")["max_payload"]
-    if most > LARGE_PAYLOAD:
+    """Whether payloads may be larger than the API accepts."""
+    limit = patient.query("examine_queue")["max_payload"]
+    if limit > LARGE_PAYLOAD:
         return warning(
-            f"payloads may have {most} bytes, more than the API can take in or show",
-            "keep large things in S3 and their names in payloads: update minutehand.settings set max_payload = 262144",
+            f"payloads may have {limit} bytes, more than the API can accept or return",
+            "store large values in S3, then: update minutehand.settings set max_payload = 262144",
         )
-    return ok(f"payloads have at most {most} bytes")
+    return ok(f"payloads have at most {limit} bytes")
 
 
 def _many(count: int) -> str:

@@ -1,4 +1,4 @@
-"""Checks of the server and of the way to it, which need no privilege."""
+"""Checks of the server and of the connection; they need no privileges."""
 
 from datetime import timedelta
 
@@ -18,80 +18,82 @@ def reachable(patient: Patient) -> Opinion:
     opening, answering = patient.milliseconds
     found = f"connected in {opening} ms, answered in {answering} ms"
     if answering > SLOW_MS:
-        return warning(found, "a tick makes a dozen statements: run the functions in the database's region")
+        return warning(
+            found, "a tick runs a dozen statements; run the functions in the region of the database"
+        )
     return ok(found)
 
 
 def writable(patient: Patient) -> Opinion:
-    """Whether it takes writes."""
-    if patient.ask("examine_server")["read_only"]:
+    """Whether the database accepts writes."""
+    if patient.query("examine_server")["read_only"]:
         return problem(
-            "a replica, or a database that is set to read only", "name the writable one in DATABASE_URL"
+            "a replica, or a database that is set to read only", "set DATABASE_URL to the writable database"
         )
-    return ok("it takes writes")
+    return ok("accepts writes")
 
 
 def version(patient: Patient) -> Opinion:
-    """Whether the server is one that minutehand runs on."""
-    server = patient.ask("examine_server")
+    """Whether minutehand supports the server's version."""
+    server = patient.query("examine_server")
     if server["version"] < OLDEST_VERSION:
         return problem(
-            f"PostgreSQL {server['named']}", "upgrade the server: minutehand needs PostgreSQL 15 or newer"
+            f"PostgreSQL {server['named']}", "upgrade the server; minutehand requires PostgreSQL 15 or newer"
         )
     return ok(f"PostgreSQL {server['named']}")
 
 
 def tls(patient: Patient) -> Opinion:
-    """Whether the way to the server is encrypted, and its certificate verified, unless it stays on this machine."""
-    way = patient.wire
-    if way.loopback:
+    """Whether the connection is encrypted and the certificate verified, unless it is local."""
+    wire = patient.wire
+    if wire.loopback:
         return ok("the connection stays on this machine")
-    if not way.encrypted:
+    if not wire.encrypted:
         return problem(
-            "the connection is not encrypted: passwords and payloads can be read on the way",
+            "the connection is not encrypted; others can read passwords and payloads",
             "set MINUTEHAND_DATABASE_TLS=verify, or sslmode=verify-full in the URL",
         )
-    if way.sslmode != "verify-full":
+    if wire.sslmode != "verify-full":
         return warning(
-            f"encrypted, but with sslmode={way.sslmode} anybody may pose as the server",
+            f"encrypted, but with sslmode={wire.sslmode} the server's identity is not verified",
             "set MINUTEHAND_DATABASE_TLS=verify, or sslmode=verify-full in the URL",
         )
     return ok("encrypted, and the server's certificate is verified")
 
 
 def login(patient: Patient) -> Opinion:
-    """Whether the role that is logged in can do more than it has to."""
-    server = patient.ask("examine_server")
+    """Whether the login has more privileges than it needs."""
+    server = patient.query("examine_server")
     if server["superuser"]:
         return warning(
             f"{server['login']} is a superuser",
-            "give each part a login that is a member of its role: docs/operating.md says which",
+            "create a login for each part as a member of its role; see docs/operating.md",
         )
-    return ok(f"{server['login']} is no superuser")
+    return ok(f"{server['login']} is not a superuser")
 
 
 def pooler(patient: Patient) -> Opinion:
-    """Whether a transaction pooler stands before the server, as far as a client can tell."""
+    """Whether there is a transaction pooler, as far as a client can tell."""
     if _shared(patient):
-        return ok(f"a transaction pooler{_which(patient)}: two clients were given one server connection")
+        return ok(f"a transaction pooler{_which(patient)}: two clients shared a server connection")
     if patient.wire.process == _process(patient):
-        return ok("no pooler: each worker holds a connection of the server while it lives")
+        return ok("no pooler; each worker holds a server connection")
     return warning(
         f"a pooler or proxy{_which(patient)} that did not share a server connection between two clients",
-        "if it is a pooler in session mode, use its transaction mode: workers keep their connections while idle",
+        "if it is a pooler in session mode, use its transaction mode; idle workers keep their connections",
     )
 
 
 def prepared(patient: Patient) -> Opinion:
-    """Whether anybody leaves prepared statements on the server's connections."""
+    """Whether shared server connections contain prepared statements."""
     if patient.wire.prepares:
         return problem("the driver prepares statements", "open connections with minutehand.database.connect")
-    if (count := patient.ask("examine_server")["prepared"]) and patient.wire.process != _process(patient):
+    if (count := patient.query("examine_server")["prepared"]) and patient.wire.process != _process(patient):
         return warning(
-            f"{count} prepared statements on a connection that clients share: not ours, which prepares none",
-            "turn server-side prepared statements off in the other clients of this pooler",
+            f"{count} prepared statements of other clients on a shared server connection",
+            "disable server-side prepared statements in the other clients of this pooler",
         )
-    return ok("nothing is prepared on the server")
+    return ok("no prepared statements on the server")
 
 
 def clock(patient: Patient) -> Opinion:
@@ -103,30 +105,28 @@ def clock(patient: Patient) -> Opinion:
     if abs(apart) > CLOCKS_APART:
         return warning(
             f"{found} of this machine's",
-            "set the clock that is wrong (NTP); times computed here and stored there are off by as much",
+            "set the clock that is wrong (NTP); times computed here and stored there are wrong by as much",
         )
     return ok(f"the clocks are {abs(apart).total_seconds():.1f} s apart")
 
 
 def connections(patient: Patient) -> Opinion:
-    """Whether there are connections left for as many workers as may run at once."""
-    server = patient.ask("examine_server")
-    found = f"{max(0, server['free'])} of {server['most']} connections are free, and capacity is {patient.capacity}"
+    """Whether enough connections are free for the capacity."""
+    server = patient.query("examine_server")
+    found = f"{max(0, server['free'])} of {server['most']} connections are free, and the capacity is {patient.capacity}"
     if server["free"] >= patient.capacity:
         return ok(found)
     if patient.wire.process != _process(patient):
-        return ok(f"{found}; behind a pooler that is no limit by itself")
-    return problem(
-        found, "lower MINUTEHAND_CAPACITY, raise max_connections, or put a transaction pooler between"
-    )
+        return ok(f"{found}; a pooler shares them")
+    return problem(found, "lower MINUTEHAND_CAPACITY, raise max_connections, or use a transaction pooler")
 
 
 def autovacuum(patient: Patient) -> Opinion:
-    """Whether vacuum does its work."""
-    advice = "set autovacuum and track_counts to on: without them the queue's table only grows"
-    if not patient.ask("examine_server")["autovacuum"]:
+    """Whether autovacuum is enabled."""
+    advice = "set autovacuum and track_counts to on; without them the tables only grow"
+    if not patient.query("examine_server")["autovacuum"]:
         return problem("autovacuum is off on this server", advice)
-    if patient.ask("examine_queue")["unvacuumed"]:
+    if patient.query("examine_queue")["unvacuumed"]:
         return problem(
             "autovacuum is off for minutehand.jobs_live",
             "alter table minutehand.jobs_live reset (autovacuum_enabled)",
@@ -135,35 +135,37 @@ def autovacuum(patient: Patient) -> Opinion:
 
 
 def old_snapshot(patient: Patient) -> Opinion:
-    """Whether somebody's transaction keeps vacuum from its work."""
-    oldest = patient.ask("examine_snapshots")
+    """Whether an old transaction prevents vacuum from removing rows."""
+    oldest = patient.query("examine_snapshots")
     if oldest["age"] and oldest["age"] > patient.patience:
-        who = "" if oldest["pid"] is None else f"pid {oldest['pid']}, "
+        process = "" if oldest["pid"] is None else f"pid {oldest['pid']}, "
         name = oldest["name"] or "without a name"
-        asked = (
-            f"last statement at {oldest['asked']:%Y-%m-%d %H:%M:%S %Z}" if oldest["asked"] else "no statement"
+        statement = (
+            f"last statement at {oldest['statement']:%Y-%m-%d %H:%M:%S %Z}"
+            if oldest["statement"]
+            else "no statement"
         )
         return problem(
-            f"a transaction is open for {oldest['age'].total_seconds():.0f} s: {who}{name}, {asked}",
-            f"end it where it was begun, or: select pg_terminate_backend({oldest['pid']})"
+            f"a transaction has been open for {oldest['age'].total_seconds():.0f} s: {process}{name}, {statement}",
+            f"end it in its client, or: select pg_terminate_backend({oldest['pid']})"
             if oldest["pid"]
             else "commit or roll back the prepared transaction",
         )
     if not oldest["sees_all"]:
         return skipped(
-            "this role does not see other roles' transactions; a superuser may grant pg_read_all_stats to it"
+            "this role cannot see other roles' transactions; ask a superuser to grant pg_read_all_stats"
         )
     return ok("no transaction has been open for more than a minute")
 
 
 def _process(patient: Patient) -> int:
-    """Return the server process that answers at the moment."""
+    """Return the server process that answers now."""
     process: int = patient.database.run("examine_process")[0]["process"]
     return process
 
 
 def _shared(patient: Patient) -> bool:
-    """Whether another client is given the server process that has just answered this one."""
+    """Whether a second client gets the server process that has just answered the first."""
     for _ in range(TRIES):
         mine = _process(patient)
         with patient.another.transaction():
@@ -173,7 +175,7 @@ def _shared(patient: Patient) -> bool:
 
 
 def _which(patient: Patient) -> str:
-    way = patient.wire
-    names = [name for mark, name in POOLERS.items() if mark in way.host]
-    names += ["PgBouncer by its port"] if way.port == PGBOUNCERS_PORT else []
+    wire = patient.wire
+    names = [name for mark, name in POOLERS.items() if mark in wire.host]
+    names += ["PgBouncer by its port"] if wire.port == PGBOUNCERS_PORT else []
     return f" ({names[0]})" if names else ""

@@ -1,4 +1,4 @@
-"""What stands on AWS, as it was read: the facts that the checks of a stack judge."""
+"""Stack: the facts about an installation on AWS that the checks examine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from minutehand.settings import Settings, read_settings
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of a function, and what it says it is built for; nothing said fits everything."""
+    """A layer of a function, and what it is built for; an empty tuple means everything."""
 
     name: str
     architectures: tuple[str, ...] = ()
@@ -19,9 +19,9 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class Function:
-    """A function's settings. `retries`, `event_age` and `on_failure` are what Lambda's asynchronous queue does.
+    """A function's configuration. `retries`, `event_age` and `on_failure` apply to asynchronous invocations.
 
-    Variables may hold secrets, and are never shown.
+    Variables may contain secrets and are never shown.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Function:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """What wakes the dispatcher."""
+    """The schedule that invokes the dispatcher."""
 
     name: str
     enabled: bool
@@ -51,7 +51,7 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class Reach:
-    """What the dispatcher answered from where it runs, or why it did not."""
+    """What the dispatcher can connect to, by its own answer, or the error."""
 
     error: str = ""
     timed_out: bool = False
@@ -61,11 +61,10 @@ class Reach:
 
 @dataclass(frozen=True, kw_only=True)
 class Stack:
-    """An installation: its functions by name (None where there is none), and what stands around them.
+    """An installation: its functions by name (None if one does not exist), and the resources that they need.
 
-    `invited` are the names that the dispatcher's routes lead to, `unreserved` is the concurrency that the account
-    leaves to functions without their own, `failures` counts the messages of each on-failure queue (None where there
-    is no such queue).
+    `unreserved` is the account's concurrency for functions without a reservation. `failures` counts the messages of
+    each on-failure queue (None if the queue does not exist).
     """
 
     dispatcher: str
@@ -79,30 +78,30 @@ class Stack:
     reach: Reach
 
     @property
-    def there(self) -> list[Function]:
+    def existing(self) -> list[Function]:
         """The functions that exist."""
         return [function for function in self.functions.values() if function]
 
     @property
-    def working(self) -> list[Function]:
+    def worker_functions(self) -> list[Function]:
         """The workers that exist."""
-        return [function for function in self.there if function.name in self.workers]
+        return [function for function in self.existing if function.name in self.workers]
 
     @property
-    def dispatching(self) -> Function | None:
+    def dispatcher_function(self) -> Function | None:
         """The dispatcher, if it exists."""
         return self.functions.get(self.dispatcher)
 
     @property
     def invoked(self) -> list[Function]:
-        """What is invoked asynchronously: the dispatcher by its schedule, the workers by the dispatcher."""
-        return [function for function in [self.dispatching, *self.working] if function]
+        """The functions that are invoked asynchronously: by the schedule, or by the dispatcher."""
+        return [function for function in [self.dispatcher_function, *self.worker_functions] if function]
 
     @property
     def settings(self) -> Settings:
-        """What the dispatcher is told, or the defaults where that makes no sense, which is a finding of its own."""
+        """The dispatcher's settings, or the defaults if they are invalid, which `variables` reports."""
         try:
-            return read_settings(self.dispatching.variables if self.dispatching else {})
+            return read_settings(self.dispatcher_function.variables if self.dispatcher_function else {})
         except ConfigurationError:
             return Settings()
 

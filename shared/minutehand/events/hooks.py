@@ -11,7 +11,6 @@ at the first event.
 """
 
 import logging
-import os
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -19,6 +18,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from minutehand.errors import ConfigurationError
 from minutehand.model.event import NAMES, Event, Name, Observer
+from minutehand.settings.table import HOOKS
 
 Hook = TypeVar("Hook", bound=Observer)
 Wanted = Name | Literal["*"]
@@ -56,7 +56,7 @@ def off(function: Observer) -> None:
 
 def any_at_all() -> bool:
     """Whether somebody would be called."""
-    _load(os.environ.get("MINUTEHAND_HOOKS", ""))
+    _load(HOOKS.read())
     return any(_hooks.values())
 
 

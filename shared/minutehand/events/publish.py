@@ -1,6 +1,5 @@
 """Events: what happened goes to the hooks of this process, and after the commit to the sinks that a setting names."""
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import monotonic
@@ -9,6 +8,7 @@ from minutehand.database import Database
 from minutehand.events import hooks
 from minutehand.events.sinks import SECONDS, Outlet, outlets, wanted
 from minutehand.model.event import Event, Observer
+from minutehand.settings.table import EVENTS
 
 GATHERED_SECONDS = 1.0
 
@@ -47,7 +47,7 @@ def _tell(database: Database, told: Sequence[Event], to: Sequence[Outlet] | None
 
 
 def _outlets() -> Sequence[Outlet]:
-    return outlets(os.environ.get("MINUTEHAND_EVENTS", ""))
+    return outlets(EVENTS.read())
 
 
 class Gathering:

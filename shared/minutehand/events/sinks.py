@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from threading import Thread
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 from minutehand.database import Database
 from minutehand.errors import ConfigurationError, MinutehandError
 from minutehand.model.event import NAMES, Event
+from minutehand.settings.table import EVENTS_ONLY
 
 SECONDS = 5.0  # the longest that events hold up whoever tells them
 SHORTEST = 0.05
@@ -118,7 +118,7 @@ class Table(Outlet):
 
 def wanted(event: Event) -> bool:
     """Whether the setting MINUTEHAND_EVENTS_ONLY lets an event through; empty, it lets all."""
-    only = _only(os.environ.get("MINUTEHAND_EVENTS_ONLY", ""))
+    only = _only(EVENTS_ONLY.read())
     return not only or event.name in only
 
 

@@ -29,6 +29,7 @@ from minutehand.local.show import Show
 from minutehand.model.row import FINISHED, STATES
 from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
+from minutehand.settings.table import HTTP_ALLOW, HTTP_SECRETS, OFFER_TTL
 
 WATCH_SECONDS = 0.3
 UNFINISHED = [state for state in STATES if state not in FINISHED]
@@ -116,10 +117,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         url = stack.enter_context(serve_database(console))
         applied = migrate(url)
         console.print(f"schema      {'made' if applied else 'is there'}")
-        signing = (
-            os.environ.get("MINUTEHAND_HTTP_SECRETS")
-            or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
-        )
+        signing = HTTP_SECRETS.text() or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
         receiver = stack.enter_context(receive(signing.split(",")[0].strip()))
         environment = _environment(url, receiver, signing)
         stack.enter_context(_functions(plan, show, environment, stop))
@@ -137,9 +135,9 @@ def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
         "DATABASE_URL": url,
         "MINUTEHAND_LOCAL": "1",
         "MINUTEHAND_WORKER": "worker",
-        "MINUTEHAND_OFFER_TTL": os.environ.get("MINUTEHAND_OFFER_TTL", "15"),
+        "MINUTEHAND_OFFER_TTL": OFFER_TTL.text() or "15",
         "MINUTEHAND_HTTP_SECRETS": signing,
-        "MINUTEHAND_HTTP_ALLOW": ",".join(filter(None, [os.environ.get("MINUTEHAND_HTTP_ALLOW"), allowed])),
+        "MINUTEHAND_HTTP_ALLOW": ",".join(filter(None, [HTTP_ALLOW.text(), allowed])),
         "AWS_REGION": "local",
         "AWS_DEFAULT_REGION": "local",
         "AWS_ACCESS_KEY_ID": "local",

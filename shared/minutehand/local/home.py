@@ -12,6 +12,7 @@ from rich.console import Console
 from minutehand.local import postgres
 from minutehand.local.errors import AlreadyRunningError
 from minutehand.local.receiver import Receiver
+from minutehand.settings.table import DATABASE_URL
 
 HOME = Path(".minutehand")
 
@@ -19,7 +20,7 @@ HOME = Path(".minutehand")
 @contextmanager
 def serve_database(console: Console) -> Iterator[str]:
     """Start this directory's Postgres, or use the one of DATABASE_URL; give its URL."""
-    if url := os.environ.get("DATABASE_URL"):
+    if url := DATABASE_URL.read():
         console.print("Postgres    the one of DATABASE_URL")
         yield url
         return

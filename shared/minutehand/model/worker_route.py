@@ -1,18 +1,16 @@
-"""Route: the worker function that serves a job, by its kind or its queue."""
+"""Worker routes: the worker function that serves a job, chosen by its kind or its queue."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from minutehand.errors import ConfigurationError
-
 SUBJECTS = ("queue", "kind")
+EXAMPLE = '{"queue:reports": "a-function", "kind:invoice.*": "another"}'
 
 
 @dataclass(frozen=True)
-class Route:
-    """The jobs whose queue or kind (`subject`) is like a pattern go to a function, by its name or ARN."""
+class WorkerRoute:
+    """Send jobs whose queue or kind (`subject`) matches a pattern to a function, given by its name or ARN."""
 
     subject: str
     pattern: str
@@ -20,44 +18,36 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Routes:
-    """The routes, of which the first that fits is taken, and the worker of all other jobs."""
+class WorkerRoutes:
+    """The routes, of which the first match applies, and the worker of all other jobs."""
 
     default: str = ""
-    routes: tuple[Route, ...] = ()
+    routes: tuple[WorkerRoute, ...] = ()
 
     def worker(self, queue: str, kind: str) -> str:
         """Return the function to invoke for a job."""
         subjects = {"queue": queue, "kind": kind}
-        fitting = (r.worker for r in self.routes if fnmatchcase(subjects[r.subject], r.pattern))
-        return next(fitting, self.default)
+        matches = (r.worker for r in self.routes if fnmatchcase(subjects[r.subject], r.pattern))
+        return next(matches, self.default)
 
     @property
     def workers(self) -> tuple[str, ...]:
-        """Every function there is a route to, once."""
+        """All functions that a route leads to, without duplicates."""
         return tuple(dict.fromkeys(filter(None, [self.default, *(route.worker for route in self.routes)])))
 
 
-def read_routes(environment: Mapping[str, str]) -> Routes:
-    """Read MINUTEHAND_WORKER and MINUTEHAND_WORKERS, such as `{"queue:reports": name, "kind:invoice.*": name}`.
-
-    Raises ConfigurationError for what is no such object.
-    """
-    default, text = environment.get("MINUTEHAND_WORKER", ""), environment.get("MINUTEHAND_WORKERS") or "{}"
-    try:
-        routes = tuple(_route(key, worker) for key, worker in json.loads(text).items())
-    except (ValueError, AttributeError) as error:
-        raise ConfigurationError(
-            'MINUTEHAND_WORKERS is no JSON object such as {"queue:reports": "a-function", "kind:invoice.*": '
-            f'"another"}}: {error}'
-        ) from None
-    return Routes(default, routes)
+def parse_worker_routes(text: str) -> tuple[WorkerRoute, ...]:
+    """Parse a JSON object such as `{"queue:reports": name, "kind:invoice.*": name}`; raise ValueError otherwise."""
+    routes = json.loads(text)
+    if not isinstance(routes, dict):
+        raise ValueError(f"expected an object, got {type(routes).__name__}")
+    return tuple(_parse_route(key, worker) for key, worker in routes.items())
 
 
-def _route(key: str, worker: object) -> Route:
+def _parse_route(key: str, worker: object) -> WorkerRoute:
     subject, _, pattern = key.partition(":")
     if subject not in SUBJECTS or not pattern:
-        raise ValueError(f"{key!r} is neither queue:<pattern> nor kind:<pattern>")
+        raise ValueError(f"{key!r} must be queue:<pattern> or kind:<pattern>")
     if not isinstance(worker, str) or not worker:
-        raise ValueError(f"{key!r} names no function")
-    return Route(subject, pattern, worker)
+        raise ValueError(f"the value of {key!r} must be the name or ARN of a function")
+    return WorkerRoute(subject, pattern, worker)

@@ -56,7 +56,7 @@ def reschedule(
 ) -> list[Change]:
     """Move upcoming jobs to `run_at`, or by `delay` from now. A moment in the past means now."""
     if (run_at is None) == (delay is None):
-        raise InvalidJobError("run_at_or_delay", "expected either run_at or delay")
+        raise InvalidJobError("run_at_or_delay", "set run_at or delay, not both")
     if delay is not None and delay < timedelta():
         raise InvalidJobError("delay_is_not_negative", sentence("delay_is_not_negative"))
     moment = {"run_at": check_moment(run_at), "delay": delay}

@@ -22,6 +22,7 @@ import pytest
 from minutehand.database import Connection, Database, close_own
 from minutehand.handlers import HandlerPackage
 from minutehand.local.errors import NoPostgresError
+from minutehand.settings.table import TEST_DATABASE_URL
 from minutehand.testing.attempts import AnyHandlers, Attempt, AttemptFailed, Drained, StillDue
 from minutehand.testing.databases import Databases
 from minutehand.testing.invoker import Invocation, RecordingInvoker, Refused
@@ -67,7 +68,7 @@ def minutehand_environment() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def minutehand_server() -> str | None:
     """Name a server whose role may make databases, by its URL; None starts one from the wheel."""
-    return os.environ.get("MINUTEHAND_TEST_DATABASE_URL") or None
+    return TEST_DATABASE_URL.read() or None
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from minutehand import Database, Job, enqueue
 from minutehand.database import connect
 from minutehand.handlers import HandlerTable
 from minutehand.job import Worker
-from minutehand.model.worker_route import Routes
+from minutehand.model.worker_route import WorkerRoutes
 from minutehand.schema.migrate import migrate
 from minutehand.settings import Settings
 from minutehand.testing.databases import SEARCH_PATH
@@ -178,7 +178,7 @@ def _in_order(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def settings(**said: Any) -> Settings:
-    return Settings(workers=Routes("worker"), **said)
+    return Settings(workers=WorkerRoutes("worker"), **said)
 
 
 def _ignore(_: object) -> None:

@@ -15,6 +15,7 @@ from minutehand.doctor import DATABASE_CHECKS, Finding, Patient, examine_databas
 from minutehand.doctor.stack import Stack
 from minutehand.errors import ConfigurationError
 from minutehand.settings import database_url, read_settings
+from minutehand.settings.table import DATABASE_URL
 
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red", "skipped": "bright_black"}
 PARTS = ("dispatcher", "worker", "api")
@@ -72,7 +73,7 @@ def _inspect(stack: str, names: dict[str, str]) -> Stack:
 def _database(stack: Stack | None) -> list[Finding]:
     """Check the database that is set here. With a stack, it may be reachable only for its functions."""
     url = given_url() or local_run_url()
-    if stack and not url and not os.environ.get("DATABASE_URL"):
+    if stack and not url and not DATABASE_URL.read():
         return [
             Finding(name, "skipped", "DATABASE_URL is not set here; see reach-database")
             for name in DATABASE_CHECKS

@@ -1,2 +1,2 @@
--- The server process that answers; behind a transaction pooler it is another one every now and then.
+-- The server process that answers; behind a transaction pooler it changes.
 select pg_backend_pid() as process

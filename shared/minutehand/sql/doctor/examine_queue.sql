@@ -1,4 +1,4 @@
--- What a doctor wants to know of the queue, which a member of minutehand_operator may see.
+-- Facts about the queue; needs the privileges of minutehand_operator.
 select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked, clock_timestamp() as now,
        (select max_payload from minutehand.settings) as max_payload,
        (select coalesce(array_agg(day order by day), '{}')

@@ -1,4 +1,4 @@
--- What a doctor wants to know of the server, which tells it to everybody.
+-- Facts about the server, which every role may read.
 select current_setting('server_version_num')::integer as version, current_setting('server_version') as named,
        pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as read_only,
        current_user::text as login, me.rolsuper as superuser,
@@ -6,9 +6,9 @@ select current_setting('server_version_num')::integer as version, current_settin
        least(current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
                  - coalesce(current_setting('reserved_connections', true), '0')::bigint
                  - (select sum(numbackends) from pg_stat_database),
-             nullif(here.datconnlimit, -1) - there.numbackends,
+             nullif(here.datconnlimit, -1) - totals.numbackends,
              nullif(me.rolconnlimit, -1) - (select count(*) from pg_stat_activity where usesysid = me.oid))::bigint as free,
        current_setting('max_connections')::integer as most,
        current_setting('autovacuum')::boolean and current_setting('track_counts')::boolean as autovacuum
-  from pg_roles me, pg_database here join pg_stat_database there on there.datid = here.oid
+  from pg_roles me, pg_database here join pg_stat_database totals on totals.datid = here.oid
  where me.rolname = current_user and here.datname = current_database()

@@ -1,10 +1,10 @@
--- The transaction of this database that has kept vacuum from its work for longest. Of other roles' sessions only a
--- member of pg_read_all_stats sees it; what was prepared for a second phase, everybody does. A VACUUM's own
--- transaction holds none up, however long it takes.
-select pg_has_role('pg_read_all_stats', 'usage') as sees_all, o.pid, o.name, o.began, o.asked, clock_timestamp() - o.began as age
+-- The oldest transaction of this database, which prevents vacuum from removing rows. Only a member of
+-- pg_read_all_stats sees other roles' sessions; every role sees prepared transactions. VACUUM's own transaction
+-- does not count, because it prevents nothing.
+select pg_has_role('pg_read_all_stats', 'usage') as sees_all, o.pid, o.name, o.began, o.statement, clock_timestamp() - o.began as age
   from (select) here
   left join lateral (
-       select pid, application_name as name, xact_start as began, query_start as asked
+       select pid, application_name as name, xact_start as began, query_start as statement
          from pg_stat_activity
         where backend_xmin is not null and pid <> pg_backend_pid() and datname = current_database()
            and backend_type is distinct from 'autovacuum worker' and coalesce(query, '') !~* '^\s*(auto)?vacuum\y'

@@ -1,0 +1,258 @@
+"""Table: every setting of minutehand, declared once.
+
+A declaration documents, parses and validates an environment variable. `CAPACITY.read()` returns its value; nothing is
+read when this module is imported. The table in docs/settings.md is generated from these declarations.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from minutehand.model.worker_route import EXAMPLE, WorkerRoute, parse_worker_routes
+from minutehand.settings.kinds import FLAG, ITEMS, LIST, TEXT, Kind, Setting, choice, integer, json_object
+from minutehand.settings.masks import mask_all, mask_database_url, mask_sinks
+
+Value = TypeVar("Value")
+
+# The functions of the stack that read a setting.
+API, DISPATCHER, MIGRATE, WORKER = "api", "dispatcher", "migrate", "worker"
+# Any other process that uses the library: an application, a script, the command line.
+LIBRARY = "library"
+CLI = "cli"
+TESTS = "tests"
+EVERYWHERE = (API, DISPATCHER, MIGRATE, WORKER, LIBRARY)
+
+SETTINGS: dict[str, Setting[Any]] = {}
+
+
+def _declare(
+    name: str,
+    kind: Kind[Value],
+    default: Value,
+    description: str,
+    *read_by: str,
+    mask: Callable[[str], str] | None = None,
+) -> Setting[Value]:
+    setting = SETTINGS[name] = Setting(name, kind, default, description, read_by, mask)
+    return setting
+
+
+def _declare_secret(name: str, description: str, *read_by: str) -> Setting[str]:
+    """Declare a secret, and the variable that names an entry of Secrets Manager which holds it."""
+    setting = _declare(name, TEXT, "", description, *read_by, mask=mask_all)
+    instead = f"Name or ARN of a secret in Secrets Manager; read if {name} is empty."
+    _declare(f"{name}_SECRET", TEXT, "", instead, *read_by)
+    return setting
+
+
+DATABASE_URL = _declare(
+    "DATABASE_URL",
+    TEXT,
+    "",
+    "The database, as postgresql://user:password@host/database.",
+    *EVERYWHERE,
+    mask=mask_database_url,
+)
+DATABASE_SECRET = _declare(
+    "MINUTEHAND_DATABASE_SECRET",
+    TEXT,
+    "",
+    "Name or ARN of a secret in Secrets Manager that holds the URL or RDS's JSON; read if DATABASE_URL is empty.",
+    *EVERYWHERE,
+)
+DATABASE_HOST = _declare(
+    "MINUTEHAND_DATABASE_HOST", TEXT, "", "The host, if the database secret does not contain it.", *EVERYWHERE
+)
+DATABASE_PORT = _declare(
+    "MINUTEHAND_DATABASE_PORT",
+    integer(1, 65535),
+    5432,
+    "The port, if the database secret does not contain it.",
+    *EVERYWHERE,
+)
+DATABASE_NAME = _declare(
+    "MINUTEHAND_DATABASE_NAME",
+    TEXT,
+    "",
+    "The database's name, if the database secret does not contain it.",
+    *EVERYWHERE,
+)
+DATABASE_IAM = _declare(
+    "MINUTEHAND_DATABASE_IAM",
+    FLAG,
+    False,
+    "Authenticate with a signed RDS token instead of a password.",
+    *EVERYWHERE,
+)
+DATABASE_TLS = _declare(
+    "MINUTEHAND_DATABASE_TLS",
+    choice("verify"),
+    "",
+    "`verify` verifies the server's certificate, unless the URL contains `sslmode`.",
+    *EVERYWHERE,
+)
+CONNECT_TIMEOUT = _declare(
+    "MINUTEHAND_CONNECT_TIMEOUT",
+    integer(1, 900, "seconds"),
+    5,
+    "Time limit for opening a connection, including retries.",
+    *EVERYWHERE,
+)
+
+CAPACITY = _declare(
+    "MINUTEHAND_CAPACITY",
+    integer(1, 10_000),
+    50,
+    "Maximum number of jobs that are offered or running at the same time.",
+    DISPATCHER,
+    CLI,
+)
+CHUNK = _declare(
+    "MINUTEHAND_CHUNK", integer(1, 1000), 1, "Number of jobs offered to one invocation.", DISPATCHER, CLI
+)
+OFFER_TTL = _declare(
+    "MINUTEHAND_OFFER_TTL",
+    integer(1, 3600, "seconds"),
+    120,
+    "Time after which an unclaimed offer lapses; must exceed the 60 s an event may wait in Lambda's queue.",
+    DISPATCHER,
+    CLI,
+)
+GRACE = _declare(
+    "MINUTEHAND_GRACE",
+    integer(1, 900, "seconds"),
+    2,
+    "Time from the end of a worker's invocation to the end of its lease.",
+    WORKER,
+    CLI,
+)
+WORKER_NAME = _declare("MINUTEHAND_WORKER", TEXT, "", "Name or ARN of the worker function.", DISPATCHER, CLI)
+WORKER_ROUTES: Setting[tuple[WorkerRoute, ...]] = _declare(
+    "MINUTEHAND_WORKERS",
+    json_object(EXAMPLE, parse_worker_routes),
+    (),
+    f"Other worker functions for some queues or kinds, such as `{EXAMPLE}`; the first match applies.",
+    DISPATCHER,
+    CLI,
+)
+SCHEDULES = _declare(
+    "MINUTEHAND_SCHEDULES",
+    TEXT,
+    "",
+    "The list of schedules to install at the first tick, as module:NAME.",
+    DISPATCHER,
+)
+VERSION = _declare(
+    "MINUTEHAND_VERSION",
+    TEXT,
+    "",
+    "Version of your code, stored with each attempt; the worker's default is its function version.",
+    DISPATCHER,
+    WORKER,
+    CLI,
+)
+MIDDLEWARE = _declare(
+    "MINUTEHAND_MIDDLEWARE",
+    TEXT,
+    "",
+    "The module that contains middleware; without it, handlers/_middleware.py.",
+    WORKER,
+    LIBRARY,
+)
+REDACT_ERRORS = _declare(
+    "MINUTEHAND_REDACT_ERRORS",
+    FLAG,
+    False,
+    "Store only an id for an unexpected error; the log contains the error.",
+    WORKER,
+    LIBRARY,
+)
+
+ENCRYPTION_KEY = _declare_secret(
+    "MINUTEHAND_ENCRYPTION_KEY",
+    "The key that encrypts and decrypts payloads: 32 bytes as base64 or hex, or the ARN of a KMS key.",
+    *EVERYWHERE,
+)
+PREVIOUS_ENCRYPTION_KEYS = _declare_secret(
+    "MINUTEHAND_PREVIOUS_ENCRYPTION_KEYS",
+    "Keys that only decrypt, separated by commas.",
+    *EVERYWHERE,
+)
+ENCRYPT_RESULTS = _declare("MINUTEHAND_ENCRYPT_RESULTS", FLAG, False, "Encrypt results too.", *EVERYWHERE)
+ENCRYPTION_REQUIRED = _declare(
+    "MINUTEHAND_ENCRYPTION_REQUIRED",
+    FLAG,
+    False,
+    "Refuse to run a job whose payload is not encrypted; the job becomes dead.",
+    *EVERYWHERE,
+)
+
+EVENTS = _declare(
+    "MINUTEHAND_EVENTS",
+    LIST,
+    "",
+    "Sinks for events: table, webhook:URL, eventbridge:BUS, sns:ARN.",
+    *EVERYWHERE,
+    mask=mask_sinks,
+)
+EVENTS_ONLY = _declare(
+    "MINUTEHAND_EVENTS_ONLY", LIST, "", "Send only these events; empty sends all.", *EVERYWHERE
+)
+EVENTS_SECRETS = _declare_secret(
+    "MINUTEHAND_EVENTS_SECRETS",
+    "Secrets that sign events to webhooks, as whsec_..., separated by commas.",
+    API,
+    DISPATCHER,
+    WORKER,
+    LIBRARY,
+)
+HOOKS = _declare(
+    "MINUTEHAND_HOOKS", LIST, "", "Modules that register hooks, imported at the first event.", WORKER, LIBRARY
+)
+
+HTTP_SECRETS = _declare_secret(
+    "MINUTEHAND_HTTP_SECRETS",
+    "Secrets that sign and verify HTTP deliveries, as whsec_..., separated by commas.",
+    WORKER,
+    LIBRARY,
+)
+HTTP_UNSIGNED = _declare(
+    "MINUTEHAND_HTTP_UNSIGNED",
+    FLAG,
+    False,
+    "Deliver unsigned if there is no secret; otherwise the job becomes dead.",
+    WORKER,
+)
+HTTP_ALLOW = _declare(
+    "MINUTEHAND_HTTP_ALLOW",
+    ITEMS,
+    (),
+    "Hosts, addresses and networks that may receive deliveries although they are not public.",
+    WORKER,
+)
+HTTP_REDIRECTS = _declare("MINUTEHAND_HTTP_REDIRECTS", FLAG, False, "Follow up to three redirects.", WORKER)
+BASE_URL = _declare(
+    "MINUTEHAND_BASE_URL", TEXT, "", "URL of your application, to which paths of routes are joined.", LIBRARY
+)
+
+API_TOKENS = _declare_secret(
+    "MINUTEHAND_API_TOKENS", "Bearer tokens, separated by commas, each as [name[@tenant]:]token.", API
+)
+TENANT_CLAIM = _declare(
+    "MINUTEHAND_TENANT_CLAIM", TEXT, "", "The authoriser's claim that contains the caller's tenant.", API
+)
+CONSOLE = _declare("MINUTEHAND_CONSOLE", FLAG, False, "Serve the console; a local run always serves it.", API)
+LOCAL = _declare(
+    "MINUTEHAND_LOCAL",
+    FLAG,
+    False,
+    "Accept requests from this machine without a token or signature; ignored in Lambda.",
+    LIBRARY,
+)
+TEST_DATABASE_URL = _declare(
+    "MINUTEHAND_TEST_DATABASE_URL",
+    TEXT,
+    "",
+    "The server for `minutehand.testing`; without it, a server from the wheel.",
+    TESTS,
+    mask=mask_database_url,
+)

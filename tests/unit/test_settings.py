@@ -1,0 +1,206 @@
+"""Settings: how each kind is parsed, and that everything which is read is declared."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from minutehand import ConfigurationError
+from minutehand.settings import find_errors, is_local, read_settings, secret
+from minutehand.settings.masks import mask_database_url, mask_sinks
+from minutehand.settings.table import SETTINGS
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "shared" / "minutehand"
+NAME = re.compile(r"(?<!_)MINUTEHAND_[A-Z_]*[A-Z]\b")
+FLAGS = sorted(name for name, setting in SETTINGS.items() if setting.kind.name == "flag")
+# Variables of this repository's own tests, which are not settings of the product.
+DEVELOPMENT = {
+    "MINUTEHAND_TEST_REQUIRE",
+    "MINUTEHAND_TEST_SAM",
+    "MINUTEHAND_TEST_SEEDS",
+    "MINUTEHAND_UPDATE",
+}
+# Files that use the environment as a whole, and why.
+WHOLE_ENVIRONMENT = {
+    "aws/role.py": "reads variables of AWS",
+    "aws/secrets.py": "reads variables of AWS",
+    "cli/doctor.py": "compares the environment with a function's",
+    "cli/work.py": "passes the environment on to processes",
+    "local/dev.py": "passes the environment on to processes",
+    "local/pool.py": "passes the environment on to processes",
+    "local/programs.py": "passes the environment on to processes",
+    "testing/__init__.py": "unsets variables for the length of a test run",
+    "testing/serving.py": "passes the environment on to processes",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1", True), ("true", True), ("0", False), ("false", False), ("", False)]
+)
+@pytest.mark.parametrize("name", FLAGS)
+def test_flag_accepts_1_0_true_and_false(name: str, text: str, value: bool) -> None:
+    assert SETTINGS[name].read({name: text}) is value
+
+
+@pytest.mark.parametrize("text", ["yes", "on", "TRUE", "11", " 1"])
+@pytest.mark.parametrize("name", FLAGS)
+def test_flag_refuses_other_words(name: str, text: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        SETTINGS[name].read({name: text})
+
+    assert str(raised.value) == f"{name} must be 1, 0, true or false, got {text!r}"
+
+
+@pytest.mark.parametrize(
+    ("name", "maximum", "unit"),
+    [
+        ("MINUTEHAND_CAPACITY", 10_000, ""),
+        ("MINUTEHAND_CHUNK", 1000, ""),
+        ("MINUTEHAND_CONNECT_TIMEOUT", 900, " (seconds)"),
+        ("MINUTEHAND_DATABASE_PORT", 65535, ""),
+        ("MINUTEHAND_GRACE", 900, " (seconds)"),
+        ("MINUTEHAND_OFFER_TTL", 3600, " (seconds)"),
+    ],
+)
+def test_integer_is_limited_to_its_range(name: str, maximum: int, unit: str) -> None:
+    assert [SETTINGS[name].read({name: text}) for text in ("1", str(maximum))] == [1, maximum]
+    for text in ("0", str(maximum + 1), "2.5", "-1", "abc", "٣", " 1"):
+        with pytest.raises(ConfigurationError) as raised:
+            SETTINGS[name].read({name: text})
+        assert str(raised.value) == f"{name} must be an integer from 1 to {maximum}{unit}, got {text!r}"
+
+
+def test_choice_refuses_other_words() -> None:
+    tls = SETTINGS["MINUTEHAND_DATABASE_TLS"]
+
+    assert tls.read({tls.name: "verify"}) == "verify"
+    with pytest.raises(
+        ConfigurationError, match=r"^MINUTEHAND_DATABASE_TLS must be 'verify', got 'require'$"
+    ):
+        tls.read({tls.name: "require"})
+
+
+def test_list_is_split_at_commas() -> None:
+    assert SETTINGS["MINUTEHAND_HTTP_ALLOW"].read({"MINUTEHAND_HTTP_ALLOW": "a, b,,"}) == ("a", "b")
+
+
+def test_read_settings_reports_all_invalid_settings() -> None:
+    environment = {"MINUTEHAND_CAPACITY": "many", "MINUTEHAND_REDACT_ERRORS": "yes", "MINUTEHAND_CHUNK": "5"}
+
+    with pytest.raises(ConfigurationError, match=r"MINUTEHAND_CAPACITY.*; MINUTEHAND_REDACT_ERRORS"):
+        read_settings(environment)
+    assert len(find_errors(environment)) == 2
+
+
+def test_undeclared_secret_cannot_be_read() -> None:
+    with pytest.raises(KeyError):
+        secret("MINUTEHAND_OTHER_SECRETS", {})
+
+
+def test_lambda_is_never_a_local_run() -> None:
+    assert is_local({"MINUTEHAND_LOCAL": "1"})
+    assert not is_local({"MINUTEHAND_LOCAL": "1", "AWS_LAMBDA_FUNCTION_NAME": "api"})
+    assert not is_local({})
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ada:hunter2@db/app", "postgresql://ada:********@db/app"),
+        ("postgresql://ada:hunt@r/2@db/app", "postgresql://ada:********@db/app"),
+        ("postgres://ada@db/app", "postgres://ada@db/app"),
+        ("postgresql://db/app?user=ada&password=hunter2", "postgresql://db/app?user=ada&password=********"),
+        ("host=db password='hunt er\\'2' user=ada", "host=db password=******** user=ada"),
+        ("hunter2", "********"),
+    ],
+)
+def test_password_of_a_database_url_is_masked(url: str, shown: str) -> None:
+    assert mask_database_url(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("sinks", "shown"),
+    [
+        ("table,sns:arn:aws:sns:eu-west-1:1:t", "table,sns:arn:aws:sns:eu-west-1:1:t"),
+        ("webhook:https://u:p@hooks.dev/hunter2?k=hunter2", "webhook:https://hooks.dev/********"),
+        ("webhook:hunter2, hunter2", "********,********"),
+    ],
+)
+def test_url_of_a_webhook_is_masked(sinks: str, shown: str) -> None:
+    assert mask_sinks(sinks) == shown
+
+
+def test_every_setting_has_a_description_and_a_reader() -> None:
+    for setting in SETTINGS.values():
+        assert setting.description.endswith("."), setting.name
+        assert setting.read_by, setting.name
+        assert setting.read({}) == setting.default
+
+
+def test_every_name_in_code_template_and_pages_is_declared() -> None:
+    files = [ROOT / "template.yaml", ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    files += [*LIBRARY.rglob("*.py"), *(ROOT / "functions").rglob("*.py"), *(ROOT / "emulator").glob("*.py")]
+    mentioned = {name for path in files for name in NAME.findall(path.read_text("utf-8"))}
+
+    assert mentioned - DEVELOPMENT - {"MINUTEHAND_DATABASE"} <= SETTINGS.keys()
+
+
+def test_only_settings_read_variables_of_minutehand() -> None:
+    library = [path for path in LIBRARY.rglob("*.py") if not is_allowed(path)]
+    reading = {
+        str(path.relative_to(ROOT)): found
+        for path in library
+        if (found := list(environment_reads(path.read_text("utf-8"))))
+    }
+
+    assert reading == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nos.environ['MINUTEHAND_X']",
+        "import os\nos.environ.get('DATABASE_URL')",
+        "import os\nprint(os.environ)",
+        "import os\nos.getenv('MINUTEHAND_X')",
+        "from os import environ",
+        "import os\nname = 'MINUTEHAND_X'\nos.environ.get(name)",
+    ],
+)
+def test_this_check_finds_reads_of_the_environment(code: str) -> None:
+    assert list(environment_reads(code))
+    assert not list(environment_reads("import os\nos.environ.get('POWERTOOLS_METRICS_NAMESPACE', 'x')"))
+
+
+def test_allowed_files_exist() -> None:
+    assert all((LIBRARY / name).exists() for name in WHOLE_ENVIRONMENT)
+
+
+def is_allowed(path: Path) -> bool:
+    place = path.relative_to(LIBRARY)
+    return place.parts[0] == "settings" or place.as_posix() in WHOLE_ENVIRONMENT
+
+
+def environment_reads(code: str) -> Iterator[str]:
+    """Reads of the environment, except those of a constant name that is not ours."""
+    module = ast.parse(code)
+    others = {id(node) for node in ast.walk(module) if isinstance(node, ast.Call) and reads_other(node)}
+    allowed = {id(inner) for node in ast.walk(module) if id(node) in others for inner in ast.walk(node)}
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and node.module == "os":
+            yield from (alias.name for alias in node.names if alias.name in ("environ", "getenv"))
+        elif (
+            isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv") and id(node) not in allowed
+        ):
+            yield ast.unparse(node)
+
+
+def reads_other(call: ast.Call) -> bool:
+    """Whether it is `os.environ.get("NAME")`, and NAME is not a variable of minutehand."""
+    if ast.unparse(call.func) != "os.environ.get" or not isinstance(call.args[0], ast.Constant):
+        return False
+    name = call.args[0].value
+    return name != "DATABASE_URL" and not name.startswith("MINUTEHAND_")

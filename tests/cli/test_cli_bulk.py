@@ -22,11 +22,11 @@ def test_file_of_twenty_thousand_lines_is_enqueued_and_faults_are_reported(run, 
         bad.get(line, b'{"kind": "echo", "payload": %d}' % line) + b"\n" for line in range(1, 20_001)
     )
     ended = run("enqueue", "--file", "-", url=database.url, stdin=stdin)
-    said = ended.stderr.decode().splitlines()
+    messages = ended.stderr.decode().splitlines()
 
     assert ended.returncode == 1
-    assert said[-1] == "19996 created, 0 replaced, 0 ignored, 4 rejected"
-    assert sorted(line.split(":")[0] for line in said[:-1]) == [
+    assert messages[-1] == "19996 created, 0 replaced, 0 ignored, 4 rejected"
+    assert sorted(line.split(":")[0] for line in messages[:-1]) == [
         "line 100",
         "line 19999",
         "line 7001",
@@ -38,10 +38,10 @@ def test_file_of_twenty_thousand_lines_is_enqueued_and_faults_are_reported(run, 
 def test_json_reports_every_line(run, direct_database):
     stdin = b'{"kind": "echo", "key": "a"}\n\n{"kind": "echo", "key": "a"}\nnull\n{"kind": 7, "x": 1}\n'
     ended = run("enqueue", "--file", "-", "-o", "json", url=direct_database.url, stdin=stdin)
-    told = [json.loads(line) for line in ended.stdout.splitlines()]
+    reported = [json.loads(line) for line in ended.stdout.splitlines()]
 
     assert ended.returncode == 1
-    assert {each["line"]: each["outcome"] for each in told} == {
+    assert {each["line"]: each["outcome"] for each in reported} == {
         1: "ignored",
         3: "created",
         4: "rejected",

@@ -127,7 +127,6 @@ def test_reschedule_takes_a_moment_or_a_delay(invoke, lines, job):
         (["ls", "--state", "sleeping"], "--state"),
         (["ls", "--before", "1"], "is not a valid job id"),
         (["ls", "--limit", "0"], "--limit"),
-        (["retry", "--dry-run"], "expected ids"),
         (["delete", "--finished-until", "999999999d"], "before the year 1"),
         (["delete", "--finished-until", "1d", "--state", "due"], "--state"),
         (["delete", "--finished-until", "1d", "--key", "k"], "--key"),

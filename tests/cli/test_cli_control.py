@@ -46,9 +46,9 @@ def test_edit_changes_a_job(invoke, lines, job):
     assert (shown["payload"], shown["priority"], shown["retry"]["min"]) == ({"a": 2}, 9, 5)
 
 
-@pytest.mark.parametrize("said", [[], ["--payload", "{"], ["--headers", "nope"]])
-def test_edit_without_fields_or_with_invalid_json_is_refused(invoke, job, said):
-    assert invoke("edit", job(), *said).exit_code == 2
+@pytest.mark.parametrize("arguments", [[], ["--payload", "{"], ["--headers", "nope"]])
+def test_edit_without_fields_or_with_invalid_json_is_refused(invoke, job, arguments):
+    assert invoke("edit", job(), *arguments).exit_code == 2
 
 
 def test_running_job_is_not_edited_but_can_be_requested_to_end(invoke, lines, job, sql):
@@ -126,18 +126,23 @@ def test_replay_by_version_runs_each_job_once(invoke, lines, dead, sql):
         "json",
     ]
 
-    (told,) = lines(invoke(*arguments))
-    assert (told["id"], told["outcome"]) == (old, "replayed")
-    assert states(lines, invoke)[told["new"]] in ("scheduled", "due")
+    (reported,) = lines(invoke(*arguments))
+    assert (reported["id"], reported["outcome"]) == (old, "replayed")
+    assert states(lines, invoke)[reported["new"]] in ("scheduled", "due")
     assert invoke(*arguments).stderr == "No jobs were given; nothing was replayed.\n"
 
 
 def test_queue_is_paused_and_resumed(invoke, lines, job):
     job("--queue", "mail")
     assert invoke("pause", "--queue", "mail", "--for", "30m", "--reason", "release").exit_code == 0
-    (told,) = lines(invoke("controls", "-o", "json"))
+    (reported,) = lines(invoke("controls", "-o", "json"))
 
-    assert (told["queue"], told["paused"], told["reason"], told["busy"]) == ("mail", True, "release", 0)
+    assert (reported["queue"], reported["paused"], reported["reason"], reported["busy"]) == (
+        "mail",
+        True,
+        "release",
+        0,
+    )
     assert "mail" in invoke("controls").stdout
     assert invoke("resume", "--queue", "mail").stderr == "No longer paused.\n"
     late = invoke("pause", "--queue", "mail", "--until", "2020-01-01T00:00Z")
@@ -170,9 +175,9 @@ def test_audit_shows_the_login_and_no_payload(invoke, lines, job):
     job_id = job('"the secret"', "--in", "1h")
     invoke("promote", job_id)
     invoke("edit", job_id, "--payload", '"another secret"')
-    told = lines(invoke("audit", "--job", job_id, "-o", "json"))
+    reported = lines(invoke("audit", "--job", job_id, "-o", "json"))
 
-    assert [(line["actor"], line["verb"]) for line in told] == [
+    assert [(line["actor"], line["verb"]) for line in reported] == [
         (getpass.getuser(), "edit"),
         (getpass.getuser(), "promote"),
     ]

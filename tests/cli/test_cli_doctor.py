@@ -44,9 +44,9 @@ def test_doctor_without_a_database_says_how_to_set_one(run):
     assert b"DATABASE_URL is not set" in ended.stderr
 
 
-@pytest.mark.parametrize("said", ["web=shop", "api", "api="])
-def test_invalid_function_option_is_refused(invoke, said):
-    ended = invoke("doctor", "--function", said)
+@pytest.mark.parametrize("argument", ["web=shop", "api", "api="])
+def test_invalid_function_option_is_refused(invoke, argument):
+    ended = invoke("doctor", "--function", argument)
 
     assert ended.exit_code == 2
     assert "--function must be PART=NAME" in ended.stderr

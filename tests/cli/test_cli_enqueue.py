@@ -86,10 +86,10 @@ def test_recurring_job_uses_its_zone(invoke, direct_database):
 
 
 def test_due_time_is_printed_for_people(invoke):
-    told = invoke("enqueue", "echo", "--in", "800d").stdout
+    reported = invoke("enqueue", "echo", "--in", "800d").stdout
 
-    assert told.startswith("created ")
-    assert ", due in 2 y " in told
+    assert reported.startswith("created ")
+    assert ", due in 2 y " in reported
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,9 @@ def test_latest_events_are_listed_in_order(invoke, lines, queue):
     first, second = enqueue("echo", connection=queue).id, enqueue("mail", queue="post", connection=queue).id
     assert invoke("cancel", str(second), "--yes").exit_code == 0
 
-    told = [(event["name"], event["job"]) for event in lines(invoke("events", "-o", "json"))]
+    reported = [(event["name"], event["job"]) for event in lines(invoke("events", "-o", "json"))]
 
-    assert told == [("enqueued", str(first)), ("enqueued", str(second)), ("cancelled", str(second))]
+    assert reported == [("enqueued", str(first)), ("enqueued", str(second)), ("cancelled", str(second))]
 
 
 @pytest.mark.parametrize(

@@ -22,18 +22,18 @@ WRITING = [
 
 
 def sentence(ended, code):
-    """Return the one line that a failed command said."""
-    said = ended.stderr.decode().splitlines()
-    assert (ended.returncode, ended.stdout, len(said)) == (code, b"", 1), said
-    return said[0]
+    """Return the one line that a failed command message."""
+    message = ended.stderr.decode().splitlines()
+    assert (ended.returncode, ended.stdout, len(message)) == (code, b"", 1), message
+    return message[0]
 
 
 @pytest.mark.parametrize("arguments", [*READING, *WRITING, ["migrate"]])
 def test_unreachable_database_exits_with_3_without_the_password(run, arguments):
-    said = sentence(run(*arguments, url="postgresql://ada:s3cret@127.0.0.1:1/jobs"), 3)
+    message = sentence(run(*arguments, url="postgresql://ada:s3cret@127.0.0.1:1/jobs"), 3)
 
-    assert said.startswith("error: the database cannot be reached: ")
-    assert "s3cret" not in said
+    assert message.startswith("error: the database cannot be reached: ")
+    assert "s3cret" not in message
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_unreachable_database_exits_with_3_without_the_password(run, arguments):
     ],
 )  # fmt: skip
 def test_invalid_url_is_not_quoted(run, url):
-    said = sentence(run("ls", url=url), 2)
+    message = sentence(run("ls", url=url), 2)
 
-    assert "percent-encode" in said
-    assert "s3cret" not in said
+    assert "percent-encode" in message
+    assert "s3cret" not in message
 
 
 def test_missing_url_says_how_to_set_it(run):
@@ -184,9 +184,9 @@ def without(module, *arguments):
 def test_missing_extra_is_named(monkeypatch, direct_database, module, arguments, extra, code):
     monkeypatch.setenv("DATABASE_URL", direct_database.url)
     monkeypatch.setenv("MINUTEHAND_WORKER", "w")
-    said = sentence(without(module, *arguments), code)
+    message = sentence(without(module, *arguments), code)
 
-    assert f"pip install '{extra}'" in said
+    assert f"pip install '{extra}'" in message
 
 
 def test_completion_works_without_the_extras(monkeypatch):

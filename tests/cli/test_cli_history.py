@@ -27,13 +27,13 @@ def ids(result):
 def test_list_pages_in_both_directions_and_counts(invoke):
     for _ in range(5):
         invoke("enqueue", "echo")
-    born = ids(invoke("ls", "-o", "ids"))
+    created = ids(invoke("ls", "-o", "ids"))
 
-    assert ids(invoke("ls", "--after", born[4], "--limit", "2", "-o", "ids")) == born[2:4]
-    assert ids(invoke("ls", "--last", "--limit", "2", "-o", "ids")) == born[3:]
-    assert f"--after {born[3]}" in invoke("ls", "--last", "--limit", "2").stderr
+    assert ids(invoke("ls", "--after", created[4], "--limit", "2", "-o", "ids")) == created[2:4]
+    assert ids(invoke("ls", "--last", "--limit", "2", "-o", "ids")) == created[3:]
+    assert f"--after {created[3]}" in invoke("ls", "--last", "--limit", "2").stderr
     assert "5 jobs in total." in invoke("ls", "--limit", "2", "--total").stderr
-    assert invoke("ls", "--last", "--before", born[0]).exit_code == 2
+    assert invoke("ls", "--last", "--before", created[0]).exit_code == 2
 
 
 def test_list_is_filtered_by_time_and_version(invoke, sql):

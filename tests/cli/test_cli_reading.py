@@ -39,14 +39,14 @@ def change(url: str, assignments: str) -> None:
         connection.execute(f"update minutehand.jobs set {assignments}")
 
 
-@pytest.mark.parametrize(("state", "assignments", "told"), STATES)
-def test_list_describes_each_state(invoke, lines, direct_database, state, assignments, told):
+@pytest.mark.parametrize(("state", "assignments", "words"), STATES)
+def test_list_describes_each_state(invoke, lines, direct_database, state, assignments, words):
     invoke("enqueue", "echo")
     change(direct_database.url, assignments)
 
-    assert told in invoke("ls", "--state", state).stdout.splitlines()[1]
+    assert words in invoke("ls", "--state", state).stdout.splitlines()[1]
     assert lines(invoke("ls", "-o", "json"))[0]["state"] == state
-    assert told in invoke("show", invoke("ls", "-o", "ids").stdout.strip()).stdout
+    assert words in invoke("show", invoke("ls", "-o", "ids").stdout.strip()).stdout
 
 
 def test_filters_and_pages_narrow_the_list(invoke):

@@ -16,14 +16,14 @@ MONDAYS = ("schedules", "put", "report", "0 8 * * mon", "report", '{"n": 1}', "-
 
 def test_schedule_is_put_listed_paused_resumed_run_and_removed(invoke, lines):
     assert invoke(*MONDAYS, "--catch-up", "last", "--queue", "slow", "--timeout", "90s").exit_code == 0
-    (told,) = lines(invoke("schedules", "ls", "-o", "json"))
-    assert (told["name"], told["every"], told["zone"], told["catch_up"]) == (
+    (reported,) = lines(invoke("schedules", "ls", "-o", "json"))
+    assert (reported["name"], reported["every"], reported["zone"], reported["catch_up"]) == (
         "report",
         "0 8 * * mon",
         "Europe/Berlin",
         "last",
     )
-    assert told["job"] == {"kind": "report", "queue": "slow", "timeout": 90.0}
+    assert reported["job"] == {"kind": "report", "queue": "slow", "timeout": 90.0}
     assert "report" in invoke("schedules", "ls").stdout
 
     assert invoke("schedules", "pause", "report").exit_code == 0
@@ -57,15 +57,27 @@ def test_every_option_of_a_schedule_is_stored(invoke, lines):
         "--max-attempts", "2", "--retry", "fixed", "--retry-min", "3s",
     )  # fmt: skip
     invoke("schedules", "put", "alone", "@daily", "report", "--overlap", "skip")
-    told = {each["name"]: each for each in lines(invoke("schedules", "ls", "-o", "json"))}
-    said = told["all"]
+    reported = {each["name"]: each for each in lines(invoke("schedules", "ls", "-o", "json"))}
+    schedule = reported["all"]
 
-    assert told["alone"]["overlap"] == "skip"
-    assert (said["starts"], said["ends"]) == ("2030-01-01T07:00:00+00:00", "2031-01-01T07:00:00+00:00")
-    assert (said["jitter"], said["ahead"], said["catch_up"], said["most"]) == (90, 3600, "all", 7)
-    assert said["job"]["retry"]["strategy"] == "fixed"
-    assert (said["job"]["key"], said["job"]["priority"], said["job"]["max_attempts"]) == ("a key", 9, 2)
-    assert said["next"] == said["starts"]
+    assert reported["alone"]["overlap"] == "skip"
+    assert (schedule["starts"], schedule["ends"]) == (
+        "2030-01-01T07:00:00+00:00",
+        "2031-01-01T07:00:00+00:00",
+    )
+    assert (schedule["jitter"], schedule["ahead"], schedule["catch_up"], schedule["most"]) == (
+        90,
+        3600,
+        "all",
+        7,
+    )
+    assert schedule["job"]["retry"]["strategy"] == "fixed"
+    assert (schedule["job"]["key"], schedule["job"]["priority"], schedule["job"]["max_attempts"]) == (
+        "a key",
+        9,
+        2,
+    )
+    assert schedule["next"] == schedule["starts"]
 
 
 def test_preview_needs_no_database(run):

@@ -49,7 +49,7 @@ def test_every_command_has_the_option_or_is_listed_without_it() -> None:
 
 @pytest.fixture
 def ids(invoke) -> dict[str, str]:
-    """A job of each of two tenants, and one of nobody's."""
+    """A job of each of two tenants, and one without a tenant."""
     made = {}
     for tenant in ("a", "b", ""):
         says = ("--tenant", tenant) if tenant else ()

@@ -72,14 +72,14 @@ def test_invalid_json_is_refused(typed):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "words"),
     [
         (0.2, "a moment"), (2, "2 s"), (59.6, "1 min"), (200, "3 min 20 s"), (3600, "1 h"), (9000, "2 h 30 min"),
         (86400 * 3 + 7200, "3 d 2 h"), (86400 * 800, "2 y 70 d"), (-90, "1 min 30 s"),
     ],
 )  # fmt: skip
-def test_span_has_its_two_largest_units(seconds, told):
-    assert text.span(timedelta(seconds=seconds)) == told
+def test_span_has_its_two_largest_units(seconds, words):
+    assert text.span(timedelta(seconds=seconds)) == words
 
 
 def test_text_is_escaped_for_the_terminal():

@@ -35,12 +35,12 @@ DEAD = Failed({"type": "ValueError", "message": "the secret"}, final=True)
 def test_wait_prints_done_jobs_without_private_data(invoke, lines, database):
     ids = [str(finished(database)) for _ in range(2)]
 
-    shown, told = invoke("wait", *ids), invoke("wait", *ids, "-o", "json")
+    shown, reported = invoke("wait", *ids), invoke("wait", *ids, "-o", "json")
 
-    assert (shown.exit_code, told.exit_code) == (0, 0)
+    assert (shown.exit_code, reported.exit_code) == (0, 0)
     assert shown.stdout.splitlines() == [f"{job_id} echo done" for job_id in ids]
-    assert [(line["id"], line["state"]) for line in lines(told)] == [(job_id, "done") for job_id in ids]
-    assert "secret" not in shown.output + told.output
+    assert [(line["id"], line["state"]) for line in lines(reported)] == [(job_id, "done") for job_id in ids]
+    assert "secret" not in shown.output + reported.output
 
 
 def test_wait_exits_with_1_for_a_dead_or_missing_job(invoke, database):

@@ -11,7 +11,7 @@ import pytest
 
 HANDLER = '''
 def handle(payload):
-    """Say that it has begun, and end when told to."""
+    """Say that it has begun, and end when reported to."""
     with open(payload["begun"], "w"):
         pass
     with open(payload["go"]) as go:
@@ -103,10 +103,10 @@ def test_drain_exits_when_no_job_is_due(run, direct_database):
         {"kind": "nobody"},
     )
     worked = run("work", "--drain", "-o", "json", url=direct_database.url)
-    told = [json.loads(line) for line in worked.stdout.splitlines()]
+    reported = [json.loads(line) for line in worked.stdout.splitlines()]
 
     assert worked.returncode == 0
-    assert [(each["event"], each["kind"], each["attempt"]) for each in told] == [
+    assert [(each["event"], each["kind"], each["attempt"]) for each in reported] == [
         ("done", "echo", 1), ("released", "nobody", 1),
     ]  # fmt: skip
 

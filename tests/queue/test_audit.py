@@ -43,8 +43,8 @@ def test_every_change_is_recorded_with_its_actor(queue: Queue) -> None:
     list(delete_finished(db, after["now"], actor="m"))
 
     entries = list_audit(db, limit=100)[::-1]
-    told = [(entry.actor, entry.verb) for entry in entries if entry.actor in "abcdefghijklm"]
-    assert told == [
+    reported = [(entry.actor, entry.verb) for entry in entries if entry.actor in "abcdefghijklm"]
+    assert reported == [
         ("a", "promote"), ("b", "reschedule"), ("c", "edit"), ("d", "cancel"), ("e", "retry"), ("f", "replay"),
         ("g", "delete"), ("h", "pause"), ("i", "resume"), ("j", "limit"), ("k", "unlimit"), ("l", "cancel_running"),
         ("m", "delete"),

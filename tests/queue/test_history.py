@@ -63,7 +63,7 @@ def test_key_is_scoped_by_queue_and_tenant(queue: Queue) -> None:
 
 
 def test_pages_lead_forward_back_and_to_the_last(queue: Queue) -> None:
-    born = [queue.enqueue() for _ in range(7)][::-1]
+    created = [queue.enqueue() for _ in range(7)][::-1]
     first = list_jobs(queue.database, limit=3)
     second = list_jobs(queue.database, limit=3, before=first.before)
     third = list_jobs(queue.database, limit=3, before=second.before)
@@ -71,14 +71,14 @@ def test_pages_lead_forward_back_and_to_the_last(queue: Queue) -> None:
     front = list_jobs(queue.database, limit=3, after=back.after)
     last = list_jobs(queue.database, limit=3, last=True)
 
-    assert [ids(page) for page in (first, second, third)] == [born[:3], born[3:6], born[6:]]
-    assert [ids(page) for page in (back, front, last)] == [born[3:6], born[:3], born[4:]]
+    assert [ids(page) for page in (first, second, third)] == [created[:3], created[3:6], created[6:]]
+    assert [ids(page) for page in (back, front, last)] == [created[3:6], created[:3], created[4:]]
     assert (first.after, third.before, front.after, last.before) == (None, None, None, None)
-    assert (last.after, front.before) == (born[4], born[2])
+    assert (last.after, front.before) == (created[4], created[2])
 
 
 def test_pages_do_not_shift_while_jobs_are_enqueued(queue: Queue) -> None:
-    born = [queue.enqueue() for _ in range(9)][::-1]
+    created = [queue.enqueue() for _ in range(9)][::-1]
     other, before = queue.another(), None
     seen: list[UUID] = []
     while len(seen) < 9:
@@ -86,17 +86,17 @@ def test_pages_do_not_shift_while_jobs_are_enqueued(queue: Queue) -> None:
         enqueuing = queue.let(lambda: [Queue.enqueue(queue, "new") for _ in range(3)])
         seen, before = seen + [row.id for row in page.rows], page.before
         enqueuing.result()
-    back = list_jobs(other, after=born[4], limit=4)
+    back = list_jobs(other, after=created[4], limit=4)
 
-    assert seen == born
-    assert ids(back) == born[:4] and back.after == born[0]
+    assert seen == created
+    assert ids(back) == created[:4] and back.after == created[0]
 
 
 def test_ids_sort_by_creation_across_milliseconds(queue: Queue) -> None:
-    born = queue.sql(
+    created = queue.sql(
         "select left(minutehand.uuid7()::text, 18) as stamp from generate_series(1, 100000) as n order by n"
     )
-    stamps = [row["stamp"] for row in born]
+    stamps = [row["stamp"] for row in created]
 
     assert stamps == sorted(stamps)
 
@@ -136,11 +136,13 @@ def test_each_filter_is_applied(direct_queue: Queue, filters: dict[str, object],
         finished(queue, noon(ago(queue, 5)), "dead")[0]: "c",
         queue.enqueue(): "live",
     }
-    said = {k: noon(today(queue)) + v * DAY if isinstance(v, (int, float)) else v for k, v in filters.items()}
+    options = {
+        k: noon(today(queue)) + v * DAY if isinstance(v, (int, float)) else v for k, v in filters.items()
+    }
 
-    assert {names[row.id] for row in list_jobs(queue.database, **said).rows} == found  # type: ignore[arg-type]
-    assert list_jobs(queue.database, total=True, **said).total == len(found)  # type: ignore[arg-type]
-    assert {names[row.id] for row in list_jobs(queue.database, last=True, **said).rows} == found  # type: ignore[arg-type]
+    assert {names[row.id] for row in list_jobs(queue.database, **options).rows} == found  # type: ignore[arg-type]
+    assert list_jobs(queue.database, total=True, **options).total == len(found)  # type: ignore[arg-type]
+    assert {names[row.id] for row in list_jobs(queue.database, last=True, **options).rows} == found  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -166,13 +168,13 @@ def test_attempts_are_listed_in_order(queue: Queue) -> None:
     attempted(queue, day, "retrying", job=job_id, error=error)
     attempted(queue, noon(today(queue) - 9 * DAY), "lapsed", job=job_id)  # in the default partition
     attempted(queue, day)
-    told = list_attempts(queue.database, job_id)
+    reported = list_attempts(queue.database, job_id)
 
-    assert [(each.attempt, each.outcome, each.worker) for each in told] == [
+    assert [(each.attempt, each.outcome, each.worker) for each in reported] == [
         (1, "lapsed", None), (1, "retrying", None), (2, "done", "worker-function")
     ]  # fmt: skip
-    assert told[1].error == {"type": "ValueError", "message": "no"}
-    assert told[1].ended - told[1].started == timedelta(seconds=1)
+    assert reported[1].error == {"type": "ValueError", "message": "no"}
+    assert reported[1].ended - reported[1].started == timedelta(seconds=1)
     assert list_attempts(queue.database, uuid4()) == []
 
 

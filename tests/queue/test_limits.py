@@ -175,7 +175,7 @@ def test_priority_orders_jobs_within_a_tenant_only(
 
 
 def test_lapsed_offer_cannot_be_claimed_under_a_limit(queue: Queue) -> None:
-    """Its place is another job's by now."""
+    """Another job may have its place."""
     fill(queue, 1)
     limit(queue.database, 1, queue="mail")
     (lapsed,) = queue.offer()

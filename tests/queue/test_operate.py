@@ -40,8 +40,8 @@ def jobs(queue: Queue) -> dict[str, UUID]:
     }
 
 
-def said(jobs: dict[str, UUID], changes: list[Change]) -> dict[str, str]:
-    """What became of the job in each state, in a word or a sentence."""
+def outcomes(jobs: dict[str, UUID], changes: list[Change]) -> dict[str, str]:
+    """The outcome for the job in each state: `changed`, or the reason of a refusal."""
     names = {job_id: name for name, job_id in jobs.items()}
     return {names[change.id]: change.reason or change.outcome for change in changes}
 
@@ -59,7 +59,7 @@ SAME = {"running": "running", "done": "done", "dead": "dead", "cancelled": "canc
 def test_cancel_ends_upcoming_jobs_and_keeps_them(queue: Queue, jobs: dict[str, UUID]) -> None:
     changes = cancel(queue.database, list(jobs.values()), "the customer left")
 
-    assert said(jobs, changes) == WAITING | RUNNING | FINISHED
+    assert outcomes(jobs, changes) == WAITING | RUNNING | FINISHED
     assert states(queue, jobs) == SAME | dict.fromkeys(WAITING, "cancelled")
     assert queue.row(jobs["retrying"]).error == {"type": "Cancelled", "message": "the customer left"}
     assert queue.take(10) == []
@@ -68,7 +68,7 @@ def test_cancel_ends_upcoming_jobs_and_keeps_them(queue: Queue, jobs: dict[str, 
 def test_promote_makes_upcoming_jobs_due(queue: Queue, jobs: dict[str, UUID]) -> None:
     changes = promote(queue.database, list(jobs.values()))
 
-    assert said(jobs, changes) == WAITING | RUNNING | FINISHED
+    assert outcomes(jobs, changes) == WAITING | RUNNING | FINISHED
     assert states(queue, jobs) == SAME | dict.fromkeys(WAITING, "due")
     assert {job.id for job in queue.take(10)} == {jobs[name] for name in WAITING}
 
@@ -76,7 +76,7 @@ def test_promote_makes_upcoming_jobs_due(queue: Queue, jobs: dict[str, UUID]) ->
 def test_reschedule_moves_upcoming_jobs(queue: Queue, jobs: dict[str, UUID]) -> None:
     changes = reschedule(queue.database, list(jobs.values()), FUTURE)
 
-    assert said(jobs, changes) == WAITING | RUNNING | FINISHED
+    assert outcomes(jobs, changes) == WAITING | RUNNING | FINISHED
     assert states(queue, jobs) == SAME | dict.fromkeys(WAITING, "scheduled") | {"retrying": "retrying"}
     assert {queue.row(jobs[name]).visible for name in WAITING} == {FUTURE}
     assert queue.take(10) == []
@@ -88,7 +88,7 @@ def test_retry_brings_back_dead_and_cancelled_jobs_only(queue: Queue, jobs: dict
     never = {
         name: f"the job is {name}; only dead and cancelled jobs can be retried" for name in [*WAITING, "done"]
     }
-    assert said(jobs, changes) == never | RUNNING | {"dead": "changed", "cancelled": "changed"}
+    assert outcomes(jobs, changes) == never | RUNNING | {"dead": "changed", "cancelled": "changed"}
     assert states(queue, jobs) == {name: name for name in jobs} | {"dead": "due", "cancelled": "due"}
     assert queue.row(jobs["dead"]).attempts == 0
 

@@ -92,7 +92,7 @@ def test_edit_must_leave_an_attempt(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "rule"),
+    ("edits", "rule"),
     [
         ({}, "edit_is_not_empty"),
         ({"priority": 10}, "priority_is_0_to_9"),
@@ -106,10 +106,10 @@ def test_edit_must_leave_an_attempt(queue: Queue) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_edit_refuses_what_enqueue_refuses(direct_queue: Queue, said: dict[str, Any], rule: str) -> None:
+def test_edit_refuses_what_enqueue_refuses(direct_queue: Queue, edits: dict[str, Any], rule: str) -> None:
     job_id = direct_queue.enqueue(payload="before")
     with pytest.raises(InvalidJobError) as refused:
-        edit(direct_queue.database, [job_id], **said)
+        edit(direct_queue.database, [job_id], **edits)
 
     assert refused.value.rule == rule
     assert isinstance(refused.value, PayloadError) == rule.startswith("payload")

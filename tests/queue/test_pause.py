@@ -38,7 +38,7 @@ def enqueue(stage: Queue, payload: str, **options: Any) -> None:
 
 @pytest.fixture(params=WHAT, ids=list(WHAT))
 def what(request: pytest.FixtureRequest, queue: Queue) -> dict[str, str]:
-    """What is paused; due is one job that the pause is about, and others that share all but one name with it."""
+    """The scope of a pause. One due job matches it, and others differ in one name."""
     enqueue(queue, "paused", queue="mail", kind="slow", key="ada", tenant="acme")
     names = WHAT[request.param]
     if "queue" in names:
@@ -215,8 +215,8 @@ def test_list_has_the_number_of_running_jobs_of_a_pause(queue: Queue) -> None:
     queue.claimed(queue="mail")
     made = pause(queue.database, queue="mail", reason="release")
 
-    (told,) = list_controls(queue.database)
-    assert told == Control(queue="mail", paused=True, reason="release", changed=made.changed, busy=1)
+    (reported,) = list_controls(queue.database)
+    assert reported == Control(queue="mail", paused=True, reason="release", changed=made.changed, busy=1)
 
 
 def test_retrying_jobs_are_paused_too(queue: Queue) -> None:

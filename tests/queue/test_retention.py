@@ -38,7 +38,7 @@ def name(day: date, home: str = "jobs_done") -> str:
     return f"{home}_{day:%Y%m%d}"
 
 
-def test_nothing_is_dropped_by_default(queue: Queue) -> None:
+def test_default_retention_drops_nothing(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 1000)))
 
     assert apply_retention(queue.database) == ()
@@ -294,8 +294,8 @@ def test_rows_are_kept_until_they_are_archived(queue: Queue) -> None:
 def test_retention_is_listed_and_replaced_as_a_whole(queue: Queue) -> None:
     every = Retention(done=DAY, dead=7 * DAY)
     mail = Retention(queue="mail", done=FOREVER, events=timedelta(hours=36))
-    for said in (Retention(queue="mail", attempts=DAY), every, mail):
-        set_retention(queue.database, said)
+    for retention in (Retention(queue="mail", attempts=DAY), every, mail):
+        set_retention(queue.database, retention)
 
     assert list_retention(queue.database) == [every, mail]
     set_retention(queue.database, Retention(queue="mail"))
@@ -334,9 +334,9 @@ def test_delete_finished_reaches_all_partitions(queue: Queue) -> None:
 def test_retention_changes_are_recorded_in_the_audit_trail(direct_queue: Queue) -> None:
     set_retention(direct_queue.database, Retention(queue="mail", done=DAY, dead=FOREVER), actor="ada")
     set_keep_until_archived(direct_queue.database, True, actor="bob")
-    told = list_audit(direct_queue.database, verb="retention")
+    reported = list_audit(direct_queue.database, verb="retention")
 
-    assert [(entry.actor, entry.facts) for entry in told] == [
+    assert [(entry.actor, entry.facts) for entry in reported] == [
         ("bob", {"keep_until_archived": True}),
         ("ada", {"queue": "mail", "done": "1 day, 0:00:00", "dead": "forever"}),
     ]

@@ -149,12 +149,12 @@ def test_durations_are_of_attempts_and_waits_of_jobs(queue: Queue) -> None:
     attempted(queue, day, "lapsed", seconds=10_000, kind="x")  # nobody knows how long it ran
     attempted(queue, day - DAY, seconds=10_000, kind="x")
     attempted(queue, day, seconds=5, kind="y", queue="other")
-    told = durations(queue.database, since=day - HOUR, until=day + HOUR, by_kind=True)
+    reported = durations(queue.database, since=day - HOUR, until=day + HOUR, by_kind=True)
 
     def spread(count: int, *seconds: float) -> Spread:
         return Spread(count, *(timedelta(seconds=each) for each in seconds))
 
-    assert [(each.queue, each.kind, each.run, each.wait) for each in told] == [
+    assert [(each.queue, each.kind, each.run, each.wait) for each in reported] == [
         ("default", "x", spread(101, 50, 95, 99, 100), spread(101, 100, 190, 198, 200)),
         ("other", "y", spread(1, 5, 5, 5, 5), None),
     ]
@@ -170,9 +170,9 @@ def test_failures_are_counted_by_type_of_error(queue: Queue) -> None:
         attempted(queue, day + at * MINUTE, "retrying", error=f'{{"type": "{kind}", "message": "{error}"}}')
     attempted(queue, day, "lapsed")
     attempted(queue, day)
-    told = failures(queue.database, since=day - HOUR)
+    reported = failures(queue.database, since=day - HOUR)
 
-    assert told == [
+    assert reported == [
         Failure("default", "echo", "ValueError", 2, day + MINUTE),
         Failure("default", "echo", "KeyError", 1, day + 2 * MINUTE),
         Failure("default", "echo", "lapsed", 1, day),

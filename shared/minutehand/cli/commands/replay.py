@@ -28,7 +28,9 @@ def _attempts(value: str) -> int | None:
     try:
         return int(value)
     except ValueError:
-        raise click.BadParameter(f"expected an integer or `same`, got {value!r}") from None
+        raise click.BadParameter(
+            f"expected an integer or `same`, got {value!r}", param_hint="--max-attempts"
+        ) from None
 
 
 @click.command()

@@ -22,7 +22,8 @@ from minutehand.local.pool import parsed
 from minutehand.local.receiver import Receiver
 from minutehand.local.seed import seed_jobs
 from minutehand.local.show import Show
-from minutehand.queries.jobs import FINISHED, STATES, list_jobs
+from minutehand.model.row import FINISHED, STATES
+from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
 from minutehand.settings.table import API_TOKENS, DATABASE_TLS
 
@@ -143,7 +144,7 @@ def _ticks(plan: Plan, emulator: Emulator, stop: Event) -> Iterator[None]:
 
 def _watch(plan: Plan, emulator: Emulator, database: Database, stop: Event) -> None:
     while not stop.wait(WATCH_SECONDS):
-        idle = not emulator.pending and not list_jobs(database, states=UNFINISHED, most=1).rows
+        idle = not emulator.pending and not list_jobs(database, states=UNFINISHED, limit=1).rows
         if plan.until_idle and idle:
             stop.set()
 

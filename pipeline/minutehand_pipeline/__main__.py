@@ -2,8 +2,8 @@
 
 import sys
 
-from minutehand.cli.ends import ended
+from minutehand.cli.exits import run_to_exit_code
 from minutehand_pipeline.cli import pipeline
 
 if __name__ == "__main__":
-    sys.exit(ended(lambda: pipeline.main(prog_name="minutehand pipeline", standalone_mode=False)))
+    sys.exit(run_to_exit_code(lambda: pipeline.main(prog_name="minutehand pipeline", standalone_mode=False)))

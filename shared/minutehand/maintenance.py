@@ -11,7 +11,7 @@ from minutehand.errors import DatabaseError, InvalidJobError, UnreachableError
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.model.occurrence import next_of
-from minutehand.operations.retention import Step, retain
+from minutehand.operations.retention import Step, apply_retention
 
 if TYPE_CHECKING:
     from minutehand.schedules.fire import Fired
@@ -67,7 +67,7 @@ def keep_up(database: Database, now: datetime | None = None) -> Upkeep:
         database.run("make_days")
         _or_later("keys are freed", lambda: database.run("free_keys", now=now))
         _or_later("old firings are forgotten", lambda: prune(database, now))
-    return Upkeep(buried, swept, retain(database) if swept else (), fired)
+    return Upkeep(buried, swept, apply_retention(database) if swept else (), fired)
 
 
 def _or_later(what: str, part: Callable[[], Result]) -> Result | None:

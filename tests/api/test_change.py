@@ -25,7 +25,7 @@ def test_a_job_is_cancelled_with_a_reason(api, later):
 
 
 def test_a_job_is_cancelled_without_a_reason(api, later):
-    assert api.post(f"{later}/cancel").json()["error"]["message"] == "by hand"
+    assert api.post(f"{later}/cancel").json()["error"]["message"] == "on request"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_dead_job_whose_key_is_taken_stays_dead(api, jobs, dead, problem):
 def test_a_running_job_is_not_changed(api, jobs, running, problem, action, body):
     told = problem(api.post(f"/jobs/{running.id}/{action}", json=body), 409)
 
-    assert (told["state"], told["detail"]) == ("running", "a running job is not touched")
+    assert (told["state"], told["detail"]) == ("running", "the job is running")
     assert read.get(jobs, running.id).state == "running"
 
 

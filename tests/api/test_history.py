@@ -130,7 +130,7 @@ def test_durations_failures_and_today_are_returned(api, jobs, dead):
     jobs.connection.execute(ATTEMPT, [dead.id])
     (spread,) = api.get("/stats/durations?by=kind").json()["durations"]
 
-    assert (spread["kind"], spread["run"]["most"]) == ("echo", pytest.approx(9, abs=0.1))
+    assert (spread["kind"], spread["run"]["max"]) == ("echo", pytest.approx(9, abs=0.1))
     assert {each["error"] for each in api.get("/stats/failures").json()["failures"]} == {"ValueError"}
     assert api.get("/stats/today").json()["failed"] == 1
     assert api.get("/stats/today?zone=Mars").status_code == 422

@@ -101,14 +101,12 @@ CALLS = {
     "POST /jobs/{id}/reschedule": Call("/jobs/<waiting>/reschedule", {"delay": 60}),
     "POST /jobs/{id}/retry": Call("/jobs/<dead>/retry"),
     "GET /queues": Call("/queues"),
-    "POST /queues/{queue}/drop": Call(
-        "/queues/<mark>/drop", {"confirm": "Yes, please, drop all jobs of <mark>"}, True
-    ),
+    "POST /queues/{queue}/drop": Call("/queues/<mark>/drop", {"confirm": "<mark>"}, True),
     "GET /queues/{queue}/keys/{key:path}": Call("/queues/<mark>/keys/<mark>?include=payload"),
     "GET /controls": Call("/controls", closed=True),
     "POST /controls/pause": Call("/controls/pause", {"queue": "<mark>", "tenant": "b"}, True),
     "POST /controls/resume": Call("/controls/resume", {"queue": "<mark>", "tenant": "b"}, True),
-    "POST /controls/limit": Call("/controls/limit", {"queue": "<mark>", "tenant": "b", "most": 1}, True),
+    "POST /controls/limit": Call("/controls/limit", {"queue": "<mark>", "tenant": "b", "limit": 1}, True),
     "POST /controls/unlimit": Call("/controls/unlimit", {"queue": "<mark>", "tenant": "b"}, True),
     "GET /audit": Call("/audit"),
     "GET /retention": Call("/retention", closed=True),

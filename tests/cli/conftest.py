@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from minutehand.cli.verbs import cli
+from minutehand.cli.app import cli
 from tests.servers import Database
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ def count(url: str) -> int:
         return len(connection.execute("select id from minutehand.jobs").fetchall())
 
 
-def test_twenty_thousand_lines_come_through_stdin_and_the_bad_ones_are_told(run, database):
+def test_file_of_twenty_thousand_lines_is_enqueued_and_faults_are_reported(run, database):
     bad = {
         100: b"{broken",
         7001: b'{"kind": "no spaces"}',
@@ -22,11 +22,11 @@ def test_twenty_thousand_lines_come_through_stdin_and_the_bad_ones_are_told(run,
         bad.get(line, b'{"kind": "echo", "payload": %d}' % line) + b"\n" for line in range(1, 20_001)
     )
     ended = run("enqueue", "--file", "-", url=database.url, stdin=stdin)
-    said = ended.stderr.decode().splitlines()
+    messages = ended.stderr.decode().splitlines()
 
     assert ended.returncode == 1
-    assert said[-1] == "19996 created, 0 replaced, 0 ignored, 4 rejected"
-    assert sorted(line.split(":")[0] for line in said[:-1]) == [
+    assert messages[-1] == "19996 created, 0 replaced, 0 ignored, 4 rejected"
+    assert sorted(line.split(":")[0] for line in messages[:-1]) == [
         "line 100",
         "line 19999",
         "line 7001",
@@ -35,13 +35,13 @@ def test_twenty_thousand_lines_come_through_stdin_and_the_bad_ones_are_told(run,
     assert count(database.admin_url) == 19_996
 
 
-def test_json_tells_of_every_line(run, direct_database):
+def test_json_reports_every_line(run, direct_database):
     stdin = b'{"kind": "echo", "key": "a"}\n\n{"kind": "echo", "key": "a"}\nnull\n{"kind": 7, "x": 1}\n'
     ended = run("enqueue", "--file", "-", "-o", "json", url=direct_database.url, stdin=stdin)
-    told = [json.loads(line) for line in ended.stdout.splitlines()]
+    reported = [json.loads(line) for line in ended.stdout.splitlines()]
 
     assert ended.returncode == 1
-    assert {each["line"]: each["outcome"] for each in told} == {
+    assert {each["line"]: each["outcome"] for each in reported} == {
         1: "ignored",
         3: "created",
         4: "rejected",
@@ -49,7 +49,7 @@ def test_json_tells_of_every_line(run, direct_database):
     }
 
 
-def test_ids_of_what_came_in_can_be_piped_on(run, direct_database):
+def test_ids_of_enqueued_jobs_can_be_piped(run, direct_database):
     made = run(
         "enqueue", "--file", "-", "-o", "ids", url=direct_database.url, stdin=b'{"kind": "echo"}\n' * 3
     )
@@ -59,7 +59,7 @@ def test_ids_of_what_came_in_can_be_piped_on(run, direct_database):
     assert cancelled.stderr.decode() == "3 cancelled, 0 refused\n"
 
 
-def test_rejects_go_to_a_file_when_one_is_named(invoke, tmp_path):
+def test_rejects_are_written_to_the_named_file(invoke, tmp_path):
     source, rejects = tmp_path / "jobs.jsonl", tmp_path / "rejects.ndjson"
     source.write_text('{"kind": "echo"}\nnonsense\n')
     result = invoke("enqueue", "--file", str(source), "--rejects", str(rejects))
@@ -68,7 +68,7 @@ def test_rejects_go_to_a_file_when_one_is_named(invoke, tmp_path):
     assert json.loads(rejects.read_text()) == {"line": 2, "reason": "not JSON: Expecting value (column 1)"}
 
 
-def test_rejects_never_overwrite_the_file_that_is_read(invoke, tmp_path):
+def test_rejects_never_overwrite_the_input(invoke, tmp_path):
     source = tmp_path / "jobs.ndjson"
     source.write_text('{"kind": "echo"}\n')
 
@@ -104,7 +104,7 @@ def test_csv_has_the_same_fields_as_ndjson(invoke, lines, tmp_path):
 
 
 @pytest.mark.parametrize("header", ["payload", "kind,kind", "kind,colour", "", '"kind'])
-def test_a_csv_whose_header_makes_no_sense_is_refused_whole(invoke, tmp_path, header):
+def test_csv_with_an_invalid_header_is_refused(invoke, tmp_path, header):
     source = tmp_path / "jobs.csv"
     source.write_text(f"{header}\necho,echo\n")
 
@@ -136,7 +136,7 @@ def test_a_csv_whose_header_makes_no_sense_is_refused_whole(invoke, tmp_path, he
         ('{"kind": "echo", "payload": ' + "9" * 5000 + "}", "limit"),
     ],
 )
-def test_a_bad_line_is_rejected_with_its_reason_and_the_others_go_on(invoke, tmp_path, line, says):
+def test_invalid_line_is_rejected_and_the_others_are_enqueued(invoke, tmp_path, line, says):
     source = tmp_path / "jobs.ndjson"
     source.write_text('{"kind": "echo"}\n' + line + '\n{"kind": "echo"}\n')
     result = invoke("enqueue", "--file", str(source))
@@ -148,14 +148,14 @@ def test_a_bad_line_is_rejected_with_its_reason_and_the_others_go_on(invoke, tmp
     assert counts == "2 created, 0 replaced, 0 ignored, 1 rejected"
 
 
-def test_an_empty_file_is_no_error(invoke, tmp_path):
+def test_empty_file_is_accepted(invoke, tmp_path):
     source = tmp_path / "jobs.csv"
     source.write_text("kind\n")
 
     assert invoke("enqueue", "--file", str(source)).exit_code == 0
 
 
-def test_each_line_says_what_its_key_keeps_out(invoke, tmp_path):
+def test_key_options_are_read_from_a_file(invoke, tmp_path):
     table = tmp_path / "jobs.csv"
     table.write_text(
         "kind,payload,key,on_conflict,unique_for,debounce,personal,every,zone\n"

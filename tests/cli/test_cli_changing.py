@@ -1,4 +1,4 @@
-"""`minutehand retry`, `cancel`, `promote`, `reschedule`, `purge` and `defaults`."""
+"""`minutehand retry`, `cancel`, `promote`, `reschedule`, `delete` and `defaults`."""
 
 from uuid import uuid4
 
@@ -16,8 +16,8 @@ def states(lines, invoke):
     return {each["id"]: each["state"] for each in lines(invoke("ls", "--all", "-o", "json"))}
 
 
-def test_each_job_is_told_apart_and_a_refusal_is_exit_code_1(invoke, lines, job, direct_database):
-    late, dead, running, nobody = job("--in", "1h"), job(), job(), str(uuid4())
+def test_outcome_of_each_job_is_printed_and_a_refusal_exits_with_1(invoke, lines, job, direct_database):
+    late, dead, running, missing = job("--in", "1h"), job(), job(), str(uuid4())
     with psycopg.connect(direct_database.url) as connection:
         connection.execute("update minutehand.jobs set deleted = now(), failed = true where id = %s", [dead])
         connection.execute(
@@ -25,20 +25,20 @@ def test_each_job_is_told_apart_and_a_refusal_is_exit_code_1(invoke, lines, job,
             " where id = %s",
             [running],
         )
-    result = invoke("promote", late, dead, running, nobody)
+    result = invoke("promote", late, dead, running, missing)
 
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
         f"{late} promoted",
-        f"{dead} refused: it is dead already",
-        f"{running} refused: a running job is not touched",
-        f"{nobody} refused: there is no such job",
+        f"{dead} refused: the job is already dead",
+        f"{running} refused: the job is running",
+        f"{missing} refused: job not found",
     ]
     assert result.stderr == "1 promoted, 3 refused\n"
     assert states(lines, invoke) == {late: "due", dead: "dead", running: "running"}
 
 
-def test_dead_jobs_are_listed_and_piped_into_retry(run, invoke, lines, job, direct_database):
+def test_dead_jobs_can_be_piped_into_retry(run, invoke, lines, job, direct_database):
     dead, other = job("--max-attempts", "1"), job("--in", "1h")
     with psycopg.connect(direct_database.url) as connection:
         connection.execute("update minutehand.jobs set deleted = now(), failed = true where id = %s", [dead])
@@ -49,7 +49,7 @@ def test_dead_jobs_are_listed_and_piped_into_retry(run, invoke, lines, job, dire
     assert states(lines, invoke) == {dead: "due", other: "scheduled"}
 
 
-def test_ids_are_read_from_a_pipe_without_a_dash_too(invoke, lines, job):
+def test_ids_are_read_from_a_pipe_without_a_dash(invoke, lines, job):
     first, second = job(), job()
     result = invoke("cancel", stdin=f"{first}\r\n\n{second}\n{first}\n")
 
@@ -57,16 +57,16 @@ def test_ids_are_read_from_a_pipe_without_a_dash_too(invoke, lines, job):
     assert set(states(lines, invoke).values()) == {"cancelled"}
 
 
-def test_a_line_that_is_no_id_is_told_and_the_others_go_on(invoke, lines, job):
+def test_invalid_id_in_a_pipe_is_reported_and_skipped(invoke, lines, job):
     first = job()
     result = invoke("cancel", "-", stdin=f"'; drop table jobs\n{first}\n\xff\n")
 
     assert result.exit_code == 1
-    assert "line 1: \"'; drop table jobs\" is no job's id" in result.stderr
+    assert 'line 1: "\'; drop table jobs" is not a valid job id' in result.stderr
     assert states(lines, invoke) == {first: "cancelled"}
 
 
-def test_many_jobs_are_changed_by_filter_only_with_yes(invoke, lines, job):
+def test_change_by_filter_requires_confirmation(invoke, lines, job):
     ids = {job("--queue", "mail"), job("--queue", "mail")}
     other = job()
     asked = invoke("cancel", "--queue", "mail")
@@ -75,7 +75,7 @@ def test_many_jobs_are_changed_by_filter_only_with_yes(invoke, lines, job):
     done = invoke("cancel", "--queue", "mail", "--yes", "--reason", "wrong text")
 
     assert (asked.exit_code, asked.stdout) == (2, "")
-    assert "2 jobs will be cancelled. Say --yes" in asked.stderr
+    assert "2 jobs will be cancelled. Use --yes" in asked.stderr
     assert (tried.exit_code, len(tried.stdout.splitlines())) == (0, 2)
     assert tried.stderr == "2 jobs would be cancelled; nothing was changed\n"
     assert set(before.values()) == {"due"}
@@ -93,16 +93,16 @@ def test_filters_choose_only_what_can_be_changed(invoke, lines, job, work):
     assert states(lines, invoke) == {done: "done", waiting: "cancelled"}
 
 
-def test_a_dry_run_tells_what_would_be_refused(invoke, lines, job):
+def test_dry_run_shows_refusals(invoke, lines, job):
     first = job()
     result = invoke("retry", first, str(uuid4()), "--dry-run")
 
     assert result.exit_code == 1
-    assert f"{first} refused: it is due" in result.stdout
+    assert f"{first} refused: the job is due" in result.stdout
     assert states(lines, invoke) == {first: "due"}
 
 
-def test_reschedule_moves_to_a_moment_or_by_a_delay(invoke, lines, job):
+def test_reschedule_takes_a_moment_or_a_delay(invoke, lines, job):
     first = job()
     at = invoke("reschedule", first, "--at", "2030-03-01T08:00", "--tz", "Europe/Berlin")
     moved = lines(invoke("ls", "-o", "json"))[0]
@@ -118,29 +118,33 @@ def test_reschedule_moves_to_a_moment_or_by_a_delay(invoke, lines, job):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["retry", "not-an-id"], "is no job's id"),
+        (["retry", "not-an-id"], "is not a valid job id"),
         (["retry", "--queue", "mail", str(uuid4())], "not both"),
         (["reschedule", str(uuid4())], "--at or --in"),
         (["reschedule", str(uuid4()), "--in", "1h", "--at", "2030-01-01T00:00Z"], "--at or --in"),
         (["reschedule", str(uuid4()), "--at", "2030-01-01T00:00"], "has no offset"),
         (["reschedule", str(uuid4()), "--in", "9999999d"], "after the year 9999"),
         (["ls", "--state", "sleeping"], "--state"),
-        (["ls", "--before", "1"], "is no job's id"),
+        (["ls", "--before", "1"], "is not a valid job id"),
         (["ls", "--limit", "0"], "--limit"),
-        (["purge"], "--before or --older-than"),
-        (["purge", "--older-than", "999999999d"], "before the year 1"),
-        (["purge", "--older-than", "1d", "--state", "due"], "--state"),
-        (["purge", "--before", "yesterday"], "is no moment"),
-        (["defaults", "--priority", "1"], "name the KIND"),
+        (["delete", "--finished-until", "999999999d"], "before the year 1"),
+        (["delete", "--finished-until", "1d", "--state", "due"], "--state"),
+        (["delete", "--finished-until", "1d", "--key", "k"], "--key"),
+        (["delete", "--finished-until", "1d", "--all"], "not both"),
+        (["delete", "--finished-until", "yesterday"], "is no moment"),
+        (["delete", "--all"], "requires --queue"),
+        (["delete", "--all", "--queue", "mail", "--kind", "echo"], "no other filter"),
+        (["replay", str(uuid4()), "--max-attempts", "many"], "--max-attempts"),
+        (["defaults", "--priority", "1"], "the KIND"),
         (["defaults", "echo", "--timeout", "never"], "is no duration"),
         (["migrate", "--plan", "--status"], "only one of"),
-        (["work", "--handlers", "no/such/folder"], "there is no folder"),
+        (["work", "--handlers", "no/such/folder"], "not found"),
         (["work", "--lease", "0s"], "--lease"),
         (["completion", "cmd"], "bash"),
         (["sl"], "No such command"),
     ],
 )
-def test_what_makes_no_sense_is_a_sentence_and_exit_code_2(invoke, arguments, says):
+def test_usage_error_is_one_line_and_exits_with_2(invoke, arguments, says):
     result = invoke(*arguments)
 
     assert (result.exit_code, result.stdout) == (2, "")
@@ -148,28 +152,28 @@ def test_what_makes_no_sense_is_a_sentence_and_exit_code_2(invoke, arguments, sa
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_purge_deletes_finished_jobs_of_an_age_when_told_twice(invoke, lines, job, direct_database, work):
+def test_delete_finished_jobs_requires_confirmation(invoke, lines, job, direct_database, work):
     old, young, waiting = job(), job(), job("--in", "1h")
     work()
     with psycopg.connect(direct_database.url) as connection:
         connection.execute(
             "update minutehand.jobs set deleted = now() - interval '40 days' where id = %s", [old]
         )
-    tried = invoke("purge", "--older-than", "30d", "--dry-run")
-    asked = invoke("purge", "--older-than", "30d")
-    none = invoke("purge", "--older-than", "30d", "--state", "dead", "--yes")
+    tried = invoke("delete", "--finished-until", "30d", "--dry-run")
+    asked = invoke("delete", "--finished-until", "30d")
+    none = invoke("delete", "--finished-until", "30d", "--state", "dead", "--yes")
     before = states(lines, invoke)
-    done = invoke("purge", "--older-than", "30d", "--yes")
+    done = invoke("delete", "--finished-until", "30d", "--yes")
 
-    assert (tried.exit_code, tried.stderr) == (0, "1 job would be deleted.\n")
+    assert (tried.exit_code, tried.stderr) == (0, "1 job would be deleted\n")
     assert asked.exit_code == 2
-    assert none.stderr == "No finished job is that old.\n"
+    assert none.stderr == "No job matches.\n"
     assert set(before) == {old, young, waiting}
-    assert (done.exit_code, done.stderr) == (0, "1 job deleted.\n")
+    assert (done.exit_code, done.stderr) == (0, "1 job deleted\n")
     assert states(lines, invoke) == {young: "done", waiting: "scheduled"}
 
 
-def test_a_queues_defaults_hold_for_kinds_that_have_none(invoke, lines):
+def test_defaults_of_a_queue_apply_to_kinds_without_their_own(invoke, lines):
     invoke("defaults", "--queue", "mail", "--max-attempts", "3", "--priority", "2")
     invoke("defaults", "--queue", "mail", "--priority", "1")
     invoke("defaults", "--queue", "other", "--priority", "4")
@@ -187,7 +191,7 @@ def test_a_queues_defaults_hold_for_kinds_that_have_none(invoke, lines):
     assert lines(again)[0]["max_attempts"] is None
 
 
-def test_a_kinds_defaults_are_set_by_and_by_and_listed_and_used(invoke, lines, job):
+def test_defaults_of_a_kind_accumulate_and_are_used(invoke, lines, job):
     invoke("defaults", "echo", "--queue", "mail", "--max-attempts", "3")
     invoke("defaults", "echo", "--retry", "fixed", "--retry-min", "5s", "--timeout", "30s")
     listed = lines(invoke("defaults", "-o", "json"))

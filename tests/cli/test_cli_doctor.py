@@ -9,7 +9,7 @@ import pytest
 from minutehand.doctor import DATABASE_CHECKS
 
 
-def test_it_says_of_every_check_what_was_found_and_of_a_problem_what_to_do(run, fresh_database):
+def test_doctor_prints_every_check_and_advice_for_problems(run, fresh_database):
     """The tests' servers do not vacuum by themselves, which is a problem."""
     ended = run("doctor", url=fresh_database.url)
     lines = ended.stdout.decode().splitlines()
@@ -22,14 +22,14 @@ def test_it_says_of_every_check_what_was_found_and_of_a_problem_what_to_do(run, 
     assert ended.stderr.decode() == "20 checks: 17 ok, 1 problem, 2 warnings.\n"
 
 
-def test_json_is_an_object_a_check(invoke, lines):
+def test_json_has_an_object_for_each_check(invoke, lines):
     found = lines(invoke("doctor", "-o", "json"))
 
     assert [line["check"] for line in found] == [*DATABASE_CHECKS]
     assert all(sorted(line) == ["advice", "check", "found", "verdict"] for line in found)
 
 
-def test_an_unreachable_database_is_a_finding_without_the_password(run):
+def test_unreachable_database_is_a_finding_without_the_password(run):
     ended = run("doctor", url="postgresql://ada:s3cret@127.0.0.1:1/jobs")
 
     assert ended.returncode == 1
@@ -37,28 +37,28 @@ def test_an_unreachable_database_is_a_finding_without_the_password(run):
     assert b"s3cret" not in ended.stdout + ended.stderr
 
 
-def test_without_a_database_or_a_stack_it_says_how_to_name_one(run):
+def test_doctor_without_a_database_says_how_to_set_one(run):
     ended = run("doctor")
 
     assert (ended.returncode, ended.stdout) == (2, b"")
     assert b"DATABASE_URL is not set" in ended.stderr
 
 
-@pytest.mark.parametrize("said", ["web=shop", "api", "api="])
-def test_a_function_is_named_by_its_part(invoke, said):
-    ended = invoke("doctor", "--function", said)
+@pytest.mark.parametrize("argument", ["web=shop", "api", "api="])
+def test_invalid_function_option_is_refused(invoke, argument):
+    ended = invoke("doctor", "--function", argument)
 
     assert ended.exit_code == 2
-    assert "--function is PART=NAME" in ended.stderr
+    assert "--function must be PART=NAME" in ended.stderr
 
 
-def test_a_capacity_that_makes_no_sense_is_said(invoke, monkeypatch):
+def test_invalid_capacity_is_reported(invoke, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_CAPACITY", "many")
 
     assert invoke("doctor").exit_code == 2
 
 
-def test_without_boto3_a_stack_is_a_sentence(fresh_database):
+def test_stack_without_boto3_names_the_extra(fresh_database):
     script = "import sys; sys.modules['boto3'] = None; from minutehand.cli import main; main()"
     ended = subprocess.run(
         [sys.executable, "-c", script, "doctor", "--stack", "shop"], capture_output=True, timeout=60,

@@ -19,13 +19,13 @@ def queue(direct_database, monkeypatch):
     database.close()
 
 
-def test_the_latest_events_are_shown_the_last_one_last(invoke, lines, queue):
+def test_latest_events_are_listed_in_order(invoke, lines, queue):
     first, second = enqueue("echo", connection=queue).id, enqueue("mail", queue="post", connection=queue).id
     assert invoke("cancel", str(second), "--yes").exit_code == 0
 
-    told = [(event["name"], event["job"]) for event in lines(invoke("events", "-o", "json"))]
+    reported = [(event["name"], event["job"]) for event in lines(invoke("events", "-o", "json"))]
 
-    assert told == [("enqueued", str(first)), ("enqueued", str(second)), ("cancelled", str(second))]
+    assert reported == [("enqueued", str(first)), ("enqueued", str(second)), ("cancelled", str(second))]
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ def test_events_of_one_job(invoke, queue):
     assert "outcome=created" in shown
 
 
-def test_whoever_finds_none_is_told_how_they_come_there(invoke):
+def test_empty_list_says_how_to_store_events(invoke):
     result = invoke("events")
 
     assert (result.exit_code, result.stdout) == (0, "")
     assert "MINUTEHAND_EVENTS=table" in result.stderr
 
 
-def test_following_shows_each_event_once_as_it_happens_until_it_is_interrupted(popen, direct_database, queue):
+def test_follow_prints_each_new_event_once_until_interrupted(popen, direct_database, queue):
     enqueue("echo", "one", key="one", connection=queue)
     following = popen("events", "--follow", "-o", "json", url=direct_database.url)
     keys = [json.loads(following.stdout.readline())["facts"]["key"]]

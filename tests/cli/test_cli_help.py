@@ -1,4 +1,4 @@
-"""What the command line says of itself."""
+"""The help of the command line."""
 
 import os
 import subprocess
@@ -7,37 +7,43 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from minutehand.cli.verbs import ELSEWHERE, EPILOG, VERBS, cli
+from minutehand.cli.app import COMMANDS, EPILOG, cli
 
 
-@pytest.mark.parametrize("verb", [*VERBS])
-def test_every_verb_explains_itself_with_examples(verb):
-    result = CliRunner().invoke(cli, [verb, "--help"])
+@pytest.mark.parametrize("command", [*COMMANDS])
+def test_command_help_has_examples(command):
+    result = CliRunner().invoke(cli, [command, "--help"])
 
     assert result.exit_code == 0
-    assert f"minutehand {verb}" in result.stdout
-    if ELSEWHERE.get(verb, "minutehand.cli").startswith("minutehand.cli"):
+    assert f"minutehand {command}" in result.stdout
+    if command not in ("dev", "pipeline"):
         assert "Examples:" in result.stdout
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "dev"])
-def test_the_list_of_verbs_says_what_each_verb_says_of_itself(verb):
-    command = cli.commands.get(verb) or cli.get_command(None, verb)
-    first = command.help.partition("\n")[0].partition(",")[0].partition(":")[0].partition(";")[0].rstrip(".")
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command != "dev"])
+def test_list_of_commands_agrees_with_their_help(command):
+    first = (
+        cli.get_command(None, command)
+        .help.partition("\n")[0]
+        .partition(",")[0]
+        .partition(":")[0]
+        .partition(";")[0]
+        .rstrip(".")
+    )
 
-    assert first.split()[0] == VERBS[verb].split()[0]
+    assert first == COMMANDS[command].split()[0]
 
 
 def test_help_documents_the_exit_codes():
     help = CliRunner().invoke(cli, ["--help"]).stdout
 
-    assert all(f"\n    {code} " in help for code in (0, 1, 2, 3, 4, 130, 141))
+    assert all(f"\n    {code} " in help for code in (0, 1, 2, 3, 4, 5, 6, 130, 141))
     assert "exit codes" in EPILOG.lower()
 
 
 def test_help_and_version_import_nothing_heavy():
     script = (
-        "import sys; from minutehand.cli.verbs import cli\n"
+        "import sys; from minutehand.cli.app import cli\n"
         "try: cli(['--help'])\n"
         "except SystemExit: print(*{'rich', 'boto3', 'uvicorn', 'msgspec'} & set(sys.modules), file=sys.stderr)"
     )
@@ -52,11 +58,13 @@ def test_version_and_completion_need_no_database(run):
         assert b"_MINUTEHAND_COMPLETE" in run("completion", shell).stdout
 
 
-def test_the_shell_is_told_the_verbs():
+def test_shell_completion_lists_commands():
     ended = subprocess.run(
         [sys.executable, "-c", "from minutehand.cli import main; main()"], capture_output=True, timeout=60,
         env=os.environ | {"_MINUTEHAND_COMPLETE": "bash_complete", "COMP_WORDS": "minutehand re", "COMP_CWORD": "1"},
     )  # fmt: skip
 
-    assert ended.stdout.decode().split() == [f"plain,{verb}" for verb in VERBS if verb.startswith("re")]
+    assert ended.stdout.decode().split() == [
+        f"plain,{command}" for command in COMMANDS if command.startswith("re")
+    ]
     assert "plain,retry" in ended.stdout.decode()

@@ -24,19 +24,19 @@ def ids(result):
     return result.stdout.split()
 
 
-def test_a_list_goes_back_and_to_its_end_and_counts(invoke):
+def test_list_pages_in_both_directions_and_counts(invoke):
     for _ in range(5):
         invoke("enqueue", "echo")
-    born = ids(invoke("ls", "-o", "ids"))
+    created = ids(invoke("ls", "-o", "ids"))
 
-    assert ids(invoke("ls", "--after", born[4], "--limit", "2", "-o", "ids")) == born[2:4]
-    assert ids(invoke("ls", "--last", "--limit", "2", "-o", "ids")) == born[3:]
-    assert f"--after {born[3]}" in invoke("ls", "--last", "--limit", "2").stderr
-    assert "5 jobs in all." in invoke("ls", "--limit", "2", "--total").stderr
-    assert invoke("ls", "--last", "--before", born[0]).exit_code == 2
+    assert ids(invoke("ls", "--after", created[4], "--limit", "2", "-o", "ids")) == created[2:4]
+    assert ids(invoke("ls", "--last", "--limit", "2", "-o", "ids")) == created[3:]
+    assert f"--after {created[3]}" in invoke("ls", "--last", "--limit", "2").stderr
+    assert "5 jobs in total." in invoke("ls", "--limit", "2", "--total").stderr
+    assert invoke("ls", "--last", "--before", created[0]).exit_code == 2
 
 
-def test_a_list_is_narrowed_by_windows_and_version(invoke, sql):
+def test_list_is_filtered_by_time_and_version(invoke, sql):
     invoke("enqueue", "echo")
     sql(ENDED, ["3 hours", False])
     invoke("enqueue", "live")
@@ -51,7 +51,7 @@ def test_a_list_is_narrowed_by_windows_and_version(invoke, sql):
     assert "no moment" in invoke("ls", "--since", "yesterday").stderr
 
 
-def test_a_job_is_shown_by_its_key_with_its_attempts(invoke, lines, sql):
+def test_job_is_shown_by_key_with_its_attempts(invoke, lines, sql):
     job = lines(invoke("enqueue", "echo", "--key", "welcome/ada", "--queue", "mail", "-o", "json"))[0]["id"]
     sql(ATTEMPT, [job])
     shown = invoke("show", "--key", "welcome/ada", "--queue", "mail")
@@ -87,7 +87,7 @@ def test_stats_count_since_and_by_kind(invoke, lines, sql):
     assert invoke("stats", "--all", "--by", "kind").stdout.split()[:4] == ["QUEUE", "KIND", "DUE", "DONE"]
 
 
-def test_stats_draw_a_histogram(invoke, lines, sql):
+def test_stats_show_a_histogram(invoke, lines, sql):
     invoke("enqueue", "echo")
     sql(ENDED, ["1 second", True])
     drawn = lines(
@@ -105,8 +105,8 @@ def test_stats_draw_a_histogram(invoke, lines, sql):
     assert invoke("stats", "--histogram", "hour", "--tz", "Mars/Olympus").exit_code == 1
 
 
-def test_stats_tell_durations_failures_and_today(invoke, lines, sql):
-    assert "Nothing" in invoke("stats", "--failures").stderr
+def test_stats_show_durations_failures_and_overview(invoke, lines, sql):
+    assert "Nothing matches" in invoke("stats", "--failures").stderr
     job = lines(invoke("enqueue", "echo", "-o", "json"))[0]["id"]
     sql(ATTEMPT, [job])
     sql(ENDED, ["1 second", True])
@@ -119,8 +119,8 @@ def test_stats_tell_durations_failures_and_today(invoke, lines, sql):
     assert "last failed" in invoke("stats", "--today").stdout
 
 
-def test_retention_is_said_listed_and_forgotten(invoke, lines):
-    assert "for ever" in invoke("retention").stderr
+def test_retention_is_set_listed_and_reset(invoke, lines):
+    assert "kept forever" in invoke("retention").stderr
     invoke("retention", "--done", "24h", "--dead", "7d")
     invoke("retention", "--queue", "billing", "--done", "forever")
     invoke("retention", "--queue", "billing", "--events", "3d")
@@ -137,7 +137,7 @@ def test_retention_is_said_listed_and_forgotten(invoke, lines):
 
 
 def test_retention_waits_for_the_archive(invoke):
-    assert "before it is archived" in invoke("retention", "--keep-until-archived").stderr
-    assert "before it is archived" in invoke("retention").stderr
-    assert "before it is archived" not in invoke("retention", "--drop-unarchived").stderr
+    assert "until their day is archived" in invoke("retention", "--keep-until-archived").stderr
+    assert "until their day is archived" in invoke("retention").stderr
+    assert "until their day is archived" not in invoke("retention", "--drop-unarchived").stderr
     assert invoke("retention", "--done", "yesterday").exit_code == 2

@@ -5,7 +5,7 @@ import pytest
 
 HELD = "ack = gen_random_uuid()"
 VALUE_ERROR = """error = '{"type": "ValueError", "message": "no such user\\nreally"}'"""
-BY_HAND = """error = '{"type": "Cancelled", "message": "by hand"}'"""
+ON_REQUEST = """error = '{"type": "Cancelled", "message": "on request"}'"""
 AN_HOUR_AGO, IN_A_MINUTE = "visible = now() - interval '1 hour'", "visible = now() + interval '1 minute'"
 ENDED = "deleted = now() - interval '5 hours'"
 
@@ -15,13 +15,13 @@ STATES = [
     (
         "due",
         f"{AN_HOUR_AGO}, {HELD}, claimed = now() - interval '2 hours', attempts = 1",
-        "its worker went silent",
+        "its worker stopped responding",
     ),
     ("offered", f"{IN_A_MINUTE}, {HELD}, offered = now() - interval '2 hours'", "offered 2 h ago"),
     (
         "running",
         f"{IN_A_MINUTE}, {HELD}, claimed = now() - interval '2 hours', attempts = 2",
-        "runs for 2 h (2 of 8)",
+        "running for 2 h (2 of 8)",
     ),
     (
         "retrying",
@@ -30,7 +30,7 @@ STATES = [
     ),
     ("done", ENDED, "done 5 h ago"),
     ("dead", f"{ENDED}, failed = true, {VALUE_ERROR}", "dead 5 h ago: ValueError: no such user"),
-    ("cancelled", f"{ENDED}, failed = true, cancelled = true, {BY_HAND}", "cancelled 5 h ago: by hand"),
+    ("cancelled", f"{ENDED}, failed = true, cancelled = true, {ON_REQUEST}", "cancelled 5 h ago: on request"),
 ]
 
 
@@ -39,14 +39,14 @@ def change(url: str, assignments: str) -> None:
         connection.execute(f"update minutehand.jobs set {assignments}")
 
 
-@pytest.mark.parametrize(("state", "assignments", "told"), STATES)
-def test_a_list_tells_each_state_as_a_person_would(invoke, lines, direct_database, state, assignments, told):
+@pytest.mark.parametrize(("state", "assignments", "words"), STATES)
+def test_list_describes_each_state(invoke, lines, direct_database, state, assignments, words):
     invoke("enqueue", "echo")
     change(direct_database.url, assignments)
 
-    assert told in invoke("ls", "--state", state).stdout.splitlines()[1]
+    assert words in invoke("ls", "--state", state).stdout.splitlines()[1]
     assert lines(invoke("ls", "-o", "json"))[0]["state"] == state
-    assert told in invoke("show", invoke("ls", "-o", "ids").stdout.strip()).stdout
+    assert words in invoke("show", invoke("ls", "-o", "ids").stdout.strip()).stdout
 
 
 def test_filters_and_pages_narrow_the_list(invoke):
@@ -63,7 +63,7 @@ def test_filters_and_pages_narrow_the_list(invoke):
     assert f"--before {everything[1]}" in invoke("ls", "--limit", "2").stderr
 
 
-def test_all_goes_through_every_page(run, direct_database):
+def test_all_lists_every_page(run, direct_database):
     run("enqueue", "--file", "-", url=direct_database.url, stdin=b'{"kind": "echo"}\n' * 2500)
     listed = run("ls", "--all", "-o", "ids", url=direct_database.url).stdout.split()
 
@@ -72,16 +72,16 @@ def test_all_goes_through_every_page(run, direct_database):
     assert run("ls", "--all", url=direct_database.url).stdout.count(b"QUEUE") == 1
 
 
-def test_nothing_to_show_says_what_could_be_done(invoke):
+def test_empty_output_suggests_a_command(invoke):
     assert "minutehand enqueue" in invoke("ls").stderr
     assert "minutehand enqueue" in invoke("stats").stderr
-    assert invoke("tick", "--dry-run").stderr == "Nothing is due.\n"
-    assert "Nothing is set" in invoke("defaults").stderr
+    assert invoke("tick", "--dry-run").stderr == "No job is due.\n"
+    assert "No defaults are set" in invoke("defaults").stderr
     invoke("enqueue", "echo")
     assert invoke("ls", "--queue", "other").stderr == "No job matches.\n"
 
 
-def test_what_may_be_private_is_masked_until_it_is_asked_for(invoke, lines):
+def test_private_data_is_masked_by_default(invoke, lines):
     job = lines(
         invoke("enqueue", "echo", '{"card": "4111-secret"}', "--header", "token=secret", "-o", "json")
     )[0]["id"]
@@ -96,7 +96,7 @@ def test_what_may_be_private_is_masked_until_it_is_asked_for(invoke, lines):
     assert "4111-secret" in invoke("show", job, "--payload").stdout
 
 
-def test_a_dead_job_is_shown_with_its_trace(invoke, work):
+def test_dead_job_is_shown_with_its_traceback(invoke, work):
     invoke("enqueue", "echo", '{"fail": "no luck"}', "--max-attempts", "1")
     work()
     shown = invoke("show", invoke("ls", "-o", "ids").stdout.strip()).stdout
@@ -126,7 +126,7 @@ def test_tick_counts_what_is_due_and_offers_nothing(invoke, lines):
     assert lines(invoke("ls", "-o", "json"))[0]["state"] == "due"
 
 
-def test_tick_without_a_worker_says_what_it_needs_and_offers_nothing(invoke, lines):
+def test_tick_without_a_worker_offers_nothing(invoke, lines):
     invoke("enqueue", "echo")
     result = invoke("tick")
 

@@ -14,16 +14,16 @@ from tests.servers import Database as Server
 MONDAYS = ("schedules", "put", "report", "0 8 * * mon", "report", '{"n": 1}', "--zone", "Europe/Berlin")
 
 
-def test_a_schedule_is_put_listed_paused_resumed_run_and_removed(invoke, lines):
+def test_schedule_is_put_listed_paused_resumed_run_and_removed(invoke, lines):
     assert invoke(*MONDAYS, "--catch-up", "last", "--queue", "slow", "--timeout", "90s").exit_code == 0
-    (told,) = lines(invoke("schedules", "ls", "-o", "json"))
-    assert (told["name"], told["every"], told["zone"], told["catch_up"]) == (
+    (reported,) = lines(invoke("schedules", "ls", "-o", "json"))
+    assert (reported["name"], reported["every"], reported["zone"], reported["catch_up"]) == (
         "report",
         "0 8 * * mon",
         "Europe/Berlin",
         "last",
     )
-    assert told["job"] == {"kind": "report", "queue": "slow", "timeout": 90.0}
+    assert reported["job"] == {"kind": "report", "queue": "slow", "timeout": 90.0}
     assert "report" in invoke("schedules", "ls").stdout
 
     assert invoke("schedules", "pause", "report").exit_code == 0
@@ -40,7 +40,7 @@ def test_a_schedule_is_put_listed_paused_resumed_run_and_removed(invoke, lines):
     assert invoke("schedules", "ls", "-o", "names").stdout == ""
 
 
-def test_who_did_it_is_written_down(invoke, direct_database: Server):
+def test_actor_of_a_schedule_change_is_recorded(invoke, direct_database: Server):
     invoke(*MONDAYS)
     database = Database(direct_database.admin_url)
     found = database.connection.execute("select verb, who from minutehand.audit").fetchall()
@@ -49,26 +49,38 @@ def test_who_did_it_is_written_down(invoke, direct_database: Server):
     assert [verb for verb, who in found if who] == ["schedule put"]
 
 
-def test_every_option_of_a_schedule_is_kept(invoke, lines):
+def test_every_option_of_a_schedule_is_stored(invoke, lines):
     invoke(
         "schedules", "put", "all", "PT15M", "report", "--starts", "2030-01-01T08:00:00",
         "--ends", "2031-01-01T08:00:00", "--tz", "Europe/Berlin", "--jitter", "90s", "--ahead", "1h",
-        "--catch-up", "all", "--most", "7", "--key", "a key", "--priority", "9",
+        "--catch-up", "all", "--limit", "7", "--key", "a key", "--priority", "9",
         "--max-attempts", "2", "--retry", "fixed", "--retry-min", "3s",
     )  # fmt: skip
     invoke("schedules", "put", "alone", "@daily", "report", "--overlap", "skip")
-    told = {each["name"]: each for each in lines(invoke("schedules", "ls", "-o", "json"))}
-    said = told["all"]
+    reported = {each["name"]: each for each in lines(invoke("schedules", "ls", "-o", "json"))}
+    schedule = reported["all"]
 
-    assert told["alone"]["overlap"] == "skip"
-    assert (said["starts"], said["ends"]) == ("2030-01-01T07:00:00+00:00", "2031-01-01T07:00:00+00:00")
-    assert (said["jitter"], said["ahead"], said["catch_up"], said["most"]) == (90, 3600, "all", 7)
-    assert said["job"]["retry"]["strategy"] == "fixed"
-    assert (said["job"]["key"], said["job"]["priority"], said["job"]["max_attempts"]) == ("a key", 9, 2)
-    assert said["next"] == said["starts"]
+    assert reported["alone"]["overlap"] == "skip"
+    assert (schedule["starts"], schedule["ends"]) == (
+        "2030-01-01T07:00:00+00:00",
+        "2031-01-01T07:00:00+00:00",
+    )
+    assert (schedule["jitter"], schedule["ahead"], schedule["catch_up"], schedule["most"]) == (
+        90,
+        3600,
+        "all",
+        7,
+    )
+    assert schedule["job"]["retry"]["strategy"] == "fixed"
+    assert (schedule["job"]["key"], schedule["job"]["priority"], schedule["job"]["max_attempts"]) == (
+        "a key",
+        9,
+        2,
+    )
+    assert schedule["next"] == schedule["starts"]
 
 
-def test_a_preview_needs_no_database(run):
+def test_preview_needs_no_database(run):
     shown = run(
         "schedules",
         "preview",
@@ -85,7 +97,7 @@ def test_a_preview_needs_no_database(run):
     assert b"03:00:00 PDT" in shown.stdout
 
 
-def test_a_preview_tells_local_time_and_utc(invoke, lines):
+def test_preview_shows_local_time_and_utc(invoke, lines):
     moments = lines(
         invoke("schedules", "preview", "PT15M", "--zone", "Asia/Kathmandu", "-n", "3", "-o", "json")
     )
@@ -112,7 +124,7 @@ def test_a_preview_tells_local_time_and_utc(invoke, lines):
     ],
     ids=str,
 )
-def test_what_is_wrong_is_said_in_a_sentence(invoke, arguments, code):
+def test_invalid_schedule_command_is_refused(invoke, arguments, code):
     result = invoke("schedules", *arguments)
 
     assert result.exit_code == code, result.output

@@ -6,17 +6,16 @@ from typing import Any
 import click
 import pytest
 
-from minutehand.cli.verbs import VERBS, cli
+from minutehand.cli.app import COMMANDS, cli
 
 # They concern all tenants, or no job at all. (To `pause`, `limit` and their ends the option says whose jobs.)
 WITHOUT = {
     "migrate",
     "dev",
     "controls",
-    "drop",
     "defaults",
     "retention",
-    "rotate",
+    "reencrypt",
     "schedules preview",
     "tick",
     "work",
@@ -29,7 +28,7 @@ OPEN = "echo", '"hello"'
 def verbs() -> dict[str, click.Command]:
     context = click.Context(cli)
     found: dict[str, click.Command] = {}
-    for name in VERBS:
+    for name in COMMANDS:
         command = cli.get_command(context, name)
         assert command is not None
         found |= (
@@ -40,7 +39,7 @@ def verbs() -> dict[str, click.Command]:
     return found
 
 
-def test_every_verb_has_the_option_or_is_known_to_concern_all_tenants() -> None:
+def test_every_command_has_the_option_or_is_listed_without_it() -> None:
     without = {
         name for name, verb in verbs().items() if "tenant" not in {option.name for option in verb.params}
     }
@@ -50,7 +49,7 @@ def test_every_verb_has_the_option_or_is_known_to_concern_all_tenants() -> None:
 
 @pytest.fixture
 def ids(invoke) -> dict[str, str]:
-    """A job of each of two tenants, and one of nobody's."""
+    """A job of each of two tenants, and one without a tenant."""
     made = {}
     for tenant in ("a", "b", ""):
         says = ("--tenant", tenant) if tenant else ()
@@ -66,7 +65,7 @@ def listed(invoke, *options: str) -> set[Any]:
     return {json.loads(line)["id"] for line in invoke("ls", "-o", "json", *options).stdout.splitlines()}
 
 
-def test_a_tenant_lists_counts_and_shows_its_own_jobs(invoke, ids) -> None:
+def test_tenant_sees_its_own_jobs(invoke, ids) -> None:
     assert listed(invoke) == {*ids.values()}
     assert listed(invoke, "--tenant", "a") == {ids["a"]}
     assert listed(invoke, "--tenant", "c") == set()
@@ -76,21 +75,21 @@ def test_a_tenant_lists_counts_and_shows_its_own_jobs(invoke, ids) -> None:
 
 
 @pytest.mark.parametrize("verb", [("cancel",), ("promote",), ("reschedule", "--in", "2h")])
-def test_a_tenant_changes_its_own_jobs(invoke, ids, verb) -> None:
+def test_tenant_changes_its_own_jobs(invoke, ids, verb) -> None:
     refused = invoke(*verb, ids["b"], ids[""], "--tenant", "a", "--yes")
     changed = invoke(*verb, ids["a"], "--tenant", "a", "--yes")
 
     assert (refused.exit_code, changed.exit_code) == (1, 0)
-    assert "there is no such job" in refused.output
+    assert "job not found" in refused.output
 
 
-def test_a_tenant_purges_its_own_jobs(invoke, ids) -> None:
+def test_tenant_deletes_its_own_jobs(invoke, ids) -> None:
     assert invoke("cancel", *ids.values(), "--yes").exit_code == 0
-    assert invoke("purge", "--older-than", "0s", "--yes", "--tenant", "a").exit_code == 0
+    assert invoke("delete", "--finished-until", "0s", "--yes", "--tenant", "a").exit_code == 0
     assert listed(invoke) == {ids["b"], ids[""]}
 
 
-def test_a_file_is_enqueued_for_a_tenant(invoke, tmp_path) -> None:
+def test_file_is_enqueued_for_a_tenant(invoke, tmp_path) -> None:
     (tmp_path / "jobs.ndjson").write_text('{"kind": "echo"}\n{"kind": "echo"}\n')
     done = invoke("enqueue", "--file", str(tmp_path / "jobs.ndjson"), "--tenant", "a")
 
@@ -100,5 +99,5 @@ def test_a_file_is_enqueued_for_a_tenant(invoke, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "-a", "x" * 101])
-def test_what_is_no_tenants_name_is_an_error_of_usage(invoke, name) -> None:
+def test_invalid_tenant_name_is_refused(invoke, name) -> None:
     assert invoke("ls", "--tenant", name).exit_code == 2

@@ -49,7 +49,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     server.server_close()
 
 
-def test_a_tick_by_hand_invokes_the_worker_for_each_due_job(run, direct_database, aws):
+def test_tick_invokes_the_worker_for_each_due_job(run, direct_database, aws):
     made = run(
         "enqueue", "--file", "-", "-o", "ids", url=direct_database.url, stdin=b'{"kind": "echo"}\n' * 3
     )
@@ -64,7 +64,7 @@ def test_a_tick_by_hand_invokes_the_worker_for_each_due_job(run, direct_database
     )
 
 
-def test_a_refused_invocation_is_told_with_its_reason(run, direct_database, aws):
+def test_refused_invocation_is_reported_with_its_reason(run, direct_database, aws):
     aws.status = 403
     run("enqueue", "echo", url=direct_database.url)
     ticked = run("tick", "-o", "json", url=direct_database.url)

@@ -11,7 +11,7 @@ import pytest
 
 HANDLER = '''
 def handle(payload):
-    """Say that it has begun, and end when told to."""
+    """Say that it has begun, and end when reported to."""
     with open(payload["begun"], "w"):
         pass
     with open(payload["go"]) as go:
@@ -54,7 +54,7 @@ def enqueue(run, url, *jobs):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_lets_the_current_job_finish_and_gives_back_the_rest(
+def test_signal_lets_the_current_job_finish_and_releases_the_rest(
     run, popen, database, handlers, gates, number
 ):
     enqueue(run, database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"}, {"kind": "quick"})
@@ -71,7 +71,7 @@ def test_a_signal_lets_the_current_job_finish_and_gives_back_the_rest(
     assert b"Traceback" not in worker.stderr.read()
 
 
-def test_a_second_signal_interrupts_the_handler_and_its_job_is_given_back(
+def test_second_signal_interrupts_the_handler_and_releases_its_job(
     run, popen, direct_database, handlers, gates
 ):
     enqueue(run, direct_database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"})
@@ -86,7 +86,7 @@ def test_a_second_signal_interrupts_the_handler_and_its_job_is_given_back(
     assert b"Traceback" not in worker.stderr.read()
 
 
-def test_an_idle_worker_stops_at_once(popen, direct_database, handlers):
+def test_idle_worker_stops_immediately(popen, direct_database, handlers):
     worker = popen("work", "--idle", "1h", "--handlers", handlers, url=direct_database.url)
     assert worker.stderr.readline().startswith(b"working on default")
     worker.send_signal(signal.SIGTERM)
@@ -94,7 +94,7 @@ def test_an_idle_worker_stops_at_once(popen, direct_database, handlers):
     assert worker.wait(60) == 0
 
 
-def test_drain_ends_when_nothing_is_due_and_tells_of_each_job(run, direct_database):
+def test_drain_exits_when_no_job_is_due(run, direct_database):
     enqueue(
         run,
         direct_database.url,
@@ -103,15 +103,15 @@ def test_drain_ends_when_nothing_is_due_and_tells_of_each_job(run, direct_databa
         {"kind": "nobody"},
     )
     worked = run("work", "--drain", "-o", "json", url=direct_database.url)
-    told = [json.loads(line) for line in worked.stdout.splitlines()]
+    reported = [json.loads(line) for line in worked.stdout.splitlines()]
 
     assert worked.returncode == 0
-    assert [(each["event"], each["kind"], each["attempt"]) for each in told] == [
+    assert [(each["event"], each["kind"], each["attempt"]) for each in reported] == [
         ("done", "echo", 1), ("released", "nobody", 1),
     ]  # fmt: skip
 
 
-def test_a_line_tells_what_happened_but_never_the_payload(run, direct_database):
+def test_line_of_a_job_never_has_its_payload(run, direct_database):
     enqueue(run, direct_database.url, {"kind": "echo", "payload": {"fail": "s3cret"}})
     worked = run("work", "--drain", url=direct_database.url)
 
@@ -120,7 +120,7 @@ def test_a_line_tells_what_happened_but_never_the_payload(run, direct_database):
     assert b"s3cret" not in worked.stderr + worked.stdout
 
 
-def test_several_processes_share_a_queue_and_drain_it(run, direct_database):
+def test_several_processes_drain_a_queue(run, direct_database):
     enqueue(run, direct_database.url, *[{"kind": "echo", "payload": n} for n in range(200)])
     worked = run("work", "--processes", "2", "--drain", "--chunk", "5", url=direct_database.url)
 
@@ -128,17 +128,17 @@ def test_several_processes_share_a_queue_and_drain_it(run, direct_database):
     assert rows(direct_database.url) == [("echo", "done", 1)] * 200
 
 
-def test_a_worker_that_is_killed_has_another_take_its_place(run, popen, direct_database, handlers):
+def test_killed_worker_is_restarted(run, popen, direct_database, handlers):
     crew = popen("work", "--processes", "2", "--handlers", handlers, url=direct_database.url)
     enqueue(run, direct_database.url, {"kind": "die"})
-    assert any(b"killed by SIGKILL; another takes its place" in line for line in crew.stderr)
+    assert any(b"killed by SIGKILL; restarting it" in line for line in crew.stderr)
     assert any(b"working on default" in line for line in crew.stderr)
     crew.send_signal(signal.SIGTERM)
 
     assert crew.wait(60) == 0
 
 
-def test_workers_do_not_outlive_their_killed_supervisor(popen, direct_database, handlers):
+def test_workers_exit_with_their_killed_supervisor(popen, direct_database, handlers):
     crew = popen("work", "--processes", "2", "--handlers", handlers, url=direct_database.url)
     for _ in range(2):
         crew.stderr.readline()
@@ -150,14 +150,14 @@ def test_workers_do_not_outlive_their_killed_supervisor(popen, direct_database, 
     assert alive == []
 
 
-def test_a_crew_whose_database_is_gone_ends_with_its_exit_code(run):
+def test_unreachable_database_is_the_exit_code_of_all_processes(run):
     ended = run("work", "--processes", "2", url="postgresql://ada:s3cret@127.0.0.1:1/jobs")
 
     assert ended.returncode == 3
     assert b"s3cret" not in ended.stderr
 
 
-def test_the_password_is_in_nobodys_arguments(popen, direct_database, handlers):
+def test_password_is_not_in_arguments(popen, direct_database, handlers):
     crew = popen("work", "--processes", "2", "--handlers", handlers, url=direct_database.url)
     crew.stderr.readline()
     arguments = [" ".join(child.cmdline()) for child in psutil.Process(crew.pid).children()]

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from psycopg import sql
 
 from minutehand import Database
-from minutehand.cli.verbs import cli
+from minutehand.cli.app import cli
 from minutehand.doctor import DATABASE_CHECKS, Patient, examine_database
 from tests.conftest import NewDatabase
 from tests.doctor.conftest import Examine, World, complaints

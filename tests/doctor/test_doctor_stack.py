@@ -19,7 +19,7 @@ from botocore.response import StreamingBody
 from click.testing import CliRunner
 from moto import mock_aws
 
-from minutehand.cli.verbs import cli
+from minutehand.cli.app import cli
 from minutehand.doctor import STACK_CHECKS
 
 SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:jobs-AbCdEf"

@@ -22,7 +22,8 @@ from botocore.awsrequest import AWSResponse
 from psycopg.rows import dict_row
 
 from minutehand import Database, enqueue
-from minutehand.queries.jobs import Row, get
+from minutehand.model.row import Row
+from minutehand.queries.jobs import get
 
 ROOT = Path(__file__).parents[2]
 WORKER = "arn:aws:lambda:eu-central-1:123456789012:function:minutehand-worker"

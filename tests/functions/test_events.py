@@ -226,7 +226,8 @@ def test_a_failing_sink_does_not_affect_the_others(
 
     assert [event["name"] for event in told(receiver.seen)] == ["done"]
     assert (
-        len(database.run("list_events", names=None, queue=None, kind=None, job=None, since=None, most=9)) == 1
+        len(database.run("list_events", names=None, queue=None, kind=None, job=None, since=None, limit=9))
+        == 1
     )
 
 

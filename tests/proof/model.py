@@ -230,11 +230,11 @@ class Model:
         state = job.state(self.now)
         if verb == "cancel_running" and state == "running":
             job.cancelling = True
-            return "asked"
+            return "requested"
         verb = "cancel" if verb == "cancel_running" else verb
         fits = {"retry": ("dead", "cancelled"), "replay": FINISHED}.get(verb, UPCOMING)
         standing = self.upcoming(job.queue, job.key)
-        moves = verb not in ("cancel", "remove") and not (verb == "edit" and job.claim is None)
+        moves = verb not in ("cancel", "delete") and not (verb == "edit" and job.claim is None)
         if state not in fits or (moves and standing not in (None, job_id)):
             return "refused"
         if verb in ("promote", "reschedule", "edit") and (job.attempts >= job.limit or job.cancelling):
@@ -247,7 +247,7 @@ class Model:
         match verb:
             case "cancel":
                 job.end("cancelled", self.now)
-            case "remove":
+            case "delete":
                 del self.jobs[job_id]
             case "edit":
                 job.priority = visible

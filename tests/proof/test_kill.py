@@ -16,7 +16,8 @@ from minutehand.claim import take
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Snoozed
-from minutehand.queries.jobs import Row, get
+from minutehand.model.row import Row
+from minutehand.queries.jobs import get
 from minutehand.tick import tick
 from minutehand.work import answer
 from tests import servers

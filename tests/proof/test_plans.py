@@ -19,37 +19,38 @@ pytestmark = [pytest.mark.every_version, pytest.mark.plans]
 
 # The pages that a statement may look at, for as many rows as Stock gives it: about twice what was seen.
 PAGES = {
-    "as_tenant": 60, "attempts": 100, "audit_list": 20, "audit_record": 60, "budget": 20, "bury": 10,
-    "cancel": 200, "cancel_lapsed": 20, "cancel_running": 400, "check": 20, "claim": 800, "clock": 0,
-    "control": 20, "controls": 20, "count": 100, "defaults": 5, "drop_all": 2000, "due_schedules": 800,
-    "edit": 600, "enqueue": 150, "enqueue_incoming": 50, "enqueued_since": 400, "examine_process": 0,
-    "examine_roles": 400, "examine_server": 100, "examine_snapshots": 20, "extend": 60, "finish": 30,
-    "fire": 150, "free_keys": 10, "get": 60, "get_by_key": 150, "get_schedule": 10, "give_back": 60,
-    "health": 50, "hold": 5, "keep_events": 60, "keep_until_archived": 10, "keeps_until_archived": 5,
-    "leave_tenant": 0, "list": 200, "list_events": 2000, "list_firings": 100, "list_newer": 200,
-    "lock": 10, "lock_schedules": 5, "make_days": 100, "migration_files": 5,
-    "migration_known": 10, "migration_status": 5, "move_on": 60, "offer": 1600, "pause_schedule": 40,
-    "promote": 400, "prune_firings": 12_000, "purge": 5000, "put_schedule": 60, "queues": 400,
-    "raise_floor": 60, "recall": 100, "remove": 200, "remove_schedule": 20, "replay": 1500,
-    "reschedule": 400, "reseal": 600, "reseal_schedule": 60, "retain": 300, "retention": 5,
-    "retry": 600, "sealed_of": 1500, "set_defaults": 10, "set_queue_defaults": 10, "set_retention": 30,
-    "spent": 20, "states": 900, "supersede": 30, "swept": 10, "take": 400, "uncontrol": 20,
-    "unfinished": 10, "withdraw": 800, "withdraw_ahead": 60,
+    "as_tenant": 60, "budget": 20, "bury": 10, "cancel": 200, "cancel_lapsed": 20, "cancel_running": 400,
+    "check": 20, "claim": 800, "clock": 0, "count": 100, "delete": 200, "delete_finished": 5000,
+    "delete_upcoming": 2000, "due_schedules": 800, "edit": 600, "end_control": 20, "enqueue": 150,
+    "enqueue_incoming": 50, "examine_process": 0, "examine_roles": 400, "examine_server": 100,
+    "examine_snapshots": 20, "extend": 60, "finish": 30, "fire": 150, "free_keys": 10, "get": 60,
+    "get_by_key": 150, "get_keep_until_archived": 5, "get_schedule": 10, "get_states": 900,
+    "get_unfinished": 10, "give_back": 60, "health": 50, "hold_ticks": 5, "keep_events": 60,
+    "leave_tenant": 0, "list_attempts": 100, "list_audit": 20, "list_controls": 20, "list_defaults": 5,
+    "list_enqueued": 400, "list_events": 2000, "list_firings": 100, "list_jobs": 200,
+    "list_newer_jobs": 200, "list_queues": 400, "list_retention": 5, "lock": 10, "lock_schedules": 5,
+    "make_days": 100, "migration_files": 5, "migration_known": 10,
+    "migration_status": 5, "move_on": 60, "offer": 1600, "pause_schedule": 40, "promote": 400,
+    "prune_firings": 12_000, "put_schedule": 60, "raise_floor": 60, "recall_offers": 100,
+    "record_audit": 60, "remove_schedule": 20, "replay": 1500, "reschedule": 400, "reseal": 600,
+    "reseal_schedule": 60, "retain": 300, "retry": 600, "sealed_of": 1500, "set_control": 20,
+    "set_defaults": 10, "set_keep_until_archived": 10, "set_queue_defaults": 10, "set_retention": 30,
+    "spent": 20, "supersede": 30, "swept": 10, "take": 400, "withdraw": 800, "withdraw_ahead": 60,
 }  # fmt: skip
 # What looks at all there is, or at a week of it, and says so.
 WHOLE = {
     "sealed": 30_000,
     "sealed_schedules": 2000,
     "list_schedules": 2000,
-    "droppable": 30_000,
-    "finished": 40_000,
+    "count_upcoming": 30_000,
+    "find_finished": 40_000,
     "durations": 12_000,
     "failures": 1500,
     "histogram": 30_000,
-    "list_total": 12_000,
+    "count_jobs": 12_000,
     "today": 10_000,
     "examine_queue": 30_000,
-    "purgeable": 30_000,
+    "count_finished": 30_000,
     "stats": 20_000,
     "sweep": 10_000,
 }
@@ -107,7 +108,7 @@ def test_a_statement_looks_at_few_pages_and_reads_no_table_through(
 
     plan = explain(connection, name, stock.parameters(name))
 
-    assert plan.scanned - ({"jobs_done_default"} if name != "purge" else plan.scanned) == set()
+    assert plan.scanned - ({"jobs_done_default"} if name != "delete_finished" else plan.scanned) == set()
     assert plan.buffers <= PAGES[name]
 
 
@@ -159,9 +160,9 @@ def test_a_page_of_a_list_costs_the_same_at_any_depth(full: tuple[Connection, St
     connection, stock = full
     ids = connection.execute("select id from minutehand.jobs_live order by id desc limit 1000").fetchall()
 
-    plan = explain(connection, "list", stock.parameters("list") | {"before": ids[before][0]})
+    plan = explain(connection, "list_jobs", stock.parameters("list_jobs") | {"before": ids[before][0]})
 
-    assert plan.buffers <= PAGES["list"]
+    assert plan.buffers <= PAGES["list_jobs"]
 
 
 def test_the_floor_keeps_scans_short_while_an_old_snapshot_keeps_the_dead(

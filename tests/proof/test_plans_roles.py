@@ -112,7 +112,7 @@ def test_an_operator_looks_at_hardly_more_pages_than_the_owner(
     assert plan.buffers <= owners.buffers * 1.3 + COUNTING.get(name, 30)
 
 
-@pytest.mark.parametrize("name", ["list", "get", "states", "stats", "cancel"])
+@pytest.mark.parametrize("name", ["list_jobs", "get", "get_states", "stats", "cancel"])
 def test_a_tenant_of_few_jobs_looks_at_few_pages_however_many_jobs_others_have(
     full: tuple[Connection, Stock], name: str
 ) -> None:

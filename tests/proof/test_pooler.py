@@ -16,7 +16,8 @@ from minutehand.claim import claim, take
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import Done
-from minutehand.operations.jobs import cancel, promote, purge, purgeable, reschedule, retry
+from minutehand.operations.deletion import count_finished, delete_finished
+from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from minutehand.queries.jobs import get, list_jobs, stats
 from minutehand.schema.migrate import check_schema, migrate
 from minutehand.tick import tick
@@ -121,8 +122,8 @@ def do_everything(url: str) -> None:
     reschedule(db, ids, datetime.now(UTC) + timedelta(days=1))
     get(db, ids[0])
     stats(db)
-    purgeable(db, datetime.now(UTC))
-    list(purge(db, datetime.now(UTC)))
+    count_finished(db, datetime.now(UTC))
+    list(delete_finished(db, datetime.now(UTC)))
     db.close()
 
 

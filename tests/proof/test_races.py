@@ -17,7 +17,8 @@ from minutehand.finish import finish
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Done, Failed, Released
 from minutehand.offer import offer
-from minutehand.operations.jobs import Change, cancel, promote, reschedule
+from minutehand.operations.change import Change
+from minutehand.operations.jobs import cancel, promote, reschedule
 from minutehand.queries.jobs import get
 
 pytestmark = pytest.mark.every_server

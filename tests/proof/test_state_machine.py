@@ -26,9 +26,11 @@ from minutehand import Cancel, Database, Job, KeyTakenError, LostError, enqueue
 from minutehand.claim import claim, take
 from minutehand.finish import finish
 from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Released, Snoozed
+from minutehand.operations.change import Change
 from minutehand.operations.controls import limit, pause, resume, unlimit
+from minutehand.operations.deletion import delete, delete_finished
 from minutehand.operations.edit import edit
-from minutehand.operations.jobs import Change, cancel, promote, purge, remove, replay, reschedule, retry
+from minutehand.operations.jobs import cancel, promote, replay, reschedule, retry
 from minutehand.queries.jobs import list_jobs
 from minutehand.tick import tick
 from minutehand.work import parse
@@ -55,7 +57,7 @@ keys = st.sampled_from([None, None, "a", "b"])
 queues = st.sampled_from(["default", "default", "default", "other"])
 minutes = st.sampled_from([0, 0, 0, 60, 300])
 latest = st.sampled_from([-1, -1, -1, -2, -2, -3, -4])
-VERBS = ["cancel", "cancel_running", "promote", "reschedule", "retry", "edit", "remove", "replay"]
+VERBS = ["cancel", "cancel_running", "promote", "reschedule", "retry", "edit", "delete", "replay"]
 ERROR = {"type": "Test", "message": "as asked"}
 
 
@@ -255,7 +257,7 @@ class Machine(RuleBasedStateMachine):
             return edit(self.db, [job_id], priority=priority)
         if verb == "cancel_running":
             return cancel(self.db, [job_id], running=True)
-        acts = {"cancel": cancel, "promote": promote, "retry": retry, "remove": remove, "replay": replay}
+        acts = {"cancel": cancel, "promote": promote, "retry": retry, "delete": delete, "replay": replay}
         return acts[verb](self.db, [job_id])  # type: ignore[operator, no-any-return]
 
     @rule(queue=st.sampled_from(["default", "other", ""]), on=st.booleans())
@@ -281,7 +283,7 @@ class Machine(RuleBasedStateMachine):
     @rule(older=st.sampled_from([60, 600]))
     def purges(self, older: int) -> None:
         before = datetime.now(UTC) - seconds(older) + seconds(30)
-        assert sum(purge(self.db, before)) == self.model.purge(older)
+        assert sum(delete_finished(self.db, before)) == self.model.purge(older)
 
     @invariant()
     def both_say_the_same(self) -> None:

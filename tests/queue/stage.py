@@ -15,8 +15,9 @@ from minutehand.claim import claim, take
 from minutehand.handlers import HandlerTable
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish
+from minutehand.model.row import Row
 from minutehand.offer import Offered, offer
-from minutehand.queries.jobs import Row, get
+from minutehand.queries.jobs import get
 from minutehand.work import work_off
 
 LEASE = timedelta(minutes=1)

@@ -13,8 +13,9 @@ from minutehand.handlers import HandlerTable
 from minutehand.job import Worker
 from minutehand.maintenance import keep_up
 from minutehand.model.outcome import Done, Failed, Released
+from minutehand.model.row import Attempt
 from minutehand.operations.jobs import cancel, promote, reschedule
-from minutehand.queries.jobs import Attempt, list_attempts
+from minutehand.queries.jobs import list_attempts
 from minutehand.work import work_off
 from tests.queue.stage import LONG, Queue
 

@@ -254,7 +254,7 @@ def test_the_table_keeps_what_happened_in_its_order(queue: Queue, table: None) -
     assert {(event.kind, event.queue) for event in events[1:]} == {("echo", "default")}
     assert (events[1].facts["attempt"], events[1].facts["key"]) == (1, "order/1")
     assert events[1].at <= events[2].at <= events[3].at
-    assert len(list_events(queue.database, names=["enqueued"], most=1000)) == 301
+    assert len(list_events(queue.database, names=["enqueued"], limit=1000)) == 301
     assert MARK not in str(queue.sql("select * from minutehand.events where job = %(job)s", job=job_id))
 
 

@@ -105,7 +105,7 @@ def replaced(queue: Queue, job: Job) -> None:
     assert queue.enqueue(payload="another", key=job.key, delay=LONG) == job.id
 
 
-def purged(queue: Queue, job: Job) -> None:
+def deleted(queue: Queue, job: Job) -> None:
     cancelled_by_hand(queue, job)
     queue.sql("delete from minutehand.jobs where id = %(id)s", id=job.id)
 
@@ -120,7 +120,7 @@ LOST = [
     cancelled_by_hand,
     rescheduled_by_hand,
     replaced,
-    purged,
+    deleted,
 ]
 
 

@@ -1,4 +1,4 @@
-"""What people ask of the history: one job by its id or key, pages both ways, filters, attempts, queues."""
+"""Reading jobs: by id and key, pages, filters, attempts and queues."""
 
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
@@ -8,9 +8,10 @@ import pytest
 from minutehand import InvalidJobError, NotFoundError
 from minutehand.finish import finish
 from minutehand.model.outcome import Done
+from minutehand.model.row import Page
 from minutehand.operations.defaults import Defaults, set_defaults
 from minutehand.operations.retention import Retention, set_retention
-from minutehand.queries.jobs import Page, get, get_by_key, list_attempts, list_jobs, list_queues
+from minutehand.queries.jobs import get, get_by_key, list_attempts, list_jobs, list_queues
 from tests.queue.past import ago, attempted, finished, noon, today
 from tests.queue.stage import Queue
 
@@ -23,7 +24,7 @@ def ids(page: Page) -> list[UUID]:
     return [row.id for row in page.rows]
 
 
-def test_a_key_names_its_upcoming_job_else_the_running_else_the_last_finished(queue: Queue) -> None:
+def test_key_finds_the_upcoming_else_running_else_last_finished_job(queue: Queue) -> None:
     first, second = (
         finished(queue, noon(ago(queue, 3)), key="k"),
         finished(queue, noon(ago(queue, 2)), "dead", key="k"),
@@ -43,7 +44,7 @@ def test_a_key_names_its_upcoming_job_else_the_running_else_the_last_finished(qu
     assert first != second
 
 
-def test_a_key_in_a_default_partition_is_found(queue: Queue) -> None:
+def test_key_in_a_default_partition_is_found(queue: Queue) -> None:
     (job_id,) = finished(queue, noon(today(queue) - 9 * DAY), key="k")
 
     assert get_by_key(queue.database, "default", "k").state == "done"
@@ -51,7 +52,7 @@ def test_a_key_in_a_default_partition_is_found(queue: Queue) -> None:
     assert ids(list_jobs(queue.database, key="k")) == [job_id]
 
 
-def test_a_key_is_that_of_a_queue_and_a_tenant(queue: Queue) -> None:
+def test_key_is_scoped_by_queue_and_tenant(queue: Queue) -> None:
     queue.enqueue(key="k", queue="other")
     mine = queue.enqueue(key="k", tenant="ada")
     for key, tenant in [("k", ""), ("K", "ada"), ("k", "bob")]:
@@ -61,51 +62,51 @@ def test_a_key_is_that_of_a_queue_and_a_tenant(queue: Queue) -> None:
     assert get_by_key(queue.database, "default", "k", tenant="ada").id == mine
 
 
-def test_pages_go_on_and_back_and_to_the_other_end(queue: Queue) -> None:
-    born = [queue.enqueue() for _ in range(7)][::-1]
-    first = list_jobs(queue.database, most=3)
-    second = list_jobs(queue.database, most=3, before=first.before)
-    third = list_jobs(queue.database, most=3, before=second.before)
-    back = list_jobs(queue.database, most=3, after=third.after)
-    front = list_jobs(queue.database, most=3, after=back.after)
-    last = list_jobs(queue.database, most=3, last=True)
+def test_pages_lead_forward_back_and_to_the_last(queue: Queue) -> None:
+    created = [queue.enqueue() for _ in range(7)][::-1]
+    first = list_jobs(queue.database, limit=3)
+    second = list_jobs(queue.database, limit=3, before=first.before)
+    third = list_jobs(queue.database, limit=3, before=second.before)
+    back = list_jobs(queue.database, limit=3, after=third.after)
+    front = list_jobs(queue.database, limit=3, after=back.after)
+    last = list_jobs(queue.database, limit=3, last=True)
 
-    assert [ids(page) for page in (first, second, third)] == [born[:3], born[3:6], born[6:]]
-    assert [ids(page) for page in (back, front, last)] == [born[3:6], born[:3], born[4:]]
+    assert [ids(page) for page in (first, second, third)] == [created[:3], created[3:6], created[6:]]
+    assert [ids(page) for page in (back, front, last)] == [created[3:6], created[:3], created[4:]]
     assert (first.after, third.before, front.after, last.before) == (None, None, None, None)
-    assert (last.after, front.before) == (born[4], born[2])
+    assert (last.after, front.before) == (created[4], created[2])
 
 
-def test_pages_stay_where_they_are_while_others_enqueue(queue: Queue) -> None:
-    born = [queue.enqueue() for _ in range(9)][::-1]
+def test_pages_do_not_shift_while_jobs_are_enqueued(queue: Queue) -> None:
+    created = [queue.enqueue() for _ in range(9)][::-1]
     other, before = queue.another(), None
     seen: list[UUID] = []
     while len(seen) < 9:
-        page = list_jobs(queue.database, before=before, most=2)
+        page = list_jobs(queue.database, before=before, limit=2)
         enqueuing = queue.let(lambda: [Queue.enqueue(queue, "new") for _ in range(3)])
         seen, before = seen + [row.id for row in page.rows], page.before
         enqueuing.result()
-    back = list_jobs(other, after=born[4], most=4)
+    back = list_jobs(other, after=created[4], limit=4)
 
-    assert seen == born
-    assert ids(back) == born[:4] and back.after == born[0]
+    assert seen == created
+    assert ids(back) == created[:4] and back.after == created[0]
 
 
-def test_ids_sort_by_birth_also_where_a_millisecond_ends(queue: Queue) -> None:
-    born = queue.sql(
+def test_ids_sort_by_creation_across_milliseconds(queue: Queue) -> None:
+    created = queue.sql(
         "select left(minutehand.uuid7()::text, 18) as stamp from generate_series(1, 100000) as n order by n"
     )
-    stamps = [row["stamp"] for row in born]
+    stamps = [row["stamp"] for row in created]
 
     assert stamps == sorted(stamps)
 
 
-def test_a_total_counts_what_matches_and_says_where_the_page_is(queue: Queue) -> None:
+def test_total_counts_matches_and_has_the_place_of_the_page(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 2)), count=4)
     for _ in range(3):
         queue.enqueue("other")
-    page = list_jobs(queue.database, kind="echo", most=3, total=True)
-    rest = list_jobs(queue.database, kind="echo", most=3, before=page.before, total=True)
+    page = list_jobs(queue.database, kind="echo", limit=3, total=True)
+    rest = list_jobs(queue.database, kind="echo", limit=3, before=page.before, total=True)
     none = list_jobs(queue.database, kind="none", total=True)
 
     assert [(p.total, p.place) for p in (page, rest, none)] == [(4, 0), (4, 3), (0, 0)]
@@ -127,7 +128,7 @@ def test_a_total_counts_what_matches_and_says_where_the_page_is(queue: Queue) ->
         ({"until": -1.5, "states": ["dead"]}, {"c"}),
     ],
 )
-def test_each_filter_is_read(direct_queue: Queue, filters: dict[str, object], found: set[str]) -> None:
+def test_each_filter_is_applied(direct_queue: Queue, filters: dict[str, object], found: set[str]) -> None:
     queue = direct_queue
     names = {
         finished(queue, noon(ago(queue, 1)), version="7")[0]: "a",
@@ -135,11 +136,13 @@ def test_each_filter_is_read(direct_queue: Queue, filters: dict[str, object], fo
         finished(queue, noon(ago(queue, 5)), "dead")[0]: "c",
         queue.enqueue(): "live",
     }
-    said = {k: noon(today(queue)) + v * DAY if isinstance(v, (int, float)) else v for k, v in filters.items()}
+    options = {
+        k: noon(today(queue)) + v * DAY if isinstance(v, (int, float)) else v for k, v in filters.items()
+    }
 
-    assert {names[row.id] for row in list_jobs(queue.database, **said).rows} == found  # type: ignore[arg-type]
-    assert list_jobs(queue.database, total=True, **said).total == len(found)  # type: ignore[arg-type]
-    assert {names[row.id] for row in list_jobs(queue.database, last=True, **said).rows} == found  # type: ignore[arg-type]
+    assert {names[row.id] for row in list_jobs(queue.database, **options).rows} == found  # type: ignore[arg-type]
+    assert list_jobs(queue.database, total=True, **options).total == len(found)  # type: ignore[arg-type]
+    assert {names[row.id] for row in list_jobs(queue.database, last=True, **options).rows} == found  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -147,35 +150,35 @@ def test_each_filter_is_read(direct_queue: Queue, filters: dict[str, object], fo
     [
         ({"before": uuid4(), "after": uuid4()}, "one_cursor"),
         ({"before": uuid4(), "last": True}, "one_cursor"),
-        ({"since": datetime(2026, 1, 1)}, "moment_is_aware"),
-        ({"most": 0}, "page_is_bounded"),
+        ({"since": datetime(2026, 1, 1)}, "moment_is_finite"),
+        ({"limit": 0}, "page_is_bounded"),
     ],
 )
-def test_what_no_page_can_be_is_refused(direct_queue: Queue, wrong: dict[str, object], rule: str) -> None:
+def test_invalid_page_is_refused(direct_queue: Queue, wrong: dict[str, object], rule: str) -> None:
     with pytest.raises(InvalidJobError) as refused:
         list_jobs(direct_queue.database, **wrong)  # type: ignore[arg-type]
 
     assert refused.value.rule == rule
 
 
-def test_the_attempts_of_a_job_are_told_in_order(queue: Queue) -> None:
+def test_attempts_are_listed_in_order(queue: Queue) -> None:
     job_id, day = uuid4(), noon(ago(queue, 2))
     attempted(queue, day + timedelta(hours=1), job=job_id, attempt=2, worker="worker-function")
     error = '{"type": "ValueError", "message": "no"}'
     attempted(queue, day, "retrying", job=job_id, error=error)
     attempted(queue, noon(today(queue) - 9 * DAY), "lapsed", job=job_id)  # in the default partition
     attempted(queue, day)
-    told = list_attempts(queue.database, job_id)
+    reported = list_attempts(queue.database, job_id)
 
-    assert [(each.attempt, each.outcome, each.worker) for each in told] == [
+    assert [(each.attempt, each.outcome, each.worker) for each in reported] == [
         (1, "lapsed", None), (1, "retrying", None), (2, "done", "worker-function")
     ]  # fmt: skip
-    assert told[1].error == {"type": "ValueError", "message": "no"}
-    assert told[1].ended - told[1].started == timedelta(seconds=1)
+    assert reported[1].error == {"type": "ValueError", "message": "no"}
+    assert reported[1].ended - reported[1].started == timedelta(seconds=1)
     assert list_attempts(queue.database, uuid4()) == []
 
 
-def test_queues_are_those_with_jobs_and_those_of_which_something_is_set(queue: Queue) -> None:
+def test_queues_are_those_with_jobs_or_settings(queue: Queue) -> None:
     queue.enqueue(queue="live")
     (gone,) = [queue.enqueue(queue="gone")]
     queue.sql("update minutehand.jobs set deleted = now() where id = %(id)s", id=gone)

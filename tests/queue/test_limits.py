@@ -1,4 +1,4 @@
-"""Limits: never more of a queue, a kind, a key or a tenant at once than is said, whoever offers or takes."""
+"""Limits: a queue, kind, key or tenant never has more jobs offered or running than its limit."""
 
 from collections import Counter
 from threading import Barrier
@@ -23,7 +23,7 @@ def fill(stage: Queue, count: int, **options: Any) -> None:
 
 
 @pytest.mark.parametrize("what", WHAT, ids=str)
-def test_no_more_are_offered_and_taken_together_than_the_limit(queue: Queue, what: dict[str, str]) -> None:
+def test_limit_bounds_offers_and_takes_together(queue: Queue, what: dict[str, str]) -> None:
     fill(queue, 5)
     limit(queue.database, 3, **what)  # type: ignore[arg-type]
 
@@ -38,7 +38,7 @@ def test_no_more_are_offered_and_taken_together_than_the_limit(queue: Queue, wha
     assert len(queue.offer()) == 1
 
 
-def test_a_key_is_limited_across_its_running_and_its_next_job(queue: Queue) -> None:
+def test_limit_of_a_key_spans_its_running_and_upcoming_job(queue: Queue) -> None:
     limit(queue.database, 1, key="ada")
     running = queue.claimed(key="ada")
     queue.enqueue(key="ada", payload="next")
@@ -49,7 +49,7 @@ def test_a_key_is_limited_across_its_running_and_its_next_job(queue: Queue) -> N
     assert [job.payload for job in queue.take(5)] == ["next"]
 
 
-def test_what_is_over_the_limit_does_not_keep_the_rest_waiting(queue: Queue) -> None:
+def test_jobs_over_a_limit_do_not_block_others(queue: Queue) -> None:
     fill(queue, 60)
     fill(queue, 2, kind="quick")
     fill(queue, 2, queue="other")
@@ -58,7 +58,7 @@ def test_what_is_over_the_limit_does_not_keep_the_rest_waiting(queue: Queue) -> 
     assert Counter(offer.kind for offer in queue.offer(capacity=10)) == {"slow": 4, "quick": 2}
 
 
-def test_limits_that_overlap_all_hold(queue: Queue) -> None:
+def test_overlapping_limits_all_hold(queue: Queue) -> None:
     for name in ("mail", "other"):
         fill(queue, 10, queue=name)
         fill(queue, 10, queue=name, kind="quick")
@@ -74,7 +74,7 @@ def test_limits_that_overlap_all_hold(queue: Queue) -> None:
     assert queue.offer(capacity=20) == []
 
 
-def test_a_limit_lowered_below_what_runs_lets_it_run_to_its_end(queue: Queue) -> None:
+def test_lowered_limit_lets_running_jobs_finish(queue: Queue) -> None:
     fill(queue, 3)
     running = queue.take(2, "mail")
     limit(queue.database, 1, queue="mail")
@@ -86,7 +86,7 @@ def test_a_limit_lowered_below_what_runs_lets_it_run_to_its_end(queue: Queue) ->
     assert len(queue.offer()) == 1
 
 
-def test_a_limit_holds_beside_a_budget_and_the_capacity(queue: Queue) -> None:
+def test_limit_holds_together_with_the_capacity(queue: Queue) -> None:
     fill(queue, 20)
     limit(queue.database, 5, queue="mail")
 
@@ -96,7 +96,7 @@ def test_a_limit_holds_beside_a_budget_and_the_capacity(queue: Queue) -> None:
 
 @pytest.mark.every_server
 @pytest.mark.parametrize("what", [{"queue": "mail"}, {"kind": "slow"}], ids=str)
-def test_eight_sessions_at_once_never_exceed_a_limit(queue: Queue, what: dict[str, str]) -> None:
+def test_trap_eight_concurrent_sessions_never_exceed_a_limit(queue: Queue, what: dict[str, str]) -> None:
     """The trap of counting outside the lock: with a limit of 2, eight claimers at once had 8."""
     fill(queue, 200)
     limit(queue.database, 2, **what)  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def test_eight_sessions_at_once_never_exceed_a_limit(queue: Queue, what: dict[st
     assert left["done"] > 8
 
 
-def test_a_take_counts_after_the_one_that_is_under_way(queue: Queue) -> None:
+def test_take_counts_after_a_concurrent_take(queue: Queue) -> None:
     fill(queue, 5)
     limit(queue.database, 1, queue="mail")
     other = queue.another()
@@ -139,14 +139,14 @@ def test_a_take_counts_after_the_one_that_is_under_way(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("most", [-1, True, 1.5, 2**31])
-def test_a_limit_is_a_whole_number(direct_queue: Queue, most: Any) -> None:
+def test_limit_must_be_a_non_negative_integer(direct_queue: Queue, most: Any) -> None:
     with pytest.raises(InvalidJobError):
         limit(direct_queue.database, most, queue="mail")
     assert list_controls(direct_queue.database) == []
 
 
 @pytest.mark.every_version
-def test_tenants_of_one_queue_take_turns_however_much_one_of_them_has(queue: Queue) -> None:
+def test_tenants_of_one_queue_take_turns(queue: Queue) -> None:
     fill(queue, 50, tenant="loud")
     for tenant in ("b", "c", ""):
         fill(queue, 2, tenant=tenant)
@@ -163,7 +163,7 @@ def test_tenants_of_one_queue_take_turns_however_much_one_of_them_has(queue: Que
     assert turns(20) == {"loud": 13, "b": 1, "c": 1, "": 1}
 
 
-def test_a_tenants_higher_priority_goes_before_its_other_jobs_and_not_before_another_tenants_turn(
+def test_priority_orders_jobs_within_a_tenant_only(
     queue: Queue,
 ) -> None:
     fill(queue, 3, tenant="loud")
@@ -174,8 +174,8 @@ def test_a_tenants_higher_priority_goes_before_its_other_jobs_and_not_before_ano
     assert sorted(row.priority for row in rows) == [5, 5, 9, 9]
 
 
-def test_an_offer_that_lapsed_is_void_where_there_is_a_limit(queue: Queue) -> None:
-    """Its place is another job's by now."""
+def test_lapsed_offer_cannot_be_claimed_under_a_limit(queue: Queue) -> None:
+    """Another job may have its place."""
     fill(queue, 1)
     limit(queue.database, 1, queue="mail")
     (lapsed,) = queue.offer()

@@ -1,4 +1,4 @@
-"""What people do to jobs by hand: cancel, promote, reschedule, retry, purge; refused where it would do harm."""
+"""Cancel, promote, reschedule, retry and delete: upcoming jobs only, and outcomes per job."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -8,7 +8,9 @@ import pytest
 from minutehand import InvalidJobError
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
-from minutehand.operations.jobs import Change, cancel, promote, purge, purgeable, reschedule, retry
+from minutehand.operations.change import Change
+from minutehand.operations.deletion import count_finished, delete_finished
+from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
@@ -38,58 +40,60 @@ def jobs(queue: Queue) -> dict[str, UUID]:
     }
 
 
-def said(jobs: dict[str, UUID], changes: list[Change]) -> dict[str, str]:
-    """What became of the job in each state, in a word or a sentence."""
+def outcomes(jobs: dict[str, UUID], changes: list[Change]) -> dict[str, str]:
+    """The outcome for the job in each state: `changed`, or the reason of a refusal."""
     names = {job_id: name for name, job_id in jobs.items()}
-    return {names[change.id]: change.why or change.outcome for change in changes}
+    return {names[change.id]: change.reason or change.outcome for change in changes}
 
 
 def states(queue: Queue, jobs: dict[str, UUID]) -> dict[str, str]:
     return {name: queue.row(job_id).state for name, job_id in jobs.items()}
 
 
-FINISHED = {name: f"it is {name} already" for name in ("done", "dead", "cancelled")}
-RUNNING = {"running": "a running job is not touched"}
+FINISHED = {name: f"the job is already {name}" for name in ("done", "dead", "cancelled")}
+RUNNING = {"running": "the job is running"}
 WAITING = dict.fromkeys(["scheduled", "due", "offered", "retrying"], "changed")
 SAME = {"running": "running", "done": "done", "dead": "dead", "cancelled": "cancelled"}
 
 
-def test_cancel_ends_what_waits_and_keeps_it_in_the_history(queue: Queue, jobs: dict[str, UUID]) -> None:
+def test_cancel_ends_upcoming_jobs_and_keeps_them(queue: Queue, jobs: dict[str, UUID]) -> None:
     changes = cancel(queue.database, list(jobs.values()), "the customer left")
 
-    assert said(jobs, changes) == WAITING | RUNNING | FINISHED
+    assert outcomes(jobs, changes) == WAITING | RUNNING | FINISHED
     assert states(queue, jobs) == SAME | dict.fromkeys(WAITING, "cancelled")
     assert queue.row(jobs["retrying"]).error == {"type": "Cancelled", "message": "the customer left"}
     assert queue.take(10) == []
 
 
-def test_promote_makes_what_waits_due(queue: Queue, jobs: dict[str, UUID]) -> None:
+def test_promote_makes_upcoming_jobs_due(queue: Queue, jobs: dict[str, UUID]) -> None:
     changes = promote(queue.database, list(jobs.values()))
 
-    assert said(jobs, changes) == WAITING | RUNNING | FINISHED
+    assert outcomes(jobs, changes) == WAITING | RUNNING | FINISHED
     assert states(queue, jobs) == SAME | dict.fromkeys(WAITING, "due")
     assert {job.id for job in queue.take(10)} == {jobs[name] for name in WAITING}
 
 
-def test_reschedule_moves_what_waits(queue: Queue, jobs: dict[str, UUID]) -> None:
+def test_reschedule_moves_upcoming_jobs(queue: Queue, jobs: dict[str, UUID]) -> None:
     changes = reschedule(queue.database, list(jobs.values()), FUTURE)
 
-    assert said(jobs, changes) == WAITING | RUNNING | FINISHED
+    assert outcomes(jobs, changes) == WAITING | RUNNING | FINISHED
     assert states(queue, jobs) == SAME | dict.fromkeys(WAITING, "scheduled") | {"retrying": "retrying"}
     assert {queue.row(jobs[name]).visible for name in WAITING} == {FUTURE}
     assert queue.take(10) == []
 
 
-def test_retry_brings_back_what_failed_and_nothing_else(queue: Queue, jobs: dict[str, UUID]) -> None:
+def test_retry_brings_back_dead_and_cancelled_jobs_only(queue: Queue, jobs: dict[str, UUID]) -> None:
     changes = retry(queue.database, list(jobs.values()))
 
-    never = {name: f"it is {name}; only dead and cancelled jobs are retried" for name in [*WAITING, "done"]}
-    assert said(jobs, changes) == never | RUNNING | {"dead": "changed", "cancelled": "changed"}
+    never = {
+        name: f"the job is {name}; only dead and cancelled jobs can be retried" for name in [*WAITING, "done"]
+    }
+    assert outcomes(jobs, changes) == never | RUNNING | {"dead": "changed", "cancelled": "changed"}
     assert states(queue, jobs) == {name: name for name in jobs} | {"dead": "due", "cancelled": "due"}
     assert queue.row(jobs["dead"]).attempts == 0
 
 
-def test_what_is_not_there_is_absent_and_what_is_said_twice_is_done_once(queue: Queue) -> None:
+def test_missing_job_is_absent_and_repeated_id_is_changed_once(queue: Queue) -> None:
     job_id, nowhere = queue.enqueue(), uuid4()
 
     changes = cancel(queue.database, [job_id, nowhere, job_id])
@@ -97,7 +101,7 @@ def test_what_is_not_there_is_absent_and_what_is_said_twice_is_done_once(queue: 
     assert cancel(queue.database, []) == []
 
 
-def test_an_offer_that_was_cancelled_promoted_or_moved_finds_nothing_to_claim(queue: Queue) -> None:
+def test_offer_of_a_changed_job_cannot_be_claimed(queue: Queue) -> None:
     ids = [queue.enqueue() for _ in range(3)]
     offers = queue.offer()
     cancel(queue.database, ids[:1])
@@ -107,14 +111,14 @@ def test_an_offer_that_was_cancelled_promoted_or_moved_finds_nothing_to_claim(qu
     assert queue.claim(*offers) == []
 
 
-def test_promote_does_not_forget_the_attempts(queue: Queue, jobs: dict[str, UUID]) -> None:
+def test_promote_keeps_the_attempts(queue: Queue, jobs: dict[str, UUID]) -> None:
     promote(queue.database, [jobs["retrying"]])
 
     assert queue.row(jobs["retrying"]).attempts == 1
     assert (queue.row(jobs["retrying"]).error or {})["type"] == "ValueError"
 
 
-def test_reschedule_takes_a_delay_and_takes_the_past_for_now(queue: Queue) -> None:
+def test_reschedule_takes_a_delay_and_treats_the_past_as_now(queue: Queue) -> None:
     one, other = queue.enqueue(delay=LONG), queue.enqueue(delay=LONG)
     reschedule(queue.database, [one], delay=timedelta(days=3))
     reschedule(queue.database, [other], datetime(2001, 9, 9, tzinfo=UTC))
@@ -148,22 +152,22 @@ def test_reschedule_refuses_what_enqueue_refuses(queue: Queue, when: dict[str, o
     assert queue.row(job_id) == before
 
 
-def test_a_retry_makes_way_for_the_upcoming_job_of_its_key(queue: Queue) -> None:
+def test_retry_is_refused_if_its_key_has_an_upcoming_job(queue: Queue) -> None:
     dead, free = queue.claimed(key="report", max_attempts=1), queue.claimed(key="other", max_attempts=1)
     for job in (dead, free):
         finish(job, Failed(ERROR))
     upcoming = queue.enqueue(key="report")
     changes = retry(queue.database, [dead.id, free.id])
 
-    assert [(change.outcome, change.state, change.why) for change in changes] == [
-        ("refused", "dead", "its key has an upcoming job"),
+    assert [(change.outcome, change.state, change.reason) for change in changes] == [
+        ("refused", "dead", "its key already has an upcoming job"),
         ("changed", None, ""),
     ]
     assert queue.row(dead.id).state == "dead"
     assert queue.row(upcoming).state == "due"
 
 
-def test_of_several_dead_jobs_of_a_key_one_comes_back(queue: Queue) -> None:
+def test_retry_brings_back_one_of_several_jobs_with_a_key(queue: Queue) -> None:
     dead = []
     for _ in range(3):
         dead.append(queue.claimed(key="report", max_attempts=1))
@@ -174,7 +178,7 @@ def test_of_several_dead_jobs_of_a_key_one_comes_back(queue: Queue) -> None:
     assert len(queue.take(10)) == 1
 
 
-def test_promote_and_reschedule_make_way_for_the_newer_job_of_the_key_of_a_crashed_one(queue: Queue) -> None:
+def test_crashed_job_is_not_promoted_over_the_upcoming_job_of_its_key(queue: Queue) -> None:
     crashed, free = queue.claimed(key="report"), queue.enqueue(delay=LONG)
     queue.pass_time(crashed.id)
     newer = queue.enqueue(key="report", delay=LONG)
@@ -183,15 +187,15 @@ def test_promote_and_reschedule_make_way_for_the_newer_job_of_the_key_of_a_crash
         promote(queue.database, [crashed.id, free]),
         reschedule(queue.database, [crashed.id, free], FUTURE),
     ):
-        assert [(change.outcome, change.why) for change in changes] == [
-            ("refused", "its key has an upcoming job"),
+        assert [(change.outcome, change.reason) for change in changes] == [
+            ("refused", "its key already has an upcoming job"),
             ("changed", ""),
         ]
     assert queue.row(newer).state == "scheduled"
     assert [change.outcome for change in cancel(queue.database, [crashed.id])] == ["changed"]
 
 
-def test_purge_deletes_what_was_finished_before_a_moment_and_nothing_else(
+def test_delete_finished_deletes_jobs_finished_before_a_moment_only(
     queue: Queue, jobs: dict[str, UUID]
 ) -> None:
     now = queue.sql("select now() as now")[0]["now"]
@@ -199,29 +203,29 @@ def test_purge_deletes_what_was_finished_before_a_moment_and_nothing_else(
         "update minutehand.jobs set enqueued = now() - interval '1 year', run_at = now() - interval '1 year'"
     )
 
-    assert purgeable(queue.database, now - LONG) == 0
-    assert list(purge(queue.database, now - LONG)) == []
-    assert purgeable(queue.database, FUTURE, states=["dead"]) == 1
-    assert list(purge(queue.database, FUTURE, states=["dead"])) == [1]
+    assert count_finished(queue.database, now - LONG) == 0
+    assert list(delete_finished(queue.database, now - LONG)) == []
+    assert count_finished(queue.database, FUTURE, states=["dead"]) == 1
+    assert list(delete_finished(queue.database, FUTURE, states=["dead"])) == [1]
     assert (
-        purgeable(queue.database, FUTURE, queue="other")
-        == purgeable(queue.database, FUTURE, kind="other")
+        count_finished(queue.database, FUTURE, queue="other")
+        == count_finished(queue.database, FUTURE, kind="other")
         == 0
     )
-    assert purgeable(queue.database, FUTURE) == sum(purge(queue.database, FUTURE)) == 2
+    assert count_finished(queue.database, FUTURE) == sum(delete_finished(queue.database, FUTURE)) == 2
     assert {row["id"] for row in queue.sql("select id from minutehand.jobs")} == set(jobs.values()) - {
         jobs[name] for name in FINISHED
     }
 
 
-def test_purge_refuses_a_moment_without_a_time_zone(queue: Queue) -> None:
+def test_delete_finished_refuses_a_moment_without_a_time_zone(queue: Queue) -> None:
     with pytest.raises(InvalidJobError):
-        purgeable(queue.database, datetime(2500, 1, 1))
+        count_finished(queue.database, datetime(2500, 1, 1))
     with pytest.raises(InvalidJobError):
-        list(purge(queue.database, datetime(2500, 1, 1)))
+        list(delete_finished(queue.database, datetime(2500, 1, 1)))
 
 
-def test_a_running_job_that_is_cancelled_while_it_finishes_is_one_of_both(queue: Queue) -> None:
+def test_concurrent_cancel_and_finish_have_one_winner(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)
     other = queue.another()

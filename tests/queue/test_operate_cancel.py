@@ -1,4 +1,4 @@
-"""Cancel a running job: it ends at its next check, at an extension, or when its claim lapses; done stays done."""
+"""Cancel running jobs: they end at the next check or extend, or when the claim lapses."""
 
 from datetime import timedelta
 
@@ -16,29 +16,33 @@ pytestmark = pytest.mark.every_server
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 
-def test_a_running_job_is_refused_unless_it_is_said_that_it_may_run(queue: Queue) -> None:
+def test_running_job_is_refused_without_the_running_option(queue: Queue) -> None:
     job = queue.claimed()
 
     assert [(each.outcome, each.state) for each in cancel(queue.database, [job.id])] == [
         ("refused", "running")
     ]
     (asked,) = cancel(queue.database, [job.id], "no longer wanted", running=True)
-    assert (asked.outcome, asked.state, asked.why) == ("asked", "running", "it ends at its next check")
+    assert (asked.outcome, asked.state, asked.reason) == (
+        "requested",
+        "running",
+        "the job ends at its next check",
+    )
     assert queue.row(job.id).state == "running"
 
 
-def test_what_waits_is_cancelled_at_once_and_what_is_finished_refused(queue: Queue) -> None:
+def test_cancel_of_mixed_states_reports_each(queue: Queue) -> None:
     done = queue.claimed()
     finish(done, Done())
     running, waiting = queue.claimed(), queue.enqueue()
     changes = cancel(queue.database, [done.id, waiting, running.id], running=True)
 
-    assert [each.outcome for each in changes] == ["refused", "changed", "asked"]
+    assert [each.outcome for each in changes] == ["refused", "changed", "requested"]
     assert queue.row(waiting).state == "cancelled"
 
 
 @pytest.mark.fault("check", r"select cancelling", "select null as cancelling")
-def test_a_job_ends_as_cancelled_at_its_next_check(queue: Queue) -> None:
+def test_job_ends_as_cancelled_at_its_next_check(queue: Queue) -> None:
     steps: list[int] = []
 
     def handler(_: object, job: Job) -> None:
@@ -56,7 +60,7 @@ def test_a_job_ends_as_cancelled_at_its_next_check(queue: Queue) -> None:
 
 
 @pytest.mark.fault("extend", r"returning visible, cancelling", "returning visible, null as cancelling")
-def test_a_job_ends_as_cancelled_when_it_asks_for_more_time(queue: Queue) -> None:
+def test_job_ends_as_cancelled_at_its_next_extend(queue: Queue) -> None:
     def handler(_: object, job: Job) -> None:
         cancel(queue.another(), [job.id], running=True)
         job.extend(LONG)
@@ -65,7 +69,7 @@ def test_a_job_ends_as_cancelled_when_it_asks_for_more_time(queue: Queue) -> Non
     assert ending.ending == "cancelled"
 
 
-def test_a_check_sees_it_inside_the_jobs_own_transaction_and_rolls_that_back(queue: Queue) -> None:
+def test_check_inside_a_transaction_rolls_it_back(queue: Queue) -> None:
     queue.sql("create table notes (text text)")
     queue.sql("grant all on notes to public")
 
@@ -81,7 +85,7 @@ def test_a_check_sees_it_inside_the_jobs_own_transaction_and_rolls_that_back(que
 
 
 @pytest.mark.fault("cancel_running", r"set cancelling = %\(reason\)s::text", "set cancelling = null")
-def test_a_job_whose_worker_never_checks_ends_as_cancelled_when_its_claim_lapses(queue: Queue) -> None:
+def test_job_without_checks_ends_as_cancelled_when_its_claim_lapses(queue: Queue) -> None:
     job = queue.claimed()
     cancel(queue.database, [job.id], "no longer wanted", running=True)
     queue.pass_time(job.id)
@@ -94,7 +98,7 @@ def test_a_job_whose_worker_never_checks_ends_as_cancelled_when_its_claim_lapses
 
 @pytest.mark.fault("take", r"and cancelling is null", "")
 @pytest.mark.fault("offer", r"and cancelling is null", "")
-def test_a_lapsed_job_that_was_to_end_is_offered_and_taken_by_nobody(queue: Queue) -> None:
+def test_lapsed_job_with_a_cancel_request_is_not_offered_or_taken(queue: Queue) -> None:
     job = queue.claimed()
     cancel(queue.database, [job.id], running=True)
     queue.pass_time(job.id)
@@ -102,10 +106,10 @@ def test_a_lapsed_job_that_was_to_end_is_offered_and_taken_by_nobody(queue: Queu
     assert queue.offer() == []
     assert queue.take() == []
     for changes in (promote(queue.database, [job.id]), reschedule(queue.database, [job.id], delay=LONG)):
-        assert [each.why for each in changes] == ["it was asked to end, and will"]
+        assert [each.reason for each in changes] == ["its cancellation was already requested"]
 
 
-def test_a_job_that_is_done_before_it_checks_is_done(queue: Queue) -> None:
+def test_job_that_finishes_before_its_check_is_done(queue: Queue) -> None:
     job = queue.claimed()
     cancel(queue.database, [job.id], running=True)
 
@@ -119,9 +123,7 @@ def test_a_job_that_is_done_before_it_checks_is_done(queue: Queue) -> None:
     [Failed(ERROR, delay=timedelta()), Snoozed(LONG), Released()],
     ids=lambda each: type(each).__name__,
 )
-def test_a_job_that_would_come_back_ends_as_cancelled_if_that_was_asked(
-    queue: Queue, outcome: Outcome
-) -> None:
+def test_job_that_would_come_back_ends_as_cancelled_if_requested(queue: Queue, outcome: Outcome) -> None:
     job = queue.claimed()
     cancel(queue.database, [job.id], "no longer wanted", running=True)
 
@@ -131,7 +133,7 @@ def test_a_job_that_would_come_back_ends_as_cancelled_if_that_was_asked(
     assert finish(job, outcome).ending == "lost"
 
 
-def test_a_job_that_was_cancelled_while_it_ran_can_be_brought_back(queue: Queue) -> None:
+def test_job_cancelled_while_running_can_be_retried(queue: Queue) -> None:
     job = queue.claimed()
     cancel(queue.database, [job.id], running=True)
     queue.pass_time(job.id)
@@ -143,7 +145,7 @@ def test_a_job_that_was_cancelled_while_it_ran_can_be_brought_back(queue: Queue)
 
 
 @pytest.mark.fault("check", r"and %\(ack\)s in \(ack, prior\)", "")
-def test_a_check_tells_a_worker_that_another_one_has_the_job(queue: Queue) -> None:
+def test_check_raises_lost_if_another_worker_has_the_job(queue: Queue) -> None:
     late = queue.claimed()
     queue.pass_time(late.id)
     queue.take()
@@ -153,11 +155,11 @@ def test_a_check_tells_a_worker_that_another_one_has_the_job(queue: Queue) -> No
 
 
 @pytest.mark.parametrize("verb", ["promote", "reschedule"])
-def test_the_trap_of_promoting_a_running_job_it_is_refused_and_runs_once(queue: Queue, verb: str) -> None:
+def test_trap_promoting_a_running_job_is_refused(queue: Queue, verb: str) -> None:
     job = queue.claimed()
     move = {"promote": promote, "reschedule": lambda db, ids: reschedule(db, ids, delay=timedelta())}[verb]
 
-    assert [each.why for each in move(queue.database, [job.id])] == ["a running job is not touched"]
+    assert [each.reason for each in move(queue.database, [job.id])] == ["the job is running"]
     assert queue.take() == []
     assert queue.offer() == []
     assert finish(job, Done()).ending == "done"

@@ -1,4 +1,4 @@
-"""Edit, remove and drop: what upcoming jobs carry is changed, or they are deleted; never under a worker's hands."""
+"""Edit and delete upcoming jobs."""
 
 from datetime import timedelta
 from typing import Any
@@ -10,15 +10,15 @@ from minutehand import InvalidJobError, PayloadError, Retry
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
 from minutehand.operations.audit import list_audit
-from minutehand.operations.drop import drop_all, droppable, words
+from minutehand.operations.deletion import count_upcoming, delete, delete_upcoming
 from minutehand.operations.edit import edit
-from minutehand.operations.jobs import cancel, remove
+from minutehand.operations.jobs import cancel
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 
-def test_an_edited_job_runs_with_what_it_says_then(queue: Queue) -> None:
+def test_edited_job_runs_with_its_new_values(queue: Queue) -> None:
     job_id = queue.enqueue(payload={"to": "ada"}, headers={"a": "1"}, timeout=LONG, max_attempts=2)
     (change,) = edit(
         queue.database, [job_id], payload={"to": "bob", "amount": 12345678901234567890}, headers=None,
@@ -32,7 +32,7 @@ def test_an_edited_job_runs_with_what_it_says_then(queue: Queue) -> None:
     assert job.retry == Retry(strategy="fixed", min=timedelta(seconds=5))
 
 
-def test_what_is_not_said_stays_as_it_is(queue: Queue) -> None:
+def test_edit_keeps_the_fields_that_are_not_given(queue: Queue) -> None:
     job_id = queue.enqueue(payload=[1.10], headers={"a": "1"}, timeout=LONG, max_attempts=2, priority=3)
     before = queue.row(job_id)
     edit(queue.database, [job_id], priority=4)
@@ -43,7 +43,7 @@ def test_what_is_not_said_stays_as_it_is(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("claimed", [True, False], ids=["running", "finished"])
-def test_a_running_or_finished_job_is_not_edited(queue: Queue, claimed: bool) -> None:
+def test_running_or_finished_job_is_not_edited(queue: Queue, claimed: bool) -> None:
     job = queue.claimed(payload="before")
     if not claimed:
         finish(job, Done())
@@ -54,7 +54,7 @@ def test_a_running_or_finished_job_is_not_edited(queue: Queue, claimed: bool) ->
     assert list_audit(queue.database, verb="edit") == []
 
 
-def test_an_offered_job_is_edited_and_whoever_claims_it_gets_the_new_payload(queue: Queue) -> None:
+def test_offered_job_is_claimed_with_its_edited_payload(queue: Queue) -> None:
     job_id = queue.enqueue(payload="before")
     offers = queue.offer()
     edit(queue.database, [job_id], payload="after")
@@ -62,7 +62,7 @@ def test_an_offered_job_is_edited_and_whoever_claims_it_gets_the_new_payload(que
     assert [job.payload for job in queue.claim(*offers)] == ["after"]
 
 
-def test_a_worker_that_comes_back_late_cannot_finish_what_was_edited_meanwhile(queue: Queue) -> None:
+def test_late_worker_cannot_finish_a_job_edited_meanwhile(queue: Queue) -> None:
     late = queue.claimed(payload="before")
     queue.pass_time(late.id)
     (change,) = edit(queue.database, [late.id], payload="after")
@@ -72,7 +72,7 @@ def test_a_worker_that_comes_back_late_cannot_finish_what_was_edited_meanwhile(q
     assert [job.payload for job in queue.take()] == ["after"]
 
 
-def test_another_priority_is_another_lane_and_is_found_at_once(queue: Queue) -> None:
+def test_edited_priority_takes_effect_immediately(queue: Queue) -> None:
     first, second = queue.enqueue(), queue.enqueue()
     queue.sql(
         "insert into minutehand.lanes (queue, priority, floor) values ('default', 9, now() + interval '1 minute')"
@@ -83,7 +83,7 @@ def test_another_priority_is_another_lane_and_is_found_at_once(queue: Queue) -> 
     assert [job.id for job in queue.take(1)] == [first]
 
 
-def test_a_job_cannot_be_left_without_an_attempt(queue: Queue) -> None:
+def test_edit_must_leave_an_attempt(queue: Queue) -> None:
     job = queue.claimed(max_attempts=3)
     finish(job, Failed(ERROR, delay=LONG))
 
@@ -92,11 +92,11 @@ def test_a_job_cannot_be_left_without_an_attempt(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "rule"),
+    ("edits", "rule"),
     [
-        ({}, "edit_is_said"),
+        ({}, "edit_is_not_empty"),
         ({"priority": 10}, "priority_is_0_to_9"),
-        ({"priority": None}, "priority_is_said"),
+        ({"priority": None}, "priority_is_required"),
         ({"max_attempts": 0}, "max_attempts_is_at_least_1"),
         ({"headers": {"a": 1}}, "headers_are_strings"),
         ({"timeout": timedelta()}, "timeout_is_positive"),
@@ -106,10 +106,10 @@ def test_a_job_cannot_be_left_without_an_attempt(queue: Queue) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_an_edit_refuses_what_enqueue_refuses(direct_queue: Queue, said: dict[str, Any], rule: str) -> None:
+def test_edit_refuses_what_enqueue_refuses(direct_queue: Queue, edits: dict[str, Any], rule: str) -> None:
     job_id = direct_queue.enqueue(payload="before")
     with pytest.raises(InvalidJobError) as refused:
-        edit(direct_queue.database, [job_id], **said)
+        edit(direct_queue.database, [job_id], **edits)
 
     assert refused.value.rule == rule
     assert isinstance(refused.value, PayloadError) == rule.startswith("payload")
@@ -117,35 +117,40 @@ def test_an_edit_refuses_what_enqueue_refuses(direct_queue: Queue, said: dict[st
     assert list_audit(direct_queue.database) == []
 
 
-def test_the_audit_says_which_fields_were_edited_and_what_the_policies_were_but_no_payload(
+def test_audit_of_an_edit_has_previous_values_and_no_payload(
     queue: Queue,
 ) -> None:
     job_id = queue.enqueue(payload="secret one", priority=3, headers={"h": "secret two"})
     edit(
-        queue.database, [job_id], payload="secret three", headers={"h": "secret four"}, priority=4, who="ada"
+        queue.database,
+        [job_id],
+        payload="secret three",
+        headers={"h": "secret four"},
+        priority=4,
+        actor="ada",
     )
 
     (entry,) = list_audit(queue.database)
-    assert (entry.who, entry.verb, entry.job) == ("ada", "edit", job_id)
+    assert (entry.actor, entry.verb, entry.job) == ("ada", "edit", job_id)
     assert entry.facts == {"fields": ["headers", "payload", "priority"], "was_priority": 3}
 
 
-def test_a_job_that_is_edited_by_many_at_once_is_what_the_last_one_said(queue: Queue) -> None:
+def test_concurrent_edits_leave_the_values_of_the_last(queue: Queue) -> None:
     job_id = queue.enqueue(payload=-1)
     sessions = [queue.another() for _ in range(8)]
     for each in [
-        queue.let(edit, session, [job_id], payload=n, who=str(n)) for n, session in enumerate(sessions)
+        queue.let(edit, session, [job_id], payload=n, actor=str(n)) for n, session in enumerate(sessions)
     ]:
         assert each.result()[0].outcome == "changed"
 
-    assert queue.row(job_id).payload == int(list_audit(queue.database)[0].who)
+    assert queue.row(job_id).payload == int(list_audit(queue.database)[0].actor)
 
 
-def test_remove_deletes_what_is_upcoming_and_nothing_else(queue: Queue) -> None:
+def test_delete_deletes_upcoming_jobs_only(queue: Queue) -> None:
     done, running = queue.claimed(), queue.claimed()
     finish(done, Done())
     upcoming = queue.enqueue(delay=LONG, key="report")
-    changes = remove(queue.database, [done.id, running.id, upcoming], who="ada")
+    changes = delete(queue.database, [done.id, running.id, upcoming], actor="ada")
 
     assert [(change.outcome, change.state) for change in changes] == [
         ("refused", "done"), ("refused", "running"), ("changed", None),
@@ -155,21 +160,18 @@ def test_remove_deletes_what_is_upcoming_and_nothing_else(queue: Queue) -> None:
     assert entry.facts == {"queue": "default", "kind": "echo", "key": "report"}
 
 
-def test_drop_all_deletes_one_queues_upcoming_jobs_for_who_says_so_in_full(queue: Queue) -> None:
+def test_delete_upcoming_deletes_the_upcoming_jobs_of_one_queue(queue: Queue) -> None:
     running = queue.claimed(queue="mail")
     cancelled, elsewhere = queue.enqueue(queue="mail"), queue.enqueue(queue="other")
     cancel(queue.database, [cancelled])
     for delay in (timedelta(), LONG):
         queue.enqueue(queue="mail", delay=delay)
 
-    for wrong in ("", "yes", words("other"), words("mail").lower()):
-        with pytest.raises(InvalidJobError, match="Yes, please, drop all jobs of mail"):
-            list(drop_all(queue.database, "mail", wrong))
-    assert droppable(queue.database, "mail") == 2
-    assert list(drop_all(queue.database, "mail", "Yes, please, drop all jobs of mail", who="ada")) == [2]
+    assert count_upcoming(queue.database, "mail") == 2
+    assert list(delete_upcoming(queue.database, "mail", actor="ada")) == [2]
     assert ids(queue) == {running.id, cancelled, elsewhere}
-    (entry,) = list_audit(queue.database, verb="drop")
-    assert (entry.who, entry.facts) == ("ada", {"queue": "mail", "jobs": 2})
+    (entry,) = list_audit(queue.database, verb="delete")
+    assert (entry.actor, entry.facts) == ("ada", {"queue": "mail", "jobs": 2})
 
 
 def ids(queue: Queue) -> set[UUID]:

@@ -1,4 +1,4 @@
-"""Replay, reprocess and redrive: finished jobs run again, as clones or as themselves, at once or by and by."""
+"""Replay and retry at a rate: finished jobs run again as new jobs or as themselves."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -9,7 +9,7 @@ import pytest
 from minutehand import InvalidJobError, Retry
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
-from minutehand.operations.again import finished, redrive, reprocess
+from minutehand.operations.again import find_finished, replay_finished, retry_at_rate
 from minutehand.operations.audit import list_audit
 from minutehand.operations.jobs import cancel, promote, replay
 from tests.queue.stage import LONG, Queue
@@ -33,14 +33,14 @@ def dead(stage: Queue, **options: object) -> UUID:
     return job.id
 
 
-def test_a_replay_is_a_new_job_with_the_same_words_and_one_attempt_due_now(queue: Queue) -> None:
+def test_replay_is_a_new_due_job_with_the_same_values_and_one_attempt(queue: Queue) -> None:
     retry = Retry(strategy="fixed", min=timedelta(seconds=5))
     old = done(
         queue, payload={"n": 12345678901234567890, "x": 1.10}, headers={"a": "1"}, key="report", priority=7,
         retry=retry, timeout=LONG, max_attempts=5,
     )  # fmt: skip
     before = queue.row(old)
-    (change,) = replay(queue.database, [old], who="ada")
+    (change,) = replay(queue.database, [old], actor="ada")
     (job,) = queue.take()
 
     assert (change.outcome, change.new) == ("changed", job.id)
@@ -52,12 +52,12 @@ def test_a_replay_is_a_new_job_with_the_same_words_and_one_attempt_due_now(queue
     )
     assert (job.priority, job.retry, job.timeout, job.max_attempts) == (7, retry, LONG, 1)
     assert queue.row(old) == before
-    assert [(e.who, e.verb, e.job, e.facts) for e in list_audit(queue.database)] == [
+    assert [(e.actor, e.verb, e.job, e.facts) for e in list_audit(queue.database)] == [
         ("ada", "replay", old, {"new": str(job.id)})
     ]
 
 
-def test_what_no_text_of_postgres_holds_is_replayed_too(direct_queue: Queue) -> None:
+def test_payload_with_nul_characters_is_replayed(direct_queue: Queue) -> None:
     payload = {"a\0": "\0", "b": ["\\u0000"]}
     (change,) = replay(direct_queue.database, [done(direct_queue, payload=payload)])
 
@@ -65,7 +65,7 @@ def test_what_no_text_of_postgres_holds_is_replayed_too(direct_queue: Queue) -> 
     assert direct_queue.row(change.new).payload == payload
 
 
-def test_a_payload_is_replayed_to_the_letter(queue: Queue) -> None:
+def test_payload_is_replayed_verbatim(queue: Queue) -> None:
     old = queue.enqueue()
     text = '{"b": 1.000,  "a": 1e2}'
     queue.sql("update minutehand.jobs set payload = %(text)s::json where id = %(id)s", text=text, id=old)
@@ -76,7 +76,7 @@ def test_a_payload_is_replayed_to_the_letter(queue: Queue) -> None:
     assert row["payload"] == text
 
 
-def test_a_replay_of_what_recurs_does_not_recur_but_knows_its_moment(queue: Queue) -> None:
+def test_replay_of_a_recurring_job_keeps_its_moment_and_does_not_recur(queue: Queue) -> None:
     old = done(queue)
     queue.sql("update minutehand.jobs set every = 'P1D', zone = 'UTC', nominal = '2026-01-01 08:00+00'")
     (change,) = replay(queue.database, [old])
@@ -91,31 +91,31 @@ def test_only_finished_jobs_are_replayed(queue: Queue) -> None:
     running, waiting = queue.claimed(), queue.enqueue()
     changes = replay(queue.database, [old, gone, running.id, waiting])
 
-    assert [each.why or each.outcome for each in changes] == [
-        "changed", "changed", "it is running; only finished jobs are replayed",
-        "it is due; only finished jobs are replayed",
+    assert [each.reason or each.outcome for each in changes] == [
+        "changed", "changed", "the job is running; only finished jobs can be replayed",
+        "the job is due; only finished jobs can be replayed",
     ]  # fmt: skip
 
 
-def test_a_replay_makes_way_for_the_upcoming_job_of_its_key_unless_it_gets_a_suffix(queue: Queue) -> None:
+def test_replay_with_a_taken_key_is_refused_without_a_suffix(queue: Queue) -> None:
     old = done(queue, key="report")
     upcoming = queue.enqueue(key="report", payload="mine", delay=LONG)
 
     (refused,) = replay(queue.database, [old])
     (made,) = replay(queue.database, [old], suffix="/again")
-    assert (refused.outcome, refused.why) == ("refused", "its key has an upcoming job")
+    assert (refused.outcome, refused.reason) == ("refused", "its key already has an upcoming job")
     assert made.new is not None
     assert queue.row(made.new).key == "report/again"
     assert queue.row(upcoming).payload == "mine"
 
 
-def test_a_job_whose_personal_payload_is_gone_is_not_run_again(queue: Queue) -> None:
+def test_job_with_an_erased_payload_is_not_replayed_or_retried(queue: Queue) -> None:
     old = dead(queue, payload={"name": "Ada"}, personal=True)
     queue.sql("update minutehand.jobs set payload = 'null' where id = %(id)s", id=old)
 
     (change,) = replay(queue.database, [old])
-    assert (change.outcome, change.why) == ("refused", "its payload was personal, and is gone")
-    assert [each.outcome for each in redrive(queue.database, 60)] == ["refused"]
+    assert (change.outcome, change.reason) == ("refused", "its personal payload has been erased")
+    assert [each.outcome for each in retry_at_rate(queue.database, 60)] == ["refused"]
 
 
 @pytest.mark.parametrize(
@@ -127,45 +127,47 @@ def test_a_job_whose_personal_payload_is_gone_is_not_run_again(queue: Queue) -> 
         ({"queue": "nowhere"}, []),
     ],
 )
-def test_what_older_or_other_code_finished_is_reprocessed(
+def test_jobs_finished_by_older_or_other_code_are_replayed(
     queue: Queue, filter: dict[str, str], expected: list[str | None]
 ) -> None:
     jobs = {
         done(queue, version, kind="other" if version == "1.2" else "echo"): version
         for version in ["1.2", "1.9.3", "1.10", "2.0", None]
     }
-    changes = list(reprocess(queue.database, **filter))  # type: ignore[arg-type]
+    changes = list(replay_finished(queue.database, **filter))  # type: ignore[arg-type]
 
     assert sorted(str(jobs[each.id]) for each in changes) == sorted(map(str, expected))
     assert {each.outcome for each in changes} <= {"changed"}
     assert len(queue.take(10)) == len(expected)
 
 
-def test_a_reprocessing_goes_on_where_it_was_capped_and_does_nothing_twice(queue: Queue) -> None:
+def test_replay_by_version_continues_after_its_limit(queue: Queue) -> None:
     jobs = [done(queue, "1.0") for _ in range(5)]
 
-    rounds = [[each.id for each in reprocess(queue.database, older_than="2.0", most=2)] for _ in range(4)]
+    rounds = [
+        [each.id for each in replay_finished(queue.database, older_than="2.0", limit=2)] for _ in range(4)
+    ]
     assert [len(each) for each in rounds] == [2, 2, 1, 0]
     assert sorted(each for ids in rounds for each in ids) == sorted(jobs)
-    assert len(list(reprocess(queue.database, older_than="3.0"))) == 5
+    assert len(list(replay_finished(queue.database, older_than="3.0"))) == 5
 
 
-def test_of_several_jobs_with_one_key_the_latest_is_reprocessed(queue: Queue) -> None:
+def test_latest_of_several_jobs_with_one_key_is_replayed(queue: Queue) -> None:
     for payload in ("first", "second"):
         done(queue, "1.0", key="report", payload=payload)
-    changes = list(reprocess(queue.database, older_than="2.0"))
+    changes = list(replay_finished(queue.database, older_than="2.0"))
 
     assert sorted(each.outcome for each in changes) == ["changed", "refused"]
     assert [job.payload for job in queue.take(10)] == ["second"]
 
 
-def test_a_reprocessing_is_spread_over_its_window_and_the_same_way_each_time(queue: Queue) -> None:
+def test_replays_are_spread_over_the_window_deterministically(queue: Queue) -> None:
     day = timedelta(days=1)
     for _ in range(40):
         done(queue, "1.0")
     places = []
     for version in ("2.0", "3.0"):
-        new = {each.new: each.id for each in reprocess(queue.database, older_than=version, window=day)}
+        new = {each.new: each.id for each in replay_finished(queue.database, older_than=version, window=day)}
         rows = queue.sql(
             "select id, visible - now() as wait from minutehand.jobs_live where id = any (%(ids)s)",
             ids=list(new),
@@ -179,10 +181,10 @@ def test_a_reprocessing_is_spread_over_its_window_and_the_same_way_each_time(que
     assert [job_id for _, job_id in places[0]] == [job_id for _, job_id in places[1]]
 
 
-def test_the_dead_come_back_at_the_chosen_rate(queue: Queue) -> None:
+def test_dead_jobs_are_retried_at_the_rate(queue: Queue) -> None:
     jobs = [dead(queue, max_attempts=1) for _ in range(4)]
     done(queue)
-    changes = list(redrive(queue.database, per_minute=2, who="ada"))
+    changes = list(retry_at_rate(queue.database, per_minute=2, actor="ada"))
 
     assert [each.outcome for each in changes] == ["changed"] * 4
     rows = queue.sql("select id, attempts, visible from minutehand.jobs_live order by visible")
@@ -190,22 +192,23 @@ def test_the_dead_come_back_at_the_chosen_rate(queue: Queue) -> None:
     gaps = {round((later["visible"] - row["visible"]).total_seconds()) for row, later in pairwise(rows)}
     assert gaps == {30}
     assert {row["attempts"] for row in rows} == {0}
-    assert [entry.verb for entry in list_audit(queue.database, who="ada")] == ["retry"] * 4
+    assert [entry.verb for entry in list_audit(queue.database, actor="ada")] == ["retry"] * 4
 
 
-def test_the_dead_are_chosen_by_queue_kind_and_time(queue: Queue) -> None:
-    mail, invoice = dead(queue, queue="mail"), dead(queue, kind="invoice")
+def test_finished_jobs_are_found_by_queue_kind_key_and_time(queue: Queue) -> None:
+    mail, invoice = dead(queue, queue="mail"), dead(queue, kind="invoice", key="report")
     moment = queue.sql("select clock_timestamp() as now")[0]["now"]
     late = dead(queue)
 
-    assert finished(queue.database, states=["dead"], queue="mail") == [mail]
-    assert finished(queue.database, states=["dead"], kind="invoice") == [invoice]
-    assert finished(queue.database, states=["dead"], since=moment) == [late]
-    assert finished(queue.database, states=["dead"], before=moment) == [invoice, mail]
-    assert [each.id for each in redrive(queue.database, 60, most=1)] == [late]
+    assert find_finished(queue.database, states=["dead"], queue="mail") == [mail]
+    assert find_finished(queue.database, states=["dead"], kind="invoice") == [invoice]
+    assert find_finished(queue.database, states=["dead"], key="report") == [invoice]
+    assert find_finished(queue.database, states=["dead"], since=moment) == [late]
+    assert find_finished(queue.database, states=["dead"], before=moment) == [invoice, mail]
+    assert [each.id for each in retry_at_rate(queue.database, 60, limit=1)] == [late]
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), 10_000_000])
-def test_a_rate_is_above_zero(direct_queue: Queue, rate: float) -> None:
+def test_rate_must_be_in_range(direct_queue: Queue, rate: float) -> None:
     with pytest.raises(InvalidJobError):
-        list(redrive(direct_queue.database, rate))
+        list(retry_at_rate(direct_queue.database, rate))

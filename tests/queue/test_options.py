@@ -10,7 +10,7 @@ import pytest
 from minutehand import Job, NewJob, Retry, enqueue, enqueue_many
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
-from minutehand.queries.jobs import Row
+from minutehand.model.row import Row
 from tests.queue.stage import GRACE, LEASE, LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}

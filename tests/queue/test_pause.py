@@ -1,4 +1,4 @@
-"""Pause: what is paused is neither offered nor taken, on any node, until it is resumed or its time is up."""
+"""Pause: paused jobs are neither offered nor taken by any process until they are resumed or the pause ends."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -38,7 +38,7 @@ def enqueue(stage: Queue, payload: str, **options: Any) -> None:
 
 @pytest.fixture(params=WHAT, ids=list(WHAT))
 def what(request: pytest.FixtureRequest, queue: Queue) -> dict[str, str]:
-    """What is paused; due is one job that the pause is about, and others that share all but one name with it."""
+    """The scope of a pause. One due job matches it, and others differ in one name."""
     enqueue(queue, "paused", queue="mail", kind="slow", key="ada", tenant="acme")
     names = WHAT[request.param]
     if "queue" in names:
@@ -65,7 +65,7 @@ def offered(queue: Queue) -> list[str]:
 @pytest.mark.fault(
     "take", r"exists \(select from minutehand.controls where queue in [^\n]*\) as yes", "false as yes"
 )
-def test_what_is_paused_is_not_taken_and_the_rest_is(queue: Queue, what: dict[str, str]) -> None:
+def test_paused_jobs_are_not_taken(queue: Queue, what: dict[str, str]) -> None:
     pause(queue.database, **what)  # type: ignore[arg-type]
 
     free = taken(queue)
@@ -76,7 +76,7 @@ def test_what_is_paused_is_not_taken_and_the_rest_is(queue: Queue, what: dict[st
 
 
 @pytest.mark.fault("offer", r"exists \(select from minutehand.controls\)", "false")
-def test_what_is_paused_is_not_offered_and_the_rest_is(queue: Queue, what: dict[str, str]) -> None:
+def test_paused_jobs_are_not_offered(queue: Queue, what: dict[str, str]) -> None:
     queue.sql("update minutehand.lanes set shared = false")
     pause(queue.database, **what)  # type: ignore[arg-type]
 
@@ -86,7 +86,7 @@ def test_what_is_paused_is_not_offered_and_the_rest_is(queue: Queue, what: dict[
     assert offered(queue) == ["paused"]
 
 
-def test_a_paused_tenants_jobs_are_not_offered_and_those_of_others_are(queue: Queue) -> None:
+def test_jobs_of_a_paused_tenant_are_not_offered(queue: Queue) -> None:
     for tenant in ("acme", "other", ""):
         queue.enqueue(payload=tenant, tenant=tenant)
     pause(queue.database, tenant="acme")
@@ -95,14 +95,14 @@ def test_a_paused_tenants_jobs_are_not_offered_and_those_of_others_are(queue: Qu
 
 
 @pytest.mark.fault("count", r"exists \(select from minutehand.controls where paused\)", "false")
-def test_what_is_paused_is_not_counted_as_due(queue: Queue, what: dict[str, str]) -> None:
+def test_paused_jobs_are_not_counted_as_due(queue: Queue, what: dict[str, str]) -> None:
     before = sum(record["due"] for record in queue.database.run("count", most=100, now=None))
     pause(queue.database, **what)  # type: ignore[arg-type]
 
     assert sum(record["due"] for record in queue.database.run("count", most=100, now=None)) == before - 1
 
 
-def test_a_tick_invites_nobody_to_what_is_paused(queue: Queue) -> None:
+def test_tick_invokes_no_worker_for_paused_jobs(queue: Queue) -> None:
     queue.enqueue()
     pause(queue.database, queue="default")
     post, settings = Post(), Settings(capacity=50, chunk=1, offer_ttl=timedelta(minutes=2))
@@ -113,8 +113,10 @@ def test_a_tick_invites_nobody_to_what_is_paused(queue: Queue) -> None:
     assert len(post.events) == 1
 
 
-@pytest.mark.fault("recall", r"set ack = case.*?end, prior = null, offered = null", "set prior = j.prior")
-def test_an_offer_that_is_under_way_when_its_queue_is_paused_finds_nothing_to_claim(queue: Queue) -> None:
+@pytest.mark.fault(
+    "recall_offers", r"set ack = case.*?end, prior = null, offered = null", "set prior = j.prior"
+)
+def test_offer_in_flight_during_a_pause_cannot_be_claimed(queue: Queue) -> None:
     queue.enqueue()
     running, other = queue.claimed(queue="mail"), queue.enqueue(queue="mail")
     offers = queue.offer()
@@ -126,9 +128,9 @@ def test_an_offer_that_is_under_way_when_its_queue_is_paused_finds_nothing_to_cl
 
 
 @pytest.mark.fault(
-    "recall", r"set ack = case when j.claimed is not null then j.prior end", "set ack = j.prior"
+    "recall_offers", r"set ack = case when j.claimed is not null then j.prior end", "set ack = j.prior"
 )
-def test_no_invitation_to_what_is_paused_is_good_however_late_it_comes(queue: Queue) -> None:
+def test_late_offer_of_a_paused_job_cannot_be_claimed(queue: Queue) -> None:
     job_id = queue.enqueue()
     late = queue.offer()
     queue.pass_time(job_id)
@@ -138,7 +140,7 @@ def test_no_invitation_to_what_is_paused_is_good_however_late_it_comes(queue: Qu
     assert queue.claim(*late) == queue.claim(*again) == []
 
 
-def test_the_late_finish_of_a_lapsed_claim_is_still_good_when_its_queue_was_paused(queue: Queue) -> None:
+def test_late_finish_of_a_lapsed_claim_is_accepted_after_a_pause(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)
     queue.offer()
@@ -147,8 +149,8 @@ def test_the_late_finish_of_a_lapsed_claim_is_still_good_when_its_queue_was_paus
     assert finish(job, Done()).ending == "done"
 
 
-@pytest.mark.fault("hold", r"minutehand.hold_ticks\(\)", "1")
-def test_no_tick_that_has_begun_offers_what_was_paused_meanwhile(queue: Queue) -> None:
+@pytest.mark.fault("hold_ticks", r"minutehand.hold_ticks\(\)", "1")
+def test_concurrent_tick_does_not_offer_paused_jobs(queue: Queue) -> None:
     queue.enqueue()
     other = queue.another()
     with other.transaction():
@@ -161,7 +163,7 @@ def test_no_tick_that_has_begun_offers_what_was_paused_meanwhile(queue: Queue) -
     assert offering.result() == []
 
 
-def test_a_pause_ends_by_itself_at_its_moment(queue: Queue) -> None:
+def test_pause_ends_at_its_moment(queue: Queue) -> None:
     (row,) = queue.sql("select id, clock_timestamp() as now from minutehand.enqueue('echo')")
     until = row["now"] + timedelta(hours=1)
     pause(queue.database, queue="default", until=until)
@@ -171,7 +173,7 @@ def test_a_pause_ends_by_itself_at_its_moment(queue: Queue) -> None:
     assert [offer.id for offer in queue.offer(now=until)] == [row["id"]]
 
 
-def test_a_pause_whose_moment_is_past_holds_nothing_up(queue: Queue) -> None:
+def test_pause_until_a_past_moment_has_no_effect(queue: Queue) -> None:
     queue.enqueue()
     pause(queue.database, queue="default", until=datetime(2001, 1, 1, tzinfo=UTC))
 
@@ -179,29 +181,29 @@ def test_a_pause_whose_moment_is_past_holds_nothing_up(queue: Queue) -> None:
     assert len(queue.take()) == 1
 
 
-def test_a_pause_said_twice_is_one_and_the_later_says_until_when(queue: Queue) -> None:
-    pause(queue.database, queue="mail", until=datetime(2500, 1, 1, tzinfo=UTC), why="one")
-    pause(queue.database, queue="mail", why="two")
+def test_second_pause_replaces_the_first(queue: Queue) -> None:
+    pause(queue.database, queue="mail", until=datetime(2500, 1, 1, tzinfo=UTC), reason="one")
+    pause(queue.database, queue="mail", reason="two")
 
-    assert [(each.queue, each.until, each.why) for each in list_controls(queue.database)] == [
+    assert [(each.queue, each.until, each.reason) for each in list_controls(queue.database)] == [
         ("mail", None, "two")
     ]
     assert resume(queue.database, queue="mail")
     assert not resume(queue.database, queue="mail")
 
 
-def test_a_pause_leaves_a_limit_and_a_limit_a_pause(queue: Queue) -> None:
+def test_pause_and_limit_are_independent(queue: Queue) -> None:
     limit(queue.database, 3, queue="mail")
     pause(queue.database, queue="mail")
     (both,) = list_controls(queue.database)
     resume(queue.database, queue="mail")
     (left,) = list_controls(queue.database)
 
-    assert (both.paused, both.most) == (True, 3)
-    assert (left.paused, left.most) == (False, 3)
+    assert (both.paused, both.limit) == (True, 3)
+    assert (left.paused, left.limit) == (False, 3)
 
 
-def test_a_pause_names_something_and_a_moment_with_its_zone(direct_queue: Queue) -> None:
+def test_pause_requires_a_scope_and_an_aware_moment(direct_queue: Queue) -> None:
     with pytest.raises(InvalidJobError):
         pause(direct_queue.database)
     with pytest.raises(InvalidJobError):
@@ -209,15 +211,15 @@ def test_a_pause_names_something_and_a_moment_with_its_zone(direct_queue: Queue)
     assert list_controls(direct_queue.database) == []
 
 
-def test_the_list_tells_how_many_of_what_is_paused_still_run(queue: Queue) -> None:
+def test_list_has_the_number_of_running_jobs_of_a_pause(queue: Queue) -> None:
     queue.claimed(queue="mail")
-    made = pause(queue.database, queue="mail", why="release")
+    made = pause(queue.database, queue="mail", reason="release")
 
-    (told,) = list_controls(queue.database)
-    assert told == Control(queue="mail", paused=True, why="release", changed=made.changed, busy=1)
+    (reported,) = list_controls(queue.database)
+    assert reported == Control(queue="mail", paused=True, reason="release", changed=made.changed, busy=1)
 
 
-def test_what_waits_for_a_retry_is_paused_like_the_rest(queue: Queue) -> None:
+def test_retrying_jobs_are_paused_too(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id, by=LONG)
     pause(queue.database, kind="echo")

@@ -12,8 +12,8 @@ from minutehand import Cancel, Fail, Job, LostError
 from minutehand.finish import finish
 from minutehand.maintenance import keep_up
 from minutehand.model.outcome import Cancelled, Done, Failed, Finish, Outcome, Released, Snoozed
+from minutehand.model.row import Row
 from minutehand.operations.jobs import cancel, retry
-from minutehand.queries.jobs import Row
 from tests.queue.stage import LONG, Queue
 
 pytestmark = pytest.mark.every_server

@@ -5,15 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from minutehand import InvalidJobError
-from minutehand.operations.jobs import promote, purge, reschedule
+from minutehand.operations.deletion import delete_finished
+from minutehand.operations.jobs import promote, reschedule
 from tests.queue.stage import LONG, Queue
 
 
 def test_a_purge_of_a_state_that_is_none_is_refused_and_not_taken_for_nothing_to_do(queue: Queue) -> None:
-    with pytest.raises(
-        InvalidJobError, match="no state is called 'finished'; they are cancelled, dead, done"
-    ):
-        next(purge(queue.database, datetime.now(UTC), states=["finished"]), None)
+    with pytest.raises(InvalidJobError, match="state must be one of cancelled, dead, done, got 'finished'"):
+        next(delete_finished(queue.database, datetime.now(UTC), states=["finished"]), None)
 
 
 @pytest.mark.parametrize("verb", ["promote", "reschedule"])
@@ -28,4 +27,4 @@ def test_what_lost_its_last_worker_is_not_promised_another_run(queue: Queue, ver
     )
 
     assert change.outcome == "refused"
-    assert "without an attempt left" in change.why
+    assert "has no attempts left" in change.reason

@@ -1,4 +1,4 @@
-"""What is finished is kept as long as was said: whole days are dropped, and rows only where days are mixed."""
+"""Retention: expired days are dropped, and expired rows of mixed days are deleted."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -7,17 +7,18 @@ import pytest
 
 from minutehand import InvalidJobError
 from minutehand.maintenance import keep_up
+from minutehand.operations import deletion
 from minutehand.operations import jobs as operate
 from minutehand.operations.audit import list_audit
 from minutehand.operations.retention import (
+    CATEGORIES,
     FOREVER,
-    WHATS,
     Retention,
     Step,
-    keep_until_archived,
-    keeps_until_archived,
+    apply_retention,
+    get_keep_until_archived,
     list_retention,
-    retain,
+    set_keep_until_archived,
     set_retention,
 )
 from tests.queue.past import ago, attempted, finished, happened, noon, partitions, today
@@ -37,15 +38,15 @@ def name(day: date, home: str = "jobs_done") -> str:
     return f"{home}_{day:%Y%m%d}"
 
 
-def test_nothing_is_dropped_until_somebody_says_so(queue: Queue) -> None:
+def test_default_retention_drops_nothing(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 1000)))
 
-    assert retain(queue.database) == ()
+    assert apply_retention(queue.database) == ()
     assert kept(queue) == 1
 
 
-@pytest.mark.parametrize("what", WHATS)
-def test_each_retention_is_read(queue: Queue, what: str) -> None:
+@pytest.mark.parametrize("what", CATEGORIES)
+def test_each_category_is_applied(queue: Queue, what: str) -> None:
     day = ago(queue, 3)
     finished(queue, noon(day), "done")
     finished(queue, noon(day), "dead")
@@ -53,46 +54,46 @@ def test_each_retention_is_read(queue: Queue, what: str) -> None:
     attempted(queue, noon(day))
     happened(queue, noon(day))
     set_retention(queue.database, replace(Retention(), **{what: DAY}))  # type: ignore[arg-type]
-    retain(queue.database)
+    apply_retention(queue.database)
     left = {row["state"] for row in queue.sql("select minutehand.state(j) as state from minutehand.jobs j")}
     left |= {home for home in ("attempts", "events") if kept(queue, home)}
 
-    assert left == set(WHATS) - {what}
+    assert left == set(CATEGORIES) - {what}
 
 
-def test_a_day_that_is_over_for_everyone_is_dropped_whole(queue: Queue) -> None:
+def test_expired_day_is_dropped(queue: Queue) -> None:
     old, young = ago(queue, 8), ago(queue, 7)
     for day in (old, young):
         finished(queue, noon(day), count=3)
     set_retention(queue.database, Retention(done=7 * DAY, dead=7 * DAY, cancelled=DAY))
 
-    assert Step("jobs_done", old, "dropped", 0) in retain(queue.database)
+    assert Step("jobs_done", old, "dropped", 0) in apply_retention(queue.database)
     assert name(old) not in partitions(queue, "jobs_done")
     assert name(young) in partitions(queue, "jobs_done")
     assert kept(queue) == 3
 
 
-def test_a_day_is_dropped_where_only_what_it_holds_is_over(queue: Queue) -> None:
+def test_day_is_dropped_if_the_states_it_has_are_expired(queue: Queue) -> None:
     """Dead jobs are kept for ever, and there are none."""
     day = ago(queue, 3)
     finished(queue, noon(day), count=3)
     set_retention(queue.database, Retention(done=DAY))
 
-    assert [step.outcome for step in retain(queue.database)] == ["dropped"]
+    assert [step.outcome for step in apply_retention(queue.database)] == ["dropped"]
     assert name(day) not in partitions(queue, "jobs_done")
 
 
-def test_of_a_mixed_day_only_the_rows_that_are_over_are_deleted(queue: Queue) -> None:
+def test_expired_rows_of_a_mixed_day_are_deleted(queue: Queue) -> None:
     day = ago(queue, 3)
     finished(queue, noon(day), queue="a", count=7)
     keeps = [*finished(queue, noon(day), queue="b", count=2), *finished(queue, noon(day), "dead", queue="a")]
     set_retention(queue.database, Retention(queue="a", done=DAY))
     set_retention(queue.database, Retention(queue="b", done=90 * DAY))
-    steps = retain(queue.database)
+    steps = apply_retention(queue.database)
 
     assert [(step.outcome, step.jobs) for step in steps] == [("looked", 0), ("deleted", 7)]
     assert {row["id"] for row in queue.sql("select id from minutehand.jobs")} == set(keeps)
-    assert retain(queue.database) == ()
+    assert apply_retention(queue.database) == ()
 
 
 def test_rows_are_deleted_in_bounded_chunks(queue: Queue) -> None:
@@ -105,7 +106,7 @@ def test_rows_are_deleted_in_bounded_chunks(queue: Queue) -> None:
     assert [row["jobs"] for rows in steps for row in rows] == [0, 4, 4, 2]
 
 
-def test_a_queues_own_retention_goes_before_that_of_every_queue(queue: Queue) -> None:
+def test_retention_of_a_queue_overrides_the_general_one(queue: Queue) -> None:
     day = ago(queue, 3)
     finished(queue, noon(day), queue="a")
     finished(queue, noon(day), queue="b")
@@ -113,17 +114,17 @@ def test_a_queues_own_retention_goes_before_that_of_every_queue(queue: Queue) ->
     set_retention(queue.database, Retention(done=DAY))
     set_retention(queue.database, Retention(queue="b", done=FOREVER))
     set_retention(queue.database, Retention(queue="c", done=5 * DAY))
-    retain(queue.database)
+    apply_retention(queue.database)
 
     assert {row["queue"] for row in queue.sql("select queue from minutehand.jobs")} == {"b", "c"}
 
 
-def test_a_row_is_kept_until_its_retention_has_passed_since_the_end_of_its_day(queue: Queue) -> None:
+def test_row_expires_after_the_end_of_its_day(queue: Queue) -> None:
     day = ago(queue, 1)
     finished(queue, noon(day))
     set_retention(queue.database, Retention(done=DAY, dead=DAY, cancelled=DAY))
 
-    assert retain(queue.database) == ()
+    assert apply_retention(queue.database) == ()
     queue.sql(
         "select * from minutehand.retain(%(at)s)", at=noon(today(queue)) - 12 * timedelta(hours=1) + DAY
     )
@@ -133,12 +134,12 @@ def test_a_row_is_kept_until_its_retention_has_passed_since_the_end_of_its_day(q
 def test_today_is_never_touched(queue: Queue) -> None:
     finished(queue, queue.sql("select now() as now")[0]["now"])
     set_retention(queue.database, Retention(done=timedelta(), dead=timedelta(), cancelled=timedelta()))
-    retain(queue.database)
+    apply_retention(queue.database)
 
     assert kept(queue) == 1
 
 
-def test_what_lies_in_a_default_partition_is_deleted_too(queue: Queue) -> None:
+def test_rows_in_a_default_partition_are_deleted(queue: Queue) -> None:
     old, young = today(queue) - 5 * DAY, today(queue) - 2 * DAY
     for day in (old, young):
         finished(queue, noon(day), count=2)
@@ -146,7 +147,7 @@ def test_what_lies_in_a_default_partition_is_deleted_too(queue: Queue) -> None:
         happened(queue, noon(day), None)
     finished(queue, noon(old), "dead")
     set_retention(queue.database, Retention(done=3 * DAY, attempts=3 * DAY, events=3 * DAY))
-    steps = retain(queue.database)
+    steps = apply_retention(queue.database)
 
     assert {(step.home, step.day, step.jobs) for step in steps} == {
         ("jobs_done", None, 2), ("attempts", None, 1), ("events", None, 1)
@@ -158,24 +159,24 @@ def test_what_lies_in_a_default_partition_is_deleted_too(queue: Queue) -> None:
     ]
 
 
-def test_another_retention_is_heard_at_once(queue: Queue) -> None:
+def test_changed_retention_takes_effect_immediately(queue: Queue) -> None:
     """A day that was looked at is not looked at again, until somebody says something else."""
     finished(queue, noon(ago(queue, 3)))
     finished(queue, noon(ago(queue, 3)), "dead")
     set_retention(queue.database, Retention(done=2 * DAY, dead=90 * DAY))
-    retain(queue.database)
+    apply_retention(queue.database)
     assert kept(queue) == 1
     set_retention(queue.database, Retention(dead=2 * DAY))
-    retain(queue.database)
+    apply_retention(queue.database)
 
     assert kept(queue) == 0
 
 
-def test_a_row_that_comes_late_to_a_day_that_was_looked_at_is_found(queue: Queue) -> None:
+def test_late_row_in_a_checked_day_is_found(queue: Queue) -> None:
     day = ago(queue, 3)
     finished(queue, noon(day), "dead")
     set_retention(queue.database, Retention(done=DAY, dead=90 * DAY))
-    retain(queue.database)
+    apply_retention(queue.database)
     finished(queue, noon(day))
     for _ in range(3):
         queue.sql("select * from minutehand.retain(now() + interval '25 hours')")
@@ -183,21 +184,21 @@ def test_a_row_that_comes_late_to_a_day_that_was_looked_at_is_found(queue: Queue
     assert [row["failed"] for row in queue.sql("select failed from minutehand.jobs")] == [True]
 
 
-def test_a_day_that_somebody_reads_is_dropped_later(queue: Queue) -> None:
+def test_day_that_is_being_read_is_dropped_later(queue: Queue) -> None:
     day = ago(queue, 3)
     finished(queue, noon(day))
     set_retention(queue.database, Retention(done=DAY, dead=DAY, cancelled=DAY))
     other = queue.another()
     with other.transaction() as reading:
         reading.execute("select count(*) from minutehand.jobs")
-        assert [step.outcome for step in retain(queue.database)] == ["busy"]
+        assert [step.outcome for step in apply_retention(queue.database)] == ["busy"]
         assert kept(queue) == 1
     queue.sql("select * from minutehand.retain(now() + interval '11 minutes')")
 
     assert name(day) not in partitions(queue, "jobs_done")
 
 
-def test_a_row_that_is_brought_back_at_this_moment_is_left_alone(queue: Queue) -> None:
+def test_row_that_is_being_retried_is_kept(queue: Queue) -> None:
     day = ago(queue, 3)
     dead, _ = finished(queue, noon(day), "dead", count=2)
     finished(queue, noon(day))
@@ -205,13 +206,13 @@ def test_a_row_that_is_brought_back_at_this_moment_is_left_alone(queue: Queue) -
     other = queue.another()
     with other.transaction():
         operate.retry(other, [dead])
-        retain(queue.database)
+        apply_retention(queue.database)
 
     assert queue.row(dead).state == "due"
     assert kept(queue) == 1  # the other dead one was not waited for
 
 
-def test_a_finish_that_commits_while_its_day_waits_to_be_dropped_is_not_lost(queue: Queue) -> None:
+def test_concurrent_finish_in_an_expired_day_is_not_lost(queue: Queue) -> None:
     """What it writes is kept for ever; everything that was in the day when it was looked at is over."""
     day = ago(queue, 3)
     finished(queue, noon(day), queue="a")
@@ -220,23 +221,23 @@ def test_a_finish_that_commits_while_its_day_waits_to_be_dropped_is_not_lost(que
     other, third = queue.another(), queue.another()
     with other.transaction() as finishing:
         finishing.execute("update minutehand.jobs set deleted = %s where id = %s", [noon(day), late])
-        retaining = queue.let(retain, third)
+        retaining = queue.let(apply_retention, third)
         queue.until_done_or_waiting(retaining)
     retaining.result()
 
     assert queue.row(late).state == "done"
 
 
-def test_two_who_carry_it_out_at_once_take_one_step(queue: Queue) -> None:
+def test_concurrent_calls_take_one_step(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 3)))
     set_retention(queue.database, Retention(done=DAY, dead=DAY, cancelled=DAY))
     other = queue.another()
     with other.transaction() as first:
         assert first.execute("select outcome from minutehand.retain_now()").fetchall() == [("dropped",)]
-        assert retain(queue.database) == ()
+        assert apply_retention(queue.database) == ()
 
 
-def test_upkeep_carries_it_out_and_makes_days_for_all_three(queue: Queue) -> None:
+def test_maintenance_applies_retention_and_creates_days(queue: Queue) -> None:
     day = ago(queue, 3)
     finished(queue, noon(day))
     set_retention(queue.database, Retention(done=DAY, dead=DAY, cancelled=DAY))
@@ -246,62 +247,62 @@ def test_upkeep_carries_it_out_and_makes_days_for_all_three(queue: Queue) -> Non
     assert all(len(partitions(queue, home)) >= 8 for home in ("jobs_done", "attempts", "events"))
 
 
-def test_retention_that_fails_does_not_stop_upkeep(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
+def test_failing_retention_does_not_stop_maintenance(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
     queue.sql("alter function minutehand.retain_now rename to elsewhere")
 
     assert keep_up(queue.database).swept
-    assert "retention was not carried out" in caplog.text
+    assert "retention was not applied" in caplog.text
 
 
-def test_a_day_waits_for_the_archive(queue: Queue) -> None:
+def test_day_is_kept_until_it_is_archived(queue: Queue) -> None:
     dropped, held, grown = ago(queue, 5), ago(queue, 4), ago(queue, 3)
     for day in (dropped, held, grown):
         finished(queue, noon(day), count=2)
     set_retention(queue.database, Retention(done=DAY, dead=DAY, cancelled=DAY))
-    keep_until_archived(queue.database, True)
-    assert retain(queue.database) == ()
+    set_keep_until_archived(queue.database, True)
+    assert apply_retention(queue.database) == ()
     queue.sql(ARCHIVED, day=dropped, rows=2)
     queue.sql(ARCHIVED, day=grown, rows=1)  # a row came after it was read
 
-    assert set(retain(queue.database)) == {
+    assert set(apply_retention(queue.database)) == {
         Step("jobs_done", dropped, "dropped", 0), Step("jobs_done", grown, "held", 0)
     }  # fmt: skip
     assert kept(queue) == 4
-    keep_until_archived(queue.database, False)
+    set_keep_until_archived(queue.database, False)
     for _ in range(2):
         queue.sql("select * from minutehand.retain(now() + interval '11 minutes')")
     assert kept(queue) == 0
 
 
-def test_rows_wait_for_the_archive_too(queue: Queue) -> None:
+def test_rows_are_kept_until_they_are_archived(queue: Queue) -> None:
     mixed, without = ago(queue, 5), today(queue) - 4 * DAY
     for day in (mixed, without):
         finished(queue, noon(day))
     finished(queue, noon(mixed), "dead")
     set_retention(queue.database, Retention(done=DAY))
-    keep_until_archived(queue.database, True)
-    retain(queue.database)
+    set_keep_until_archived(queue.database, True)
+    apply_retention(queue.database)
     assert kept(queue) == 3
     queue.sql(ARCHIVED, day=mixed, rows=2)
-    retain(queue.database)
+    apply_retention(queue.database)
     assert kept(queue) == 2
     queue.sql(ARCHIVED, day=without, rows=1)
-    retain(queue.database)
+    apply_retention(queue.database)
     assert [row["failed"] for row in queue.sql("select failed from minutehand.jobs")] == [True]
 
 
-def test_what_was_said_is_read_back_and_said_anew_as_a_whole(queue: Queue) -> None:
+def test_retention_is_listed_and_replaced_as_a_whole(queue: Queue) -> None:
     every = Retention(done=DAY, dead=7 * DAY)
     mail = Retention(queue="mail", done=FOREVER, events=timedelta(hours=36))
-    for said in (Retention(queue="mail", attempts=DAY), every, mail):
-        set_retention(queue.database, said)
+    for retention in (Retention(queue="mail", attempts=DAY), every, mail):
+        set_retention(queue.database, retention)
 
     assert list_retention(queue.database) == [every, mail]
     set_retention(queue.database, Retention(queue="mail"))
     assert list_retention(queue.database) == [every]
-    assert not keeps_until_archived(queue.database)
-    keep_until_archived(queue.database, True)
-    assert keeps_until_archived(queue.database)
+    assert not get_keep_until_archived(queue.database)
+    set_keep_until_archived(queue.database, True)
+    assert get_keep_until_archived(queue.database)
 
 
 @pytest.mark.parametrize(
@@ -311,7 +312,7 @@ def test_what_was_said_is_read_back_and_said_anew_as_a_whole(queue: Queue) -> No
         (Retention(done=-DAY), "keep_is_not_negative"),
     ],
 )
-def test_a_retention_that_makes_no_sense_is_refused(queue: Queue, wrong: Retention, rule: str) -> None:
+def test_invalid_retention_is_refused(queue: Queue, wrong: Retention, rule: str) -> None:
     with pytest.raises(InvalidJobError) as refused:
         set_retention(queue.database, wrong)
 
@@ -319,23 +320,23 @@ def test_a_retention_that_makes_no_sense_is_refused(queue: Queue, wrong: Retenti
     until(lambda: list_retention(queue.database) == [])
 
 
-def test_a_purge_by_hand_works_as_before(queue: Queue) -> None:
+def test_delete_finished_reaches_all_partitions(queue: Queue) -> None:
     old = ago(queue, 3)
     finished(queue, noon(old), count=2)
     finished(queue, noon(today(queue) - 40 * DAY))  # its day has no partition
     before = noon(today(queue)) - DAY
 
-    assert operate.purgeable(queue.database, before) == 3
-    assert list(operate.purge(queue.database, before)) == [3]
+    assert deletion.count_finished(queue.database, before) == 3
+    assert list(deletion.delete_finished(queue.database, before)) == [3]
     assert kept(queue) == 0
 
 
-def test_who_says_a_retention_is_written_down(direct_queue: Queue) -> None:
-    set_retention(direct_queue.database, Retention(queue="mail", done=DAY, dead=FOREVER), who="ada")
-    keep_until_archived(direct_queue.database, True, who="bob")
-    told = list_audit(direct_queue.database, verb="retention")
+def test_retention_changes_are_recorded_in_the_audit_trail(direct_queue: Queue) -> None:
+    set_retention(direct_queue.database, Retention(queue="mail", done=DAY, dead=FOREVER), actor="ada")
+    set_keep_until_archived(direct_queue.database, True, actor="bob")
+    reported = list_audit(direct_queue.database, verb="retention")
 
-    assert [(entry.who, entry.facts) for entry in told] == [
+    assert [(entry.actor, entry.facts) for entry in reported] == [
         ("bob", {"keep_until_archived": True}),
         ("ada", {"queue": "mail", "done": "1 day, 0:00:00", "dead": "forever"}),
     ]

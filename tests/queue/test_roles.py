@@ -17,7 +17,8 @@ from minutehand.errors import ForbiddenError, UnreachableError
 from minutehand.handlers import HandlerTable
 from minutehand.maintenance import keep_up, look
 from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
-from minutehand.operations.jobs import cancel, promote, purge, purgeable, reschedule, retry
+from minutehand.operations.deletion import count_finished, delete_finished
+from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from minutehand.queries.jobs import get, list_jobs, stats
 from minutehand.schema.migrate import check_schema
 from minutehand.work import work_off
@@ -39,28 +40,30 @@ MAY: dict[str, tuple[str, ...]] = {
         ROLES,
     ),
     **dict.fromkeys(
-        ["budget", "bury", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "give_back", "lock", "make_days",
-         "offer", "prune_firings", "raise_floor", "retain", "supersede", "sweep", "swept", "take", "withdraw"],
+        ["budget", "bury", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "give_back", "lock",
+         "make_days", "offer", "prune_firings", "raise_floor", "retain", "supersede", "sweep", "swept",
+         "take", "withdraw"],
         ("worker",),
     ),
     "count": ("worker", "operator"),
     # Dispatchers fire schedules, and workers may read what they finish; to finish a job is to be able to cancel it.
     **dict.fromkeys(
-        ["cancel", "check", "controls", "droppable", "due_schedules", "enqueued_since", "fire", "get",
-         "get_by_key", "get_schedule", "histogram", "list", "list_firings", "list_newer", "list_schedules",
-         "list_total", "move_on", "pause_schedule", "purgeable", "put_schedule", "remove_schedule", "replay",
-         "reseal_schedule", "sealed", "sealed_of", "sealed_schedules", "spent", "states", "stats", "today",
-         "unfinished", "withdraw_ahead"],
+        ["cancel", "check", "count_finished", "count_jobs", "count_upcoming", "due_schedules", "fire", "get",
+         "get_by_key", "get_schedule", "get_states", "get_unfinished", "histogram", "list_controls",
+         "list_enqueued", "list_firings", "list_jobs", "list_newer_jobs", "list_schedules", "move_on",
+         "pause_schedule", "put_schedule", "remove_schedule", "replay", "reseal_schedule", "sealed",
+         "sealed_of", "sealed_schedules", "spent", "stats", "today", "withdraw_ahead"],
         ("worker", *DESK),
     ),
     **dict.fromkeys(
-        ["attempts", "audit_list", "audit_record", "cancel_running", "drop_all", "durations", "edit", "failures",
-         "finished", "list_events", "promote", "purge", "queues", "recall", "remove", "reschedule", "reseal", "retry"],
+        ["cancel_running", "delete", "delete_finished", "delete_upcoming", "durations", "edit", "failures",
+         "find_finished", "list_attempts", "list_audit", "list_events", "list_queues", "promote",
+         "recall_offers", "record_audit", "reschedule", "reseal", "retry"],
         DESK,
     ),
     **dict.fromkeys(
-        ["control", "defaults", "examine_queue", "hold", "keep_until_archived", "keeps_until_archived", "retention",
-         "set_defaults", "set_queue_defaults", "set_retention", "uncontrol"],
+        ["end_control", "examine_queue", "get_keep_until_archived", "hold_ticks", "list_defaults", "list_retention",
+         "set_control", "set_defaults", "set_keep_until_archived", "set_queue_defaults", "set_retention"],
         ("operator",),
     ),
 }  # fmt: skip
@@ -313,7 +316,7 @@ def test_an_operator_does_all_that_the_api_and_the_command_line_do(login: Login,
     set_defaults(operator, Defaults(kind="echo", priority=2))
     assert [each.priority for each in list_defaults(operator)] == [2]
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    assert purgeable(operator, tomorrow) == sum(purge(operator, tomorrow)) == 1
+    assert count_finished(operator, tomorrow) == sum(delete_finished(operator, tomorrow)) == 1
 
 
 def test_a_worker_counts_the_connections_of_others_too(direct_database: servers.Database) -> None:

@@ -8,8 +8,9 @@ import pytest
 from minutehand import InvalidJobError, NotFoundError
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed, Snoozed
+from minutehand.model.row import STATES
 from minutehand.operations.jobs import cancel, promote, retry
-from minutehand.queries.jobs import STATES, Depth, get, list_jobs, stats
+from minutehand.queries.jobs import Depth, get, list_jobs, stats
 from tests.queue.stage import LEASE, LONG, Queue
 
 pytestmark = pytest.mark.every_server
@@ -86,7 +87,7 @@ def test_a_page_ends_where_the_next_one_begins(queue: Queue) -> None:
     ids = sorted(queue.enqueue(payload=n) for n in range(25))  # those of one millisecond are in no order
     pages, before = [], None
     for _ in range(4):
-        page = list_jobs(queue.database, most=7, before=before)
+        page = list_jobs(queue.database, limit=7, before=before)
         pages.append([row.id for row in page.rows])
         before = page.before
 
@@ -99,19 +100,19 @@ def test_a_last_page_that_is_full_has_no_next_one(queue: Queue) -> None:
     for _ in range(4):
         queue.enqueue()
 
-    assert list_jobs(queue.database, most=4).before is None
-    assert list_jobs(queue.database, most=3).before is not None
+    assert list_jobs(queue.database, limit=4).before is None
+    assert list_jobs(queue.database, limit=3).before is not None
 
 
 def test_what_is_enqueued_meanwhile_moves_no_page(queue: Queue) -> None:
     ids = sorted(queue.enqueue() for _ in range(6))
-    first = list_jobs(queue.database, most=3)
+    first = list_jobs(queue.database, limit=3)
     queue.sql(
         "insert into minutehand.jobs (id, kind) values ('ffffffff-ffff-7fff-bfff-ffffffffffff', 'echo')"
     )
     promote(queue.database, ids)
     cancel(queue.database, ids[:1])
-    second = list_jobs(queue.database, most=3, before=first.before)
+    second = list_jobs(queue.database, limit=3, before=first.before)
 
     assert [row.id for row in first.rows + second.rows] == ids[::-1]
 
@@ -136,7 +137,7 @@ def test_a_listing_leaves_out_what_may_be_private_or_large(queue: Queue) -> None
 @pytest.mark.parametrize("states", [["sleeping"], ["due", "DONE"], [""]])
 def test_a_state_that_is_none_is_refused(queue: Queue, states: list[str]) -> None:
     with pytest.raises(
-        InvalidJobError, match="they are scheduled, due, offered, running, retrying, done, dead"
+        InvalidJobError, match="must be one of scheduled, due, offered, running, retrying, done, dead"
     ):
         list_jobs(queue.database, states=states)
 
@@ -144,7 +145,7 @@ def test_a_state_that_is_none_is_refused(queue: Queue, states: list[str]) -> Non
 @pytest.mark.parametrize("most", [0, -1, 1001])
 def test_a_page_is_bounded(queue: Queue, most: int) -> None:
     with pytest.raises(InvalidJobError):
-        list_jobs(queue.database, most=most)
+        list_jobs(queue.database, limit=most)
 
 
 def test_a_job_that_is_not_there_is_not_found(queue: Queue) -> None:

@@ -15,7 +15,8 @@ from minutehand.errors import ForbiddenError
 from minutehand.finish import finish
 from minutehand.model.outcome import Failed
 from minutehand.operations.audit import list_audit
-from minutehand.operations.jobs import cancel, promote, remove, replay, reschedule, retry
+from minutehand.operations.deletion import delete
+from minutehand.operations.jobs import cancel, promote, replay, reschedule, retry
 from minutehand.queries.jobs import list_jobs, stats
 from tests import servers
 from tests.queue.roles import Login, logins
@@ -86,17 +87,17 @@ def test_what_is_done_to_a_tenants_job_by_who_sees_all_is_in_that_tenants_trail(
     dead, running = queue.claimed(tenant="a", max_attempts=1), queue.claimed(tenant="a")
     finish(dead, Failed({"type": "ValueError", "message": "no", "trace": ""}))
     own, other, nobodys = given(queue, "a"), given(queue, "b"), queue.enqueue(delay=timedelta(days=1))
-    promote(desk, [own, other, nobodys], who="ada")
-    cancel(desk, [running.id], running=True, who="ada")
-    replay(desk, [dead.id], who="ada")
-    remove(desk, [own], who="ada")
+    promote(desk, [own, other, nobodys], actor="ada")
+    cancel(desk, [running.id], running=True, actor="ada")
+    replay(desk, [dead.id], actor="ada")
+    delete(desk, [own], actor="ada")
 
     trail = {
         tenant: {(entry.job, entry.verb) for entry in list_audit(TenantDatabase(queue.database, tenant))}
         for tenant in ("a", "b")
     }
     assert trail["a"] == {
-        (own, "promote"), (running.id, "cancel_running"), (dead.id, "replay"), (own, "remove"),
+        (own, "promote"), (running.id, "cancel_running"), (dead.id, "replay"), (own, "delete"),
     }  # fmt: skip
     assert trail["b"] == {(other, "promote")}
     assert [entry.tenant for entry in list_audit(desk, job=nobodys)] == [""]

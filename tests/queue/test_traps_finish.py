@@ -9,7 +9,8 @@ from minutehand import Job, LostError
 from minutehand.database import Database
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed, Outcome, Snoozed
-from minutehand.operations.jobs import Change, cancel, promote, reschedule
+from minutehand.operations.change import Change
+from minutehand.operations.jobs import cancel, promote, reschedule
 from tests.queue.stage import LEASE, LONG, Queue
 
 pytestmark = pytest.mark.every_server

@@ -1,4 +1,4 @@
-"""Waiting for a job's end: by the library, in the process that has enqueued it."""
+"""Wait for the end of a job with the library."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -26,7 +26,7 @@ def waiting(queue: Queue) -> minutehand.Database:
     return queue.another()
 
 
-def test_a_job_that_is_finished_already_is_returned_at_once_with_its_result(queue: Queue) -> None:
+def test_wait_returns_a_finished_job_immediately(queue: Queue) -> None:
     job_id, _ = queue.attempt(lambda _: {"sent": 3})
 
     row = minutehand.wait(job_id, NOW, connection=queue.database)
@@ -34,7 +34,9 @@ def test_a_job_that_is_finished_already_is_returned_at_once_with_its_result(queu
     assert (row.id, row.state, row.result) == (job_id, "done", {"sent": 3})
 
 
-def test_who_waits_is_told_when_another_finishes_the_job(queue: Queue, waiting: minutehand.Database) -> None:
+def test_wait_returns_when_another_process_finishes_the_job(
+    queue: Queue, waiting: minutehand.Database
+) -> None:
     for outcome, state in ((Done("1"), "done"), (Failed(ERROR, final=True, result="1"), "dead")):
         job = queue.claimed()
         future = queue.let(minutehand.wait, job.id, MINUTE, connection=waiting)
@@ -50,14 +52,14 @@ LOOKED = """select count(*) > 0 as looked from pg_stat_activity
              where query like '%j.deleted is null and j.id = %' and datname = current_database()"""
 
 
-def test_a_cancelled_job_is_finished(queue: Queue) -> None:
+def test_wait_returns_a_cancelled_job(queue: Queue) -> None:
     job_id = queue.enqueue(delay=LONG)
     cancel(queue.database, [job_id], reason="enough")
 
     assert minutehand.wait(job_id, NOW, connection=queue.database).state == "cancelled"
 
 
-def test_a_wait_that_is_over_says_in_what_state_the_job_is(queue: Queue) -> None:
+def test_wait_timeout_has_the_state_of_the_job(queue: Queue) -> None:
     running, scheduled = queue.claimed(), queue.enqueue(delay=LONG)
     for job_id, state in ((running.id, "running"), (scheduled, "scheduled")):
         with pytest.raises(UnfinishedError, match=f"{job_id} is {state} after 0.1 s") as caught:
@@ -68,7 +70,7 @@ def test_a_wait_that_is_over_says_in_what_state_the_job_is(queue: Queue) -> None
     assert issubclass(UnfinishedError, TimeoutError)
 
 
-def test_a_job_that_was_brought_back_is_waited_for_again(queue: Queue) -> None:
+def test_wait_waits_for_a_retried_job(queue: Queue) -> None:
     job = queue.claimed()
     finish(job, Failed(ERROR, final=True))
     retry(queue.database, [job.id])
@@ -77,12 +79,12 @@ def test_a_job_that_was_brought_back_is_waited_for_again(queue: Queue) -> None:
         minutehand.wait(job.id, NOW, connection=queue.database)
 
 
-def test_there_has_to_be_such_a_job(queue: Queue) -> None:
+def test_wait_raises_for_a_missing_job(queue: Queue) -> None:
     with pytest.raises(NotFoundError):
         minutehand.wait(uuid4(), MINUTE, connection=queue.database)
 
 
-def test_nobody_waits_inside_a_transaction(queue: Queue) -> None:
+def test_wait_is_refused_inside_a_transaction(queue: Queue) -> None:
     with queue.database.transaction():
         job_id = queue.enqueue()
         with pytest.raises(InvalidJobError, match="outside of a transaction"):
@@ -91,7 +93,7 @@ def test_nobody_waits_inside_a_transaction(queue: Queue) -> None:
         minutehand.wait(job_id, MINUTE, connection=connection)
 
 
-def test_who_waits_leaves_a_poolers_connections_to_others(queue: Queue) -> None:
+def test_wait_leaves_pooler_connections_free(queue: Queue) -> None:
     """There are fewer server connections than there are waiters, and the jobs get done all the same."""
     jobs = [queue.claimed() for _ in range(6)]
     waiters = [queue.let(minutehand.wait, job.id, MINUTE, connection=queue.another()) for job in jobs]
@@ -101,7 +103,7 @@ def test_who_waits_leaves_a_poolers_connections_to_others(queue: Queue) -> None:
     assert [waiter.result().state for waiter in waiters] == ["done"] * 6
 
 
-def test_the_environments_database_is_the_default(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_uses_the_database_of_the_environment(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", queue._url)
     job_id, _ = queue.attempt(lambda _: "well")
 

@@ -73,7 +73,11 @@ FORBIDDEN = [
     ("core", "import minutehand.cli", "minutehand.new_module -> minutehand.cli"),
     ("testing", "import pytest", "minutehand.tick -> pytest"),
     ("testing", "import pytest", "minutehand.local.seed -> pytest"),
-    ("testing", "from minutehand.testing import JobQueue", "minutehand.cli.work -> minutehand.testing"),
+    (
+        "testing",
+        "from minutehand.testing import JobQueue",
+        "minutehand.cli.commands.work -> minutehand.testing",
+    ),
 ]
 
 

@@ -23,7 +23,8 @@ from starlette.applications import Starlette
 
 from minutehand import Database
 from minutehand.handlers import HandlerPackage
-from minutehand.queries.jobs import Row, get
+from minutehand.model.row import Row
+from minutehand.queries.jobs import get
 from minutehand.web import asgi, wsgi
 from minutehand.web.delivery.fallback import deliver_if_routed
 from minutehand.web.routes import Route

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from minutehand.cli.ends import ending_of
+from minutehand.cli.exits import exit_code_of
 from minutehand.cli.options import debugging
 from minutehand_pipeline.failures import translated_errors
 
@@ -47,7 +47,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except Exception as error:
-            return ending_of(error)
+            return exit_code_of(error)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list without importing the commands."""

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import click
 
+from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, output_option
 from minutehand.cli.output import put_json, put_table, say
-from minutehand.cli.who import who
 from minutehand_pipeline.cli.database import export_database_url
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def erase(
     export_database_url()
     result = erase_subject(
         EraseConfig(
-            lake=Lake(lake), job=job, key=key, queue=queue, tenant=of_tenant, dry_run=dry_run, actor=who()
+            lake=Lake(lake), job=job, key=key, queue=queue, tenant=of_tenant, dry_run=dry_run, actor=actor()
         )
     )
     _put(result, form, dry_run)
@@ -69,4 +69,7 @@ def _put(result: "EraseResult", form: str, dry_run: bool) -> None:
     else:
         say(f"Deleted {result.vacuumed} files that had the data or were unreferenced.")
     if any(result.left.values()):
-        say("To clear the rows that are left in the database, run `minutehand purge` or drop their days.")
+        say(
+            "To clear the rows that are left in the database, run `minutehand delete --finished-until` "
+            "or drop their days."
+        )

@@ -1,14 +1,14 @@
-"""The command line: every verb of the queue, for people and for pipes; only this package knows click and rich."""
+"""The command line. Only this package, and local runs, import click and rich."""
 
 import sys
 
 
 def main() -> None:
-    """Run the command that the arguments name, or say what is missing to do so."""
+    """Run the command that the arguments name, or say which extra is missing."""
     try:
-        from minutehand.cli.verbs import cli
+        from minutehand.cli.app import cli
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise
-        sys.exit("error: the command line is an extra; run: pip install 'minutehand[cli]'")
+        sys.exit("error: the command line requires an extra; run: pip install 'minutehand[cli]'")
     cli(prog_name="minutehand")

@@ -1,4 +1,4 @@
-"""A question before many rows change, which a script answers with --yes."""
+"""Confirmation of a change to many jobs."""
 
 import sys
 
@@ -7,13 +7,13 @@ import click
 from minutehand.cli.output import say
 
 
-def confirmed(question: str, *, yes: bool) -> bool:
-    """Ask on a terminal; elsewhere nobody can answer, and the command line has to have said so."""
+def confirmed(consequence: str, *, yes: bool) -> bool:
+    """Ask for confirmation on a terminal; elsewhere raise UsageError unless `--yes` was given."""
     if yes:
         return True
     if sys.stdin is None or not sys.stdin.isatty():
-        raise click.UsageError(f"{question} Say --yes, or look first with --dry-run.")
-    if click.confirm(f"{question} Go on?", err=True):
+        raise click.UsageError(f"{consequence} Use --yes to confirm, or --dry-run to preview.")
+    if click.confirm(f"{consequence} Continue?", err=True):
         return True
     say("Nothing was changed.")
     return False

@@ -1,4 +1,4 @@
-"""Which jobs a verb is about: ids as arguments, ids on stdin, or all that match a filter."""
+"""Job ids from arguments and from stdin."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,23 +7,21 @@ from uuid import UUID
 
 import click
 
-from minutehand.cli.ls import pages
 from minutehand.cli.values import Stdin
-from minutehand.database import Database
 
-Fault = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-def named_ids(arguments: Sequence[UUID | Stdin], fault: Fault) -> Iterable[UUID] | None:
-    """Return the ids that were named, from stdin where that is among them; None if there are none.
+def named_ids(arguments: Sequence[UUID | Stdin], report: Report) -> Iterable[UUID] | None:
+    """Return the ids in arguments, and those on stdin for `-` or if there are no arguments; None without any.
 
-    With no arguments at all, what is piped in counts. A line that is no id is told to `fault`, and the others go on.
+    A line that is not an id is reported and skipped.
     """
     piped = sys.stdin is not None and not sys.stdin.isatty()
     if not arguments and not piped:
         return None
     if not arguments or Stdin.STDIN in arguments:
-        return chain(_ids(arguments), read_ids(fault))
+        return chain(_ids(arguments), read_ids(report))
     return _ids(arguments)
 
 
@@ -31,21 +29,14 @@ def _ids(arguments: Sequence[UUID | Stdin]) -> list[UUID]:
     return [each for each in arguments if isinstance(each, UUID)]
 
 
-def read_ids(fault: Fault) -> Iterator[UUID]:
-    """Yield the ids that stand on stdin, one a line."""
+def read_ids(report: Report) -> Iterator[UUID]:
+    """Yield the ids on stdin, one per line."""
     if sys.stdin is None:
-        raise click.UsageError("stdin is closed, and the ids were to come from there")
+        raise click.UsageError("stdin is closed; expected job ids from it")
     for number, line in enumerate(sys.stdin.buffer, 1):
         word = line.decode("utf-8", "replace").strip()
         try:
             if word:
                 yield UUID(word)
         except ValueError:
-            fault(f"line {number}: {word[:80]!r} is no job's id")
-
-
-def matching_ids(
-    database: Database, queue: str | None, kind: str | None, key: str | None, states: tuple[str, ...]
-) -> list[UUID]:
-    """Return the ids of all jobs that match: what is counted and confirmed is exactly what is changed."""
-    return [row.id for page in pages(database, queue, kind, key, states) for row in page.rows]
+            report(f"line {number}: {word[:80]!r} is not a valid job id")

@@ -1,4 +1,4 @@
-"""What the verbs have in common: the connection's options, the output's, the filters', and the open database."""
+"""Options that commands share (connection, output, filters), and the open database."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -19,39 +19,45 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 URL, DEBUG, TENANT = "minutehand.database_url", "minutehand.debug", "minutehand.tenant"
 
 
-def _note(place: str, ctx: click.Context, _parameter: click.Parameter, value: Any) -> None:
+def _store(name: str, ctx: click.Context, _parameter: click.Parameter, value: Any) -> None:
     if value:
-        ctx.meta[place] = value
+        ctx.meta[name] = value
 
 
 def connection_options(command: Decorated) -> Decorated:
-    """Add `--database-url` and `--debug`, which may stand before the verb or after it."""
+    """Add `--database-url` and `--debug`, which are allowed before and after the command's name."""
     url = click.option(
-        "--database-url", metavar="URL", expose_value=False, callback=partial(_note, URL),
-        help="The Postgres to use; better said by DATABASE_URL, since others see your arguments.",
-    )  # fmt: skip
+        "--database-url",
+        metavar="URL",
+        expose_value=False,
+        callback=partial(_store, URL),
+        help="Postgres connection URL; prefer DATABASE_URL; arguments are visible in `ps`.",
+    )
     debug = click.option(
         "--debug",
         is_flag=True,
         expose_value=False,
-        callback=partial(_note, DEBUG),
-        help="Show an error's trace, too.",
+        callback=partial(_store, DEBUG),
+        help="Print the traceback of an error.",
     )
     return url(debug(command))
 
 
 def tenant_option(command: Decorated) -> Decorated:
-    """Add `--tenant`, under which no other tenant's jobs exist."""
+    """Add `--tenant`, which hides the jobs of other tenants."""
     return click.option(
-        "--tenant", metavar="NAME", expose_value=False, callback=_note_tenant,
-        help="As this tenant, to whom no other's jobs exist.",
-    )(command)  # fmt: skip
+        "--tenant",
+        metavar="NAME",
+        expose_value=False,
+        callback=_store_tenant,
+        help="Act as this tenant.",
+    )(command)
 
 
-def _note_tenant(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+def _store_tenant(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
     if value is not None and not is_tenant(value):
-        raise click.BadParameter("it is letters, digits and . - _ : @, and begins with one of the first two")
-    _note(TENANT, ctx, parameter, value)
+        raise click.BadParameter("must be letters, digits and . - _ : @, and start with a letter or digit")
+    _store(TENANT, ctx, parameter, value)
 
 
 def output_option(*forms: str) -> Callable[[Decorated], Decorated]:
@@ -63,12 +69,12 @@ def output_option(*forms: str) -> Callable[[Decorated], Decorated]:
         type=click.Choice(forms),
         default=forms[0],
         show_default=True,
-        help="The form of the output.",
+        help="Output format.",
     )
 
 
 def filter_options(states: tuple[str, ...]) -> Callable[[Decorated], Decorated]:
-    """Add the filters by which jobs are chosen."""
+    """Add the filters that select jobs."""
 
     def decorate(command: Decorated) -> Decorated:
         for option in (
@@ -77,11 +83,11 @@ def filter_options(states: tuple[str, ...]) -> Callable[[Decorated], Decorated]:
                 "states",
                 type=click.Choice(states),
                 multiple=True,
-                help="Only in this state; repeatable.",
+                help="Only jobs in this state; repeatable.",
             ),
-            click.option("--key", help="Only with this key."),
-            click.option("--kind", help="Only of this kind."),
-            click.option("--queue", help="Only of this queue."),
+            click.option("--key", help="Only jobs with this key."),
+            click.option("--kind", help="Only jobs of this kind."),
+            click.option("--queue", help="Only jobs in this queue."),
         ):
             command = option(command)
         return command
@@ -90,20 +96,20 @@ def filter_options(states: tuple[str, ...]) -> Callable[[Decorated], Decorated]:
 
 
 def tz_option(command: Decorated) -> Decorated:
-    """Add `--tz`, without which a moment has to bring its offset."""
+    """Add `--tz`, without which a moment must have an offset."""
     return click.option(
-        "--tz", metavar="ZONE", help="The zone of a moment without an offset, as Europe/Berlin."
+        "--tz", metavar="ZONE", help="Time zone of moments without an offset, such as Europe/Berlin."
     )(command)
 
 
-def said_url() -> str | None:
-    """Return the database's URL if an option says it; else the environment does."""
+def given_url() -> str | None:
+    """Return the value of `--database-url`, or None."""
     url: str | None = click.get_current_context().meta.get(URL)
     return url
 
 
-def url_of_local_run() -> str | None:
-    """Return the address of the local run at work in this folder, if it is this user's own."""
+def local_run_url() -> str | None:
+    """Return the URL of the local run in this folder, if it belongs to this user and no other database is set."""
     note = Path(".minutehand", "url")
     if names_database() or not note.exists() or note.stat().st_uid != os.geteuid():
         return None
@@ -111,18 +117,18 @@ def url_of_local_run() -> str | None:
 
 
 def debugging() -> bool:
-    """Say whether `--debug` was given."""
+    """Return whether `--debug` was given."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get(DEBUG))
 
 
 @contextmanager
 def open_database(*, checked: bool = True) -> Iterator[Database]:
-    """Open the database for a verb, whose schema has to be this code's unless the verb is there to see to that.
+    """Open the database, as the tenant of `--tenant` if given.
 
-    With `--tenant` it is that tenant's.
+    Unless `checked` is false, raise SchemaError if its schema is not that of this version.
     """
-    database = Database(said_url() or url_of_local_run() or database_url)
+    database = Database(given_url() or local_run_url() or database_url)
     try:
         if checked:
             check_schema(database)

@@ -1,4 +1,4 @@
-"""What is printed: a table that people read, aligned columns when nobody watches, or JSON, one object a line."""
+"""Output: a table on a terminal, aligned columns in a pipe, or one JSON object per line."""
 
 import dataclasses
 import json
@@ -12,19 +12,19 @@ import click
 
 from minutehand.cli.text import safe
 
+# By the first word of a state in words, see `text.state`.
 STYLES = {
     "dead": "red",
     "done": "green",
     "cancelled": "dim",
     "running": "bold",
-    "runs": "bold",
     "retries": "yellow",
 }
 
 
-def say(sentence: str) -> None:
-    """Say something that is not the output itself."""
-    click.echo(safe(sentence), err=True)
+def say(message: str) -> None:
+    """Print a message to stderr."""
+    click.echo(safe(message), err=True)
 
 
 def put_json(value: Any) -> None:
@@ -33,10 +33,10 @@ def put_json(value: Any) -> None:
 
 
 def put_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, headed: bool = True) -> None:
-    """Print rows under their headers; columns in which nothing stands are left out."""
-    kept = [column for column in range(len(headers)) if any(row[column] for row in rows)]
-    headers = [headers[column] for column in kept]
-    rows = [[safe(row[column]) for column in kept] for row in rows]
+    """Print rows under their headers; empty columns are left out."""
+    shown = [column for column in range(len(headers)) if any(row[column] for row in rows)]
+    headers = [headers[column] for column in shown]
+    rows = [[safe(row[column]) for column in shown] for row in rows]
     if sys.stdout.isatty():
         _put_rich(headers, rows, headed)
     else:
@@ -55,12 +55,15 @@ def _put_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], headed: boo
     from rich.table import Table
     from rich.text import Text
 
+    def style(header: str, cell: str) -> str:
+        return STYLES.get(cell.partition(" ")[0], "") if header == "state" else ""
+
     table = Table(box=None, show_header=headed, header_style="bold", pad_edge=False)
     for header in headers:
         table.add_column(header, no_wrap=header in ("id", "at"), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell, STYLES.get(cell.partition(" ")[0], "") if header == "state" else "")
-                        for header, cell in zip(headers, row, strict=True)))  # fmt: skip
+        cells = (Text(cell, style(header, cell)) for header, cell in zip(headers, row, strict=True))
+        table.add_row(*cells)
     Console(soft_wrap=False).print(table)
 
 

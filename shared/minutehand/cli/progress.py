@@ -1,4 +1,4 @@
-"""A progress bar on stderr, where somebody watches; elsewhere nothing."""
+"""A progress bar on stderr, if that is a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ Advance = Callable[[int], None]
 
 @contextmanager
 def progress(label: str, total: int | None) -> Iterator[Advance]:
-    """Show how far something is; yields the function that moves it on. Without a total it only counts."""
+    """Show a progress bar and yield the function that advances it. Without a total it shows a count."""
     if not sys.stderr.isatty():
         yield lambda _count: None
         return
@@ -18,7 +18,7 @@ def progress(label: str, total: int | None) -> Iterator[Advance]:
 
     last = TimeElapsedColumn() if total is None else TimeRemainingColumn()
     columns = [TextColumn("{task.description} {task.completed:,.0f}"), BarColumn(), last]
-    # Stdout is left alone: it may be a pipe, and this would lead it to the terminal.
+    # rich would redirect stdout to the terminal, even if it is a pipe.
     with Progress(*columns, console=Console(stderr=True), redirect_stdout=False, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda count: bar.advance(task, count)

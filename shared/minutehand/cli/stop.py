@@ -1,4 +1,4 @@
-"""How a worker is told to stop: a first signal asks, a second one interrupts the handler that runs."""
+"""Stopping a worker: the first signal requests it, the second one interrupts the running handler."""
 
 import os
 import select
@@ -10,44 +10,44 @@ from minutehand.model.outcome import Interrupted
 
 
 class Stop(threading.Event):
-    """A flag that a signal handler may set: an Event's own lock could be held by the very code it interrupts."""
+    """An event that is safe to set in a signal handler: the interrupted code may hold the lock of a plain Event."""
 
     def __init__(self) -> None:
         """Open the pipe that wakes a waiting worker."""
         super().__init__()
-        self._asked = False
+        self._requested = False
         self._awake, self._wake = os.pipe()
         self.interruptible = False
 
     def listen(self) -> None:
-        """Take SIGTERM and SIGINT from now on."""
+        """Handle SIGTERM and SIGINT."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self.ask)
+            signal.signal(number, self.request)
 
-    def ask(self, _number: int, _frame: FrameType | None) -> None:
-        """Ask for an end; when that was asked before, interrupt the handler that runs, if one does."""
-        if self.interruptible and self._asked:
+    def request(self, _number: int, _frame: FrameType | None) -> None:
+        """Request a stop; if one was requested before, interrupt the running handler."""
+        if self.interruptible and self._requested:
             self.interruptible = False
             raise Interrupted
         self.set()
 
     def set(self) -> None:
-        """Ask for an end."""
-        if not self._asked:
-            self._asked = True
+        """Request a stop."""
+        if not self._requested:
+            self._requested = True
             os.write(self._wake, b".")
 
     def is_set(self) -> bool:
-        """Say whether an end was asked for."""
-        return self._asked
+        """Return whether a stop was requested."""
+        return self._requested
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until an end is asked for, or for so many seconds; say whether it was."""
+        """Wait for a stop request or a timeout in seconds; return whether a stop was requested."""
         select.select([self._awake], [], [], timeout)
-        return self._asked
+        return self._requested
 
     def follow(self, file: int) -> None:
-        """Ask for an end, too, when the process that holds the other end of this pipe is gone."""
+        """Also request a stop when the process at the other end of this pipe exits."""
 
         def watch() -> None:
             while os.read(file, 4096):

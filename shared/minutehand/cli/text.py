@@ -1,16 +1,17 @@
-"""Jobs in words: their states as a person would say them, moments and durations as people write them."""
+"""Jobs in words: states, moments and durations as people write them."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from minutehand.queries.jobs import Row
+from minutehand.model.retry import Retry
+from minutehand.model.row import Row
 
 UNITS = [("y", 365 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1)]
 ERROR_CHARACTERS = 100
 
 
 def safe(text: str) -> str:
-    """Return text that does nothing to a terminal: what is not printable is escaped."""
+    """Escape the characters that are not printable, which could control a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -29,12 +30,12 @@ def span(duration: timedelta) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """Return how far from now a moment is."""
+    """Return the distance of a moment from now."""
     return f"in {span(moment - now)}" if moment > now else f"{span(now - moment)} ago"
 
 
 def local(moment: datetime) -> str:
-    """Return a moment in this machine's zone, which is named; in its own where this one has no such year."""
+    """Return a moment in the local time zone, or in its own if it is out of range there."""
     try:
         return f"{moment.astimezone():%Y-%m-%d %H:%M:%S %Z}"
     except OverflowError:
@@ -42,31 +43,31 @@ def local(moment: datetime) -> str:
 
 
 def state(row: Row, now: datetime) -> str:
-    """Return what a person would say of the job."""
-    nth = f" ({row.attempts + 1} of {row.max_attempts})"
+    """Return a job's state, with its time, attempts and error."""
+    following = f" ({row.attempts + 1} of {row.max_attempts})"
     match row.state:
         case "scheduled":
-            return f"due in {span(row.visible - now)}{_because(row)}"
+            return f"due in {span(row.visible - now)}{_error(row)}"
         case "due" if row.claimed:
-            return f"due for {span(now - row.visible)}: its worker went silent"
+            return f"due for {span(now - row.visible)}: its worker stopped responding"
         case "due":
-            return f"due for {span(now - row.visible)}{nth if row.attempts else ''}{_because(row)}"
+            return f"due for {span(now - row.visible)}{following if row.attempts else ''}{_error(row)}"
         case "offered":
             return f"offered {_since(row.offered, now)} ago"
         case "running":
-            again = f" ({row.attempts} of {row.max_attempts})" if row.attempts > 1 else ""
-            asked = "" if row.cancelling is None else f", and was asked to end: {row.cancelling}"
-            return f"runs for {_since(row.claimed, now)}{again}{asked}"
+            attempt = f" ({row.attempts} of {row.max_attempts})" if row.attempts > 1 else ""
+            ending = "" if row.cancelling is None else f", to be cancelled: {row.cancelling}"
+            return f"running for {_since(row.claimed, now)}{attempt}{ending}"
         case "retrying":
-            return f"retries in {span(row.visible - now)}{nth}{_because(row)}"
+            return f"retries in {span(row.visible - now)}{following}{_error(row)}"
         case "done":
             return f"done {_since(row.deleted, now)} ago"
         case "dead" | "cancelled":
-            return f"{row.state} {_since(row.deleted, now)} ago{_because(row)}"
+            return f"{row.state} {_since(row.deleted, now)} ago{_error(row)}"
 
 
 def when(row: Row) -> datetime:
-    """Return the moment that matters in the job's state: when it ended, began, was offered, or may run."""
+    """Return the moment of a job's state: when it finished, started, was offered, or may run."""
     moments = {"offered": row.offered, "running": row.claimed}
     return row.deleted or moments.get(row.state) or row.visible
 
@@ -84,7 +85,16 @@ def jobs(count: int) -> str:
     return "1 job" if count == 1 else f"{count} jobs"
 
 
-def _because(row: Row) -> str:
+def retry(policy: Retry) -> str:
+    """Return a retry policy in words."""
+    jitter = "with jitter" if policy.jitter else "without jitter"
+    if policy.strategy == "fixed":
+        return f"fixed, after {span(policy.min)}, {jitter}"
+    growth = f"from {span(policy.min)} to {span(policy.max)}, factor {policy.factor:g}"
+    return f"{policy.strategy} {growth}, {jitter}"
+
+
+def _error(row: Row) -> str:
     return f": {error_line(row.error)}" if row.error else ""
 
 

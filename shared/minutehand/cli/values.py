@@ -1,4 +1,4 @@
-"""What people type, as values: durations, moments with their zone, ids and JSON."""
+"""Values of arguments and options: durations, moments, time zones and ids."""
 
 from datetime import datetime, timedelta
 from enum import Enum
@@ -11,31 +11,38 @@ import click
 from minutehand.model.parsing import parse_json, read_duration, read_moment
 
 __all__ = [
-    "Stdin", "duration", "job_id", "job_id_or_stdin", "option_moment", "parse_json", "read_duration", "read_moment",
+    "Stdin",
+    "duration",
+    "job_id",
+    "job_id_or_stdin",
+    "option_moment",
+    "parse_json",
+    "read_duration",
+    "read_moment",
     "zone",
-]  # fmt: skip
+]
 
 
 class Stdin(Enum):
-    """What `-` stands for among ids."""
+    """The value of `-` among ids."""
 
     STDIN = "-"
 
 
 def zone(name: str | None) -> ZoneInfo | None:
-    """Return a time zone by its name; raise a usage error if there is none."""
+    """Return a time zone by its name; raise a usage error if it does not exist."""
     if name is None:
         return None
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise click.BadParameter(
-            f"no time zone is called {name!r}; write one as Europe/Berlin", param_hint="--tz"
+            f"{name!r} is not a known time zone; write it as Europe/Berlin", param_hint="--tz"
         ) from None
 
 
 def option_moment(text: str, tz: str | None, hint: str) -> datetime:
-    """Return the moment that an option names; raise a usage error for what is none."""
+    """Return the moment that an option names; raise a usage error if it is invalid."""
     try:
         return read_moment(text, zone(tz))
     except ValueError as error:
@@ -43,24 +50,24 @@ def option_moment(text: str, tz: str | None, hint: str) -> datetime:
 
 
 def duration(value: str | timedelta) -> timedelta:
-    """Return an option's duration, which is not negative."""
+    """Return an option's duration; raise a usage error if it is invalid or negative."""
     try:
         read = value if isinstance(value, timedelta) else read_duration(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     if read < timedelta():
-        raise click.BadParameter(f"{value!r} is negative")
+        raise click.BadParameter(f"{value!r} must not be negative")
     return read
 
 
 def job_id(value: str | UUID) -> UUID:
-    """Return the id that an argument is."""
+    """Return the job id of an argument; raise a usage error if it is invalid."""
     try:
         return value if isinstance(value, UUID) else UUID(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no job's id, which is a UUID") from None
+        raise click.BadParameter(f"{value!r} is not a valid job id (UUID)") from None
 
 
 def job_id_or_stdin(value: str | UUID | Stdin) -> UUID | Stdin:
-    """Return the id that an argument is, or for `-` where more of them are."""
+    """Return the job id of an argument, or Stdin for `-`."""
     return Stdin.STDIN if value in ("-", Stdin.STDIN) else job_id(cast(str, value))

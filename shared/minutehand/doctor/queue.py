@@ -51,7 +51,7 @@ def default_day(patient: Patient) -> Opinion:
     if count := patient.query("examine_queue")["without_day"]:
         return warning(
             f"{_many(count)} in jobs_done_default, finished on a day without a partition",
-            "purge them, so that the partition of that day can be created",
+            "delete them, so that the partition of that day can be created",
         )
     return ok("every finished job is in the partition of its day")
 
@@ -100,7 +100,7 @@ def dead(patient: Patient) -> Opinion:
     if count := patient.query("examine_queue")["dead"]:
         return warning(
             f"{_many(count)} died in the last seven days",
-            "see: minutehand ls --state dead; then: minutehand retry, or minutehand purge",
+            "see: minutehand ls --state dead; then: minutehand retry, or minutehand delete --finished-until 7d",
         )
     return ok("no job died in the last seven days")
 

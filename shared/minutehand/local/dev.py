@@ -26,7 +26,8 @@ from minutehand.local.pool import Pool
 from minutehand.local.receiver import Receiver
 from minutehand.local.seed import seed_jobs
 from minutehand.local.show import Show
-from minutehand.queries.jobs import FINISHED, STATES, list_jobs
+from minutehand.model.row import FINISHED, STATES
+from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
 from minutehand.settings.table import HTTP_ALLOW, HTTP_SECRETS, OFFER_TTL
 
@@ -199,7 +200,7 @@ def _watch(plan: Plan, show: Show, database: Database, receiver: Receiver, stop:
         enqueue(**job, connection=database)
     hinted = False
     while not stop.wait(WATCH_SECONDS):
-        for record in database.run("enqueued_since", after=last, most=200):
+        for record in database.run("list_enqueued", after=last, limit=200):
             show.enqueued(record)
             last = record["id"]
         if _idle(database):
@@ -211,9 +212,9 @@ def _watch(plan: Plan, show: Show, database: Database, receiver: Receiver, stop:
 
 
 def _newest(database: Database) -> UUID:
-    rows = list_jobs(database, most=1).rows
+    rows = list_jobs(database, limit=1).rows
     return rows[0].id if rows else UUID(int=0)
 
 
 def _idle(database: Database) -> bool:
-    return not list_jobs(database, states=UNFINISHED, most=1).rows
+    return not list_jobs(database, states=UNFINISHED, limit=1).rows

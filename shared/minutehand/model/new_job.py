@@ -84,13 +84,13 @@ def check_fields(job: NewJob) -> dict[str, Any]:
     return parameters(job, lambda: datetime.now(UTC))
 
 
-def check_moment(moment: Any) -> Any:
-    """Return an aware moment, or None; raise InvalidJobError for one without a time zone."""
-    _typed(moment, datetime, "moment_is_finite", "run_at is an aware datetime")
+def check_moment(moment: Any, name: str = "run_at") -> Any:
+    """Return an aware datetime, or None; raise InvalidJobError, which names the parameter, for anything else."""
+    _typed(moment, datetime, "moment_is_finite", f"{name} must be an aware datetime")
     if moment is not None and moment.utcoffset() is None:
         raise InvalidJobError(
             "moment_is_finite",
-            "run_at has no time zone; say which one, as datetime(..., tzinfo=ZoneInfo(...))",
+            f"{name} must have a time zone; pass datetime(..., tzinfo=ZoneInfo(...))",
         )
     return moment
 

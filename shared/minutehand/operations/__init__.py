@@ -1,1 +1,1 @@
-"""Changes that people make to jobs, queues and settings."""
+"""Changes by people: to jobs, queues and settings. Each writes the audit trail."""

@@ -1,4 +1,4 @@
-"""Audit: who changed what by hand, and when, written in the transaction of the change itself; never a payload."""
+"""The audit trail: each change by a person, written in the transaction of the change, without private data."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,58 +10,67 @@ from uuid import UUID
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError
 
-MOST_LISTED = 1000
-PRIVATE = {"payload", "headers", "result"}  # their names may be told, as values; what they hold may not
+MAX_PAGE = 1000
+# Facts must not hold their contents. Their names may appear as values.
+PRIVATE = {"payload", "headers", "result"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Something that was done by hand; `who` is what the caller said, else the database's user."""
+    """One change. `actor` is the name that the caller gave, or else the database user."""
 
     id: UUID
     at: datetime
     tenant: str
-    who: str
+    actor: str
     verb: str
     job: UUID | None
     facts: dict[str, Any]
 
 
-def record(database: Database, verb: str, who: str | None, job: UUID | None = None, **facts: Any) -> None:
-    """Write down one change; call it in the transaction that makes it, so that neither is without the other."""
-    record_all(database, verb, who, [(job, facts)])
+def record(database: Database, verb: str, actor: str | None, job: UUID | None = None, **facts: Any) -> None:
+    """Write one audit entry. Call it in the transaction of the change, so that both commit or neither does."""
+    record_all(database, verb, actor, [(job, facts)])
 
 
 def record_all(
-    database: Database, verb: str, who: str | None, done: Sequence[tuple[UUID | None, Mapping[str, Any]]],
+    database: Database,
+    verb: str,
+    actor: str | None,
+    changes: Sequence[tuple[UUID | None, Mapping[str, Any]]],
     tenants: Sequence[str | None] = (),
-) -> None:  # fmt: skip
-    """Write down the same change to many jobs, each with its facts, and whose each is if not the session's."""
-    if not done:
+) -> None:
+    """Write an entry for each of many jobs, with its facts, to the trail of its tenant or else of the session's."""
+    if not changes:
         return
-    if leaked := PRIVATE & {name for _, facts in done for name in facts}:
-        raise ValueError(f"{sorted(leaked)[0]} has no place in the audit trail")
+    if leaked := PRIVATE & {name for _, facts in changes for name in facts}:
+        raise ValueError(f"the audit trail must not contain {min(leaked)}")
     database.run(
-        "audit_record",
-        who=who,
+        "record_audit",
+        actor=actor,
         verb=verb,
-        jobs=[job for job, _ in done],
-        facts=[_told(facts) for _, facts in done],
+        jobs=[job for job, _ in changes],
+        facts=[_to_json(facts) for _, facts in changes],
         tenants=list(tenants),
     )
 
 
 def list_audit(
-    database: Database, *, job: UUID | None = None, who: str | None = None, verb: str | None = None,
-    before: UUID | None = None, most: int = 50,
-) -> list[Entry]:  # fmt: skip
-    """Return what was done by hand, the latest first; go on with `before`, the id of the last entry."""
-    if not 1 <= most <= MOST_LISTED:
-        raise InvalidJobError("page_is_bounded", f"a page has 1 to {MOST_LISTED} entries")
-    records = database.run("audit_list", job=job, who=who, verb=verb, before=before, most=most)
+    database: Database,
+    *,
+    job: UUID | None = None,
+    actor: str | None = None,
+    verb: str | None = None,
+    before: UUID | None = None,
+    limit: int = 50,
+) -> list[Entry]:
+    """Return a page of the audit trail, the latest entry first. The id of the last is `before` for the next page."""
+    if not 1 <= limit <= MAX_PAGE:
+        raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_PAGE}, got {limit}")
+    records = database.run("list_audit", job=job, actor=actor, verb=verb, before=before, limit=limit)
     return [Entry(**entry | {"facts": entry["facts"] or {}}) for entry in records]
 
 
-def _told(facts: Mapping[str, Any]) -> str:
-    said = {name: value for name, value in facts.items() if value not in (None, "")}
-    return json.dumps(said, default=str)
+def _to_json(facts: Mapping[str, Any]) -> str:
+    present = {name: value for name, value in facts.items() if value not in (None, "")}
+    return json.dumps(present, default=str)

@@ -1,4 +1,4 @@
-"""Control: a queue, a kind, a key or a tenant is paused or limited, for every dispatcher and worker at once."""
+"""Pause and limit queues, kinds, keys and tenants, for every dispatcher and worker at once."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,17 +9,18 @@ from minutehand.errors import InvalidJobError
 from minutehand.events.publish import publish
 from minutehand.model.event import Event, Name
 from minutehand.model.new_job import check_moment
+from minutehand.model.row import Row
 from minutehand.operations import audit
-from minutehand.queries.jobs import Row
 
-NAMES = ("queue", "kind", "key", "tenant")
+SCOPE = ("queue", "kind", "key", "tenant")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """What is paused (until a moment, or until it is resumed) or limited to `most` jobs offered or running at once.
+    """A pause (`until` a moment, or until `resume`), a `limit` of jobs offered or running at once, or both.
 
-    '' is any: a control with a queue and a kind is about the jobs of that kind in that queue.
+    It applies to the jobs that match all of queue, kind, key and tenant; an empty one matches any. `busy` is the
+    number of jobs offered or running.
     """
 
     queue: str = ""
@@ -27,119 +28,145 @@ class Control:
     key: str = ""
     tenant: str = ""
     paused: bool = False
-    most: int | None = None
+    limit: int | None = None
     until: datetime | None = None
-    why: str | None = None
+    reason: str | None = None
     changed: datetime | None = None
     busy: int | None = None
 
     @property
-    def told(self) -> str:
-        """What it is about, in words: `queue mail, kind invoice`."""
-        return ", ".join(f"{name} {getattr(self, name)}" for name in NAMES if getattr(self, name))
+    def scope(self) -> str:
+        """The jobs it applies to, in words: `queue mail, kind invoice`."""
+        return ", ".join(f"{name} {getattr(self, name)}" for name in SCOPE if getattr(self, name))
 
-    def concerns(self, row: Row) -> bool:
-        """Whether a job is one of those."""
-        return all(getattr(self, name) in ("", getattr(row, name)) for name in NAMES)
+    def applies_to(self, row: Row) -> bool:
+        """Whether it applies to a job."""
+        return all(getattr(self, name) in ("", getattr(row, name)) for name in SCOPE)
 
 
 def pause(
-    database: Database, *, queue: str = "", kind: str = "", key: str = "", tenant: str = "",
-    until: datetime | None = None, why: str | None = None, who: str | None = None,
-) -> Control:  # fmt: skip
-    """Offer and take no more of these jobs, until a moment or until they are resumed; what runs runs to its end.
+    database: Database,
+    *,
+    queue: str = "",
+    kind: str = "",
+    key: str = "",
+    tenant: str = "",
+    until: datetime | None = None,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Control:
+    """Stop offering and taking these jobs, until a moment or until `resume`. Running jobs continue.
 
-    Offers that nobody has claimed yet are taken back in the same transaction, while no tick offers anything: once
-    this returns, no invitation to these jobs is good.
+    Unclaimed offers are recalled in the same transaction, while no tick makes offers: once this returns, no earlier
+    offer of these jobs can be claimed.
     """
-    named = _named(queue, kind, key, tenant)
-    told = {**named, "until": check_moment(until), "why": why}
+    scope = _scope(queue, kind, key, tenant)
+    values = {**scope, "until": check_moment(until, "until"), "reason": reason}
 
     def change() -> Record:
         with database.transaction():
-            database.run("hold")
-            (record,) = database.run("control", **told, paused=True, most=None)
-            recalled = len(database.run("recall", **named))
-            audit.record(database, "pause", who, **told, recalled=recalled)
+            database.run("hold_ticks")
+            (record,) = database.run("set_control", **values, paused=True, limit=None)
+            recalled = len(database.run("recall_offers", **scope))
+            audit.record(database, "pause", actor, **values, recalled=recalled)
         return record
 
     control = Control(**database.again(change))
-    publish(database, [_event("paused", control, who)])
+    publish(database, [_event("paused", control, actor)])
     return control
 
 
 def resume(
-    database: Database, *, queue: str = "", kind: str = "", key: str = "", tenant: str = "", who: str | None = None
-) -> bool:  # fmt: skip
-    """End a pause, said by the same names; return whether there was one."""
-    was = _end(database, "resume", _named(queue, kind, key, tenant), who, pause=True)
-    publish(database, [_event("resumed", each, who) for each in was])
-    return bool(was)
+    database: Database,
+    *,
+    queue: str = "",
+    kind: str = "",
+    key: str = "",
+    tenant: str = "",
+    actor: str | None = None,
+) -> bool:
+    """End the pause with exactly this scope; return whether there was one."""
+    ended = _end(database, "resume", _scope(queue, kind, key, tenant), actor)
+    publish(database, [_event("resumed", control, actor) for control in ended])
+    return bool(ended)
 
 
 def limit(
-    database: Database, most: int, *, queue: str = "", kind: str = "", key: str = "", tenant: str = "",
-    why: str | None = None, who: str | None = None,
-) -> Control:  # fmt: skip
-    """Have at most so many of these jobs offered or running at once, whoever offers or takes them; never more.
+    database: Database,
+    limit: int,
+    *,
+    queue: str = "",
+    kind: str = "",
+    key: str = "",
+    tenant: str = "",
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Control:
+    """Allow at most `limit` of these jobs to be offered or running at once, across all dispatchers and workers.
 
-    What runs already runs to its end. A worker that overruns its lease is not counted, as it is not for capacity.
+    Running jobs continue. A worker that exceeds its lease is not counted.
     """
-    if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most < 2**31:
-        raise InvalidJobError("most_is_at_least_0", "most must be an integer, 0 or more")
-    told = {**_named(queue, kind, key, tenant), "most": most, "why": why}
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 2**31:
+        raise InvalidJobError(
+            "most_is_at_least_0", f"limit must be an integer from 0 to 2147483647, got {limit!r}"
+        )
+    values = {**_scope(queue, kind, key, tenant), "limit": limit, "reason": reason}
 
     def change() -> Record:
         with database.transaction():
-            (record,) = database.run("control", **told, paused=None, until=None)
-            audit.record(database, "limit", who, **told)
+            (record,) = database.run("set_control", **values, paused=None, until=None)
+            audit.record(database, "limit", actor, **values)
         return record
 
     return Control(**database.again(change))
 
 
 def unlimit(
-    database: Database, *, queue: str = "", kind: str = "", key: str = "", tenant: str = "", who: str | None = None
-) -> bool:  # fmt: skip
-    """End a limit, said by the same names; return whether there was one."""
-    return bool(_end(database, "unlimit", _named(queue, kind, key, tenant), who, limit=True))
+    database: Database,
+    *,
+    queue: str = "",
+    kind: str = "",
+    key: str = "",
+    tenant: str = "",
+    actor: str | None = None,
+) -> bool:
+    """Remove the limit with exactly this scope; return whether there was one."""
+    return bool(_end(database, "unlimit", _scope(queue, kind, key, tenant), actor))
 
 
 def list_controls(database: Database) -> list[Control]:
-    """Return what is paused or limited now, and how many jobs of each are offered or running."""
-    return [Control(**record) for record in database.run("controls")]
+    """Return all pauses and limits, with the number of jobs offered or running under each."""
+    return [Control(**record) for record in database.run("list_controls")]
 
 
-def _named(queue: str, kind: str, key: str, tenant: str) -> dict[str, Any]:
-    named = {"queue": queue or "", "kind": kind or "", "key": key or "", "tenant": tenant or ""}
-    if not any(named.values()):
-        raise InvalidJobError("control_is_named", "say which queue, kind, key or tenant")
-    return named
+def _scope(queue: str, kind: str, key: str, tenant: str) -> dict[str, Any]:
+    scope = {"queue": queue or "", "kind": kind or "", "key": key or "", "tenant": tenant or ""}
+    if not any(scope.values()):
+        raise InvalidJobError("control_is_named", "expected at least one of queue, kind, key and tenant")
+    return scope
 
 
-def _end(
-    database: Database,
-    verb: str,
-    named: dict[str, Any],
-    who: str | None,
-    *,
-    pause: bool = False,
-    limit: bool = False,
-) -> list[Control]:
+def _end(database: Database, verb: str, scope: dict[str, Any], actor: str | None) -> list[Control]:
+    pause = verb == "resume"
+
     def change() -> list[Record]:
         with database.transaction():
-            records = database.run("uncontrol", **named, pause=pause, limit=limit)
+            records = database.run("end_control", **scope, pause=pause, limit=not pause)
             for record in records:
-                was = {"was_most": record["most"]} if limit else {"was_until": record["until"]}
-                audit.record(database, verb, who, **named, **was)
+                was = {"was_until": record["until"]} if pause else {"was_limit": record["limit"]}
+                audit.record(database, verb, actor, **scope, **was)
         return records
 
     return [Control(**record) for record in database.again(change)]
 
 
-def _event(name: Name, control: Control, who: str | None) -> Event:
-    facts = {"until": control.until, "why": control.why, "who": who}
+def _event(name: Name, control: Control, actor: str | None) -> Event:
+    facts = {"until": control.until, "reason": control.reason, "actor": actor}
     return Event(
-        name=name, queue=control.queue or None, kind=control.kind or None, key=control.key or None,
-        tenant=control.tenant, facts={name: value for name, value in facts.items() if value is not None},
-    )  # fmt: skip
+        name=name,
+        queue=control.queue or None,
+        kind=control.kind or None,
+        key=control.key or None,
+        tenant=control.tenant,
+        facts={name: value for name, value in facts.items() if value is not None},
+    )

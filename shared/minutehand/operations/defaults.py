@@ -1,17 +1,22 @@
-"""What a kind's jobs get when their enqueuer says nothing, and a queue's when their kind says nothing either."""
+"""Default options for the jobs of a kind or of a queue."""
 
 import json
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError
 from minutehand.model.retry import Retry
+from minutehand.operations import audit
 
 
 @dataclass(frozen=True, kw_only=True)
 class Defaults:
-    """A kind's defaults, its queue among them; or, without a kind, those of a queue. What is None is not said."""
+    """The defaults of a kind, including its queue, or those of a queue if `kind` is None. None means not set.
+
+    A job gets each option from its enqueue call, else from its kind, else from its queue.
+    """
 
     kind: str | None = None
     queue: str | None = None
@@ -22,24 +27,29 @@ class Defaults:
 
 
 def list_defaults(database: Database) -> list[Defaults]:
-    """Return every kind's defaults, by kind, then every queue's."""
-    records = database.run("defaults")
+    """Return the defaults of all kinds, by name, then those of all queues."""
+    records = database.run("list_defaults")
     return [
         Defaults(**{**record, "retry": record["retry"] and Retry.from_json(record["retry"])})
         for record in records
     ]
 
 
-def set_defaults(database: Database, defaults: Defaults) -> None:
-    """Set all defaults of a kind or of a queue at once; jobs that are enqueued already keep what they got."""
-    retry = None if defaults.retry is None else json.dumps(defaults.retry.to_json(), allow_nan=False)
-    said = {
-        "queue": defaults.queue, "priority": defaults.priority, "max_attempts": defaults.max_attempts,
-        "timeout": defaults.timeout, "retry": retry,
-    }  # fmt: skip
+def set_defaults(database: Database, defaults: Defaults, *, actor: str | None = None) -> None:
+    """Replace all defaults of a kind or of a queue. Existing jobs do not change."""
+    if defaults.kind is None and defaults.queue is None:
+        raise InvalidJobError("kind_is_a_name", "defaults must name a kind or a queue")
+    retry = None if defaults.retry is None else defaults.retry.to_json()
+    values: dict[str, Any] = {
+        "queue": defaults.queue,
+        "priority": defaults.priority,
+        "max_attempts": defaults.max_attempts,
+        "timeout": defaults.timeout,
+    }
     if defaults.kind is not None:
-        database.run("set_defaults", kind=defaults.kind, **said)
-    elif defaults.queue is not None:
-        database.run("set_queue_defaults", **said)
-    else:
-        raise InvalidJobError("kind_is_a_name", "name the kind or the queue whose defaults these are")
+        values["kind"] = defaults.kind
+    text = None if retry is None else json.dumps(retry, allow_nan=False)
+    with database.transaction():
+        statement = "set_queue_defaults" if defaults.kind is None else "set_defaults"
+        database.run(statement, **values, retry=text)
+        audit.record(database, "defaults", actor, **values, retry=retry)

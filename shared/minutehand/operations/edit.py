@@ -1,4 +1,4 @@
-"""Edit: what an upcoming job carries and how it is tried is changed by hand, before any worker has it."""
+"""Edit the payload and the options of upcoming jobs."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -11,73 +11,74 @@ from minutehand.database import Database, Record
 from minutehand.errors import InvalidJobError
 from minutehand.model.new_job import NewJob, parameters
 from minutehand.model.retry import Retry
-from minutehand.operations.jobs import Change, change
+from minutehand.operations.change import Change, apply
 from minutehand.settings import encrypts
 
 FIELDS = ("payload", "headers", "priority", "max_attempts", "retry", "timeout")
-TOLD = (
-    "priority",
-    "max_attempts",
-    "retry",
-    "timeout",
-)  # what they were may be told; what a job carries may not
+# The audit trail keeps the previous values of these. Payload and headers may be private.
+AUDITED = ("priority", "max_attempts", "retry", "timeout")
 
 
-class Unsaid(Enum):
-    """What stands for a field that stays as it is."""
+class Unset(Enum):
+    """The type of UNSET, which stands for a field that does not change."""
 
-    UNSAID = "as it is"
+    UNSET = "unset"
 
 
-UNSAID: Final = Unsaid.UNSAID
+UNSET: Final = Unset.UNSET
 
 
 def edit(
-    database: Database, ids: Sequence[UUID], *, payload: object = UNSAID,
-    headers: Mapping[str, str] | Unsaid | None = UNSAID, priority: int | Unsaid = UNSAID,
-    max_attempts: int | Unsaid = UNSAID, retry: Retry | Unsaid | None = UNSAID,
-    timeout: timedelta | Unsaid | None = UNSAID, who: str | None = None,
-) -> list[Change]:  # fmt: skip
-    """Change what is said of jobs that have not begun; None takes headers, retry or timeout away.
+    database: Database,
+    ids: Sequence[UUID],
+    *,
+    payload: object = UNSET,
+    headers: Mapping[str, str] | Unset | None = UNSET,
+    priority: int | Unset = UNSET,
+    max_attempts: int | Unset = UNSET,
+    retry: Retry | Unset | None = UNSET,
+    timeout: timedelta | Unset | None = UNSET,
+    actor: str | None = None,
+) -> list[Change]:
+    """Edit upcoming jobs; return a Change for each. None removes headers, retry or timeout.
 
-    A running job is refused: its worker has read it already. One that is only offered is edited, and whoever claims
-    it gets what it says then. The audit trail keeps which fields were changed, and what the policies were before.
+    A running job is refused, because its worker has already read it. A job that is only offered is edited, and the
+    worker that claims it gets the new values. The audit trail keeps the names of the edited fields, and the previous
+    values of those that are not private. Raises InvalidJobError for values that enqueue would refuse.
     """
-    named = dict(zip(FIELDS, (payload, headers, priority, max_attempts, retry, timeout), strict=True))
-    said = {name: value for name, value in named.items() if value is not UNSAID}
-    if not said:
-        raise InvalidJobError("edit_is_said", f"say what to change: {', '.join(FIELDS)}")
+    fields = dict(zip(FIELDS, (payload, headers, priority, max_attempts, retry, timeout), strict=True))
+    edits = {name: value for name, value in fields.items() if value is not UNSET}
+    if not edits:
+        raise InvalidJobError("edit_is_not_empty", f"expected at least one of {', '.join(FIELDS)}")
     for name in ("priority", "max_attempts"):
-        if name in said and said[name] is None:
-            raise InvalidJobError(f"{name}_is_said", f"{name} cannot be taken away")
+        if name in edits and edits[name] is None:
+            raise InvalidJobError(f"{name}_is_required", f"{name} must not be null")
 
     def facts(row: Record) -> dict[str, Any]:
-        return {"fields": sorted(said)} | {f"was_{name}": row[name] for name in TOLD if name in said}
+        return {"fields": sorted(edits)} | {f"was_{name}": row[name] for name in AUDITED if name in edits}
 
-    if "payload" not in said or not encrypts():
-        return change(database, "edit", ids, _parameters(said), who, facts)
-    with database.transaction():  # each is encrypted for its job
-        parts = [
-            change(database, "edit", [job_id], partial(_encrypted, database, said), who, facts)
-            for job_id in ids
-        ]
+    change = partial(apply, database, "edit", actor=actor, facts=facts)
+    if "payload" not in edits or not encrypts():
+        return change(ids, _parameters(edits))
+    # Each payload is encrypted for its job.
+    with database.transaction():
+        parts = [change([job_id], partial(_encrypted, database, edits)) for job_id in ids]
     return [each for part in parts for each in part]
 
 
-def _parameters(said: dict[str, Any]) -> dict[str, Any]:
-    checked = parameters(NewJob("edited", **said), clock=_never)
-    return {name: checked[name] for name in FIELDS} | {"fields": list(said)}
+def _parameters(edits: dict[str, Any]) -> dict[str, Any]:
+    checked = parameters(NewJob("edited", **edits), clock=_no_clock)
+    return {name: checked[name] for name in FIELDS} | {"fields": list(edits)}
 
 
-def _encrypted(database: Database, said: dict[str, Any], ids: list[UUID]) -> dict[str, Any]:
-    from minutehand.encryption.envelope import (
-        encrypted_for,  # here, so that who encrypts nothing does not pay for it
-    )
+def _encrypted(database: Database, edits: dict[str, Any], ids: list[UUID]) -> dict[str, Any]:
+    # Imported here, so that a process without encryption does not load the cryptography.
+    from minutehand.encryption.envelope import encrypted_for
 
-    asked = _parameters(said)
+    values = _parameters(edits)
     found = database.run("get", id=ids[0])
-    return asked | ({"payload": encrypted_for(found[0], asked["payload"])} if found else {})
+    return values | ({"payload": encrypted_for(found[0], values["payload"])} if found else {})
 
 
-def _never() -> datetime:
-    raise AssertionError("an edit has no moment")
+def _no_clock() -> datetime:
+    raise AssertionError("an edit must not need the time")

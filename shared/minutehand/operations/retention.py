@@ -1,4 +1,4 @@
-"""Retention: how long what is finished is kept; people say it, and upkeep drops the days whose time has come."""
+"""How long finished jobs, attempts and events are kept, and the maintenance step that drops what has expired."""
 
 import logging
 from collections.abc import Iterator
@@ -12,20 +12,22 @@ from minutehand.errors import DatabaseError
 from minutehand.operations import audit
 
 FOREVER = timedelta.max
-MOST_STEPS = 50  # each drops a day, or deletes up to 5000 rows, or looks at a day
-SECONDS = 1.0  # and this long at most, since a tick waits for it
+# Each step drops a day, deletes up to 5000 rows, or checks a day.
+MAX_STEPS = 50
+# A tick waits for it.
+MAX_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
 
-What = Literal["done", "dead", "cancelled", "attempts", "events"]
+Category = Literal["done", "dead", "cancelled", "attempts", "events"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Retention:
-    """How long a queue's finished jobs are kept, by how they ended, and the attempts and events of all its jobs.
+    """How long a queue's finished jobs are kept, by state, and the attempts and events of all its jobs.
 
-    Without a queue it is that of every queue which has no word of its own. What is None follows that one, and there
-    it is for ever: nothing is dropped until somebody says so. FOREVER says it of one queue.
+    Without a queue it applies to every queue that sets no other. None means: as for every queue, or without a queue,
+    forever. FOREVER keeps the rows of one queue.
     """
 
     queue: str | None = None
@@ -38,9 +40,9 @@ class Retention:
 
 @dataclass(frozen=True)
 class Step:
-    """What was done to a day: `dropped`, some rows `deleted`, `looked` at, `held` for the archive, or `busy`.
+    """One step on a day: `dropped`, rows `deleted`, `looked` at (checked), `held` for the archive, or `busy`.
 
-    A step without a day was taken in a default partition, where the rows lie whose day has none.
+    A step without a day concerns a default partition, which has the rows of days without a partition.
     """
 
     home: Literal["jobs_done", "attempts", "events"]
@@ -49,61 +51,62 @@ class Step:
     jobs: int
 
 
-WHATS = tuple(field.name for field in fields(Retention) if field.name != "queue")
+CATEGORIES = tuple(field.name for field in fields(Retention) if field.name != "queue")
 
 
 def list_retention(database: Database) -> list[Retention]:
-    """Return what was said, that of every queue first."""
-    said: dict[str, dict[str, timedelta]] = {}
-    for record in database.run("retention"):
-        said.setdefault(record["queue"], {})[record["what"]] = _forever(record["keep"])
-    return [Retention(queue=queue or None, **kept) for queue, kept in said.items()]
+    """Return the retention that is set, that for every queue first."""
+    found: dict[str, dict[str, timedelta]] = {}
+    for record in database.run("list_retention"):
+        keep = FOREVER if record["keep"] is None else record["keep"]
+        found.setdefault(record["queue"], {})[record["what"]] = keep
+    return [Retention(queue=queue or None, **categories) for queue, categories in found.items()]
 
 
-def set_retention(database: Database, retention: Retention, *, who: str | None = None) -> None:
-    """Say all of a queue's retention at once; what is None is forgotten. It is written to the audit trail."""
-    said = {what: getattr(retention, what) for what in WHATS if getattr(retention, what) is not None}
-    keeps = [None if keep == FOREVER else keep for keep in said.values()]
+def set_retention(database: Database, retention: Retention, *, actor: str | None = None) -> None:
+    """Replace the retention of a queue, or of every queue without one, and write an audit entry."""
+    keeps = {name: getattr(retention, name) for name in CATEGORIES if getattr(retention, name) is not None}
     with database.transaction():
-        database.run("set_retention", queue=retention.queue or "", whats=list(said), keeps=keeps)
+        database.run(
+            "set_retention",
+            queue=retention.queue or "",
+            categories=list(keeps),
+            keeps=[None if keep == FOREVER else keep for keep in keeps.values()],
+        )
         facts: dict[str, Any] = {
-            what: "forever" if keep == FOREVER else f"{keep}" for what, keep in said.items()
+            name: "forever" if keep == FOREVER else f"{keep}" for name, keep in keeps.items()
         }
-        audit.record(database, "retention", who, queue=retention.queue, **facts)
+        audit.record(database, "retention", actor, queue=retention.queue, **facts)
 
 
-def keeps_until_archived(database: Database) -> bool:
-    """Whether nothing is dropped or deleted of a day that is not in `archived_days`."""
-    return bool(database.run("keeps_until_archived")[0]["keep_until_archived"])
+def get_keep_until_archived(database: Database) -> bool:
+    """Return whether rows are kept until their day is archived."""
+    return bool(database.run("get_keep_until_archived")[0]["keep_until_archived"])
 
 
-def keep_until_archived(database: Database, keep: bool, *, who: str | None = None) -> None:
-    """Have retention wait for the archive, or not; a purge by hand does not. It is written to the audit trail."""
+def set_keep_until_archived(database: Database, keep: bool, *, actor: str | None = None) -> None:
+    """Set whether retention waits for the archive, and write an audit entry. Deleting jobs never waits."""
     with database.transaction():
-        database.run("keep_until_archived", keep=keep)
-        audit.record(database, "retention", who, keep_until_archived=keep)
+        database.run("set_keep_until_archived", keep=keep)
+        audit.record(database, "retention", actor, keep_until_archived=keep)
 
 
-def retain(database: Database) -> tuple[Step, ...]:
-    """Drop the days whose every row's retention is over; where it is some rows', delete those, some thousand at a time.
+def apply_retention(database: Database) -> tuple[Step, ...]:
+    """Drop the days whose rows have all expired; of other days delete the expired rows, in chunks.
 
-    What it does not come to, or finds locked, the next one does. It fails no tick.
+    Days that are locked, or left when the time is up, are for the next call. An error is logged and fails no tick.
     """
     try:
         return tuple(_steps(database))
     except DatabaseError as error:
-        logger.warning("retention was not carried out: %s", error)
+        logger.warning("retention was not applied: %s", error)
         return ()
 
 
 def _steps(database: Database) -> Iterator[Step]:
     began = monotonic()
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         taken = [Step(**record) for record in database.run("retain")]
         yield from taken
-        if not taken or taken[-1].outcome == "busy" or monotonic() - began > SECONDS:
+        if not taken or taken[-1].outcome == "busy" or monotonic() - began > MAX_SECONDS:
             return
-
-
-def _forever(keep: timedelta | None) -> timedelta:
-    return FOREVER if keep is None else keep

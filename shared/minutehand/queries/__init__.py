@@ -1,1 +1,1 @@
-"""Reads: jobs, events, statistics."""
+"""Reads of jobs, events and statistics."""

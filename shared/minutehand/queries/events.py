@@ -1,4 +1,4 @@
-"""Events that MINUTEHAND_EVENTS=table has stored."""
+"""Events that were stored in the database, which MINUTEHAND_EVENTS=table turns on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from minutehand.model.event import NAMES, Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
-    """An event as the table keeps it; `at` is the moment by the database's clock."""
+class StoredEvent:
+    """An event from the table; `at` is the time by the database's clock."""
 
     id: UUID
     at: datetime
@@ -26,15 +26,21 @@ class Kept:
 
 
 def list_events(
-    database: Database, *, names: Sequence[str] = (), queue: str | None = None, kind: str | None = None,
-    job: UUID | None = None, since: datetime | None = None, most: int = 50,
-) -> list[Kept]:  # fmt: skip
-    """Return the latest events that match, of those that MINUTEHAND_EVENTS=table keeps; the last one comes last."""
+    database: Database,
+    *,
+    names: Sequence[str] = (),
+    queue: str | None = None,
+    kind: str | None = None,
+    job: UUID | None = None,
+    since: datetime | None = None,
+    limit: int = 50,
+) -> list[StoredEvent]:
+    """Return the latest stored events that match, in the order in which they happened."""
     if unknown := sorted(set(names) - {*NAMES}):
         raise InvalidJobError(
-            "event_is_known", f"no event is called {unknown[0]!r}; they are {', '.join(NAMES)}"
+            "event_is_known", f"event must be one of {', '.join(NAMES)}, got {unknown[0]!r}"
         )
     records = database.run(
-        "list_events", names=list(names) or None, queue=queue, kind=kind, job=job, since=since, most=most
+        "list_events", names=list(names) or None, queue=queue, kind=kind, job=job, since=since, limit=limit
     )
-    return [Kept(**record) for record in reversed(records)]
+    return [StoredEvent(**record) for record in reversed(records)]

@@ -1,4 +1,4 @@
-"""Measure: how many jobs came and went hour by hour, how long they waited and ran, and what they failed with."""
+"""Statistics: counts of jobs over time, durations, and failures by type of error."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -6,8 +6,9 @@ from typing import Literal
 
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError
+from minutehand.model.new_job import check_moment
 from minutehand.model.rules import sentence
-from minutehand.queries.jobs import check_moments, clock
+from minutehand.queries.jobs import clock
 
 By = Literal["hour", "day"]
 Each = Literal["queue", "kind"]
@@ -17,9 +18,9 @@ LONGEST: dict[By, timedelta] = {"hour": timedelta(days=100), "day": timedelta(da
 
 @dataclass(frozen=True)
 class Bin:
-    """What became of jobs in an hour or a day: how many were enqueued then, and how many ended, and how.
+    """An hour or a day: the number of jobs enqueued in it, and finished in it by outcome.
 
-    `name` is the queue or kind, where each was asked for.
+    `name` is the queue or kind, if the histogram is for each of them.
     """
 
     start: datetime
@@ -32,20 +33,20 @@ class Bin:
 
 @dataclass(frozen=True)
 class Spread:
-    """How something is spread over many: what half of them took at most, 95 and 99 in a hundred, and all."""
+    """A distribution of durations: the number of values, their percentiles and their maximum."""
 
     count: int
     p50: timedelta
     p95: timedelta
     p99: timedelta
-    most: timedelta
+    max: timedelta
 
 
 @dataclass(frozen=True)
 class Durations:
-    """How long the attempts at a queue's jobs, or at a kind's in it, ran, and how long jobs waited for their first.
+    """How long the attempts in a queue, or in a kind of it, ran, and how long jobs waited for their first attempt.
 
-    A wait begins at `run_at`, and is counted for jobs that ended with their first attempt.
+    A wait begins at `run_at`. It is measured for jobs that finished with their first attempt.
     """
 
     queue: str
@@ -56,7 +57,7 @@ class Durations:
 
 @dataclass(frozen=True)
 class Failure:
-    """How many attempts of a kind in a queue failed with a type of error, and when the last one did."""
+    """The number of attempts of a kind in a queue that failed with a type of error, and the time of the last one."""
 
     queue: str
     kind: str
@@ -67,7 +68,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Today:
-    """The queue at a glance: what is pending, what ended since midnight, the last failure, what recurs next."""
+    """An overview: pending and running jobs, those finished since midnight, the last failure, the next schedule."""
 
     pending: int
     running: int
@@ -80,32 +81,51 @@ class Today:
 
 
 def histogram(
-    database: Database, *, by: By = "hour", since: datetime | None = None, until: datetime | None = None,
-    zone: str = "UTC", each: Each | None = None, queue: str | None = None, kind: str | None = None,
-) -> list[Bin]:  # fmt: skip
-    """Return every hour or day of a zone from the one in which `since` lies, also those in which nothing happened.
+    database: Database,
+    *,
+    by: By = "hour",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    zone: str = "UTC",
+    each: Each | None = None,
+    queue: str | None = None,
+    kind: str | None = None,
+) -> list[Bin]:
+    """Return the hours or days of a time zone from the one that contains `since`, including empty ones.
 
-    Unless said, it is the last 24 hours, or 7 days. A day in a zone may have 23 or 25 hours.
+    The default is the last 24 hours, or 7 days. A day in a time zone may have 23 or 25 hours.
     """
     since, until = _window(database, since, until, WINDOW[by])
     if until - since > LONGEST[by]:
-        raise InvalidJobError("window_is_bounded", f"{by}s are counted over {LONGEST[by].days} days at most")
+        raise InvalidJobError(
+            "window_is_bounded", f"a histogram by {by} must span at most {LONGEST[by].days} days"
+        )
     records = database.run(
-        "histogram", by=by, since=since, until=until, zone=check_zone(zone), each=each, queue=queue, kind=kind,
+        "histogram",
+        by=by,
+        since=since,
+        until=until,
+        zone=check_zone(zone),
+        each=each,
+        queue=queue,
+        kind=kind,
         step=timedelta(minutes=15) if by == "hour" else timedelta(hours=1),
-    )  # fmt: skip
+    )
     return [Bin(**record) for record in records]
 
 
 def durations(
-    database: Database, *, since: datetime | None = None, until: datetime | None = None,
-    queue: str | None = None, kind: str | None = None, by_kind: bool = False,
-) -> list[Durations]:  # fmt: skip
-    """Return how long jobs waited and attempts ran that ended in a window: the last 24 hours, unless said."""
+    database: Database,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    queue: str | None = None,
+    kind: str | None = None,
+    by_kind: bool = False,
+) -> list[Durations]:
+    """Return how long jobs waited and attempts ran that ended in a window; the default is the last 24 hours."""
     since, until = _window(database, since, until, WINDOW["hour"])
-    records = database.run(
-        "durations", since=since, until=until, queue=queue, kind=kind, by_kind=by_kind
-    )  # fmt: skip
+    records = database.run("durations", since=since, until=until, queue=queue, kind=kind, by_kind=by_kind)
     return [
         Durations(r["queue"], r["kind"], _spread(r["ran"], r["run"]), _spread(r["waited"], r["wait"]))
         for r in records
@@ -113,23 +133,27 @@ def durations(
 
 
 def failures(
-    database: Database, *, since: datetime | None = None, until: datetime | None = None,
-    queue: str | None = None, kind: str | None = None,
-) -> list[Failure]:  # fmt: skip
-    """Return the types of errors with which attempts failed in a window (24 hours, unless said), the most first."""
+    database: Database,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    queue: str | None = None,
+    kind: str | None = None,
+) -> list[Failure]:
+    """Return the types of errors of the attempts that failed in a window, most frequent first; default 24 hours."""
     since, until = _window(database, since, until, WINDOW["hour"])
     records = database.run("failures", since=since, until=until, queue=queue, kind=kind)
     return [Failure(**record) for record in records]
 
 
 def today(database: Database, zone: str = "UTC") -> Today:
-    """Return the queue at a glance; midnight is that of the zone."""
+    """Return the overview; midnight is that of the time zone."""
     return Today(**database.run("today", zone=check_zone(zone))[0])
 
 
 def check_zone(zone: str) -> str:
-    """Return the name of a time zone; raise InvalidJobError if there is none."""
-    # Imported here: who counts in UTC, as a worker never does, needs no time zones.
+    """Return the name of a time zone; raise InvalidJobError if it does not exist."""
+    # Imported here, so that a worker does not load it.
     from zoneinfo import ZoneInfo
 
     try:
@@ -141,16 +165,16 @@ def check_zone(zone: str) -> str:
 def _window(
     database: Database, since: datetime | None, until: datetime | None, length: timedelta
 ) -> tuple[datetime, datetime]:
-    check_moments(since=since, until=until)
+    check_moment(since, "since")
+    check_moment(until, "until")
     until = until or clock(database)
     since = since or until - length
     if since > until:
-        raise InvalidJobError("window_is_forward", "since is not after until")
+        raise InvalidJobError("window_is_forward", "since must not be after until")
     return since, until
 
 
 def _spread(count: int, seconds: list[float] | None) -> Spread | None:
     if not count or seconds is None:
         return None
-    p50, p95, p99, most = (timedelta(seconds=each) for each in seconds)
-    return Spread(count, p50, p95, p99, most)
+    return Spread(count, *(timedelta(seconds=each) for each in seconds))

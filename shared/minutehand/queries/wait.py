@@ -1,4 +1,4 @@
-"""Wait: look at a job again and again, ever more seldom, until it is finished."""
+"""Wait until a job is finished, by polling with growing pauses."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -7,23 +7,21 @@ from uuid import UUID
 
 from minutehand.database import Connection, Database, database_of
 from minutehand.errors import InvalidJobError, UnfinishedError
+from minutehand.model.row import FINISHED, Row
 from minutehand.model.rules import sentence
-from minutehand.queries.jobs import FINISHED, Row, get
+from minutehand.queries.jobs import get
 
-FIRST_PAUSE, LONGEST_PAUSE, GROWTH = (
-    0.05,
-    2.0,
-    1.5,
-)  # seconds; and how much longer each pause is than the last
+# In seconds.
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+GROWTH = 1.5
 
 
-def in_clear(row: Row) -> Row:
+def decrypted(row: Row) -> Row:
     """Return a finished job with its result decrypted, if this process has the key."""
     if not isinstance(row.result, dict) or list(row.result) != ["minutehand"]:
         return row
-    from minutehand.encryption.envelope import (
-        open_result,  # here, so that who encrypts nothing does not pay for it
-    )
+    # Imported here, so that a process without encryption does not load the cryptography.
+    from minutehand.encryption.envelope import open_result
 
     return replace(row, result=open_result(row.result, row))
 
@@ -34,20 +32,21 @@ def wait(
     *,
     connection: Connection | Database | None = None,
 ) -> Row:
-    """Return the job once it is finished: done, dead or cancelled, with its result.
+    """Return a job once it is finished (done, dead or cancelled), with its result.
 
-    Raises UnfinishedError when the time is over, and NotFoundError where there is no such job. Each look is a short
-    statement of its own, so that a pooler's connection is free in between. Your own connection has to be in
-    autocommit: a transaction would hold its locks meanwhile, and its own jobs are nobody's before it is committed.
+    Raises UnfinishedError after the timeout, and NotFoundError if the job does not exist. Each poll is a short
+    statement, so a pooler's connection is free in between. A connection of yours must be in autocommit: a transaction
+    would hold its locks, and the jobs it enqueued would not run before its commit.
     """
     database = database_of(connection)
     if database.in_transaction or not database.connection.autocommit:
         raise InvalidJobError("wait_is_alone", sentence("wait_is_alone"))
     deadline, pause = monotonic() + timeout.total_seconds(), FIRST_PAUSE
     while True:
-        unfinished = database.run("unfinished", id=job_id)
+        unfinished = database.run("get_unfinished", id=job_id)
+        # A job may come back between the two statements.
         if not unfinished and (row := get(database, job_id)).state in FINISHED:
-            return in_clear(row)  # else somebody has brought it back between the two looks
+            return decrypted(row)
         if (left := deadline - monotonic()) <= 0:
             raise UnfinishedError(job_id, unfinished[0]["state"] if unfinished else row.state, timeout)
         sleep(min(pause, left))

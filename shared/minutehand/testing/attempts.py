@@ -12,7 +12,7 @@ from typing import Any
 from minutehand.handlers import Handler, Handlers, HandlerTable
 from minutehand.job import Job
 from minutehand.model.outcome import Cancel, Ending, OutOfTime, Snooze
-from minutehand.queries.jobs import Row
+from minutehand.model.row import Row
 from minutehand.testing.expect import tell
 from minutehand.work import work_off
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from minutehand.model.payload import decode, encode
-from minutehand.queries.jobs import Row
+from minutehand.model.row import Row
 
 MOST_TOLD = 20
 LONGEST_VALUE = 200

@@ -12,7 +12,8 @@ from minutehand.errors import ConfigurationError, InvalidJobError
 from minutehand.job import Job
 from minutehand.model.new_job import check_moment
 from minutehand.model.offer import Offer
-from minutehand.queries.jobs import FINISHED, Row, clock
+from minutehand.model.row import FINISHED, Row
+from minutehand.queries.jobs import clock
 from minutehand.testing.attempts import AnyHandlers, Attempt, Drained, StillDue, attempt
 from minutehand.testing.expect import Wanted, not_none, not_one, tell
 from minutehand.testing.statements import run

@@ -25,7 +25,8 @@ from minutehand.handlers import Handler
 from minutehand.model.enqueued import Enqueued, Rejected
 from minutehand.model.key import Key, key_text
 from minutehand.model.new_job import NewJob, OnConflict
-from minutehand.operations.jobs import Change, cancel
+from minutehand.operations.change import Change
+from minutehand.operations.jobs import cancel
 from minutehand.queries.jobs import get_by_key
 from minutehand.settings.table import BASE_URL
 from minutehand.web.signatures import ROUTE_HEADER

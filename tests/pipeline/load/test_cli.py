@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from minutehand.cli.ends import ended
+from minutehand.cli.exits import run_to_exit_code
 from minutehand.database import connect
 from minutehand_pipeline.cli import pipeline
 from tests.servers import Database
@@ -90,15 +90,15 @@ def test_invalid_load_is_rejected_before_spark_starts(
 
 
 def main(arguments: list[str]) -> int:
-    from minutehand.cli.ends import ending_of
+    from minutehand.cli.exits import exit_code_of
 
     def run() -> object:
         try:
             return pipeline.main(arguments, standalone_mode=False)
         except Exception as error:
-            return ending_of(error)
+            return exit_code_of(error)
 
-    return ended(run)
+    return run_to_exit_code(run)
 
 
 def test_load_help_has_examples() -> None:

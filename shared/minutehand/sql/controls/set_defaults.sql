@@ -1,4 +1,4 @@
--- Says what a kind's jobs get when their enqueuer says nothing.
+-- Replaces the defaults of a kind.
 insert into minutehand.defaults (kind, queue, priority, max_attempts, timeout, retry)
 values (%(kind)s, %(queue)s, %(priority)s, %(max_attempts)s, %(timeout)s, %(retry)s::jsonb)
     on conflict (kind) do update

@@ -1,4 +1,4 @@
--- Says what a queue's jobs get when neither their enqueuer nor their kind says.
+-- Replaces the defaults of a queue.
 insert into minutehand.queue_defaults (queue, priority, max_attempts, timeout, retry)
 values (%(queue)s, %(priority)s, %(max_attempts)s, %(timeout)s, %(retry)s::jsonb)
     on conflict (queue) do update

@@ -1,4 +1,4 @@
--- Changes what upcoming jobs carry, or how they are tried; says what it was before. A claim that has lapsed is over then.
+-- Edits upcoming jobs and returns their previous values. The edit ends a claim that has lapsed.
 with was as materialized (
     select j.id, j.queue, j.kind, j.key, j.attempts, j.tenant, j.priority, j.max_attempts, j.retry, j.timeout, j.visible
       from minutehand.jobs j

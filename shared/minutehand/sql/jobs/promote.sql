@@ -1,4 +1,4 @@
--- Makes jobs due at once, unless they run.
+-- Makes upcoming jobs due now.
 update minutehand.jobs j
    set lapsed = coalesce(claimed, lapsed),
        ack = null, prior = null, offered = null, claimed = null, visible = clock_timestamp(),

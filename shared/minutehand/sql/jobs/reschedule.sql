@@ -1,4 +1,4 @@
--- Moves jobs to another moment, or by a delay from now, unless they run. A moment in the past means now.
+-- Moves upcoming jobs to a moment, or by a delay from now. A moment in the past means now.
 update minutehand.jobs j
    set lapsed = coalesce(claimed, lapsed),
        ack = null, prior = null, offered = null, claimed = null,

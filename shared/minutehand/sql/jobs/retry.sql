@@ -1,8 +1,8 @@
--- Brings dead and cancelled jobs back, each after its delay and with all its attempts; not where the key has a new job,
--- nor where the payload was personal and is gone.
+-- Retries dead and cancelled jobs, each after its delay and with all its attempts; not if the key has an upcoming job, or
+-- if the personal payload was erased.
 update minutehand.jobs j
    set deleted = null, failed = false, cancelled = false, cancelling = null,
-       every = case when j.cancelled then j.every end,  -- the end of any other has borne the next occurrence already
+       every = case when j.cancelled then j.every end,  -- any other has created its next occurrence
        ack = null, prior = null, offered = null,
        claimed = null, attempts = 0, visible = clock_timestamp() + given.delay
   from unnest(%(ids)s::uuid[], %(delays)s::interval[]) as given (id, delay)

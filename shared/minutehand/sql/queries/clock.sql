@@ -1,2 +1,2 @@
--- The moment, by the only clock.
+-- Returns the time by the database's clock, the only one.
 select clock_timestamp() as now

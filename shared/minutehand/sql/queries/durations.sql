@@ -1,4 +1,4 @@
--- How long attempts ran, and how long the jobs waited that ended with their first, in a window.
+-- Measures how long attempts ran, and how long the jobs waited that finished with their first attempt, in a window.
 with spent as (
     select a.queue, a.kind, 'ran' as what, extract(epoch from a.ended - a.started)::float8 as seconds
       from minutehand.attempts a

@@ -1,4 +1,4 @@
--- With which types of errors attempts failed in a window.
+-- Counts failed attempts by type of error in a window.
 select queue, kind, coalesce(error ->> 'type', outcome) as error, count(*) as attempts, max(ended) as last
   from minutehand.attempts
  where ended >= %(since)s and ended < %(until)s and (error is not null or outcome = 'lapsed')

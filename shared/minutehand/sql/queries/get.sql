@@ -1,2 +1,2 @@
--- One job with all that is known of it.
+-- Returns a job with all columns.
 select j.*, minutehand.state(j) as state from minutehand.jobs j where j.id = %(id)s

@@ -1,4 +1,4 @@
--- The job that a key names: its upcoming one, else the one that runs, else the last that was finished.
+-- Returns the upcoming job with a key, else the running one, else the last to finish.
 with named as (
     select 1 as place, u.id, null::timestamptz as deleted
       from minutehand.jobs u

@@ -1,6 +1,5 @@
--- Every hour or day of a zone in a window, and how many jobs were enqueued and ended in each. The bins are those of
--- moments close to each other, so that they are right wherever the clocks change. What was enqueued in the window
--- cannot have ended before it.
+-- Counts the jobs enqueued and finished in each hour or day of a time zone. The bins are found from moments at short steps,
+-- so that they are right across changes to and from DST. A job enqueued in the window cannot have finished before it.
 with bins as materialized (
     select distinct date_trunc(%(by)s, m.moment, %(zone)s) as start
       from (select generate_series(%(since)s::timestamptz, %(until)s::timestamptz, %(step)s::interval)

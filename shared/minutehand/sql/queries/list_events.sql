@@ -1,4 +1,4 @@
--- Lists the latest events that match, the last first.
+-- Lists the latest stored events, the last one first.
 select id, at, tenant, name, job, queue, kind, facts
   from minutehand.events
  where at >= coalesce(%(since)s::timestamptz, '-infinity')
@@ -7,4 +7,4 @@ select id, at, tenant, name, job, queue, kind, facts
    and (%(kind)s::text is null or kind = %(kind)s::text)
    and (%(job)s::uuid is null or job = %(job)s::uuid)
  order by at desc, id desc
- limit %(most)s
+ limit %(limit)s

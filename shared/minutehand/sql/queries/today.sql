@@ -1,4 +1,4 @@
--- The queue at a glance: what is pending, what ended since midnight, the last failure, what recurs next.
+-- Returns an overview: pending jobs, jobs finished since midnight, the last failure, the next schedule.
 with live as (
     select count(*) as jobs, count(*) filter (where minutehand.state(j) in ('offered', 'running')) as running,
            count(*) filter (where j.every is not null) as recurring, min(j.visible) filter (where j.every is not null) as next

@@ -10,8 +10,9 @@ from minutehand.database import Database
 from minutehand.finish import finish
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Done, Failed
+from minutehand.model.row import Row
 from minutehand.offer import offer
-from minutehand.queries.jobs import Row, get
+from minutehand.queries.jobs import get
 
 LEASE = timedelta(minutes=5)
 GRACE = timedelta(seconds=2)

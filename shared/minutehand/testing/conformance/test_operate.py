@@ -9,6 +9,7 @@ import pytest
 
 from minutehand.database import Database
 from minutehand.operations import controls as control
+from minutehand.operations import deletion
 from minutehand.operations import jobs as operate
 from minutehand.testing import Clone, JobQueue
 from minutehand.testing.conformance.stage import accept, fail, offers, put, state, succeed, take_all, take_one
@@ -18,7 +19,7 @@ VERBS: dict[str, Callable[[Database, list[UUID]], Any]] = {
     "promote": operate.promote,
     "reschedule": lambda database, ids: operate.reschedule(database, ids, delay=DAY),
     "cancel": operate.cancel,
-    "remove": operate.remove,
+    "delete": deletion.delete,
 }
 
 
@@ -41,10 +42,10 @@ def test_reschedule_moves_a_job_from_now_and_not_from_its_old_moment(
     assert take_one(minutehand_database.database).id == job
 
 
-def test_cancel_ends_a_job_and_keeps_it_and_remove_does_not(minutehand_database: Clone) -> None:
-    cancelled, removed = put(), put()
+def test_cancel_keeps_a_job_and_delete_does_not(minutehand_database: Clone) -> None:
+    cancelled, deleted = put(), put()
     operate.cancel(minutehand_database.database, [cancelled])
-    operate.remove(minutehand_database.database, [removed])
+    deletion.delete(minutehand_database.database, [deleted])
 
     assert take_all(minutehand_database.database) == []
     assert [row.id for row in JobQueue(minutehand_database.database, {}).jobs()] == [cancelled]

@@ -17,16 +17,17 @@ from minutehand.functions.api.schemas.bulk import (
     ReprocessRequest,
     changes_fields,
 )
+from minutehand.operations import deletion
 from minutehand.operations import jobs as operations
-from minutehand.operations.again import redrive, reprocess
-from minutehand.operations.jobs import Change
+from minutehand.operations.again import replay_finished, retry_at_rate
+from minutehand.operations.change import Change
 
 CHANGED = responds(200, "The outcome of each job", schemas.JobChanges, schemas.CHANGES, *WITH_BODY)
 PLAIN_VERBS: dict[str, Callable[..., list[Change]]] = {
     "promote": operations.promote,
     "retry": operations.retry,
     "replay": operations.replay,
-    "remove": operations.remove,
+    "delete": deletion.delete,
 }
 
 router = create_router("control", prefix="/jobs")
@@ -48,8 +49,8 @@ def redrive_jobs(
     database: Connected,
     actor: Actor,
 ) -> Json:
-    """Retry dead jobs at a rate, with all their attempts; at most `most` jobs."""
-    return Json(changes_fields(redrive(database, **vars(request), who=actor)))
+    """Retry dead jobs at a rate, with all their attempts; at most `limit` jobs."""
+    return Json(changes_fields(retry_at_rate(database, **vars(request), actor=actor)))
 
 
 @router.post("/reprocess", **CHANGED)
@@ -58,13 +59,13 @@ def reprocess_jobs(
     database: Connected,
     actor: Actor,
 ) -> Json:
-    """Replay finished jobs, such as those of an older version of the code, spread over a window; at most `most` jobs.
+    """Replay finished jobs, such as those of an older version of the code, spread over a window; at most `limit` jobs.
 
-    Repeat the request for more: a job is reprocessed only once for the same version.
+    Repeat the request for more: a job is replayed only once for the same version.
     """
     filters = {name: value for name, value in vars(request).items() if name not in ("state", "window")}
     window = request.window or timedelta()
-    changes = reprocess(database, **filters, states=request.state, window=window, who=actor)
+    changes = replay_finished(database, **filters, states=request.state, window=window, actor=actor)
     return Json(changes_fields(changes))
 
 
@@ -72,9 +73,9 @@ def _change(request: BulkChangeRequest, database: Database, actor: str | None) -
     match request.verb:
         case "cancel":
             return operations.cancel(
-                database, request.ids, request.reason, running=request.running, who=actor
+                database, request.ids, request.reason, running=request.running, actor=actor
             )
         case "reschedule":
-            return operations.reschedule(database, request.ids, request.run_at, request.delay, who=actor)
+            return operations.reschedule(database, request.ids, request.run_at, request.delay, actor=actor)
         case verb:
-            return PLAIN_VERBS[verb](database, request.ids, who=actor)
+            return PLAIN_VERBS[verb](database, request.ids, actor=actor)

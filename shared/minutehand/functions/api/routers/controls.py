@@ -31,7 +31,7 @@ def pause_jobs(
     actor: Actor,
 ) -> Json:
     """Stop offering jobs of a queue, a kind, a key or a tenant; running jobs continue."""
-    return Json(vars(pause(database, **vars(request), who=actor)))
+    return Json(vars(pause(database, **vars(request), actor=actor)))
 
 
 @router.post("/resume", **ENDED)
@@ -41,7 +41,7 @@ def resume_jobs(
     actor: Actor,
 ) -> Json:
     """End the pause with the same names."""
-    return Json({"ended": resume(database, **vars(target), who=actor)})
+    return Json({"ended": resume(database, **vars(target), actor=actor)})
 
 
 @router.post("/limit", **CHANGED)
@@ -51,7 +51,7 @@ def limit_jobs(
     actor: Actor,
 ) -> Json:
     """Limit how many jobs of a queue, a kind, a key or a tenant may be offered or running at once."""
-    return Json(vars(limit(database, **vars(request), who=actor)))
+    return Json(vars(limit(database, **vars(request), actor=actor)))
 
 
 @router.post("/unlimit", **ENDED)
@@ -61,4 +61,4 @@ def unlimit_jobs(
     actor: Actor,
 ) -> Json:
     """End the limit with the same names."""
-    return Json({"ended": unlimit(database, **vars(target), who=actor)})
+    return Json({"ended": unlimit(database, **vars(target), actor=actor)})

@@ -13,5 +13,5 @@ router = APIRouter(tags=["health"])
 @router.get("/health", **responds(200, "The database is available", Health, {"status": "ok"}, 403, 500, 503))
 def check_health(database: Connected) -> Json:
     """Check that the database can be reached and has its schema. Needs no token."""
-    database.run("states", ids=[])
+    database.run("get_states", ids=[])
     return Json({"status": "ok"})

@@ -38,10 +38,10 @@ def audit(filters: Annotated[AuditFilter, Query()], database: Connected) -> Json
     entries = list_audit(
         database,
         job=filters.job,
-        who=filters.who,
+        actor=filters.actor,
         verb=filters.verb,
         before=filters.before,
-        most=filters.limit,
+        limit=filters.limit,
     )
     before = entries[-1].id if len(entries) == filters.limit else None
     return Json({"audit": [vars(entry) for entry in entries], "before": before})

@@ -24,9 +24,10 @@ from minutehand.functions.api.schemas.jobs import (
     ReplayRequest,
     RescheduleRequest,
 )
+from minutehand.operations import deletion
 from minutehand.operations import jobs as operations
+from minutehand.operations.change import Change
 from minutehand.operations.edit import edit
-from minutehand.operations.jobs import Change
 from minutehand.queries import jobs as queries
 from minutehand.queries.wait import wait as wait_for
 
@@ -47,8 +48,8 @@ def list_jobs(request: Request, filters: Annotated[JobFilter, Query()], database
     Following `next` to the end returns each job that existed at the start exactly once, even if jobs are enqueued
     meanwhile. `previous` leads back.
     """
-    options = vars(filters) | {"states": filters.state, "most": filters.limit, "last": _is_last(filters)}
-    for name in ("state", "limit", "page"):
+    options = vars(filters) | {"states": filters.state, "last": _is_last(filters)}
+    for name in ("state", "page"):
         del options[name]
     page = queries.list_jobs(database, **options)
     next_path = page.before and _path(request, filters, {"before": page.before})
@@ -91,7 +92,7 @@ def edit_job(
     actor: Actor,
 ) -> Json:
     """Change the payload or the options of a job that is not running and not finished."""
-    return _changed(database, edit(database, [job_id], **changes.to_options(), who=actor))
+    return _changed(database, edit(database, [job_id], **changes.to_options(), actor=actor))
 
 
 @router.delete(
@@ -100,7 +101,7 @@ def edit_job(
 )
 def remove_job(job_id: JobId, database: Connected, actor: Actor) -> Json:
     """Delete a job that is not running and not finished. To keep it in the history, cancel it instead."""
-    return Json(change_fields(_check(operations.remove(database, [job_id], who=actor))))
+    return Json(change_fields(_check(deletion.delete(database, [job_id], actor=actor))))
 
 
 @router.post("/{id}/cancel", **CHANGED)
@@ -115,14 +116,14 @@ def cancel_job(
     A running job is refused. With `running` it is asked to stop at its next check, and stays running until then.
     """
     options = options or CancelRequest()
-    changes = operations.cancel(database, [job_id], options.reason, running=options.running, who=actor)
+    changes = operations.cancel(database, [job_id], options.reason, running=options.running, actor=actor)
     return _changed(database, changes)
 
 
 @router.post("/{id}/promote", **CHANGED)
 def promote_job(job_id: JobId, database: Connected, actor: Actor) -> Json:
     """Make a job due now."""
-    return _changed(database, operations.promote(database, [job_id], who=actor))
+    return _changed(database, operations.promote(database, [job_id], actor=actor))
 
 
 @router.post("/{id}/reschedule", **CHANGED)
@@ -133,13 +134,13 @@ def reschedule_job(
     actor: Actor,
 ) -> Json:
     """Move a job to another moment: `run_at`, or `delay` from now."""
-    return _changed(database, operations.reschedule(database, [job_id], to.run_at, to.delay, who=actor))
+    return _changed(database, operations.reschedule(database, [job_id], to.run_at, to.delay, actor=actor))
 
 
 @router.post("/{id}/retry", **CHANGED)
 def retry_job(job_id: JobId, database: Connected, actor: Actor) -> Json:
     """Retry a dead or cancelled job now, with all its attempts."""
-    return _changed(database, operations.retry(database, [job_id], who=actor))
+    return _changed(database, operations.retry(database, [job_id], actor=actor))
 
 
 @router.post("/{id}/replay", **REPLAYED)
@@ -151,7 +152,7 @@ def replay_job(
 ) -> Json:
     """Run a finished job again as a new job: due now, with one attempt, and without its recurrence."""
     options = options or ReplayRequest()
-    change = _check(operations.replay(database, [job_id], **vars(options), who=actor))
+    change = _check(operations.replay(database, [job_id], **vars(options), actor=actor))
     assert change.new is not None
     job = schemas.full_job(queries.get(database, change.new))
     return Json(job, 201, {"Location": f"/jobs/{change.new}"})
@@ -167,7 +168,7 @@ def _check(changes: list[Change]) -> Change:
     if change.outcome == "absent":
         raise NotFoundError(f"there is no job {change.id}")
     if change.outcome == "refused":
-        raise ApiError(REFUSED, change.why, state=change.state)
+        raise ApiError(REFUSED, change.reason, state=change.state)
     return change
 
 

@@ -4,13 +4,14 @@ from typing import Annotated
 
 from fastapi import Body, Path, Query
 
+from minutehand.errors import InvalidJobError
 from minutehand.functions.api.dependencies import Actor, Connected, ConnectedToAll, create_router
 from minutehand.functions.api.openapi import COMMON, WITH_BODY, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import queues as schemas
 from minutehand.functions.api.schemas.jobs import FULL_JOB, Job, full_job
 from minutehand.functions.api.schemas.queues import DropRequest, KeyOptions
-from minutehand.operations.drop import drop_all
+from minutehand.operations.deletion import delete_upcoming
 from minutehand.queries import jobs as queries
 
 DROPPED = responds(200, "The number of deleted jobs", schemas.DroppedJobs, {"dropped": 12}, *WITH_BODY)
@@ -45,4 +46,6 @@ def drop_jobs(
     actor: Actor,
 ) -> Json:
     """Delete all jobs of a queue that are not running and not finished. This cannot be undone."""
-    return Json({"dropped": sum(drop_all(database, queue, request.confirm, who=actor))})
+    if request.confirm != queue:
+        raise InvalidJobError("drop_is_confirmed", f"confirm must be {queue!r}, the name of the queue")
+    return Json({"dropped": sum(delete_upcoming(database, queue, actor=actor))})

@@ -28,9 +28,9 @@ def set_retention(
     actor: Actor,
 ) -> Json:
     """Replace the retention of a queue; omitted fields are reset. The dispatcher deletes what has expired."""
-    operations.set_retention(database, request.to_retention())
+    operations.set_retention(database, request.to_retention(), actor=actor)
     if request.keep_until_archived is not None:
-        operations.keep_until_archived(database, request.keep_until_archived, who=actor)
+        operations.set_keep_until_archived(database, request.keep_until_archived, actor=actor)
     return _settings(database)
 
 
@@ -39,5 +39,5 @@ def _settings(database: Database) -> Json:
         {name: "forever" if value == operations.FOREVER else value for name, value in vars(each).items()}
         for each in operations.list_retention(database)
     ]
-    archived = operations.keeps_until_archived(database)
+    archived = operations.get_keep_until_archived(database)
     return Json({"retention": settings, "keep_until_archived": archived})

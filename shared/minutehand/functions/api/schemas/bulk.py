@@ -10,18 +10,18 @@ from pydantic import BaseModel, Field, StrictBool, StrictFloat, StrictInt
 
 from minutehand.functions.api.schemas.common import BATCH_LIMIT, Duration, Moment, StrictModel
 from minutehand.functions.api.schemas.jobs import JOB
-from minutehand.operations.jobs import Change
-from minutehand.queries.jobs import State
+from minutehand.model.row import State
+from minutehand.operations.change import Change
 
-OUTCOMES = ("changed", "asked", "refused", "absent")
+OUTCOMES = ("changed", "requested", "refused", "absent")
 
 
 class BulkChangeRequest(StrictModel):
     """One change to many jobs; each follows the rules of a change to one job."""
 
-    verb: Literal["cancel", "promote", "reschedule", "retry", "replay", "remove"]
+    verb: Literal["cancel", "promote", "reschedule", "retry", "replay", "delete"]
     ids: Annotated[list[UUID], Field(min_length=1, max_length=BATCH_LIMIT)]
-    reason: Annotated[str, Field(max_length=1000)] = Field("by hand", description="for cancel")
+    reason: Annotated[str, Field(max_length=1000)] = Field("on request", description="for cancel")
     running: StrictBool = Field(False, description="for cancel: ask running jobs to stop at their next check")
     run_at: Moment = Field(None, description="for reschedule: a moment in the past means now")
     delay: Duration = Field(None, description="for reschedule: seconds, or ISO 8601")
@@ -34,7 +34,7 @@ class FinishedJobFilter(StrictModel):
     kind: str | None = Field(None, description="jobs of this kind")
     since: Moment = Field(None, description="jobs finished at or after this moment")
     before: Moment = Field(None, description="jobs finished before this moment")
-    most: Annotated[StrictInt, Field(ge=1, le=10_000)] = Field(
+    limit: Annotated[StrictInt, Field(ge=1, le=10_000)] = Field(
         1000, description="the maximum number of jobs; repeat the request for more"
     )
 
@@ -63,9 +63,9 @@ class JobChange(BaseModel):
     """The outcome of a change to one job."""
 
     id: UUID
-    outcome: Literal["changed", "asked", "refused", "absent"]
+    outcome: Literal["changed", "requested", "refused", "absent"]
     state: State | None = Field(None, description="the job's state, which does not allow the change")
-    why: str | None = Field(None, description="why the change was refused")
+    reason: str | None = Field(None, description="the reason of a refusal")
     new: UUID | None = Field(None, description="the job that a replay created")
 
 
@@ -73,7 +73,7 @@ class JobChanges(BaseModel):
     """The outcomes of a change to many jobs: their counts, and each job."""
 
     changed: int
-    asked: int
+    requested: int
     refused: int
     absent: int
     jobs: list[JobChange]
@@ -95,11 +95,11 @@ REFUSED_JOB = {
     "id": JOB["id"],
     "outcome": "refused",
     "state": "running",
-    "why": "a running job is not touched",
+    "reason": "the job is running",
 }
 CHANGES = {
     "changed": 1,
-    "asked": 0,
+    "requested": 0,
     "refused": 1,
     "absent": 0,
     "jobs": [{"id": JOB["id"], "outcome": "changed"}, REFUSED_JOB],

@@ -23,14 +23,14 @@ class PauseRequest(ControlTarget):
     """The jobs to pause, and for how long."""
 
     until: Moment = Field(None, description="when the pause ends by itself")
-    why: str | None = Field(None, max_length=1000, description="the reason")
+    reason: str | None = Field(None, max_length=1000, description="the reason")
 
 
 class LimitRequest(ControlTarget):
     """The jobs to limit, and how many may be offered or running at once."""
 
-    most: Annotated[StrictInt, Field(ge=0, lt=2**31)]
-    why: str | None = Field(None, max_length=1000, description="the reason")
+    limit: Annotated[StrictInt, Field(ge=0, lt=2**31)]
+    reason: str | None = Field(None, max_length=1000, description="the reason")
 
 
 class Control(BaseModel):
@@ -41,9 +41,9 @@ class Control(BaseModel):
     key: str
     tenant: str
     paused: bool
-    most: int | None = Field(description="the limit")
+    limit: int | None = Field(description="the limit")
     until: datetime | None
-    why: str | None = Field(description="the reason")
+    reason: str | None = Field(description="the reason")
     changed: datetime
     busy: int | None = Field(None, description="matching jobs that are offered or running")
 
@@ -66,15 +66,15 @@ CONTROL = {
     "key": "",
     "tenant": "",
     "paused": True,
-    "most": None,
+    "limit": None,
     "until": None,
-    "why": "release",
+    "reason": "release",
     "changed": JOB["enqueued"],
     "busy": 2,
 }
 TARGETS: dict[str, Example] = {"a queue": {"value": {"queue": "mail"}}}
 PAUSE_REQUESTS: dict[str, Example] = {
-    "a queue": {"value": {"queue": "mail", "why": "the provider is down"}},
+    "a queue": {"value": {"queue": "mail", "reason": "the provider is down"}},
     "a kind, for some time": {"value": {"kind": "report", "until": "2026-01-31T08:00:00+01:00"}},
 }
-LIMIT_REQUESTS: dict[str, Example] = {"two of a kind": {"value": {"kind": "report", "most": 2}}}
+LIMIT_REQUESTS: dict[str, Example] = {"two of a kind": {"value": {"kind": "report", "limit": 2}}}

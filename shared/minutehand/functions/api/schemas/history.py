@@ -8,14 +8,14 @@ from pydantic import BaseModel, Field
 
 from minutehand.functions.api.schemas.common import StrictModel
 from minutehand.functions.api.schemas.jobs import JOB, JobError
-from minutehand.queries import jobs as queries
+from minutehand.model import row
 
 
 class AuditFilter(StrictModel):
     """The entries to list."""
 
     job: UUID | None = Field(None, description="changes to this job")
-    who: str | None = Field(None, description="changes by this actor")
+    actor: str | None = Field(None, description="changes by this actor")
     verb: str | None = Field(None, description="cancel, pause, edit ...")
     before: UUID | None = Field(None, description="the next page: the last entry of this page")
     limit: Annotated[int, Field(ge=1, le=1000)] = 50
@@ -51,7 +51,7 @@ class AuditEntry(BaseModel):
     id: UUID
     at: datetime
     tenant: str
-    who: str = Field(description="the actor")
+    actor: str = Field(description="the actor")
     verb: str
     job: UUID | None
     facts: dict[str, Any]
@@ -64,7 +64,7 @@ class AuditPage(BaseModel):
     before: UUID | None = Field(description="the cursor of the next page, if there may be one")
 
 
-def attempt_fields(attempt: queries.Attempt, *, unmasked: bool) -> dict[str, Any]:
+def attempt_fields(attempt: row.Attempt, *, unmasked: bool) -> dict[str, Any]:
     """Return an attempt; its trace and result only if unmasked."""
     error = attempt.error and {
         name: text for name, text in attempt.error.items() if unmasked or name != "trace"
@@ -88,7 +88,7 @@ ENTRY = {
     "id": JOB["id"],
     "at": JOB["enqueued"],
     "tenant": "",
-    "who": "ada",
+    "actor": "ada",
     "verb": "cancel",
     "job": JOB["id"],
     "facts": {"reason": "the order was withdrawn"},

@@ -8,8 +8,9 @@ from fastapi.openapi.models import Example
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from minutehand.functions.api.schemas.common import Duration, Moment, RetryOptions, StrictModel
+from minutehand.model.row import Row, State
 from minutehand.model.rules import sentence
-from minutehand.queries.jobs import MOST_LISTED, Row, State
+from minutehand.queries.jobs import MAX_PAGE
 
 LISTED_FIELDS = (
     "id",
@@ -45,7 +46,7 @@ class JobFilter(StrictModel):
     kind: str | None = Field(None, description="jobs of this kind")
     key: str | None = Field(None, description="jobs with this key, upcoming and finished")
     state: list[State] = Field([], description="jobs in one of these states; repeat the parameter")
-    limit: int = Field(50, description=f"jobs per page, 1 to {MOST_LISTED}")
+    limit: int = Field(50, description=f"jobs per page, 1 to {MAX_PAGE}")
     version: str | None = Field(None, description="jobs finished by this version of the code")
     since: Moment = Field(None, description="jobs enqueued at or after this moment")
     until: Moment = Field(None, description="jobs enqueued before this moment")
@@ -60,7 +61,7 @@ class JobFilter(StrictModel):
 class CancelRequest(StrictModel):
     """Options of cancel."""
 
-    reason: Annotated[str, Field(max_length=1000, description="stored as the job's error")] = "by hand"
+    reason: Annotated[str, Field(max_length=1000, description="stored as the job's error")] = "on request"
     running: StrictBool = Field(False, description="ask a running job to stop at its next check")
 
 

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, Field
 
-from minutehand.queries.jobs import State
+from minutehand.model.row import State
 
 
 class Fault(BaseModel):

@@ -18,7 +18,7 @@ class KeyOptions(StrictModel):
 class DropRequest(StrictModel):
     """The confirmation that a queue's jobs are to be deleted."""
 
-    confirm: str = Field(description="Yes, please, drop all jobs of <queue>")
+    confirm: str = Field(description="the name of the queue")
 
 
 class Queues(BaseModel):
@@ -33,6 +33,4 @@ class DroppedJobs(BaseModel):
     dropped: int
 
 
-DROP_REQUESTS: dict[str, Example] = {
-    "confirmed": {"value": {"confirm": "Yes, please, drop all jobs of mail"}}
-}
+DROP_REQUESTS: dict[str, Example] = {"confirmed": {"value": {"confirm": "mail"}}}

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from minutehand.functions.api.schemas.common import Moment, StrictModel
 from minutehand.functions.api.schemas.jobs import JOB
-from minutehand.queries.jobs import State
+from minutehand.model.row import State
 from minutehand.queries.statistics import By, Each
 
 
@@ -93,7 +93,7 @@ class Percentiles(BaseModel):
     p50: float
     p95: float
     p99: float
-    most: float = Field(description="the maximum")
+    max: float = Field(description="the maximum")
 
 
 class JobDurations(BaseModel):
@@ -141,7 +141,7 @@ class Today(BaseModel):
 
 
 LAST = "2026-01-31T07:00:05+00:00"
-SECONDS = {"count": 3800, "p50": 0.21, "p95": 1.4, "p99": 4.0, "most": 12.7}
+SECONDS = {"count": 3800, "p50": 0.21, "p95": 1.4, "p99": 4.0, "max": 12.7}
 DEPTHS: dict[str, Any] = {
     "since": JOB["enqueued"],
     "depths": [{"queue": "default", "kind": None, "state": "scheduled", "jobs": 12, "since": JOB["visible"]}],

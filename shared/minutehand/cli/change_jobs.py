@@ -1,0 +1,143 @@
+"""Run a change: select jobs, confirm, change them in chunks, and report the outcome of each."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+from uuid import UUID
+
+import click
+
+from minutehand.cli import text
+from minutehand.cli.confirm import confirmed
+from minutehand.cli.ids import named_ids
+from minutehand.cli.options import open_database
+from minutehand.cli.output import put_json, say
+from minutehand.cli.selection import Selection, find_by_filters
+from minutehand.database import Database
+from minutehand.errors import NotFoundError
+from minutehand.operations.change import Change
+from minutehand.queries.jobs import clock, get
+
+UPCOMING = ("scheduled", "due", "offered", "retrying")
+CHUNK = 1000
+
+Item = TypeVar("Item")
+Find = Callable[[Database, Selection, tuple[str, ...]], list[UUID]]
+
+
+@dataclass(frozen=True)
+class Action:
+    """A change: its past participle, the states in which it is possible, and the function that makes it.
+
+    `find` returns the jobs that filters select; `default` are the states without `--state`, if not all possible ones.
+    """
+
+    done: str
+    possible: tuple[str, ...]
+    act: Callable[[Database, Sequence[UUID]], list[Change]]
+    find: Find = find_by_filters
+    default: tuple[str, ...] = ()
+
+
+class Report(Counter[str]):
+    """Prints the outcome of each change, and counts the outcomes."""
+
+    def __init__(self, action: Action, form: str) -> None:
+        """Print in an output format."""
+        super().__init__()
+        self.action, self.form = action, form
+
+    def put(self, change: Change) -> None:
+        """Print and count the outcome of a change."""
+        self[change.outcome] += 1
+        if self.form == "json":
+            outcome = self.action.done if change.outcome == "changed" else change.outcome
+            facts = {
+                "id": change.id,
+                "outcome": outcome,
+                "state": change.state,
+                "reason": change.reason or None,
+            }
+            put_json(facts | ({"new": change.new} if change.new else {}))
+        elif self.form == "ids" and change.outcome in ("changed", "requested"):
+            click.echo(str(change.new or change.id))
+        else:
+            click.echo(f"{change.id} {self._words(change)}", err=self.form == "ids")
+
+    def _words(self, change: Change) -> str:
+        if change.outcome == "changed":
+            return f"{self.action.done}{f': {change.new}' if change.new else ''}"
+        return f"{'requested' if change.outcome == 'requested' else 'refused'}: {change.reason}"
+
+    def put_fault(self, fault: str) -> None:
+        """Print and count a line of input that is not a job id."""
+        self["refused"] += 1
+        say(fault)
+
+    def conclude(self) -> int:
+        """Print the counts and return the exit code, which is 1 if any job was refused."""
+        refused = self["refused"] + self["absent"]
+        if not self.total():
+            say(f"No jobs were given; nothing was {self.action.done}.")
+        elif self.total() > 1:
+            requested = f", {self['requested']} requested" if self["requested"] else ""
+            say(f"{self['changed']} {self.action.done}{requested}, {refused} refused")
+        return 1 if refused else 0
+
+
+def change_jobs(action: Action, selection: Selection) -> int:
+    """Change the selected jobs; return the exit code, which is 1 if any was refused."""
+    report = Report(action, selection.form)
+    if selection.filtered and selection.ids:
+        raise click.UsageError("use ids or filters, not both")
+    named = None if selection.filtered else named_ids(selection.ids, report.put_fault)
+    if named is None and not selection.filtered:
+        raise click.UsageError("expected ids, ids on stdin, or a filter: --queue, --kind, --key or --state")
+    with open_database() as database:
+        if named is None:
+            found = action.find(database, selection, action.default or action.possible)
+            if not selection.dry_run and not _confirmed(action, len(found), selection.yes):
+                return 1
+            named = found
+        if selection.dry_run:
+            return _preview(database, action, named, report)
+        for chunk in chunks(named, CHUNK):
+            for change in action.act(database, chunk):
+                report.put(change)
+    return report.conclude()
+
+
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield items in lists of a size."""
+    rest = iter(items)
+    while chunk := list(islice(rest, size)):
+        yield chunk
+
+
+def _confirmed(action: Action, count: int, yes: bool) -> bool:
+    return count <= 1 or confirmed(f"{text.jobs(count)} will be {action.done}.", yes=yes)
+
+
+def _preview(database: Database, action: Action, ids: Iterable[UUID], report: Report) -> int:
+    now = clock(database)
+    for job_id in dict.fromkeys(ids):
+        try:
+            row = get(database, job_id)
+        except NotFoundError:
+            report.put(Change(job_id, "absent", None, "job not found"))
+            continue
+        if row.state not in action.possible:
+            report.put(Change(job_id, "refused", row.state, f"the job is {row.state}"))
+            continue
+        report["changed"] += 1
+        if report.form == "json":
+            outcome = f"would be {action.done}"
+            put_json({"id": job_id, "outcome": outcome, "state": row.state, "reason": None})
+        elif report.form == "ids":
+            click.echo(str(job_id))
+        else:
+            click.echo(f"{job_id} would be {action.done}: {row.kind}, {text.state(row, now)}")
+    say(f"{text.jobs(report['changed'])} would be {action.done}; nothing was changed")
+    return 1 if report["refused"] + report["absent"] else 0

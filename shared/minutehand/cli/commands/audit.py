@@ -1,0 +1,55 @@
+"""`minutehand audit`: list the audit trail."""
+
+import json
+from uuid import UUID
+
+import click
+
+from minutehand.cli import text
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
+from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.values import job_id
+from minutehand.operations.audit import Entry, list_audit
+
+
+@click.command()
+@click.option("--job", type=job_id, help="Only changes to this job.")
+@click.option("--actor", help="Only changes by this actor.")
+@click.option("--verb", help="Only this change: cancel, pause, edit ...")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most this many entries."
+)
+@click.option("--before", type=job_id, metavar="ENTRY_ID", help="Continue after the last entry of a page.")
+@output_option("table", "json")
+@tenant_option
+@connection_options
+def audit(
+    job: UUID | None, actor: str | None, verb: str | None, limit: int, before: UUID | None, form: str
+) -> None:
+    """List changes and who made them, latest first. Payloads are never shown.
+
+    \b
+    Examples:
+      minutehand audit --job 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
+      minutehand audit --verb pause -o json
+    """
+    with open_database() as database:
+        entries = list_audit(database, job=job, actor=actor, verb=verb, before=before, limit=limit)
+    if form == "json":
+        for entry in entries:
+            put_json(entry)
+    elif not entries:
+        say("No audit entry matches.")
+    else:
+        put_table(["at", "actor", "verb", "job", "facts"], [_row(entry) for entry in entries])
+        if len(entries) == limit:
+            say(f"There may be more; continue with --before {entries[-1].id}.")
+
+
+def _row(entry: Entry) -> list[str]:
+    facts = ", ".join(f"{name} {_value(value)}" for name, value in entry.facts.items())
+    return [text.local(entry.at), entry.actor, entry.verb, str(entry.job or ""), facts]
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

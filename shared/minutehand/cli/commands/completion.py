@@ -1,0 +1,22 @@
+"""`minutehand completion`: shell completion."""
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the completion script for a SHELL.
+
+    \b
+    Examples:
+      minutehand completion bash > ~/.local/share/bash-completion/completions/minutehand
+      eval "$(minutehand completion zsh)"
+      minutehand completion fish > ~/.config/fish/completions/minutehand.fish
+    """
+    made = get_completion_class(shell)
+    if made is None:
+        raise click.UsageError(f"{shell} has no completion")
+    click.echo(made(ctx.find_root().command, {}, "minutehand", "_MINUTEHAND_COMPLETE").source())

@@ -1,0 +1,43 @@
+"""`minutehand controls`: list pauses and limits."""
+
+import click
+
+from minutehand.cli import text
+from minutehand.cli.options import connection_options, open_database, output_option
+from minutehand.cli.output import put_json, put_table, say
+from minutehand.operations.controls import Control, list_controls
+
+HEADERS = ["queue", "kind", "key", "tenant", "paused", "limit", "busy", "reason", "since"]
+
+
+@click.command()
+@output_option("table", "json")
+@connection_options
+def controls(form: str) -> None:
+    """List pauses and limits, with the number of jobs offered or running under each.
+
+    \b
+    Examples:
+      minutehand controls
+    """
+    with open_database() as database:
+        found = list_controls(database)
+    if form == "json":
+        for control in found:
+            put_json(control)
+    elif not found:
+        say("Nothing is paused or limited.")
+    else:
+        put_table(HEADERS, [_row(control) for control in found])
+
+
+def _row(control: Control) -> list[str]:
+    until = f"until {text.local(control.until)}" if control.until else "yes"
+    return [
+        *(control.queue, control.kind, control.key, control.tenant),
+        until if control.paused else "",
+        "" if control.limit is None else str(control.limit),
+        str(control.busy),
+        control.reason or "",
+        text.local(control.changed) if control.changed else "",
+    ]

@@ -1,0 +1,117 @@
+"""`minutehand doctor`: check an installation."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+
+import click
+
+from minutehand.cli.options import connection_options, given_url, local_run_url, output_option
+from minutehand.cli.output import put_json, say
+from minutehand.cli.text import safe
+from minutehand.database import Database
+from minutehand.doctor import DATABASE_CHECKS, Finding, Patient, examine_database, examine_stack
+from minutehand.doctor.stack import Stack
+from minutehand.errors import ConfigurationError
+from minutehand.settings import database_url, read_settings
+from minutehand.settings.table import DATABASE_URL
+
+COLOURS = {"ok": "green", "warning": "yellow", "problem": "red", "skipped": "bright_black"}
+PARTS = ("dispatcher", "worker", "api")
+
+
+@click.command()
+@click.option("--stack", metavar="NAME", help="Also check this stack on AWS.")
+@click.option(
+    "--function",
+    "named",
+    metavar="PART=NAME",
+    multiple=True,
+    help="Name of a function, if not the template's; PART is dispatcher, worker or api.",
+)
+@output_option("text", "json")
+@connection_options
+def doctor(stack: str | None, named: Sequence[str], form: str) -> int:
+    """Check an installation, and print for each check what was found and how to fix it.
+
+    Checks the database, and with --stack also the stack on AWS. There it invokes the dispatcher once, without a tick.
+    Changes nothing. The exit code is 1 if there is a problem.
+
+    \b
+    Examples:
+      minutehand doctor
+      minutehand doctor --stack minutehand
+      minutehand doctor -o json | jq 'select(.verdict == "problem")'
+    """
+    names = _names(named)
+    found = _inspect(stack or "minutehand", names) if stack or names else None
+    findings = _database(found) + (examine_stack(found) if found else [])
+    for finding in findings:
+        put_json(finding) if form == "json" else _put(finding)
+    _conclude(findings)
+    return 1 if any(finding.verdict == "problem" for finding in findings) else 0
+
+
+def _names(named: Sequence[str]) -> dict[str, str]:
+    pairs = [part.partition("=")[::2] for part in named]
+    if any(part not in PARTS or not name for part, name in pairs):
+        raise click.UsageError(f"--function must be PART=NAME, where PART is one of {', '.join(PARTS)}")
+    return dict(pairs)
+
+
+def _inspect(stack: str, names: dict[str, str]) -> Stack:
+    try:
+        from minutehand.aws.inspect import inspect_stack
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"--stack requires an extra ({error.name} is missing); run: pip install 'minutehand[aws]'"
+        ) from None
+    return inspect_stack(stack, names)
+
+
+def _database(stack: Stack | None) -> list[Finding]:
+    """Check the database that is set here. With a stack, it may be reachable only for its functions."""
+    url = given_url() or local_run_url()
+    if stack and not url and not DATABASE_URL.read():
+        return [
+            Finding(name, "skipped", "DATABASE_URL is not set here; see reach-database")
+            for name in DATABASE_CHECKS
+        ]
+    environment = stack.dispatching.variables if stack and stack.dispatching else os.environ
+    with (
+        closing(Database(url or database_url)) as database,
+        closing(Database(url or database_url)) as another,
+    ):
+        return examine_database(Patient(database, another, _capacity(environment), stacked=stack is not None))
+
+
+def _capacity(environment: Mapping[str, str]) -> int:
+    """Return the capacity. An invalid setting on AWS has a check of its own."""
+    try:
+        return read_settings(environment).capacity
+    except ConfigurationError:
+        if environment is os.environ:
+            raise
+        return read_settings({}).capacity
+
+
+def _put(finding: Finding) -> None:
+    verdict = click.style(
+        finding.verdict.ljust(8), fg=COLOURS[finding.verdict], bold=finding.verdict == "problem"
+    )
+    click.echo(f"{verdict} {finding.check.ljust(14)} {safe(finding.found)}")
+    if finding.advice:
+        click.echo(f"{' ' * 24}do: {safe(finding.advice)}")
+
+
+def _conclude(findings: Sequence[Finding]) -> None:
+    counts = Counter(finding.verdict for finding in findings)
+    parts = [f"{counts['ok']} ok"]
+    parts += [
+        f"{count} {verdict}{'s' * (count > 1)}"
+        for verdict in ("problem", "warning")
+        if (count := counts[verdict])
+    ]
+    parts += [f"{counts['skipped']} skipped"] if counts["skipped"] else []
+    say(f"{len(findings)} checks: {', '.join(parts)}.")

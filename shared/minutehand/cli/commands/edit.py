@@ -1,0 +1,61 @@
+"""`minutehand edit`: change the payload or the options of jobs."""
+
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import click
+
+from minutehand.cli.actor import actor
+from minutehand.cli.change_jobs import UPCOMING, Action, change_jobs
+from minutehand.cli.retry_options import retry_of, retry_options
+from minutehand.cli.selection import Selection, selection_options
+from minutehand.cli.values import duration, parse_json
+from minutehand.operations.edit import edit as edit_jobs
+
+RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
+
+
+@click.command()
+@click.option("--payload", metavar="JSON", help="New payload.")
+@click.option("--headers", metavar="JSON", help="New headers; null removes them.")
+@click.option("--priority", type=int, help="Priority from 0 to 9; 9 runs first.")
+@click.option("--max-attempts", type=int, help="Number of attempts; 1 means no retry.")
+@click.option("--timeout", type=duration, help="Timeout of an attempt, such as 90s; at most 24h.")
+@retry_options
+@selection_options
+def edit(
+    payload: str | None,
+    headers: str | None,
+    priority: int | None,
+    max_attempts: int | None,
+    timeout: timedelta | None,
+    **options: Any,
+) -> int:
+    """Edit the payload or the options of upcoming jobs.
+
+    Give IDS, pipe them in (`-`), or use filters. A running job is refused. The audit trail keeps the names of the
+    edited fields, and never a payload.
+
+    \b
+    Examples:
+      minutehand edit 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10 --payload '{"email": "ada@example.com"}'
+      minutehand edit --queue mail --state scheduled --priority 9 --yes
+    """
+    policy = retry_of(**{name: options.pop(name) for name in RETRY})
+    fields = {"priority": priority, "max_attempts": max_attempts, "timeout": timeout, "retry": policy}
+    edits: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    for name, text in (("payload", payload), ("headers", headers)):
+        if text is not None:
+            edits[name] = _json(text, f"--{name}")
+    if not edits:
+        raise click.UsageError("expected at least one field to change")
+    act = partial(edit_jobs, **edits, actor=actor())
+    return change_jobs(Action("edited", UPCOMING, act), Selection(**options))
+
+
+def _json(text: str, hint: str) -> Any:
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise click.BadParameter(f"invalid JSON: {error}", param_hint=hint) from None

@@ -1,0 +1,170 @@
+"""`minutehand enqueue`: enqueue one job, or the jobs of a file."""
+
+import sys
+from datetime import timedelta
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from minutehand.cli import text
+from minutehand.cli.enqueue_file import enqueue_file
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
+from minutehand.cli.output import put_json
+from minutehand.cli.retry_options import retry_of, retry_options
+from minutehand.cli.values import duration, option_moment, parse_json
+from minutehand.cli.values import zone as zone_of
+from minutehand.enqueue import enqueue as enqueue_one
+from minutehand.model.enqueued import Enqueued
+from minutehand.queries.jobs import clock
+
+# The options that are allowed with --file.
+FILE_OPTIONS = {"file", "format", "rejects", "on_conflict", "tz", "form"}
+RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
+
+
+@click.command()
+@click.argument("kind", required=False)
+@click.argument("payload", required=False)
+@click.option("--queue", help="Queue of the job.  [the kind's queue, or default]")
+@click.option("--key", help="Deduplication key: a queue has at most one upcoming job with it.")
+@click.option(
+    "--at", metavar="MOMENT", help="ISO 8601 with an offset, such as 2026-03-01T08:00:00+01:00, or with --tz."
+)
+@click.option("--in", "delay", type=duration, help="Delay from now, such as 90s, 10m, 2h30m or 3d.")
+@tz_option
+@click.option("--priority", type=int, help="Priority from 0 to 9; 9 runs first.  [5]")
+@click.option("--max-attempts", type=int, help="Number of attempts; 1 means no retry.  [8]")
+@click.option("--timeout", type=duration, help="Timeout of an attempt, such as 90s; at most 24h.")
+@click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help="Add a header; repeatable.")
+@retry_options
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["replace", "ignore", "raise", "merge"]),
+    default="replace",
+    show_default=True,
+    help="What to do if the key has an upcoming job.",
+)
+@click.option(
+    "--unique-while",
+    type=click.Choice(["upcoming", "running"]),
+    help="Hold the key until the job starts, or also while it runs.  [upcoming]",
+)
+@click.option("--unique-for", type=duration, help="Hold the key for this time, even if the job finishes.")
+@click.option("--debounce", type=duration, help="Run once the key was not enqueued for this time.")
+@click.option("--debounce-max", type=duration, help="Debounce for at most this time in total.")
+@click.option("--throttle", type=duration, help="Run at least this time after the previous job with the key.")
+@click.option(
+    "--every", metavar="WHEN", help="Recur: cron with 5 or 6 fields, @daily, or ISO 8601 such as PT1H."
+)
+@click.option("--zone", help="Time zone of --every, such as Europe/Berlin.  [UTC]")
+@click.option("--personal", is_flag=True, default=None, help="Erase the payload when the job finishes.")
+@click.option("--file", metavar="PATH", help="Enqueue the jobs of an NDJSON or CSV file; - is stdin.")
+@click.option(
+    "--format", type=click.Choice(["ndjson", "csv"]), help="Format of the file.  [from its extension]"
+)
+@click.option(
+    "--rejects", metavar="PATH", help="Write rejected lines with reasons to this file, not to stderr."
+)
+@output_option("table", "json", "ids")
+@tenant_option
+@connection_options
+@click.pass_context
+def enqueue(
+    ctx: click.Context, /, kind: str | None, file: str | None, tz: str | None, form: str, **options: Any
+) -> int | None:
+    """Enqueue one job: its KIND and its PAYLOAD, which is JSON (- reads it from stdin).
+
+    With --file, enqueue many: NDJSON with one object per line, or CSV with a header. The fields are kind, payload,
+    queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers, and the other options, such as every or
+    unique_for. An invalid line is rejected with its number, and the others are enqueued; the exit code is then 1.
+    Memory use does not depend on the size of the file.
+
+    \b
+    Examples:
+      minutehand enqueue welcome '{"email": "ada@example.com"}' --in 10m --key welcome/ada
+      minutehand enqueue report --at 2026-03-01T08:00 --tz Europe/Berlin --header tenant=7
+      minutehand enqueue report --key report --every '0 8 * * mon' --zone Europe/Berlin
+      minutehand enqueue index '[4711]' --key index --on-conflict merge --debounce 10s --debounce-max 5m
+      minutehand enqueue --file jobs.ndjson --rejects rejects.ndjson
+      generate | minutehand enqueue --file - --format csv
+    """
+    if file is not None:
+        _check_file_options(ctx)
+        return enqueue_file(
+            file, options["format"], options["rejects"], zone_of(tz), options["on_conflict"], form
+        )
+    if kind is None:
+        raise click.UsageError("expected the KIND of the job, or --file")
+    if [options.pop("format"), options.pop("rejects")] != [None, None]:
+        raise click.UsageError("--format and --rejects require --file")
+    _enqueue_one(kind, tz, form, **options)
+    return None
+
+
+def _enqueue_one(
+    kind: str,
+    tz: str | None,
+    form: str,
+    *,
+    payload: str | None,
+    at: str | None,
+    delay: timedelta | None,
+    headers: tuple[str, ...],
+    **options: Any,
+) -> None:
+    if at is not None and delay is not None:
+        raise click.UsageError("use --at or --in, not both")
+    options |= {
+        "run_at": None if at is None else option_moment(at, tz, "--at"),
+        "delay": delay,
+        "retry": retry_of(**{name: options.pop(name) for name in RETRY}),
+        "headers": _headers(headers),
+    }
+    value = _payload(payload)
+    with open_database() as database:
+        enqueued = enqueue_one(kind, value, **options, connection=database)
+        if form == "table":
+            now = clock(database)
+            due = text.ago(enqueued.visible, now) if enqueued.visible > now else "now"
+            click.echo(f"{enqueued.outcome} {enqueued.id}, due {due}")
+        else:
+            _put(enqueued, form)
+
+
+def _put(enqueued: Enqueued, form: str) -> None:
+    if form == "ids":
+        click.echo(str(enqueued.id))
+    else:
+        put_json({"outcome": enqueued.outcome, "id": enqueued.id, "visible": enqueued.visible})
+
+
+def _payload(argument: str | None) -> Any:
+    if argument is None:
+        return None
+    if argument == "-" and sys.stdin is None:
+        raise click.UsageError("stdin is closed; expected the payload from it")
+    try:
+        return parse_json(sys.stdin.buffer.read() if argument == "-" else argument)
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{error}; quote a string twice, as '\"hello\"'", param_hint="PAYLOAD is not JSON"
+        ) from None
+
+
+def _headers(arguments: tuple[str, ...]) -> dict[str, str] | None:
+    headers: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if not equals or not name or name in headers:
+            raise click.BadParameter(
+                f"expected NAME=VALUE with a new name, got {argument!r}", param_hint="--header"
+            )
+        headers[name] = value
+    return headers or None
+
+
+def _check_file_options(ctx: click.Context) -> None:
+    for name in ctx.params.keys() - FILE_OPTIONS:
+        if ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT):
+            raise click.UsageError(f"{name} is not allowed with --file; set it in the file")

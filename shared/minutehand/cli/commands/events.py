@@ -1,0 +1,92 @@
+"""`minutehand events`: list stored events, and follow new ones."""
+
+from datetime import timedelta
+from time import sleep
+from typing import Any
+from uuid import UUID
+
+import click
+
+from minutehand.cli.exits import INTERRUPTED, OK
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
+from minutehand.cli.output import put_json, put_table, say
+from minutehand.database import Database
+from minutehand.model.event import NAMES
+from minutehand.queries.events import StoredEvent, list_events
+from minutehand.queries.jobs import clock
+
+POLL_SECONDS = 1.0
+# A long transaction commits after later ones: its events appear behind theirs.
+OVERLAP = timedelta(seconds=30)
+LIMIT = 1000
+
+
+@click.command()
+@click.option(
+    "--name", "names", type=click.Choice(NAMES), multiple=True, help="Only events with this name; repeatable."
+)
+@click.option("--queue", help="Only events in this queue.")
+@click.option("--kind", help="Only events of this kind.")
+@click.option("--job", type=click.UUID, help="Only events of this job.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most this many events."
+)
+@click.option("--follow", is_flag=True, help="Show new events until Ctrl-C.")
+@output_option("table", "json")
+@tenant_option
+@connection_options
+def events(follow: bool, form: str, limit: int, **filters: Any) -> int:
+    """List stored events, the latest last.
+
+    Events are stored by processes that have MINUTEHAND_EVENTS=table.
+
+    \b
+    Examples:
+      minutehand events --name dead --name cancelled
+      minutehand events --follow -o json
+    """
+    with open_database() as database:
+        try:
+            _show(database, form, limit, follow, filters)
+        except KeyboardInterrupt:
+            return INTERRUPTED
+    return OK
+
+
+def _show(database: Database, form: str, limit: int, follow: bool, filters: dict[str, Any]) -> None:
+    since = clock(database) - OVERLAP
+    earlier = list_events(database, since=since, limit=LIMIT, **filters) if follow else []
+    found = list_events(database, limit=limit, **filters)
+    if not found and not follow:
+        say("No stored event matches; MINUTEHAND_EVENTS=table stores events.")
+    _put(found, form, headed=True)
+    seen = {event.id for event in (*earlier, *found)}
+    while follow:
+        sleep(POLL_SECONDS)
+        now = clock(database)
+        recent = list_events(database, since=since, limit=LIMIT, **filters)
+        _put([event for event in recent if event.id not in seen], form, headed=False)
+        seen, since = {event.id for event in recent}, now - OVERLAP
+
+
+def _put(found: list[StoredEvent], form: str, *, headed: bool) -> None:
+    if form == "json":
+        for event in found:
+            put_json(event)
+    elif found:
+        rows = [
+            [_moment(event), event.name, event.kind or "", _id(event.job), _facts(event)] for event in found
+        ]
+        put_table(["at", "event", "kind", "job", "facts"], rows, headed=headed)
+
+
+def _moment(event: StoredEvent) -> str:
+    return f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def _id(job: UUID | None) -> str:
+    return "" if job is None else str(job)
+
+
+def _facts(event: StoredEvent) -> str:
+    return " ".join(f"{name}={value}" for name, value in event.facts.items())

@@ -1,0 +1,117 @@
+"""`minutehand ls`: list jobs."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import click
+
+from minutehand.cli import text
+from minutehand.cli.listing import pages, put_rows
+from minutehand.cli.moments import optional_moment
+from minutehand.cli.options import (
+    connection_options,
+    filter_options,
+    open_database,
+    output_option,
+    tenant_option,
+    tz_option,
+)
+from minutehand.cli.output import say
+from minutehand.cli.values import job_id
+from minutehand.database import Database
+from minutehand.model.row import STATES, Page
+from minutehand.queries.jobs import MAX_PAGE, list_jobs
+
+WINDOW = ("since", "until", "finished_since", "finished_until")
+
+
+@click.command()
+@filter_options(STATES)
+@click.option("--version", help="Only jobs finished by this version of the code.")
+@click.option(
+    "--since", metavar="WHEN", help="Only jobs enqueued since then: how long ago, such as 7d, or a moment."
+)
+@click.option("--until", metavar="WHEN", help="Only jobs enqueued before then.")
+@click.option("--finished-since", metavar="WHEN", help="Only jobs that finished since then.")
+@click.option("--finished-until", metavar="WHEN", help="Only jobs that finished before then.")
+@tz_option
+@click.option(
+    "--limit", type=click.IntRange(1), default=50, show_default=True, help="At most this many jobs."
+)
+@click.option("--before", type=job_id, help="Continue after this job, the last of a page.")
+@click.option("--after", type=job_id, help="Show the page before this job, the first of a page.")
+@click.option("--last", is_flag=True, help="Show the last page: the oldest jobs.")
+@click.option("--all", "everything", is_flag=True, help="Show all jobs, without a limit.")
+@click.option("--total", is_flag=True, help="Also count all matching jobs.")
+@output_option("table", "json", "ids")
+@tenant_option
+@connection_options
+def ls(
+    tz: str | None,
+    limit: int,
+    before: UUID | None,
+    after: UUID | None,
+    last: bool,
+    everything: bool,
+    total: bool,
+    form: str,
+    **options: Any,
+) -> None:
+    """List jobs, newest first.
+
+    Payloads are not shown. The last column is the moment of the state: when the job may run, was offered, started or
+    finished.
+
+    \b
+    Examples:
+      minutehand ls --state dead --kind welcome
+      minutehand ls --queue mail --all -o json
+      minutehand ls --state done --finished-since 2h --total
+      minutehand ls --state dead -o ids | minutehand retry -
+    """
+    if sum((before is not None, after is not None, last)) > 1:
+        raise click.UsageError("use at most one of --before, --after and --last")
+    with open_database() as database:
+        filters = _filters(database, tz, **options)
+        if last or after:
+            page = list_jobs(database, after=after, last=last, limit=min(limit, MAX_PAGE), **filters)
+            found = iter([page] if page.rows else [])
+        else:
+            found = pages(database, before=before, limit=None if everything else limit, **filters)
+        shown = _put(database, found, form)
+        if total:
+            say(f"{text.jobs(list_jobs(database, limit=1, total=True, **filters).total or 0)} in total.")
+    if shown is None:
+        _say_none(filtered=any(options.values()))
+    elif form == "table":
+        _say_more(shown)
+
+
+def _filters(database: Database, tz: str | None, **options: Any) -> dict[str, Any]:
+    return options | {
+        name: optional_moment(database, options[name], tz, f"--{name.replace('_', '-')}") for name in WINDOW
+    }
+
+
+def _put(database: Database, found: Iterator[Page], form: str) -> Page | None:
+    """Print the pages; return the last one, or None if there was none."""
+    page = None
+    for following in found:
+        put_rows(database, following.rows, form, headed=page is None)
+        page = following
+    return page
+
+
+def _say_none(*, filtered: bool) -> None:
+    if filtered:
+        say("No job matches.")
+    else:
+        say("There are no jobs yet; add one: minutehand enqueue echo '\"hello\"'")
+
+
+def _say_more(page: Page) -> None:
+    if page.before:
+        say(f"There are more; continue with --before {page.before}, or use --all.")
+    elif page.after:
+        say(f"There are newer ones; go back with --after {page.after}.")

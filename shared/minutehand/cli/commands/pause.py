@@ -1,0 +1,44 @@
+"""`minutehand pause`: stop a queue, kind, key or tenant."""
+
+from datetime import timedelta
+
+import click
+
+from minutehand.cli import text
+from minutehand.cli.actor import actor
+from minutehand.cli.moments import later
+from minutehand.cli.options import open_database, tz_option
+from minutehand.cli.scope import put_control, scope_options
+from minutehand.cli.values import duration, option_moment
+from minutehand.operations import controls
+from minutehand.queries.jobs import clock
+
+
+@click.command()
+@click.option(
+    "--until", metavar="MOMENT", help="Resume at this moment: ISO 8601 with an offset, or with --tz."
+)
+@click.option("--for", "span", type=duration, help="Resume after this time, such as 30m.")
+@click.option("--reason", help="Reason, for `controls`, `show` and the audit trail.")
+@tz_option
+@scope_options
+def pause(
+    until: str | None, span: timedelta | None, reason: str | None, tz: str | None, form: str, **scope: str
+) -> None:
+    """Pause a queue, kind, key or tenant on all dispatchers and workers. Running jobs continue.
+
+    With several options, the jobs that match all of them are paused.
+
+    \b
+    Examples:
+      minutehand pause --queue mail --reason "the provider is down"
+      minutehand pause --kind invoice.send --for 30m
+    """
+    if until is not None and span is not None:
+        raise click.UsageError("use --until or --for, not both")
+    moment = None if until is None else option_moment(until, tz, "--until")
+    with open_database() as database:
+        moment = later(database, span, "--for") if span is not None else moment
+        if moment is not None and moment <= clock(database):
+            raise click.BadParameter(f"{text.local(moment)} is in the past", param_hint="--until")
+        put_control(controls.pause(database, **scope, until=moment, reason=reason, actor=actor()), form)

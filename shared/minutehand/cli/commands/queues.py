@@ -1,0 +1,30 @@
+"""`minutehand queues`: list queues."""
+
+import click
+
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
+from minutehand.cli.output import put_json, put_table, say
+from minutehand.queries.jobs import list_queues
+
+
+@click.command()
+@output_option("table", "json")
+@tenant_option
+@connection_options
+def queues(form: str) -> None:
+    """List queues that have or had jobs or settings.
+
+    \b
+    Examples:
+      minutehand queues
+      minutehand queues -o json
+    """
+    with open_database() as database:
+        found = list_queues(database)
+    if form == "json":
+        for name in found:
+            put_json({"queue": name})
+    elif found:
+        put_table(["queue"], [[name] for name in found])
+    else:
+        say("There are no queues yet; enqueueing a job creates its queue.")

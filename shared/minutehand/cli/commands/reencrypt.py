@@ -1,0 +1,31 @@
+"""`minutehand reencrypt`: re-encrypt pending payloads after a key rotation."""
+
+import click
+
+from minutehand.cli.actor import actor
+from minutehand.cli.options import connection_options, open_database, output_option
+from minutehand.cli.output import put_json, say
+from minutehand.encryption import reencrypt as library
+
+
+@click.command()
+@click.option("--queue", help="Only jobs in this queue, and no schedules.")
+@output_option("table", "json")
+@connection_options
+def reencrypt(queue: str | None, form: str) -> None:
+    """Re-encrypt pending payloads with the current key: those of unfinished jobs and of schedules.
+
+    Set MINUTEHAND_ENCRYPTION_KEY to the new key, and add the old one to MINUTEHAND_PREVIOUS_ENCRYPTION_KEYS. Remove the
+    old key afterwards, once no process encrypts with it.
+
+    \b
+    Examples:
+      minutehand reencrypt
+      minutehand reencrypt --queue mail -o json
+    """
+    with open_database() as database:
+        count = sum(library.rotate(database, queue=queue, who=actor()))
+    if form == "json":
+        put_json({"reencrypted": count})
+    else:
+        say(f"{count} payloads re-encrypted")

@@ -1,0 +1,58 @@
+"""`minutehand retry`: bring dead and cancelled jobs back, at once or at a rate."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+import click
+
+from minutehand.cli.actor import actor
+from minutehand.cli.change_jobs import CHUNK, Action, change_jobs
+from minutehand.cli.selection import (
+    Selection,
+    find_finished_by_filters,
+    finished_options,
+    selection_options,
+)
+from minutehand.database import Database
+from minutehand.operations import jobs
+from minutehand.operations.again import step_of
+from minutehand.operations.change import Change
+
+
+@click.command()
+@click.option("--rate", type=float, metavar="PER_MINUTE", help="Make this many jobs due per minute.")
+@finished_options
+@selection_options
+def retry(
+    rate: float | None,
+    finished_since: str | None,
+    finished_until: str | None,
+    limit: int | None,
+    **selection: Any,
+) -> int:
+    """Retry dead and cancelled jobs with all their attempts, at once or at a rate.
+
+    Give IDS, pipe them in (`-`), or use filters. Without --state, dead and cancelled jobs are selected. With --rate,
+    the jobs that finished last come first.
+
+    \b
+    Examples:
+      minutehand retry 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
+      minutehand retry --kind welcome --dry-run
+      minutehand retry --state dead --queue mail --rate 60 --finished-since 2h --yes
+      minutehand ls --state dead -o ids | minutehand retry -
+    """
+    step = timedelta() if rate is None else step_of(rate)
+    starts = (number * CHUNK * step for number in count())
+    by = actor()
+
+    def act(database: Database, ids: Sequence[UUID]) -> list[Change]:
+        return jobs.retry(database, ids, start=next(starts), step=step, actor=by)
+
+    options = {"finished_since": finished_since, "finished_until": finished_until, "limit": limit}
+    finished = {name: value for name, value in options.items() if value is not None}
+    action = Action("retried", ("dead", "cancelled"), act, find_finished_by_filters)
+    return change_jobs(action, Selection(**selection, finished=finished))

@@ -1,0 +1,130 @@
+"""`minutehand schedules put`: write a schedule."""
+
+import sys
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from minutehand import schedules as library
+from minutehand.cli import text
+from minutehand.cli.actor import actor
+from minutehand.cli.options import connection_options, open_database, tenant_option, tz_option
+from minutehand.cli.output import say
+from minutehand.cli.retry_options import retry_of, retry_options
+from minutehand.cli.values import duration, option_moment, parse_json
+from minutehand.model.new_job import NewJob
+from minutehand.schedules import Schedule
+from minutehand.schedules.timing import CatchUp, Overlap
+
+
+@click.command()
+@click.argument("name")
+@click.argument("every")
+@click.argument("kind")
+@click.argument("payload", default="null")
+@click.option("--zone", help="Time zone of the schedule, such as Europe/Berlin.  [UTC]")
+@click.option(
+    "--starts",
+    metavar="MOMENT",
+    help="First moment: ISO 8601 with an offset, or with --tz; durations count from it.",
+)
+@click.option("--ends", metavar="MOMENT", help="Last moment.")
+@tz_option
+@click.option(
+    "--jitter", type=duration, default="0s", help="Delay each job by up to this time, by a hash of the name."
+)
+@click.option("--ahead", type=duration, default="0s", help="Enqueue each job this long before its moment.")
+@click.option(
+    "--catch-up",
+    type=click.Choice(["none", "last", "all"]),
+    default="none",
+    show_default=True,
+    help="Which of the moments missed in an outage to fire.",
+)
+@click.option(
+    "--limit", type=int, default=100, show_default=True, help="Maximum number of moments with --catch-up all."
+)
+@click.option(
+    "--overlap",
+    type=click.Choice(["allow", "skip", "replace"]),
+    default="allow",
+    show_default=True,
+    help="What to do while the previous job is unfinished.",
+)
+@click.option("--queue", help="Queue of the jobs.")
+@click.option("--key", help="Key of the jobs.")
+@click.option("--priority", type=int, help="Priority from 0 to 9; 9 runs first.")
+@click.option("--max-attempts", type=int, help="Number of attempts; 1 means no retry.")
+@click.option("--timeout", type=duration, help="Timeout of an attempt, such as 90s; at most 24h.")
+@retry_options
+@tenant_option
+@connection_options
+def put(
+    name: str,
+    every: str,
+    kind: str,
+    payload: str,
+    *,
+    zone: str | None,
+    starts: str | None,
+    ends: str | None,
+    tz: str | None,
+    jitter: timedelta,
+    ahead: timedelta,
+    catch_up: CatchUp,
+    limit: int,
+    overlap: Overlap,
+    **options: Any,
+) -> None:
+    """Create or change the schedule NAME: EVERY is cron with 5 or 6 fields, @daily etc., or ISO 8601 such as PT15M.
+
+    Each moment enqueues a job of KIND with PAYLOAD, which is JSON (- reads it from stdin).
+
+    \b
+    Examples:
+      minutehand schedules put report '0 8 * * mon' report '{"n": 1}' --zone Europe/Berlin
+      minutehand schedules put clean PT6H clean --catch-up last --overlap skip --queue slow
+    """
+    schedule = Schedule(
+        name,
+        every,
+        _job(kind, payload, **options),
+        zone,
+        starts=option_moment(starts, tz, "--starts") if starts else None,
+        ends=option_moment(ends, tz, "--ends") if ends else None,
+        jitter=jitter,
+        ahead=ahead,
+        catch_up=catch_up,
+        most=limit,
+        overlap=overlap,
+    )
+    with open_database() as database:
+        standing = library.put(database, schedule, who=actor())
+    say(f"{name}: next {text.local(standing.next) if standing.next else 'never'}")
+
+
+def _job(
+    kind: str,
+    payload: str,
+    queue: str | None,
+    key: str | None,
+    priority: int | None,
+    max_attempts: int | None,
+    timeout: timedelta | None,
+    **retry: Any,
+) -> NewJob:
+    try:
+        value = parse_json(sys.stdin.read() if payload == "-" else payload)
+    except ValueError as error:
+        raise click.BadParameter(f"the payload is not JSON: {error}", param_hint="PAYLOAD") from None
+    return NewJob(
+        kind,
+        value,
+        queue,
+        key,
+        priority=priority,
+        max_attempts=max_attempts,
+        timeout=timeout,
+        retry=retry_of(**retry),
+    )

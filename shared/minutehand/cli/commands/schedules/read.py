@@ -1,0 +1,116 @@
+"""`minutehand schedules ls`, `show` and `preview`."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import click
+
+from minutehand import schedules as library
+from minutehand.cli import text
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
+from minutehand.cli.output import put_json, put_table, say
+from minutehand.model.retry import Retry
+from minutehand.queries.jobs import clock
+from minutehand.schedules import Standing
+
+HEADERS = ["name", "every", "zone", "kind", "next", "last", "tenant", "source"]
+
+
+@click.command()
+@click.option("--source", help="Only schedules installed from this source.")
+@output_option("table", "json", "names")
+@tenant_option
+@connection_options
+def ls(source: str | None, form: str) -> None:
+    """List schedules by name."""
+    with open_database() as database:
+        found = library.list_schedules(database, source)
+        now = clock(database)
+    if form == "json":
+        for each in found:
+            put_json(_facts(each))
+    elif form == "names":
+        for each in found:
+            click.echo(text.safe(each.schedule.name))
+    elif not found:
+        say("There are no schedules.")
+    else:
+        put_table(HEADERS, [_row(each, now) for each in found])
+
+
+@click.command()
+@click.argument("name")
+@click.option("-n", "limit", type=int, default=10, show_default=True, help="Number of past moments.")
+@output_option("table", "json")
+@tenant_option
+@connection_options
+def show(name: str, limit: int, form: str) -> None:
+    """Show a schedule and the outcomes of its last moments."""
+    with open_database() as database:
+        standing, firings = library.get(database, name), library.firings(database, name, most=limit)
+    facts = _facts(standing)
+    if form == "json":
+        put_json(facts | {"firings": firings})
+        return
+    rows = [[name.replace("_", " "), _value(value)] for name, value in facts.items() if value]
+    put_table(["option", "value"], rows, headed=False)
+    put_table(["moment", "outcome", "count", "job"], [_firing(each) for each in firings])
+
+
+@click.command()
+@click.argument("every")
+@click.option("--zone", help="Time zone of the schedule.  [UTC]")
+@click.option("-n", "limit", type=int, default=10, show_default=True, help="Number of moments.")
+@output_option("table", "json")
+def preview(every: str, zone: str | None, limit: int, form: str) -> None:
+    """Show the next moments of EVERY in local time and UTC. Needs no database."""
+    moments = library.preview(every, zone, limit)
+    if form == "json":
+        for moment in moments:
+            put_json({"utc": moment.utc, "local": moment.local.isoformat()})
+        return
+    rows = [
+        [f"{moment.local:%a %Y-%m-%d %H:%M:%S %Z}", f"{moment.utc:%Y-%m-%d %H:%M:%S}"] for moment in moments
+    ]
+    put_table(["local", "utc"], rows)
+
+
+def _row(each: Standing, now: datetime) -> list[str]:
+    following = "paused" if each.paused else text.ago(each.next, now) if each.next else "never"
+    last = text.ago(each.fired, now) if each.fired else ""
+    schedule = each.schedule
+    zone = schedule.zone or "UTC"
+    return [
+        *(schedule.name, schedule.every, zone, schedule.job.kind, following),
+        *(last, each.tenant, each.source or ""),
+    ]
+
+
+def _firing(each: Any) -> list[str]:
+    count = str(each.count) if each.count > 1 else ""
+    return [text.local(each.nominal), each.outcome, count, str(each.job or "")]
+
+
+def _value(value: Any) -> str:
+    match value:
+        case datetime():
+            return text.local(value)
+        case timedelta():
+            return text.span(value)
+        case Retry():
+            return text.retry(value)
+        case dict():
+            return ", ".join(f"{name} {_value(inner)}" for name, inner in value.items())
+    return str(value)
+
+
+def _facts(each: Standing) -> dict[str, Any]:
+    """Return what is shown of a schedule. The payload of its job may be private, and is left out."""
+    schedule = {name: value for name, value in vars(each.schedule).items() if name != "job"}
+    job = {
+        name: value
+        for name, value in vars(each.schedule.job).items()
+        if value is not None and name != "payload"
+    }
+    standing = {name: value for name, value in vars(each).items() if name not in ("schedule", "hash")}
+    return schedule | {"job": job} | standing

@@ -1,0 +1,157 @@
+"""`minutehand show`: a job with its moments, options and attempts."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import click
+
+from minutehand.cli import text
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
+from minutehand.cli.output import put_json
+from minutehand.cli.values import job_id
+from minutehand.database import Database
+from minutehand.errors import ForbiddenError
+from minutehand.model.retry import Retry
+from minutehand.model.row import FINISHED, Attempt, Row
+from minutehand.operations.controls import list_controls
+from minutehand.queries.jobs import clock, get, get_by_key, list_attempts
+
+MASKED = ("payload", "headers", "result")
+
+
+@click.command()
+@click.argument("id", type=job_id, required=False)
+@click.option(
+    "--key", help="Instead of the ID, the key: of its upcoming job, else the running, else the last one."
+)
+@click.option("--queue", default="default", show_default=True, help="The queue of the key.")
+@click.option("--payload", "unmasked", is_flag=True, help="Show payload, headers and result.")
+@output_option("table", "json")
+@tenant_option
+@connection_options
+def show(id: UUID | None, key: str | None, queue: str, unmasked: bool, form: str) -> None:
+    """Show the job ID and its attempts.
+
+    Payload, headers and result may be private, and are masked without --payload.
+
+    \b
+    Examples:
+      minutehand show 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
+      minutehand show --key welcome/ada
+      minutehand show 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10 --payload -o json
+    """
+    with open_database() as database:
+        row, now = _find(database, id, queue, key), clock(database)
+        attempts = list_attempts(database, row.id)
+        pauses = _pauses(database, row)
+    if form == "json":
+        _put_json(row, attempts, unmasked)
+        return
+    lines = [*_head(row, now), *pauses, *_timeline(row, now), *_facts(row, unmasked), *_error(row)]
+    for line in [*lines, *_attempts(attempts)]:
+        click.echo(text.safe(line))
+
+
+def _find(database: Database, job_id: UUID | None, queue: str, key: str | None) -> Row:
+    match job_id, key:
+        case None, str():
+            return get_by_key(database, queue, key)
+        case UUID(), None:
+            return get(database, job_id)
+    raise click.UsageError("expected either the job's ID or its --key")
+
+
+def _put_json(row: Row, attempts: list[Attempt], unmasked: bool) -> None:
+    fields = {name: value for name, value in vars(row).items() if unmasked or name not in MASKED}
+    history = [each if unmasked else dataclasses.replace(each, result=None) for each in attempts]
+    put_json(fields | {"history": history})
+
+
+def _pauses(database: Database, row: Row) -> list[str]:
+    """Return the pauses that keep a pending job from being offered, if the caller may see them."""
+    if row.state in FINISHED or row.state == "running":
+        return []
+    try:
+        pauses = [each for each in list_controls(database) if each.paused and each.applies_to(row)]
+    except ForbiddenError:
+        return []
+    return [_fact("paused", each.scope + (f": {each.reason}" if each.reason else "")) for each in pauses]
+
+
+def _attempts(attempts: list[Attempt]) -> Iterator[str]:
+    for number, each in enumerate(attempts):
+        version = each.version and f"version {each.version}"
+        where = " ".join(filter(None, [each.worker, version, each.request]))
+        error = f": {text.error_line(each.error)}" if each.error else ""
+        took = text.span(each.ended - each.started)
+        outcome = f"{each.outcome} after {took}{f' by {where}' if where else ''}{error}"
+        line = f"{each.attempt}. {text.local(each.started)}, {outcome}"
+        yield _fact("history" if number == 0 else "", line)
+
+
+def _head(row: Row, now: datetime) -> Iterator[str]:
+    yield f"{row.kind} in {row.queue}, {text.state(row, now)}"
+    yield _fact("id", str(row.id))
+    for name in ("key", "tenant", "version", "every", "zone", "schedule"):
+        if value := getattr(row, name):
+            yield _fact(name, str(value))
+
+
+def _timeline(row: Row, now: datetime) -> Iterator[str]:
+    """Yield the job's moments in order."""
+    pending = {"running": "lease ends", "offered": "offer ends"}.get(row.state, "visible")
+    moments = {
+        "enqueued": row.enqueued,
+        "run at": row.run_at,
+        "offered": row.offered,
+        "claimed": row.claimed,
+        "finished": row.deleted,
+        pending: None if row.deleted else row.visible,
+    }
+    known = [(moment, name) for name, moment in moments.items() if moment is not None]
+    for moment, name in sorted(known, key=lambda each: each[0]):
+        yield _fact(name, f"{text.local(moment)} ({text.ago(moment, now)})")
+
+
+def _facts(row: Row, unmasked: bool) -> Iterator[str]:
+    yield _fact("attempts", f"{row.attempts} of {row.max_attempts}")
+    yield _fact("priority", f"{row.priority}")
+    yield _fact("retry", text.retry(Retry.from_json(row.retry)))
+    if row.timeout:
+        yield _fact("timeout", text.span(row.timeout))
+    for name in MASKED:
+        value = getattr(row, name)
+        if value is not None or name == "payload":
+            shown = json.dumps(value, ensure_ascii=False) if unmasked else f"{_mask(value)} (use --payload)"
+            yield _fact(name, shown)
+
+
+def _error(row: Row) -> Iterator[str]:
+    if row.error:
+        yield _fact("error", f"{row.error.get('type', '')}: {row.error.get('message', '')}")
+        for line in row.error.get("trace", "").splitlines():
+            yield f"    {line}"
+
+
+def _mask(value: Any) -> str:
+    size = f"{len(json.dumps(value, ensure_ascii=False).encode('utf-8', 'replace'))} bytes"
+    match value:
+        case dict():
+            return f"an object of {len(value)}, {size}"
+        case list():
+            return f"an array of {len(value)}, {size}"
+        case None:
+            return "null"
+        case str():
+            return f"text, {size}"
+        case bool():
+            return "a boolean"
+    return "a number"
+
+
+def _fact(name: str, value: str) -> str:
+    return f"  {name + ':' if name else '':<12}{value}"

@@ -1,0 +1,162 @@
+"""`minutehand stats`: counts of jobs, histograms, durations and failures."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import click
+
+from minutehand.cli import text
+from minutehand.cli.moments import optional_moment
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
+from minutehand.cli.output import put_json, put_table, say
+from minutehand.database import Database
+from minutehand.model.row import STATES
+from minutehand.queries import statistics
+from minutehand.queries.jobs import Depth, clock
+from minutehand.queries.jobs import stats as count_jobs
+from minutehand.queries.statistics import Spread
+
+DAY = timedelta(days=1)
+BAR_CHARACTERS = 20
+
+
+@click.command()
+@click.option(
+    "--by",
+    type=click.Choice(["queue", "kind"]),
+    default="queue",
+    show_default=True,
+    help="Count by queue or kind.",
+)
+@click.option("--queue", help="Only jobs in this queue.")
+@click.option("--kind", help="Only jobs of this kind.")
+@click.option(
+    "--since",
+    metavar="WHEN",
+    help="Count jobs finished since then: how long ago, such as 7d, or a moment.  [24h]",
+)
+@click.option("--all", "everything", is_flag=True, help="Count all finished jobs, which may be slow.")
+@click.option(
+    "--histogram", type=click.Choice(["hour", "day"]), help="Count the jobs enqueued and finished over time."
+)
+@click.option("--each", type=click.Choice(["queue", "kind"]), help="Show a histogram for each queue or kind.")
+@click.option("--durations", is_flag=True, help="Show how long jobs waited and attempts ran.")
+@click.option("--failures", is_flag=True, help="Count failed attempts by type of error.")
+@click.option("--today", is_flag=True, help="Show an overview.")
+@tz_option
+@output_option("table", "json")
+@tenant_option
+@connection_options
+def stats(tz: str | None, since: str | None, everything: bool, form: str, **options: Any) -> None:
+    """Count the jobs of each queue by state.
+
+    The column "late" is how long the oldest due job has been waiting. --tz is also the time zone of a histogram.
+
+    \b
+    Examples:
+      minutehand stats
+      minutehand stats --by kind --since 7d
+      minutehand stats --histogram day --since 30d --tz Europe/Berlin
+      minutehand stats --durations --queue mail -o json
+    """
+    filters = {name: options[name] for name in ("queue", "kind")}
+    by_kind = options["by"] == "kind"
+    with open_database() as database:
+        moment = optional_moment(database, since, tz, "--since")
+        if options["histogram"]:
+            unit = {"zone": tz or "UTC", "by": options["histogram"], "each": options["each"]}
+            bins = statistics.histogram(database, since=moment, **unit, **filters)
+            _put(bins, form, lambda found: _put_bins(found, tz))
+        elif options["durations"]:
+            spreads = statistics.durations(database, since=moment, by_kind=by_kind, **filters)
+            _put(spreads, form, _put_durations)
+        elif options["failures"]:
+            _put(statistics.failures(database, since=moment, **filters), form, _put_failures)
+        elif options["today"]:
+            _put([statistics.today(database, tz or "UTC")], form, _put_today)
+        else:
+            begin = None if everything else moment or clock(database) - DAY
+            _count(database, begin, form, by_kind=by_kind, **filters)
+
+
+def _count(database: Database, since: datetime | None, form: str, **filters: Any) -> None:
+    depths, now = count_jobs(database, since=since, **filters), clock(database)
+    if form == "json":
+        for depth in depths:
+            put_json(depth)
+    elif not depths:
+        say("There are no jobs yet; add one: minutehand enqueue echo '\"hello\"'")
+    else:
+        names = sorted({(depth.queue, depth.kind or "") for depth in depths})
+        late = {(d.queue, d.kind or ""): text.span(now - d.since) for d in depths if d.state == "due"}
+        put_table(
+            ["queue", "kind", *STATES, "late"],
+            [[*name, *_counts(name, depths), late.get(name, "")] for name in names],
+        )
+
+
+def _counts(name: tuple[str, str], depths: list[Depth]) -> list[str]:
+    counts = {depth.state: str(depth.jobs) for depth in depths if (depth.queue, depth.kind or "") == name}
+    return [counts.get(state, "") for state in STATES]
+
+
+def _put(found: list[Any], form: str, put: Callable[[list[Any]], None]) -> None:
+    if form == "json":
+        for each in found:
+            put_json(each)
+    elif found:
+        put(found)
+    else:
+        say("Nothing matches.")
+
+
+def _put_bins(bins: list[statistics.Bin], tz: str | None) -> None:
+    zone = ZoneInfo(tz or "UTC")
+    highest = max(map(_finished, bins)) or 1
+    rows = [
+        [
+            f"{each.start.astimezone(zone):%Y-%m-%d %H:%M %Z}",
+            each.name or "",
+            *(f"{count}" for count in (each.enqueued, each.done, each.dead, each.cancelled)),
+            "#" * round(BAR_CHARACTERS * _finished(each) / highest),
+        ]
+        for each in bins
+    ]
+    put_table(["from", "name", "enqueued", "done", "dead", "cancelled", "finished"], rows)
+
+
+def _finished(each: statistics.Bin) -> int:
+    return each.done + each.dead + each.cancelled
+
+
+def _put_durations(found: list[statistics.Durations]) -> None:
+    rows = [
+        [each.queue, each.kind or "", name, f"{spread.count}", *_seconds(spread)]
+        for each in found
+        for name, spread in (("wait", each.wait), ("run", each.run))
+        if spread is not None
+    ]
+    put_table(["queue", "kind", "duration", "count", "p50", "p95", "p99", "max"], rows)
+
+
+def _seconds(spread: Spread) -> list[str]:
+    return [f"{each.total_seconds():.3f} s" for each in (spread.p50, spread.p95, spread.p99, spread.max)]
+
+
+def _put_failures(found: list[statistics.Failure]) -> None:
+    put_table(
+        ["queue", "kind", "error", "attempts", "last"],
+        [[each.queue, each.kind, each.error, f"{each.attempts}", text.local(each.last)] for each in found],
+    )
+
+
+def _put_today(found: list[statistics.Today]) -> None:
+    (overview,) = found
+    rows = [
+        [name.replace("_", " "), text.local(value) if isinstance(value, datetime) else f"{value}"]
+        for name, value in vars(overview).items()
+        if value is not None
+    ]
+    put_table(["", "now"], rows)

@@ -1,0 +1,92 @@
+"""`minutehand tick`: run one dispatcher tick."""
+
+import click
+
+from minutehand.cli import text
+from minutehand.cli.options import connection_options, open_database, output_option
+from minutehand.cli.output import put_json, put_table, say
+from minutehand.database import Database
+from minutehand.errors import ConfigurationError
+from minutehand.fan_out import Invoker
+from minutehand.settings import Settings, read_settings
+from minutehand.tick import COUNTED_AT_LEAST, Tick
+from minutehand.tick import tick as run_tick
+
+NO_WORKER = (
+    "MINUTEHAND_WORKER is not set: set it to the name of the worker function, "
+    "use --dry-run to count due jobs, or run them on this machine: minutehand work --drain"
+)
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Count due jobs; make no offers and invoke nothing.")
+@output_option("table", "json")
+@connection_options
+def tick(dry_run: bool, form: str) -> int:
+    """Run one dispatcher tick.
+
+    Counts due jobs, makes offers up to the capacity, and invokes the Lambda function in MINUTEHAND_WORKER with them.
+    Concurrent ticks are safe.
+
+    \b
+    Examples:
+      minutehand tick --dry-run
+      MINUTEHAND_WORKER=minutehand-worker minutehand tick
+    """
+    settings = read_settings()
+    if not dry_run and not settings.workers.default:
+        raise ConfigurationError(NO_WORKER)
+    with open_database() as database:
+        return _count(database, settings, form) if dry_run else _tick(database, settings, form)
+
+
+def _count(database: Database, settings: Settings, form: str) -> int:
+    limit = max(settings.capacity, COUNTED_AT_LEAST)
+    due = database.run("count", most=limit, now=None)
+    if form == "json":
+        put_json({"due": {record["queue"]: record["due"] for record in due}})
+    elif not due:
+        say("No job is due.")
+    else:
+        rows = [
+            [r["queue"], f"{r['due']}{' or more' if r['due'] >= limit else ''}", text.span(r["late"])]
+            for r in due
+        ]
+        put_table(["queue", "due", "late"], rows)
+    return 0
+
+
+def _tick(database: Database, settings: Settings, form: str) -> int:
+    ticked = run_tick(database, _invoker(), settings)
+    if form == "json":
+        put_json(
+            {
+                "due": dict(ticked.due),
+                "offered": len(ticked.offered.offers),
+                "invoked": ticked.fan_out.invoked,
+                "refused": len(ticked.fan_out.refused),
+                "dead": len(ticked.upkeep.buried),
+                "late": ticked.late,
+                "took": ticked.took,
+            }
+        )
+    else:
+        click.echo(_summary(ticked))
+    for reason in sorted({refusal.reason for refusal in ticked.fan_out.refused}):
+        say(f"an invocation was refused, and its jobs are due again: {reason}")
+    return 1 if ticked.fan_out.refused else 0
+
+
+def _summary(ticked: Tick) -> str:
+    due, offered, sent = sum(ticked.due.values()), len(ticked.offered.offers), ticked.fan_out
+    return f"{text.jobs(due)} due, {offered} offered, {sent.invoked} invoked, {len(sent.refused)} refused"
+
+
+def _invoker() -> Invoker:
+    try:
+        from minutehand.aws import LambdaInvoker
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"invoking Lambda requires an extra ({error.name} is missing); run: pip install 'minutehand[aws]'"
+        ) from None
+    return LambdaInvoker()

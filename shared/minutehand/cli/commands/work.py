@@ -1,0 +1,173 @@
+"""`minutehand work`: a resident worker."""
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from minutehand.cli.crew import Crew
+from minutehand.cli.exits import INTERRUPTED, OK
+from minutehand.cli.options import connection_options, given_url, local_run_url, open_database, output_option
+from minutehand.cli.output import put_json, say
+from minutehand.cli.stop import Stop
+from minutehand.cli.values import duration
+from minutehand.database import Database
+from minutehand.errors import ConflictError, UnreachableError
+from minutehand.handlers import HandlerPackage
+from minutehand.job import Worker
+from minutehand.model.event import Event
+from minutehand.settings import code_version, read_settings
+from minutehand.web.delivery.fallback import deliver_if_routed
+from minutehand.work import work as run_worker
+
+RECONNECT_SECONDS = 5.0
+
+
+@click.command()
+@click.option("--queue", default="default", show_default=True, help="The queue to process.")
+@click.option(
+    "--chunk", type=click.IntRange(1, 1000), default=10, show_default=True, help="Jobs to claim at a time."
+)
+@click.option("--idle", type=duration, default="1s", show_default=True, help="Pause when no job is due.")
+@click.option(
+    "--lease",
+    type=duration,
+    default="5m",
+    show_default=True,
+    help="Lease of a claim, and timeout of its job.",
+)
+@click.option("--drain", is_flag=True, help="Exit when no job is due.")
+@click.option(
+    "--handlers",
+    "folder",
+    metavar="DIR",
+    default="functions/worker/handlers",
+    show_default=True,
+    help="The folder of the handlers, one file for each kind.",
+)
+@click.option(
+    "--processes", type=click.IntRange(1, 256), default=1, show_default=True, help="Number of processes."
+)
+@click.option(
+    "--follow-stdin", is_flag=True, hidden=True, help="Stop when stdin closes, as the parent exits."
+)
+@output_option("table", "json")
+@connection_options
+def work(folder: str, processes: int, follow_stdin: bool, form: str, **options: Any) -> int:
+    """Process a queue on this machine, with the same handlers as on Lambda.
+
+    On SIGTERM or Ctrl-C, the current job finishes, jobs that were claimed but not started are released without costing
+    an attempt, and the exit code is 0. A second signal interrupts the current job and releases it too; the exit code is
+    then 130. Each job is printed as a line on stderr, or with -o json on stdout.
+
+    \b
+    Examples:
+      minutehand work
+      minutehand work --queue mail --processes 4
+      minutehand work --drain -o json
+    """
+    if options["lease"] <= timedelta():
+        raise click.BadParameter("the lease must be positive", param_hint="--lease")
+    handlers = _handlers(Path(folder))
+    if processes > 1:
+        return _run_crew(processes, form)
+    stop = Stop()
+    stop.listen()
+    if follow_stdin:
+        stop.follow(0)
+    with open_database() as database:
+        say(f"working on {options['queue']}; press Ctrl-C to stop")
+        return _work(database, handlers, stop, form, **options)
+
+
+def _work(
+    database: Database, handlers: HandlerPackage, stop: Stop, form: str, *, drain: bool, **options: Any
+) -> int:
+    printer = Printer(stop, form)
+    run = partial(
+        run_worker,
+        database,
+        handlers,
+        stop,
+        drain=drain,
+        grace=read_settings().grace,
+        observer=printer.put,
+        worker=Worker(f"{socket.gethostname()}:{os.getpid()}", version=code_version()),
+        **options,
+    )
+    try:
+        _run_resident(run, stop, drain)
+    except KeyboardInterrupt:
+        say(f"interrupted; unfinished jobs were released ({printer.count} handled)")
+        return INTERRUPTED
+    say(f"stopped; {printer.count} handled")
+    return OK
+
+
+def _run_resident(run: Callable[[], object], stop: Stop, drain: bool) -> None:
+    """Run until stopped or drained; unless draining, reconnect to a database that becomes unreachable."""
+    while True:
+        try:
+            run()
+            return
+        except (UnreachableError, ConflictError) as error:
+            if drain:
+                raise
+            say(f"{error}; retrying")
+            if stop.wait(RECONNECT_SECONDS):
+                return
+
+
+class Printer:
+    """Prints a line for each finished attempt, and lets signals interrupt only a running handler."""
+
+    def __init__(self, stop: Stop, form: str) -> None:
+        """Print in an output format."""
+        self._stop, self._form, self.count = stop, form, 0
+
+    def put(self, event: Event) -> None:
+        """Print the end of an attempt."""
+        self._stop.interruptible = event.name in ("claimed", "extended")
+        if event.name in ("claimed", "extended", "halted"):
+            return
+        self.count += 1
+        if self._form == "json":
+            facts = {name: getattr(event, name) for name in ("job", "kind", "queue", "attempt")}
+            put_json({"at": event.at, "event": event.name, **facts, **event.facts})
+            return
+        error = f", {event.facts['error_type']}" if "error_type" in event.facts else ""
+        attempt = f"({event.attempt} of {event.max_attempts}, {event.facts['ran_ms']} ms{error})"
+        say(f"{event.at.astimezone():%H:%M:%S} {event.name:<9} {event.kind} {event.job} {attempt}")
+
+
+def _handlers(folder: Path) -> HandlerPackage:
+    """Make the folder importable by its name, unless another module has that name."""
+    folder = folder.resolve()
+    if not folder.is_dir():
+        raise click.BadParameter(f"folder {folder} not found", param_hint="--handlers")
+    if not folder.name.isidentifier() or folder.name in sys.modules or folder.name in sys.stdlib_module_names:
+        raise click.BadParameter(
+            f"{folder.name!r} cannot be imported; rename the folder to `handlers`", param_hint="--handlers"
+        )
+    sys.path.insert(0, str(folder.parent))
+    return HandlerPackage(folder.name, deliver_if_routed)
+
+
+def _run_crew(processes: int, form: str) -> int:
+    """Start workers with the same options. The database URL is passed in the environment, not in arguments."""
+    ctx = click.get_current_context()
+    command = [sys.executable, "-m", "minutehand", "work", "--follow-stdin", "-o", form]
+    for name, option in (("queue", "--queue"), ("chunk", "--chunk"), ("folder", "--handlers")):
+        command += [option, str(ctx.params[name])]
+    for name, option in (("idle", "--idle"), ("lease", "--lease")):
+        command += [option, f"{ctx.params[name].total_seconds():f}s"]
+    command += ["--drain"] * ctx.params["drain"]
+    url = given_url() or local_run_url()
+    environment = {**os.environ, "DATABASE_URL": url} if url else os.environ
+    return Crew(command, environment).run(processes)

@@ -1,0 +1,47 @@
+"""The scope of pauses and limits: a queue, a kind, a key, a tenant, or a combination."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from minutehand.cli import text
+from minutehand.cli.options import connection_options, output_option
+from minutehand.cli.output import put_json, say
+from minutehand.operations.controls import Control
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def scope_options(command: Decorated) -> Decorated:
+    """Add the options of a scope."""
+    for option in (
+        connection_options,
+        output_option("table", "json"),
+        click.option("--of-tenant", "tenant", default="", help="Jobs of this tenant."),
+        click.option("--key", default="", help="Jobs with this key."),
+        click.option("--kind", default="", help="Jobs of this kind."),
+        click.option("--queue", default="", help="Jobs in this queue."),
+    ):
+        command = option(command)
+    return command
+
+
+def put_control(control: Control, form: str) -> None:
+    """Print a pause or a limit."""
+    if form == "json":
+        put_json(control)
+        return
+    until = f" until {text.local(control.until)}" if control.until else ""
+    paused = f"paused{until}" if control.paused else ""
+    limited = "" if control.limit is None else f"at most {control.limit} at once"
+    say(f"{control.scope}: {', '.join(filter(None, [paused, limited]))}")
+
+
+def put_ended(ended: bool, what: str, form: str) -> int:
+    """Print whether a pause or a limit was removed; return the exit code."""
+    if form == "json":
+        put_json({"ended": ended})
+    else:
+        say(f"No longer {what}." if ended else f"Nothing was {what} with exactly these options.")
+    return 0 if ended else 1

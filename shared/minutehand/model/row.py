@@ -1,0 +1,83 @@
+"""Jobs and attempts as the database stores them: the values that queries return."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, get_args
+from uuid import UUID
+
+State = Literal["scheduled", "due", "offered", "running", "retrying", "done", "dead", "cancelled"]
+STATES: tuple[State, ...] = get_args(State)
+FINISHED = {"done", "dead", "cancelled"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A stored job. Listings omit payload, headers, result, retry and timeout: they are None there."""
+
+    id: UUID
+    queue: str
+    kind: str
+    state: State
+    key: str | None
+    priority: int
+    attempts: int
+    max_attempts: int
+    enqueued: datetime
+    run_at: datetime
+    visible: datetime
+    offered: datetime | None
+    claimed: datetime | None
+    deleted: datetime | None
+    error: dict[str, str] | None
+    payload: Any = None
+    headers: dict[str, str] | None = None
+    result: Any = None
+    retry: dict[str, Any] | None = None
+    timeout: timedelta | None = None
+    tenant: str = ""
+    version: str | None = None
+    every: str | None = None
+    zone: str | None = None
+    nominal: datetime | None = None
+    schedule: str | None = None
+    # The reason why a running job is to end at its next check.
+    cancelling: str | None = None
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "Row":
+        """Build a row from the result of a statement; other columns are ignored."""
+        return cls(**{name: value for name, value in record.items() if name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of jobs, newest first, with the cursors of its neighbours.
+
+    `before` is the cursor of the next (older) page and `after` that of the previous (newer) one; None means that there
+    is none. `total` is the number of matching jobs and `place` the number before this page, if the total was requested.
+    """
+
+    rows: tuple[Row, ...]
+    before: UUID | None
+    after: UUID | None = None
+    total: int | None = None
+    place: int | None = None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A finished attempt. `outcome` is how the job was finished, or `lapsed` if the worker stopped responding."""
+
+    job: UUID
+    attempt: int
+    started: datetime
+    ended: datetime
+    outcome: str
+    worker: str | None
+    request: str | None
+    version: str | None
+    memory_mb: int | None
+    error: dict[str, str] | None
+    # The partial result of a failed attempt.
+    result: Any = None

@@ -1,5 +1,0 @@
--- Every kind's defaults, and then every queue's, which have no kind.
-select kind, queue, priority, max_attempts, timeout, retry from minutehand.defaults
-union all
-select null, queue, priority, max_attempts, timeout, retry from minutehand.queue_defaults
- order by kind, queue

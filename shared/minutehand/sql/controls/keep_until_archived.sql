@@ -1,2 +1,0 @@
--- Says whether retention waits for the archive.
-update minutehand.settings set keep_until_archived = %(keep)s

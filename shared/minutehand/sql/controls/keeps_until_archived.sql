@@ -1,2 +1,0 @@
--- Whether retention waits for the archive.
-select keep_until_archived from minutehand.settings

@@ -1,4 +1,0 @@
--- Deletes jobs that neither run nor are finished, without a trace but that in the audit.
-delete from minutehand.jobs j
- where j.deleted is null and j.id = any (%(ids)s) and minutehand.state(j, clock_timestamp()) <> 'running'
-returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant

@@ -1,5 +1,0 @@
--- Every attempt at a job that has ended, the first one first.
-select job, attempt, started, ended, outcome, worker, request, version, memory_mb, error, result
-  from minutehand.attempts
- where job = %(job)s
- order by ended, attempt

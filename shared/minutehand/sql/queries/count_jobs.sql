@@ -1,0 +1,15 @@
+-- Counts the jobs that match, and those that precede one of them in the list.
+select count(*) as total, count(*) filter (where j.id > %(first)s) as place
+  from minutehand.jobs j
+ where true
+   and (%(queue)s::text is null or j.queue = %(queue)s)
+   and (%(kind)s::text is null or j.kind = %(kind)s)
+   and (%(key)s::text is null or j.key = %(key)s)
+   and (%(version)s::text is null or j.version = %(version)s)
+   and (%(tenant)s::text is null or j.tenant = %(tenant)s)
+   and (%(since)s::timestamptz is null or j.enqueued >= %(since)s)
+   and (%(until)s::timestamptz is null or j.enqueued < %(until)s)
+   and (%(finished_since)s::timestamptz is null or j.deleted is not null and j.deleted >= %(finished_since)s)
+   and (%(finished_until)s::timestamptz is null or j.deleted is not null and j.deleted < %(finished_until)s)
+   and (%(finished)s::boolean is null or (j.deleted is not null) = %(finished)s)
+   and (%(states)s::text[] is null or minutehand.state(j) = any (%(states)s))

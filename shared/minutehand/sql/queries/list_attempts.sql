@@ -1,0 +1,5 @@
+-- Lists the finished attempts at a job, the first one first.
+select job, attempt, started, ended, outcome, worker, request, version, memory_mb, error, result
+  from minutehand.attempts
+ where job = %(job)s
+ order by ended, attempt

@@ -1,0 +1,19 @@
+-- Lists the page of jobs enqueued after a cursor, or the oldest page, in reverse order.
+select j.id, j.queue, j.kind, j.key, j.priority, j.attempts, j.max_attempts, j.enqueued, j.run_at, j.visible, j.offered,
+       j.claimed, j.deleted, j.error, j.tenant, j.version, j.every, j.zone, j.nominal, j.schedule, j.cancelling,
+       minutehand.state(j) as state
+  from minutehand.jobs j
+ where (%(after)s::uuid is null or j.id > %(after)s)
+   and (%(queue)s::text is null or j.queue = %(queue)s)
+   and (%(kind)s::text is null or j.kind = %(kind)s)
+   and (%(key)s::text is null or j.key = %(key)s)
+   and (%(version)s::text is null or j.version = %(version)s)
+   and (%(tenant)s::text is null or j.tenant = %(tenant)s)
+   and (%(since)s::timestamptz is null or j.enqueued >= %(since)s)
+   and (%(until)s::timestamptz is null or j.enqueued < %(until)s)
+   and (%(finished_since)s::timestamptz is null or j.deleted is not null and j.deleted >= %(finished_since)s)
+   and (%(finished_until)s::timestamptz is null or j.deleted is not null and j.deleted < %(finished_until)s)
+   and (%(finished)s::boolean is null or (j.deleted is not null) = %(finished)s)
+   and (%(states)s::text[] is null or minutehand.state(j) = any (%(states)s))
+ order by j.id
+ limit %(limit)s

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from minutehand.database import Database
-from minutehand.job import UNNAMED, Job, Worker
+from minutehand.job import Job
+from minutehand.model.worker import UNNAMED, Worker
 from minutehand.model.offer import Offer
 
 

@@ -11,7 +11,7 @@ MinutehandError
 ├── UnknownKindError                no handler file bears the kind's name
 ├── ConfigurationError              a setting is missing or wrong
 ├── MismatchError                   the payload is not of the type that its handler asks for
-│   └── SealBrokenError             an encrypted payload was changed, or is another job's
+│   └── DecryptionError             an encrypted payload was changed, or is another job's
 ├── KeyMissingError                 an encrypted payload's key is not here; the job waits for it
 ├── EventsRefusedError              a sink did not take events; it is logged, and raised to nobody
 └── DatabaseError
@@ -91,7 +91,7 @@ class MismatchError(MinutehandError):
     """The payload is not of the type that the handler's signature asks for."""
 
 
-class SealBrokenError(MismatchError):
+class DecryptionError(MismatchError):
     """What is encrypted was changed, or is not this job's, or had to be encrypted and is not."""
 
 

@@ -83,7 +83,7 @@ def _give_back(
 
 def _as_asked(job: Job, error: Error | None, result: str | None) -> Finish:
     """End what was asked to end, and does not go back; the others are lost."""
-    asked = job.database.run("check", id=job.id, ack=job.ack)
+    asked = job.database.run("check_claim", id=job.id, ack=job.ack)
     if not asked or asked[0]["cancelling"] is None:
         return Finish("lost", error=error)
     return _end(job, "cancelled", result, {"type": "Cancelled", "message": asked[0]["cancelling"]})

@@ -35,7 +35,7 @@ class Handler:
 
     def __call__(self, job: Job) -> Any:
         """Call the function through its middleware, with the payload in clear and in its type."""
-        if not getattr(self.function, "takes_sealed", False):
+        if not getattr(self.function, "takes_encrypted", False):
             job.payload = in_clear(job)
         return self.around.run(job, self._handle)
 

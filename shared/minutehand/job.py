@@ -11,7 +11,7 @@ from uuid import UUID
 
 from minutehand.database import Connection, Database, Record
 from minutehand.errors import ConflictError, InvalidJobError, LostError
-from minutehand.model.occurrence import next_of, told_with
+from minutehand.model.occurrence import next_of, merge_errors
 from minutehand.model.outcome import Cancel, Error
 from minutehand.model.payload import encode
 from minutehand.model.retry import Retry
@@ -151,7 +151,7 @@ class Job:
 
         Call it between the steps of long work; `extend` looks, too.
         """
-        records = self.database.run("check", id=self.id, ack=self.ack)
+        records = self.database.run("check_claim", id=self.id, ack=self.ack)
         if not records:
             raise LostError(f"job {self.id} is another worker's by now")
         self._heed(records[0]["cancelling"])
@@ -180,7 +180,7 @@ class Job:
 
         The only effects that happen exactly once. Raises LostError, and rolls back, if the claim is lost.
         """
-        with self.database.transaction(lent=True) as connection:
+        with self.database.transaction(raw_errors=True) as connection:
             with self._forgetting_its_result():
                 yield connection
             result = None if self.result is None else encode(self.result)
@@ -210,7 +210,7 @@ class Job:
         A job that recurs has its next occurrence born with it, unless it was cancelled: that ends the recurrence.
         """
         following, fault = self._following() if self.every and ending != "cancelled" else (None, None)
-        facts = self.attempt_facts(ending, result, told_with(error, fault))
+        facts = self.attempt_facts(ending, result, merge_errors(error, fault))
         flags = {"failed": ending != "done", "cancelled": ending == "cancelled", "next": following}
         ended = self.database.run("finish", **facts, **flags)
         self.next = ended[0]["next"] if ended else None
@@ -230,10 +230,10 @@ class Job:
         if result is None or not ENCRYPT_RESULTS.read():
             return result
         from minutehand.encryption.envelope import (
-            result_text,  # here, so that who encrypts nothing does not pay for it
+            encrypt_result,  # here, so that who encrypts nothing does not pay for it
         )
 
-        return result_text(result, self)
+        return encrypt_result(result, self)
 
     def _following(self) -> tuple[datetime | None, Error | None]:
         """Return the next occurrence's nominal moment, past what was missed by the database's clock."""

@@ -1,4 +1,4 @@
-"""Upkeep: what keeps the queue's table small and its scans short, done by every tick and every resident worker."""
+"""MaintenanceReport: what keeps the queue's table small and its scans short, done by every tick and every resident worker."""
 
 import logging
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from minutehand.operations.retention import Step, apply_retention
 if TYPE_CHECKING:
     from minutehand.schedules.fire import Fired
 
-MOST_BURIED = 1000
+MAX_REAPED = 1000
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Upkeep:
+class MaintenanceReport:
     """The jobs that ended as dead because their last worker never came back, and whether a sweep was made.
 
     With a sweep, `retained` is what was done to days whose retention was over. `fired` is what schedules did.
@@ -48,26 +48,26 @@ class Health:
     connections_percent: int
 
 
-def keep_up(database: Database, now: datetime | None = None) -> Upkeep:
+def run_maintenance(database: Database, now: datetime | None = None) -> MaintenanceReport:
     """End what was to end; bury what has no attempt left; raise the floors.
 
     Every ten minutes sweep, make the days ahead and drop the old.
     """
     from minutehand.schedules.fire import fire_due, prune  # here: who is invited to jobs keeps nothing up
 
-    cancelled = database.run("cancel_lapsed", most=MOST_BURIED, now=now)
-    publish(database, (emit.row("cancelled", record) for record in cancelled))
+    cancelled = database.run("cancel_lapsed", most=MAX_REAPED, now=now)
+    publish(database, (emit.row_event("cancelled", record) for record in cancelled))
     buried = _bury(database, now)
-    publish(database, (emit.row("dead", record, error_type="WorkerDied") for record in buried))
+    publish(database, (emit.row_event("dead", record, error_type="WorkerDied") for record in buried))
     fired = _or_later("schedules fire", lambda: fire_due(database, now))
     database.run("raise_floor", now=now)
-    swept = bool(database.run("swept", now=now))
+    swept = bool(database.run("start_sweep", now=now))
     if swept:
         database.run("sweep", now=now)
         database.run("make_days")
         _or_later("keys are freed", lambda: database.run("free_keys", now=now))
         _or_later("old firings are forgotten", lambda: prune(database, now))
-    return Upkeep(buried, swept, apply_retention(database) if swept else (), fired)
+    return MaintenanceReport(buried, swept, apply_retention(database) if swept else (), fired)
 
 
 def _or_later(what: str, part: Callable[[], Result]) -> Result | None:
@@ -83,10 +83,10 @@ def _or_later(what: str, part: Callable[[], Result]) -> Result | None:
 
 def _bury(database: Database, now: datetime | None) -> tuple[Record, ...]:
     """Bury what has no attempt left, and have the next occurrence of what recurs born with it."""
-    spent = database.run("spent", most=MOST_BURIED, now=now)
+    spent = database.run("spent_recurring", most=MAX_REAPED, now=now)
     nexts = [next_of(each["every"], each["zone"], each["nominal"], each["now"])[0] for each in spent]
     ids = [each["id"] for each in spent]
-    return tuple(database.run("bury", most=MOST_BURIED, now=now, ids=ids, nexts=nexts))
+    return tuple(database.run("reap", most=MAX_REAPED, now=now, ids=ids, nexts=nexts))
 
 
 def look(database: Database) -> Health:

@@ -32,7 +32,7 @@ def offer(database: Database, capacity: int, ttl: timedelta, now: datetime | Non
     offered. The dispatcher's row is held meanwhile: two ticks at once count one after the other. `now` stands for
     the database's clock in tests.
     """
-    return database.again(lambda: _offer(database, capacity, ttl, now))
+    return database.retry_on_conflict(lambda: _offer(database, capacity, ttl, now))
 
 
 def withdraw(database: Database, offers: Sequence[Offer]) -> None:
@@ -43,8 +43,8 @@ def withdraw(database: Database, offers: Sequence[Offer]) -> None:
 
 def _offer(database: Database, capacity: int, ttl: timedelta, now: datetime | None) -> Offered:
     with database.transaction():
-        database.run("lock", now=now)
-        budgets = tuple(Budget(**record) for record in database.run("budget", capacity=capacity))
+        database.run("start_tick", now=now)
+        budgets = tuple(Budget(**record) for record in database.run("adjust_budgets", capacity=capacity))
         records = database.run(
             "offer", capacity=capacity, queues=[each.queue for each in budgets],
             budgets=[each.budget for each in budgets], ttl=ttl, now=now,

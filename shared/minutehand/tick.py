@@ -10,11 +10,11 @@ from minutehand.database import Database
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.fan_out import FanOut, Invoker, fan_out
-from minutehand.maintenance import Upkeep, keep_up
+from minutehand.maintenance import MaintenanceReport, run_maintenance
 from minutehand.offer import Offered, offer, withdraw
 from minutehand.settings import Settings
 
-COUNTED_AT_LEAST = 1000
+LOWEST_COUNT_LIMIT = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Tick:
     late: timedelta
     offered: Offered
     fan_out: FanOut
-    upkeep: Upkeep
+    upkeep: MaintenanceReport
     took: timedelta
 
 
@@ -42,9 +42,9 @@ def tick(
     would only keep its job and its room for nothing.
     """
     began = monotonic()
-    upkeep = keep_up(database, now)
-    most = max(settings.capacity, COUNTED_AT_LEAST)
-    due = database.run("count", most=most, now=now)
+    upkeep = run_maintenance(database, now)
+    most = max(settings.capacity, LOWEST_COUNT_LIMIT)
+    due = database.run("count_due", limit=most, now=now)
     offered = offer(database, settings.capacity, settings.offer_ttl, now)
     sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk, until)
     refused = {offer.id: offer for refusal in sent.refused for offer in refusal.invitation.offers}

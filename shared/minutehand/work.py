@@ -13,18 +13,19 @@ from minutehand.claim import claim, take
 from minutehand.database import Database
 from minutehand.errors import ConflictError, DatabaseError, UnreachableError
 from minutehand.events import emit
-from minutehand.events.publish import Gathering, publish
+from minutehand.events.publish import EventBuffer, publish
 from minutehand.finish import finish
 from minutehand.handle import handle
 from minutehand.handlers import Handlers
-from minutehand.job import UNNAMED, Job, Worker
-from minutehand.maintenance import keep_up
-from minutehand.model.event import Observer
+from minutehand.job import Job
+from minutehand.model.worker import UNNAMED, Worker
+from minutehand.maintenance import run_maintenance
+from minutehand.model.event import Hook
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish, Interrupted, Released
 
-TO_FINISH = timedelta(milliseconds=500)  # what a worker keeps of its time to write down how its job ended
-UPKEEP_SECONDS = 60.0
+FINISH_TIME = timedelta(milliseconds=500)  # what a worker keeps of its time to write down how its job ended
+MAINTENANCE_SECONDS = 60.0
 
 
 class EventError(ValueError):
@@ -33,29 +34,29 @@ class EventError(ValueError):
 
 def answer(
     database: Database, handlers: Handlers, event: dict[str, Any], remaining: Callable[[], timedelta],
-    grace: timedelta, observer: Observer = emit.nobody, worker: Worker = UNNAMED,
+    grace: timedelta, observer: Hook = emit.ignore, worker: Worker = UNNAMED,
 ) -> list[Finish]:  # fmt: skip
     """Answer an invitation: claim what it offers, or the next due job of its queue, and work it off.
 
     `remaining` tells the invocation's time left, which becomes the lease. What no time is left for is given back.
     """
     offers, queue = parse(event)
-    lease = remaining() - TO_FINISH
-    if lease <= TO_FINISH:
+    lease = remaining() - FINISH_TIME
+    if lease <= FINISH_TIME:
         return []
-    grace += TO_FINISH
+    grace += FINISH_TIME
     jobs = (
         claim(database, offers, lease, grace, worker)
         if queue is None
         else take(database, queue, 1, lease, grace, worker=worker)
     )
-    end = monotonic() + (remaining() - TO_FINISH).total_seconds()
-    return work_off(jobs, handlers, lambda: monotonic() > end - TO_FINISH.total_seconds(), end, observer)
+    end = monotonic() + (remaining() - FINISH_TIME).total_seconds()
+    return run_jobs(jobs, handlers, lambda: monotonic() > end - FINISH_TIME.total_seconds(), end, observer)
 
 
-def work_off(
+def run_jobs(
     jobs: Sequence[Job], handlers: Handlers, stopping: Callable[[], bool], end: float = math.inf,
-    observer: Observer = emit.nobody,
+    observer: Hook = emit.ignore,
 ) -> list[Finish]:  # fmt: skip
     """Handle and finish jobs in order; once `stopping`, give back the rest, which costs them no attempt.
 
@@ -65,7 +66,7 @@ def work_off(
     """
     if not jobs:
         return []
-    gathering = Gathering(jobs[0].database, observer, end + TO_FINISH.total_seconds() / 2)
+    gathering = EventBuffer(jobs[0].database, observer, end + FINISH_TIME.total_seconds() / 2)
     try:
         return _work_through(jobs, handlers, stopping, end, gathering)
     finally:
@@ -77,7 +78,7 @@ def _work_through(
     handlers: Handlers,
     stopping: Callable[[], bool],
     end: float,
-    observer: Observer,
+    observer: Hook,
 ) -> list[Finish]:
     endings: list[Finish] = []
     longest = 0.0
@@ -98,7 +99,7 @@ def _work_through(
 def work(
     database: Database, handlers: Handlers, stop: Flag, *, queue: str = "default", chunk: int = 10,
     lease: timedelta = timedelta(minutes=5), grace: timedelta = timedelta(seconds=2),
-    idle: timedelta = timedelta(seconds=1), drain: bool = False, observer: Observer = emit.nobody,
+    idle: timedelta = timedelta(seconds=1), drain: bool = False, observer: Hook = emit.ignore,
     worker: Worker = UNNAMED,
 ) -> int:  # fmt: skip
     """Work a queue off until `stop` is set, or with `drain` until nothing is due; return how many jobs were handled.
@@ -108,11 +109,11 @@ def work(
     handled, upkept = 0, -math.inf
     with _telling_when_halted(database, queue, observer):
         while not stop.is_set():
-            if monotonic() - upkept > UPKEEP_SECONDS:
-                keep_up(database)
+            if monotonic() - upkept > MAINTENANCE_SECONDS:
+                run_maintenance(database)
                 upkept = monotonic()
             jobs = take(database, queue, chunk, lease, grace, worker=worker)
-            endings = work_off(jobs, handlers, stop.is_set, observer=observer)
+            endings = run_jobs(jobs, handlers, stop.is_set, hook=observer)
             handled += sum(ending.ending not in ("released", "lost") for ending in endings)
             if not jobs and (drain or stop.wait(idle.total_seconds())):
                 break
@@ -120,7 +121,7 @@ def work(
 
 
 @contextmanager
-def _telling_when_halted(database: Database, queue: str, observer: Observer) -> Iterator[None]:
+def _telling_when_halted(database: Database, queue: str, observer: Hook) -> Iterator[None]:
     """Tell that the worker stops for good; what passes, such as a server that is away, its caller may wait for."""
     try:
         yield
@@ -153,23 +154,23 @@ def _fits(job: Job, longest: float, left: float) -> bool:
     return left >= (longest if job.timeout is None else job.timeout.total_seconds())
 
 
-def _release(job: Job, observer: Observer) -> Finish:
+def _release(job: Job, observer: Hook) -> Finish:
     ending = finish(job, Released())
     observer(emit.finished(job, ending, 0))
     return ending
 
 
-def _release_quietly(jobs: Sequence[Job], observer: Observer) -> None:
+def _release_quietly(jobs: Sequence[Job], observer: Hook) -> None:
     """Give jobs back as far as that is still possible; the others come back when their leases are over."""
     with suppress(DatabaseError):
         for job in jobs:
             _release(job, observer)
 
 
-def _work_off(job: Job, behind: Sequence[Job], handlers: Handlers, end: float, observer: Observer) -> Finish:
+def _work_off(job: Job, behind: Sequence[Job], handlers: Handlers, end: float, observer: Hook) -> Finish:
     began = monotonic()
     if job.begin(end, behind):
-        job.tell = lambda name, **facts: observer(emit.of(job, name, **facts))
+        job.tell = lambda name, **facts: observer(emit.job_event(job, name, **facts))
         observer(emit.claimed(job))
         ending = finish(job, handle(job, handlers))
     else:

@@ -13,7 +13,7 @@ from tests.servers import Database as Server
 
 def test_wait_returns_when_the_job_is_finished(api: Any, running: Job, database: Server) -> None:
     def work() -> None:
-        running.database = Database(database.url)
+        running.lease.database = Database(database.url)
         finish(running, result={"sent": 3})
         running.database.close()
 
@@ -43,7 +43,7 @@ def test_wait_is_limited(api: Any, jobs: Database, wait: str) -> None:
 
 
 def test_a_partial_result_is_masked_by_default(api: Any, running: Job) -> None:
-    assert running.end("dead", '{"secret": 3}', {"type": "Fail", "message": "no"})
+    finish(running, result={"secret": 3}, error={"type": "Fail", "message": "no"})
 
     masked = api.get(f"/jobs/{running.id}/attempts")
     unmasked = api.get(f"/jobs/{running.id}/attempts?include=payload")

@@ -93,7 +93,7 @@ def test_read_only_database_can_be_read_and_writes_exit_with_3(run, direct_datab
     assert run("ls", url=direct_database.url).returncode == 0
     assert run("migrate", url=direct_database.url).returncode == 0  # there is nothing to apply
     for arguments in (["enqueue", "echo"], ["defaults", "echo", "--priority", "1"]):
-        assert "takes no writes" in sentence(run(*arguments, url=direct_database.url), 3)
+        assert "is read-only" in sentence(run(*arguments, url=direct_database.url), 3)
 
 
 def test_role_without_rights_exits_with_3(run, direct_database):

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 import pytest
 
 from minutehand import Fail, RetryAfter
-from minutehand.handle import describe
+from minutehand.model.failure import describe
 from minutehand.local.receiver import Receiver
 from minutehand.web.delivery import deliver as http
 from minutehand.web.delivery.deliver import Delivery

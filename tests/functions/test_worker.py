@@ -110,7 +110,7 @@ def test_a_malformed_event_is_refused_before_anything_is_claimed(fleet: Fleet, m
 def test_the_lease_ends_shortly_after_the_invocation(fleet: Fleet, handler: Callable[[str], str]) -> None:
     kind = handler(
         "def handle(payload, job):\n"
-        "    return [job.remaining.total_seconds(), (job.lease + job.grace).total_seconds()]\n"
+        "    return [job.remaining.total_seconds(), (job.lease.duration + job.lease.grace).total_seconds()]\n"
     )
     job = fleet.enqueue(kind)
 

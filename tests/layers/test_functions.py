@@ -130,7 +130,7 @@ def test_the_encryption_layer_works_with_the_layers_of_the_worker(
     code = (
         "import json, os; os.environ['MINUTEHAND_ENCRYPTION_KEY'] = 'ab' * 32\n"
         "from minutehand.encryption.envelope import Subject, seal, unseal\n"
-        "print(unseal(json.loads(seal('[1]', Subject('echo', id='1'))), Subject('echo', id='1')))"
+        "print(decrypt(json.loads(encrypt('[1]', Subject('echo', id='1'))), Subject('echo', id='1')))"
     )
 
     assert run(code, "worker", compiled(f"Encryption{SUFFIX}Layer"), *layers_of("worker")) == "[1]\n"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from minutehand.events.sinks import outlets
+from minutehand.events.sinks import deliveries
 from tests.template.cases import BUS, CASES, EXISTING, SECRET, TOPIC
 from tests.template.stack import Stack, listed
 
@@ -42,7 +42,7 @@ def test_the_setting_lists_every_configured_sink(stack: Stack, caplog: pytest.Lo
     def named(**parameters: Any) -> list[str]:
         said = stack.deployed(**{**EXISTING, **parameters}).variables("WorkerFunction")["MINUTEHAND_EVENTS"]
         separator, parts = said["Fn::Join"]
-        return [outlet.name for outlet in outlets(separator.join(parts))]
+        return [outlet.name for outlet in deliveries(separator.join(parts))]
 
     assert named() == []
     assert named(**CASES["events"]) == [

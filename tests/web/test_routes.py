@@ -250,10 +250,10 @@ def test_a_result_is_encrypted_by_the_route(either: App, setting: pytest.MonkeyP
     setting.setenv("MINUTEHAND_ENCRYPT_RESULTS", "1")
     row = either.worked()
 
-    from minutehand.encryption.envelope import open_result
+    from minutehand.encryption.envelope import decrypted_result
 
     assert "4929" not in str(row.result)
-    assert open_result(row.result, row) == "4929"
+    assert decrypted_result(row.result, row) == "4929"
 
 
 @pytest.mark.parametrize("size", [50_000, 70_000])

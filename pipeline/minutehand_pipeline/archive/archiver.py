@@ -68,7 +68,7 @@ class Archiver:
 
     def count(self, day: Day, snapshot: str, erased: Subjects) -> tuple[Sums, str]:
         """Return the database's own sums of a day on the snapshot, and the snapshot as Postgres prints it."""
-        counter = self.database.beside()
+        counter = self.database.clone()
         try:
             with counter.transaction() as connection:
                 connection.execute(ISOLATION)

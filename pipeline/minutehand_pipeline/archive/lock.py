@@ -15,7 +15,7 @@ def archive_lock(database: Database) -> Iterator[None]:
     The lock belongs to a transaction without a snapshot, so it does not hold back vacuum. A process that loses its
     connection loses the lock; the batch number in the lake then stops its commit.
     """
-    holder = database.beside()
+    holder = database.clone()
     try:
         with holder.transaction():
             if not run_statement(holder, "archive_lock")[0]["taken"]:

@@ -124,7 +124,7 @@ def held_snapshot(database: Database) -> Iterator[str]:
 
     It holds back vacuum, so hold it for a day's rows rather than for a month's.
     """
-    holder = database.beside()
+    holder = database.clone()
     try:
         with holder.transaction() as connection:
             connection.execute(ISOLATION)

@@ -90,7 +90,7 @@ class QueueWriter(DataSourceArrowWriter):
                 connection.execute("select minutehand.announce_load(%s)", [self._run])
             parameters = load_parameters(copied, self._terms) | {"run": self._run, "rejected": rejected}
             with _invalid_json("retry or headers"):
-                database.again(lambda: enter(database, parameters))
+                database.retry_on_conflict(lambda: enter(database, parameters))
             if self._terms.run is None:
                 self._end(database)
 

@@ -10,8 +10,8 @@ from minutehand_pipeline.simulate.arrivals import BACK, DONE, FAILED, FINAL, LAP
 from minutehand_pipeline.simulate.policy import Policy
 
 DEAD = FINAL
-# Seconds that a worker reserves to finish; the same as minutehand.work.TO_FINISH.
-TO_FINISH = 0.5
+# Seconds that a worker reserves to finish; the same as minutehand.work.FINISH_TIME.
+FINISH_TIME = 0.5
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Attempts:
 
     def fits(self, job: int, place: int, now: float, end: float, longest: float) -> bool:
         """Whether a worker starts a job of its chunk rather than release it. The rule is that of work.py."""
-        if now > end - TO_FINISH:
+        if now > end - FINISH_TIME:
             return False
         timeout = self._timeout(job)
         return place == 0 or end - now >= (longest if timeout == math.inf else timeout)
@@ -57,10 +57,10 @@ class Attempts:
         """Run the next attempt at a job, in an invocation that times out at `end`."""
         self.made[job] += 1
         run, outcome, gap = self._recorded(job)
-        timeout = min(self._timeout(job), self.policy.worker_timeout - TO_FINISH, end - now)
+        timeout = min(self._timeout(job), self.policy.worker_timeout - FINISH_TIME, end - now)
         if outcome == LAPSED:
             ended = now + timeout
-            return Attempt(ended, LAPSED, died=True, lease_ends=ended + self.policy.grace + TO_FINISH)
+            return Attempt(ended, LAPSED, died=True, lease_ends=ended + self.policy.grace + FINISH_TIME)
         if run > timeout:
             # The next attempt would time out too, so the recorded attempt is not used up.
             return self._failed(job, now + timeout)

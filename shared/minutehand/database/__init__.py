@@ -20,10 +20,10 @@ from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
-from minutehand.database.afterwards import put_off, settling
+from minutehand.database.after_commit import put_off, settling
 from minutehand.database.opening import Connection, connect, conninfo
-from minutehand.database.pulse import answers, unasked
-from minutehand.database.refusals import translated
+from minutehand.database.liveness import answers, unasked
+from minutehand.database.driver_errors import translated
 from minutehand.database.statements import statement
 from minutehand.errors import ConfigurationError, ConflictError, UnreachableError
 from minutehand.settings import database_url
@@ -33,11 +33,11 @@ __all__ = [
     "Database",
     "Record",
     "ambient",
-    "close_own",
+    "close_thread_databases",
     "connect",
     "conninfo",
     "database_of",
-    "own_database",
+    "thread_database",
     "sql",
 ]
 
@@ -83,7 +83,7 @@ class Database:
 
     def run(self, name: str, /, **parameters: object) -> list[Record]:
         """Run a statement by name and return its rows as dictionaries."""
-        return self.again(lambda: self._run(name, parameters))
+        return self.retry_on_conflict(lambda: self._run(name, parameters))
 
     def again(self, work: Callable[[], Result]) -> Result:
         """Do the work of one transaction, and do it again after a serialization failure.
@@ -194,7 +194,7 @@ def ambient() -> Database:
 
     A thread has its own, since what another one enqueues must not roll back with it; so has a forked process.
     """
-    return own_database(os.getpid(), get_ident())
+    return thread_database(os.getpid(), get_ident())
 
 
 def database_of(connection: Connection | Database | None) -> Database:
@@ -205,17 +205,17 @@ def database_of(connection: Connection | Database | None) -> Database:
 
 
 @cache
-def own_database(_process: int, _thread: int) -> Database:
+def thread_database(_process: int, _thread: int) -> Database:
     """Return the database of one thread, opened when it is first asked something."""
     _own.add(database := Database(database_url))
     return database
 
 
-def close_own() -> None:
+def close_thread_databases() -> None:
     """Close every thread's own connection, and forget them all, as a test does whose database goes."""
     for database in list(_own):
         database.close()
-    own_database.cache_clear()
+    thread_database.cache_clear()
 
 
 _own: WeakSet[Database] = WeakSet()

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import set_json_loads
 
-from minutehand.database.refusals import busy, refused_password, translated
+from minutehand.database.driver_errors import busy, refused_password, translated
 from minutehand.database.tls import encrypted, verified_by
 from minutehand.errors import ConfigurationError
 from minutehand.model.payload import decode

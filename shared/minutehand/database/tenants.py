@@ -65,7 +65,7 @@ class TenantDatabase(Database):
     def transaction(self, *, lent: bool = False) -> Iterator[Connection]:
         """Open a transaction of the tenant's, or a savepoint inside the one that is open."""
         nested, theirs = self._within, self.in_transaction
-        with super().transaction(lent=lent) as connection:
+        with super().transaction(raw_errors=lent) as connection:
             if nested:
                 yield connection
                 return

@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from minutehand.encryption import key_ring
-from minutehand.errors import ConfigurationError, KeyMissingError, SealBrokenError
+from minutehand.errors import ConfigurationError, KeyMissingError, DecryptionError
 from minutehand.model.encoding import from_base64, to_base64
 from minutehand.model.payload import decode
 from minutehand.settings.table import ENCRYPTION_REQUIRED
@@ -80,19 +80,19 @@ def sealed(said: dict[str, Any], clock: Callable[[], datetime], tenant: str = ""
 
     An enqueuer that has encrypted the payload by itself is left alone.
     """
-    if is_sealed(decode(said["payload"])):
+    if is_encrypted(decode(said["payload"])):
         return said
     named = said["key"] is not None or said["every"] is not None
     job_id = None if named else uuid7(clock())
     beside = {"queue": said["queue"] or "", "tenant": said["tenant"] or tenant} if named else {}
     subject = Subject(said["kind"] or "", id=str(job_id or ""), key=said["key"] or "", **beside)
-    return said | {"payload": seal(said["payload"], subject), "id": job_id}
+    return said | {"payload": encrypt(said["payload"], subject), "id": job_id}
 
 
-def encrypted_for(row: dict[str, Any], text: str) -> str:
+def encrypt_for_row(row: dict[str, Any], text: str) -> str:
     """Return a payload encrypted for a job that is there; for one that recurs it is that of all its occurrences."""
     kept = {"id": ""} if row["every"] else {"key": "", "queue": "", "tenant": "", "schedule": ""}
-    return seal(text, replace(Subject.of(row), **kept))
+    return encrypt(text, replace(Subject.of(row), **kept))
 
 
 def uuid7(moment: datetime) -> UUID:
@@ -102,13 +102,13 @@ def uuid7(moment: datetime) -> UUID:
     return UUID(int=head | 7 << 76 | (bits >> 62 & 0xFFF) << 64 | 2 << 62 | bits & (1 << 62) - 1)
 
 
-def is_sealed(value: object) -> bool:
+def is_encrypted(value: object) -> bool:
     """Whether a payload or a result is encrypted."""
     inner = value.get("minutehand") if isinstance(value, dict) and len(value) == 1 else None
     return isinstance(inner, dict) and "v" in inner and "text" in inner
 
 
-def seal(text: str, subject: Subject, purpose: Purpose = "payload") -> str:
+def encrypt(text: str, subject: Subject, purpose: Purpose = "payload") -> str:
     """Return JSON text encrypted with the current key, as the JSON text that is in the row."""
     cipher = _cipher()
     key, nonce = key_ring.current(), os.urandom(NONCE_BYTES)
@@ -120,10 +120,10 @@ def seal(text: str, subject: Subject, purpose: Purpose = "payload") -> str:
     return json.dumps(envelope, separators=(",", ":"))
 
 
-def unseal(value: object, subject: Subject, purpose: Purpose = "payload") -> str:
+def decrypt(value: object, subject: Subject, purpose: Purpose = "payload") -> str:
     """Return the JSON text that was encrypted for this row.
 
-    Raises KeyMissingError where its key is not at hand, and SealBrokenError for what was not encrypted for this row.
+    Raises KeyMissingError where its key is not at hand, and DecryptionError for what was not encrypted for this row.
     """
     head = _head(value)
     data_key = _decode(head["data_key"]) if "data_key" in head else None
@@ -133,26 +133,26 @@ def unseal(value: object, subject: Subject, purpose: Purpose = "payload") -> str
     try:
         return str(_cipher()(key).decrypt(nonce, text, _additional(head, subject, purpose)).decode())
     except (InvalidTag, ValueError):
-        raise SealBrokenError(
+        raise DecryptionError(
             f"the {purpose} does not decrypt: it was changed, or encrypted for another job"
         ) from None
 
 
-def bound_in(value: object) -> list[str]:
+def bound_columns(value: object) -> list[str]:
     """Name the columns that an encrypted payload is bound to."""
     return list(_head(value)["bound"])
 
 
 def opened(job: Claimed) -> Any:
     """Return a claimed job's payload in clear; refuse one that never was encrypted where all have to be."""
-    if is_sealed(job.payload):
-        return decode(unseal(job.payload, Subject.of(job)))
+    if is_encrypted(job.payload):
+        return decode(decrypt(job.payload, Subject.of(job)))
     if ENCRYPTION_REQUIRED.read():
-        raise SealBrokenError(f"the payload is not encrypted, and {ENCRYPTION_REQUIRED.name} is set")
+        raise DecryptionError(f"the payload is not encrypted, and {ENCRYPTION_REQUIRED.name} is set")
     return job.payload
 
 
-def result_text(text: str, job: Named) -> str | None:
+def encrypt_result(text: str, job: Named) -> str | None:
     """Return a result encrypted and bound to its job's id and kind; None, and a warning, where that cannot be.
 
     The work is done all the same, so that is no failure of the attempt; in clear it is not kept.
@@ -160,15 +160,15 @@ def result_text(text: str, job: Named) -> str | None:
     if _is_whole(decode(text)):  # by the application that handled the job
         return text
     try:
-        return seal(text, Subject(kind=job.kind, id=str(job.id)), "result")
+        return encrypt(text, Subject(kind=job.kind, id=str(job.id)), "result")
     except ConfigurationError as error:
         logger.warning("the result of job %s was not kept: %s", job.id, error)
         return None
 
 
-def open_result(value: Any, row: Any) -> Any:
+def decrypted_result(value: Any, row: Any) -> Any:
     """Return a result in clear."""
-    return decode(unseal(value, Subject.of(row), "result")) if is_sealed(value) else value
+    return decode(decrypt(value, Subject.of(row), "result")) if is_encrypted(value) else value
 
 
 def _find(name: str, data_key: bytes | None) -> bytes:
@@ -183,8 +183,8 @@ def _find(name: str, data_key: bytes | None) -> bytes:
 def _is_whole(value: object) -> bool:
     """Whether this is an envelope, and not only something that looks like one."""
     try:
-        return is_sealed(value) and bool(_head(value))
-    except SealBrokenError:
+        return is_encrypted(value) and bool(_head(value))
+    except DecryptionError:
         return False
 
 
@@ -192,13 +192,13 @@ def _head(value: object) -> dict[str, Any]:
     """Return the inside of an envelope whose every part is of its type."""
     head: dict[str, Any] = value["minutehand"] if isinstance(value, dict) else {}
     if head.get("v") != 1 or head.get("alg") != ALGORITHM:
-        raise SealBrokenError("it is encrypted in a way that this version does not know")
+        raise DecryptionError("it is encrypted in a way that this version does not know")
     texts = [head.get(name) for name in ("key", "iv", "text")] + [head.get("data_key", "")]
     bound = head.get("bound")
     if not all(isinstance(text, str) for text in texts) or not isinstance(bound, list):
-        raise SealBrokenError("its envelope is damaged")
+        raise DecryptionError("its envelope is damaged")
     if "kind" not in bound or not all(name in COLUMNS for name in bound):
-        raise SealBrokenError("its envelope is not bound to a kind")
+        raise DecryptionError("its envelope is not bound to a kind")
     return head
 
 
@@ -223,4 +223,4 @@ def _decode(text: str) -> bytes:
     try:
         return from_base64(text)
     except ValueError:
-        raise SealBrokenError("its envelope is damaged") from None
+        raise DecryptionError("its envelope is damaged") from None

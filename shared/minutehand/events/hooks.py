@@ -17,15 +17,15 @@ from importlib import import_module
 from typing import Any, Literal, TypeVar, overload
 
 from minutehand.errors import ConfigurationError
-from minutehand.model.event import NAMES, Event, Name, Observer
+from minutehand.model.event import NAMES, Event, Name, Hook
 from minutehand.settings.table import HOOKS
 
-Hook = TypeVar("Hook", bound=Observer)
+Hook = TypeVar("Hook", bound=Hook)
 Wanted = Name | Literal["*"]
 
 logger = logging.getLogger(__name__)
-_hooks: dict[str, list[Observer]] = {}
-_complained: set[Observer] = set()
+_hooks: dict[str, list[Hook]] = {}
+_complained: set[Hook] = set()
 
 
 @overload
@@ -46,7 +46,7 @@ def on(name: Wanted, function: Any = None) -> Any:
     return function
 
 
-def off(function: Observer) -> None:
+def off(function: Hook) -> None:
     """Call a function no more."""
     for name, functions in list(_hooks.items()):
         # By ==, since a bound method is made anew each time.
@@ -54,7 +54,7 @@ def off(function: Observer) -> None:
     _complained.discard(function)
 
 
-def any_at_all() -> bool:
+def has_hooks() -> bool:
     """Whether somebody would be called."""
     _load(HOOKS.read())
     return any(_hooks.values())
@@ -62,7 +62,7 @@ def any_at_all() -> bool:
 
 def call(event: Event) -> None:
     """Call the hooks of an event, in the order in which they were registered, those of its name first."""
-    if not any_at_all():
+    if not has_hooks():
         return
     for function in [*_hooks.get(event.name, ()), *_hooks.get("*", ())]:
         try:
@@ -71,7 +71,7 @@ def call(event: Event) -> None:
             _complain(function, error)
 
 
-def _complain(function: Observer, error: Exception) -> None:
+def _complain(function: Hook, error: Exception) -> None:
     if function not in _complained:
         _complained.add(function)
         name = getattr(function, "__qualname__", repr(function))

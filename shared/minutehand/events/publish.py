@@ -6,11 +6,11 @@ from time import monotonic
 
 from minutehand.database import Database
 from minutehand.events import hooks
-from minutehand.events.sinks import SECONDS, Outlet, outlets, wanted
-from minutehand.model.event import Event, Observer
+from minutehand.events.sinks import SECONDS, Delivery, deliveries, wanted
+from minutehand.model.event import Event, Hook
 from minutehand.settings.table import EVENTS
 
-GATHERED_SECONDS = 1.0
+BUFFER_SECONDS = 1.0
 
 
 def publish(database: Database, events: Iterable[Event]) -> None:
@@ -19,7 +19,7 @@ def publish(database: Database, events: Iterable[Event]) -> None:
     Of what is done in a transaction of yours only the table is told, and rolls back with it. The events are not even
     made where nobody listens. Nothing that fails here comes through.
     """
-    if not _outlets() and not hooks.any_at_all():
+    if not _outlets() and not hooks.has_hooks():
         return
     tenant: str = getattr(database, "tenant", "")
     told = [event if event.tenant or not tenant else replace(event, tenant=tenant) for event in events]
@@ -27,11 +27,11 @@ def publish(database: Database, events: Iterable[Event]) -> None:
         _tell(database, told)
     else:
         send(database, told, SECONDS, [outlet for outlet in _outlets() if outlet.in_transactions])
-        database.put_off(lambda: _tell(database, told, [o for o in _outlets() if not o.in_transactions]))
+        database.after_commit(lambda: _tell(database, told, [o for o in _outlets() if not o.in_transactions]))
 
 
 def send(
-    database: Database, told: Iterable[Event], seconds: float, to: Sequence[Outlet] | None = None
+    database: Database, told: Iterable[Event], seconds: float, to: Sequence[Delivery] | None = None
 ) -> None:
     """Send events to every sink, or to some, none of which takes longer than what is left of these seconds."""
     events = [event for event in told if wanted(event)]
@@ -40,20 +40,20 @@ def send(
         outlet.send(events, database, end - monotonic())
 
 
-def _tell(database: Database, told: Sequence[Event], to: Sequence[Outlet] | None = None) -> None:
+def _tell(database: Database, told: Sequence[Event], to: Sequence[Delivery] | None = None) -> None:
     for event in told:
         hooks.call(event)
     send(database, told, SECONDS, to)
 
 
-def _outlets() -> Sequence[Outlet]:
-    return outlets(EVENTS.read())
+def _outlets() -> Sequence[Delivery]:
+    return deliveries(EVENTS.read())
 
 
-class Gathering:
+class EventBuffer:
     """An observer that tells hooks at once, and gathers what sinks are to be told between jobs and at the end."""
 
-    def __init__(self, database: Database, observer: Observer, end: float) -> None:
+    def __init__(self, database: Database, observer: Hook, end: float) -> None:
         """Gather for a worker whose last monotonic second is `end`."""
         self._database, self._observer, self._end = database, observer, end
         self._waiting: list[Event] = []
@@ -64,7 +64,7 @@ class Gathering:
         self._observer(event)
         hooks.call(event)
         self._waiting.append(event)
-        if event.name not in ("claimed", "extended") and monotonic() - self._sent > GATHERED_SECONDS:
+        if event.name not in ("claimed", "extended") and monotonic() - self._sent > BUFFER_SECONDS:
             self.send()
 
     def send(self) -> None:

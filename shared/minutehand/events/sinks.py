@@ -30,7 +30,7 @@ class Sink(Protocol):
         """Hand over a batch; raise if it was not taken."""
 
 
-class Outlet:
+class Delivery:
     """A sink and how it has been doing: bounded in time, let alone after a failure, its trouble logged once."""
 
     in_transactions = False
@@ -96,7 +96,7 @@ class Outlet:
         self._resting, self._dropped, self._complained = 0.0, 0, False
 
 
-class Table(Outlet):
+class Table(Delivery):
     """The table minutehand.events, in the caller's own transaction if there is one."""
 
     in_transactions = True
@@ -109,11 +109,11 @@ class Table(Outlet):
         # In this thread, whose connection it is; the statement gives up by itself.
         told = json.dumps([event.to_json() for event in events])
         if not database.in_transaction:
-            database.run("keep_events", told=told)
+            database.run("store_events", told=told)
             return
         # A savepoint: what fails here must not take the caller's transaction with it.
         with database.transaction():
-            database.run("keep_events", told=told)
+            database.run("store_events", told=told)
 
 
 def wanted(event: Event) -> bool:
@@ -123,7 +123,7 @@ def wanted(event: Event) -> bool:
 
 
 @cache
-def outlets(setting: str) -> tuple[Outlet, ...]:
+def deliveries(setting: str) -> tuple[Delivery, ...]:
     """Return what MINUTEHAND_EVENTS names, by commas; what makes no sense is logged, once, and left out.
 
     eventbridge:<name or ARN of a bus>, sns:<ARN of a topic>, webhook:<URL>, table
@@ -137,15 +137,15 @@ def outlets(setting: str) -> tuple[Outlet, ...]:
     return tuple(opened)
 
 
-def _outlet(text: str) -> Outlet:
+def _outlet(text: str) -> Delivery:
     kind, _, where = text.partition(":")
     match kind, bool(where):
         case "table", False:
             return Table()
         case "webhook", True:
-            return Outlet(f"webhook:{_origin(where)}", lambda: _webhook(where))
+            return Delivery(f"webhook:{_origin(where)}", lambda: _webhook(where))
         case "eventbridge" | "sns", True:
-            return Outlet(text, lambda: _aws(kind, where))
+            return Delivery(text, lambda: _aws(kind, where))
     raise ConfigurationError("a sink is table, webhook:<URL>, eventbridge:<bus> or sns:<ARN of a topic>")
 
 

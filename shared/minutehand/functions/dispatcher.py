@@ -14,7 +14,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.aws import LambdaInvoker
 from minutehand.database import ambient
 from minutehand.errors import DatabaseError, MinutehandError
-from minutehand.maintenance import look
+from minutehand.maintenance import check_health
 from minutehand.schedules import Installed, install, load
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
@@ -91,11 +91,11 @@ def _facts(result: Tick) -> dict[str, int]:
         "due": sum(result.due.values()),
         "oldest_due_ms": round(result.late.total_seconds() * 1000),
         "offered": len(result.offered.offers),
-        "vain": sum(budget.vain for budget in result.offered.budgets),
+        "vain": sum(budget.lapsed for budget in result.offered.budgets),
         "throttled": len(result.offered.budgets),
         "invoked": result.fan_out.invoked,
         "refused": len(result.fan_out.refused),
-        "dead": len(result.upkeep.buried),
+        "dead": len(result.upkeep.reaped),
         **_fired(result.upkeep.fired),
         "tick_ms": round(result.took.total_seconds() * 1000),
     }
@@ -128,13 +128,13 @@ def _put_metrics(facts: dict[str, int]) -> None:
 
 
 def _log_problems(result: Tick) -> None:
-    for record in result.upkeep.buried:
+    for record in result.upkeep.reaped:
         facts = {"job": str(record["id"]), "kind": record["kind"], "queue": record["queue"]}
         logger.warning("dead", extra=facts | {"attempt": record["attempts"]})
     for schedule, reason in result.upkeep.fired.refused if result.upkeep.fired else ():
         logger.error("schedule refused", extra={"schedule": schedule, "reason": reason})
     for budget in result.offered.budgets:
-        if budget.vain:
+        if budget.lapsed:
             logger.warning("offers lapsed", extra=asdict(budget))
     for worker, reason in {(refusal.invitation.worker, refusal.reason) for refusal in result.fan_out.refused}:
         logger.error("invocation refused", extra={"worker": worker, "reason": reason})

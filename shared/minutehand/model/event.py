@@ -44,7 +44,7 @@ class Event:
         return plain | {"facts": {name: _plain(value) for name, value in self.facts.items()}}
 
 
-Observer = Callable[[Event], None]
+Hook = Callable[[Event], None]
 
 
 def _plain(value: object) -> Any:

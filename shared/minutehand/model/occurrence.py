@@ -25,7 +25,7 @@ def next_of(
     return (None if following is None or following.year >= LAST_YEAR else following), None
 
 
-def told_with(error: Error | None, fault: Error | None) -> Error | None:
+def merge_errors(error: Error | None, fault: Error | None) -> Error | None:
     """Return an attempt's error with the fault of its recurrence, which hides no other."""
     if error is None or fault is None:
         return error or fault

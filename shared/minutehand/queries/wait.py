@@ -21,9 +21,9 @@ def decrypted(row: Row) -> Row:
     if not isinstance(row.result, dict) or list(row.result) != ["minutehand"]:
         return row
     # Imported here, so that a process without encryption does not load the cryptography.
-    from minutehand.encryption.envelope import open_result
+    from minutehand.encryption.envelope import decrypted_result
 
-    return replace(row, result=open_result(row.result, row))
+    return replace(row, result=decrypted_result(row.result, row))
 
 
 def wait(

@@ -41,7 +41,7 @@ def encode_secret(job: NewJob, schedule: str, tenant: str) -> str:
         seal,
     )
 
-    payload = seal(encode(job.payload), Subject(job.kind, schedule=schedule, tenant=tenant))
+    payload = encrypt(encode(job.payload), Subject(job.kind, schedule=schedule, tenant=tenant))
     return _object({name: _encoded(name, value) for name, value in _said(job).items()} | {"payload": payload})
 
 

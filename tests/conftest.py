@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from minutehand.database import close_own
+from minutehand.database import close_thread_databases
 from tests.servers import REQUIRED, Database, Servers
 
 NewDatabase = Callable[..., Database]
@@ -96,4 +96,4 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     yield
-    close_own()
+    close_thread_databases()

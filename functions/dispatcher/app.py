@@ -14,7 +14,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.aws import LambdaInvoker
 from minutehand.database import ambient
 from minutehand.errors import DatabaseError, MinutehandError
-from minutehand.maintenance import look
+from minutehand.maintenance import check_health
 from minutehand.schedules import Installed, install, load
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
@@ -87,12 +87,12 @@ def _facts(made: Tick) -> dict[str, int]:
         "due": sum(made.due.values()),
         "oldest_due_ms": round(made.late.total_seconds() * 1000),
         "offered": len(made.offered.offers),
-        "vain": sum(budget.vain for budget in made.offered.budgets),
+        "vain": sum(budget.lapsed for budget in made.offered.budgets),
         "throttled": len(made.offered.budgets),
         "invoked": made.fan_out.invoked,
         "refused": len(made.fan_out.refused),
-        "dead": len(made.upkeep.buried),
-        **_fired(made.upkeep.fired),
+        "dead": len(made.maintenance.reaped),
+        **_fired(made.maintenance.fired),
         "tick_ms": round(made.took.total_seconds() * 1000),
     }
 
@@ -105,7 +105,7 @@ def _fired(fired: Fired | None) -> dict[str, int]:
 def _health() -> dict[str, int]:
     """Look at the database; the tick is made, and stays made when nobody may look."""
     try:
-        health = look(ambient())
+        health = check_health(ambient())
     except DatabaseError as error:
         logger.warning("health is not known", extra={"reason": str(error)})
         return {}
@@ -124,13 +124,13 @@ def _measure(facts: dict[str, int]) -> None:
 
 
 def _complain(made: Tick) -> None:
-    for record in made.upkeep.buried:
+    for record in made.maintenance.reaped:
         facts = {"job": str(record["id"]), "kind": record["kind"], "queue": record["queue"]}
         logger.warning("dead", extra=facts | {"attempt": record["attempts"]})
-    for schedule, reason in made.upkeep.fired.refused if made.upkeep.fired else ():
+    for schedule, reason in made.maintenance.fired.refused if made.maintenance.fired else ():
         logger.error("schedule refused", extra={"schedule": schedule, "reason": reason})
     for budget in made.offered.budgets:
-        if budget.vain:
+        if budget.lapsed:
             logger.warning("offers lapsed", extra=asdict(budget))
     for worker, reason in {(refusal.invitation.worker, refusal.reason) for refusal in made.fan_out.refused}:
         logger.error("invocation refused", extra={"worker": worker, "reason": reason})

@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import LiteralString
 
 from minutehand.database import Database, Record
-from minutehand.database.refusals import translated
+from minutehand.database.driver_errors import translated
 from minutehand.errors import UnreachableError
 
 

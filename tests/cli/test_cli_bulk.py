@@ -171,5 +171,5 @@ def test_each_line_says_what_its_key_keeps_out(invoke, tmp_path):
     ended = invoke("enqueue", "--file", str(table))
 
     assert ended.stderr.splitlines()[-1] == "4 created, 0 replaced, 1 merged, 1 ignored, 2 rejected"
-    assert "personal is true or false" in ended.stderr
+    assert "personal must be true or false" in ended.stderr
     assert "are about a key" in ended.stderr

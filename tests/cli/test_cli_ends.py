@@ -93,7 +93,7 @@ def test_a_read_only_database_can_be_read_and_refuses_the_rest_with_exit_code_3(
     assert run("ls", url=direct_database.url).returncode == 0
     assert run("migrate", url=direct_database.url).returncode == 0  # there is nothing to apply
     for arguments in (["enqueue", "echo"], ["defaults", "echo", "--priority", "1"]):
-        assert "takes no writes" in sentence(run(*arguments, url=direct_database.url), 3)
+        assert "is read-only" in sentence(run(*arguments, url=direct_database.url), 3)
 
 
 def test_a_role_without_rights_is_exit_code_3(run, direct_database):

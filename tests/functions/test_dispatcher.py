@@ -151,7 +151,7 @@ def test_offers_that_lapsed_are_told_and_lower_what_is_offered(fleet: Fleet) -> 
 
     assert (facts["vain"], facts["throttled"]) == (DUE, 1)
     (line,) = [line for line in lines(fleet.said()) if line["level"] == "WARNING"]
-    assert (line["message"], line["queue"], line["vain"], line["budget"]) == (
+    assert (line["message"], line["queue"], line["lapsed"], line["budget"]) == (
         "offers lapsed", "default", DUE, 50 - DUE,
     )  # fmt: skip
 

@@ -14,9 +14,9 @@ from standardwebhooks.webhooks import Webhook
 from minutehand import Database, NewJob, enqueue, enqueue_many
 from minutehand.claim import take
 from minutehand.events import sinks
-from minutehand.events.sinks import outlets
+from minutehand.events.sinks import deliveries
 from minutehand.handlers import HandlerTable
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 from tests.functions.conftest import Seen, Server
 from tests.servers import Database as Address
 
@@ -27,7 +27,7 @@ REGION = "eu-central-1"
 @pytest.fixture
 def database(direct_database: Address) -> Iterator[Database]:
     database = Database(direct_database.url)
-    outlets.cache_clear()
+    deliveries.cache_clear()
     yield database
     database.close()
 
@@ -45,7 +45,7 @@ def attempt(database: Database) -> str:
     """Enqueue a job and have a worker handle it."""
     enqueue("echo", {"mark": "mark-4711"}, connection=database)
     jobs = take(database, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
-    (ending,) = work_off(jobs, HandlerTable({"echo": lambda payload: payload}), lambda: False)
+    (ending,) = run_jobs(jobs, HandlerTable({"echo": lambda payload: payload}), lambda: False)
     return ending.ending
 
 
@@ -105,8 +105,8 @@ def test_a_webhook_that_recovers_is_told_again_and_the_log_says_how_many_events_
             attempt(database)
 
     assert [record.getMessage().partition(receiver.authority)[2] for record in caplog.records] == [
-        ", and are dropped: EventsRefusedError: it answered 500",
-        " again; 3 were dropped",
+        " are dropped: EventsRefusedError: the webhook answered 500",
+        " are delivered again; 3 were dropped",
     ]
 
 
@@ -130,7 +130,7 @@ def test_a_job_does_not_wait_for_a_webhook_that_does_not_answer(
         assert not answered.is_set()
 
     assert [record.getMessage().partition("dropped: ")[2] for record in caplog.records] == [
-        "TimeoutError: it took too long"
+        "TimeoutError: delivery timed out"
     ]
 
 

@@ -10,8 +10,8 @@ from handlers import http
 from handlers._exchange import Undelivered
 from handlers.http import Delivery
 from minutehand import Fail, RetryAfter
-from minutehand.handle import describe
 from minutehand.local.receiver import Receiver
+from minutehand.model.failure import describe
 
 pytestmark = pytest.mark.usefixtures("http_environment")
 

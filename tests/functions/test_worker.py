@@ -114,7 +114,7 @@ def test_an_attempt_may_last_as_long_as_its_invocation_and_its_claim_a_little_lo
 ) -> None:
     kind = handler(
         "def handle(payload, job):\n"
-        "    return [job.remaining.total_seconds(), (job.lease + job.grace).total_seconds()]\n"
+        "    return [job.remaining.total_seconds(), (job.lease.duration + job.lease.grace).total_seconds()]\n"
     )
     job = fleet.enqueue(kind)
 

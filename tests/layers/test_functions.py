@@ -120,7 +120,7 @@ def test_the_layer_that_encrypts_does_so_on_top_of_the_worker_s(
     code = (
         "import json, os; os.environ['MINUTEHAND_ENCRYPTION_KEY'] = 'ab' * 32\n"
         "from minutehand.secrets import Subject, seal, unseal\n"
-        "print(unseal(json.loads(seal('[1]', Subject('echo', id='1'))), Subject('echo', id='1')))"
+        "print(decrypt(json.loads(encrypt('[1]', Subject('echo', id='1'))), Subject('echo', id='1')))"
     )
 
     assert run(code, "worker", compiled(f"Encryption{SUFFIX}Layer"), *layers_of("worker")) == "[1]\n"

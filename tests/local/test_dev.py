@@ -194,7 +194,7 @@ def test_a_database_that_takes_no_writes_is_one_sentence(project: Path, empty_da
 
     run = start(project, url=empty_database.url)
 
-    assert "takes no writes" in finished(run)
+    assert "is read-only" in finished(run)
     assert run.returncode == 3
 
 

@@ -126,7 +126,7 @@ class Machine(RuleBasedStateMachine):
         room = self.model.room_of_all(max(0, CAPACITY - self.model.busy()))
         due = self.model.due()
         made = tick(self.db, self.post, queue_settings(CAPACITY))
-        assert {record["id"] for record in made.upkeep.buried} == buried
+        assert {record["id"] for record in made.maintenance.reaped} == buried
         assert sum(made.due.values()) == len(due)
         assert {each.queue: each.budget for each in made.offered.budgets} == budgets
         offerable = [

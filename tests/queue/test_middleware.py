@@ -25,7 +25,7 @@ from minutehand import (
 from minutehand.handlers import HandlerPackage, Handlers, HandlerTable
 from minutehand.middleware import Next
 from minutehand.model.outcome import Finish
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 from tests.queue.stage import Queue
 
 SECOND = timedelta(seconds=1)
@@ -48,7 +48,7 @@ def saying(steps: list[str], name: str) -> middleware.Middleware:
 
 
 def work(queue: Queue, handlers: Handlers) -> Finish:
-    (ending,) = work_off(queue.take(), handlers, lambda: False)
+    (ending,) = run_jobs(queue.take(), handlers, lambda: False)
     return ending
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from minutehand import DatabaseError, SchemaError
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.schema.migrate import check_schema, migrate, migrations, status
 from tests.conftest import NewDatabase
 from tests.queue.stage import Queue
@@ -119,7 +119,7 @@ def test_migrated_step_by_step_with_rows_between_is_the_same_as_fresh(
     fresh.close()
     assert catalog(empty) == there
     assert empty.sql("select count(*) from minutehand.jobs") == [{"count": 2 * steps}]
-    keep_up(empty.database)
+    run_maintenance(empty.database)
     assert len(empty.take(len(VERSIONS))) == steps
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from minutehand import Job, LostError
 from minutehand.finish import finish
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed, Outcome, Released, Snoozed
 from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from tests.queue.stage import LONG, Queue
@@ -35,7 +35,7 @@ def test_what_waits_is_cancelled_at_once_and_what_is_finished_refused(queue: Que
     assert queue.row(waiting).state == "cancelled"
 
 
-@pytest.mark.fault("check", r"select cancelling", "select null as cancelling")
+@pytest.mark.fault("check_claim", r"select cancelling", "select null as cancelling")
 def test_a_job_ends_as_cancelled_at_its_next_check(queue: Queue) -> None:
     steps: list[int] = []
 
@@ -83,7 +83,7 @@ def test_a_job_whose_worker_never_checks_ends_as_cancelled_when_its_claim_lapses
     job = queue.claimed()
     cancel(queue.database, [job.id], "no longer wanted", running=True)
     queue.pass_time(job.id)
-    keep_up(queue.database)
+    run_maintenance(queue.database)
 
     row = queue.row(job.id)
     assert (row.state, row.error) == ("cancelled", {"type": "Cancelled", "message": "no longer wanted"})
@@ -133,14 +133,14 @@ def test_a_job_that_was_cancelled_while_it_ran_can_be_brought_back(queue: Queue)
     job = queue.claimed()
     cancel(queue.database, [job.id], running=True)
     queue.pass_time(job.id)
-    keep_up(queue.database)
+    run_maintenance(queue.database)
 
     assert [each.outcome for each in retry(queue.database, [job.id])] == ["changed"]
     (again,) = queue.take()
     again.check()
 
 
-@pytest.mark.fault("check", r"and %\(ack\)s in \(ack, prior\)", "")
+@pytest.mark.fault("check_claim", r"and %\(ack\)s in \(ack, prior\)", "")
 def test_a_check_tells_a_worker_that_another_one_has_the_job(queue: Queue) -> None:
     late = queue.claimed()
     queue.pass_time(late.id)

@@ -94,12 +94,12 @@ def test_a_paused_tenants_jobs_are_not_offered_and_those_of_others_are(queue: Qu
     assert sorted(offered(queue)) == ["", "other"]
 
 
-@pytest.mark.fault("count", r"exists \(select from minutehand.controls where paused\)", "false")
+@pytest.mark.fault("count_due", r"exists \(select from minutehand.controls where paused\)", "false")
 def test_what_is_paused_is_not_counted_as_due(queue: Queue, what: dict[str, str]) -> None:
-    before = sum(record["due"] for record in queue.database.run("count", most=100, now=None))
+    before = sum(record["due"] for record in queue.database.run("count_due", limit=100, now=None))
     pause(queue.database, **what)  # type: ignore[arg-type]
 
-    assert sum(record["due"] for record in queue.database.run("count", most=100, now=None)) == before - 1
+    assert sum(record["due"] for record in queue.database.run("count_due", limit=100, now=None)) == before - 1
 
 
 def test_a_tick_invites_nobody_to_what_is_paused(queue: Queue) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from minutehand import Cancel, Fail, Job, LostError
 from minutehand.finish import finish
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Cancelled, Done, Failed, Finish, Outcome, Released, Snoozed
 from minutehand.operations.jobs import cancel, retry
 from minutehand.queries.jobs import Row
@@ -38,7 +38,7 @@ def recurring(
     )  # fmt: skip
     (job,) = on.take(1, options.get("queue") or "default")
     assert job.id == job_id
-    job.begin()
+    job.lease.start()
     return job
 
 
@@ -171,19 +171,19 @@ def test_a_retry_moves_no_nominal_moment(queue: Queue) -> None:
     assert nominals(queue) == [NEXT]
 
 
-@pytest.mark.fault("bury", r"minutehand.bear\(j, n.next\)", "null::uuid")
-@pytest.mark.fault("bury", r"or id = any \(%\(ids\)s::uuid\[\]\)", "")
+@pytest.mark.fault("reap", r"minutehand.bear\(j, n.next\)", "null::uuid")
+@pytest.mark.fault("reap", r"or id = any \(%\(ids\)s::uuid\[\]\)", "")
 def test_a_job_whose_last_worker_died_recurs_all_the_same(queue: Queue) -> None:
     job, other = recurring(queue, max_attempts=1, payload={"n": 1}), queue.claimed(max_attempts=1)
     queue.pass_time(job.id)
     queue.pass_time(other.id)
 
-    made = {record["id"]: record["next"] for record in keep_up(queue.database).buried}
+    made = {record["id"]: record["next"] for record in run_maintenance(queue.database).reaped}
 
     born = upcoming(queue)
     assert [(row["nominal"], row["payload"]) for row in born] == [(NEXT, {"n": 1})]
     assert made == {job.id: born[0]["id"], other.id: None}
-    assert keep_up(queue.database).buried == ()
+    assert run_maintenance(queue.database).reaped == ()
     assert nominals(queue) == [NEXT]
 
 
@@ -196,7 +196,7 @@ def test_a_completion_in_the_handlers_own_transaction_bears_it_too(queue: Queue)
     with job.transaction() as connection:
         connection.execute("create table effects (n integer)")
     assert nominals(queue) == [NEXT]
-    assert job.next == upcoming(queue)[0]["id"]
+    assert job.finished and job.finished.next == upcoming(queue)[0]["id"]
 
 
 @pytest.mark.parametrize("way", ["done", "dead"])
@@ -260,7 +260,7 @@ def finished_by_two(queue: Queue, job: Job) -> list[Finish]:
 
 
 def finished_at_once(queue: Queue, job: Job) -> list[Finish]:
-    claims = [replace(job, database=queue.another()) for _ in range(5)]
+    claims = [replace(job, lease=replace(job.lease, database=queue.another())) for _ in range(5)]
     return [race.result() for race in [queue.let(finish, each, Done()) for each in claims]]
 
 
@@ -328,13 +328,13 @@ def test_what_sql_wrote_that_does_not_recur_stops_no_finish_and_says_so(
     buried = recurring(queue, every, zone, max_attempts=1)
     endings = [finish(done, Done('"well"')), finish(dead, Failed(ERROR, final=True))]
     queue.pass_time(buried.id)
-    keep_up(queue.database)
+    run_maintenance(queue.database)
 
     rows: list[Row] = [queue.row(job.id) for job in (done, dead, buried)]
     assert [each.ending for each in endings] == ["done", "dead"]
     assert [row.state for row in rows] == ["done", "dead", "dead"]
     assert (rows[0].result, (rows[0].error or {})["type"]) == ("well", "RecurrenceError")
-    assert (rows[1].error or {})["message"].startswith("no; it recurs no more")
+    assert (rows[1].error or {})["message"].startswith("no; the recurrence ended")
     assert upcoming(queue) == []
 
 

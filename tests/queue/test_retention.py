@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from minutehand import InvalidJobError
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.operations import jobs as operate
 from minutehand.operations.audit import list_audit
 from minutehand.operations.retention import (
@@ -244,7 +244,7 @@ def test_upkeep_carries_it_out_and_makes_days_for_all_three(queue: Queue) -> Non
     day = ago(queue, 3)
     finished(queue, noon(day))
     set_retention(queue.database, Retention(done=DAY, dead=DAY, cancelled=DAY))
-    upkeep = keep_up(queue.database)
+    upkeep = run_maintenance(queue.database)
 
     assert Step("jobs_done", day, "dropped", 0) in upkeep.retained
     assert all(len(partitions(queue, home)) >= 8 for home in ("jobs_done", "attempts", "events"))
@@ -253,7 +253,7 @@ def test_upkeep_carries_it_out_and_makes_days_for_all_three(queue: Queue) -> Non
 def test_retention_that_fails_does_not_stop_upkeep(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
     queue.sql("alter function minutehand.retain_now rename to elsewhere")
 
-    assert keep_up(queue.database).swept
+    assert run_maintenance(queue.database).swept
     assert "retention was not carried out" in caplog.text
 
 

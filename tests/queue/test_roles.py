@@ -15,12 +15,12 @@ from minutehand.claim import claim
 from minutehand.database.statements import statement, statement_names
 from minutehand.errors import ForbiddenError, UnreachableError
 from minutehand.handlers import HandlerTable
-from minutehand.maintenance import keep_up, look
+from minutehand.maintenance import check_health, run_maintenance
 from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
 from minutehand.operations.jobs import cancel, promote, purge, purgeable, reschedule, retry
 from minutehand.queries.jobs import get, list_jobs, stats
 from minutehand.schema.migrate import check_schema
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 from tests import servers
 from tests.queue.roles import Login, logins
 from tests.queue.stage import GRACE, LEASE, Queue
@@ -32,28 +32,31 @@ DESK = ("operator", "tenant")  # an operator of all, and one within a tenant
 MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ["as_tenant", "clock", "copy_incoming", "enqueue", "enqueue_incoming", "examine_process", "examine_roles",
-         "examine_server", "examine_snapshots", "health", "keep_events", "leave_tenant", "lock_schedules",
+         "examine_server", "examine_snapshots", "health", "store_events", "leave_tenant", "lock_schedules",
          "migration_known", "migration_lock", "migration_status", "migration_table"],
         ROLES,
     ),
     **dict.fromkeys(
-        ["budget", "bury", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "give_back", "lock", "make_days",
-         "offer", "prune_firings", "raise_floor", "retain", "supersede", "sweep", "swept", "take", "withdraw"],
+        ["adjust_budgets", "reap", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "give_back",
+         "start_tick", "make_days", "offer", "prune_firings", "raise_floor", "retain", "supersede", "sweep",
+         "start_sweep", "take", "withdraw"],
         ("worker",),
     ),
-    "count": ("worker", "operator"),
+    "count_due": ("worker", "operator"),
     # Dispatchers fire schedules, and workers may read what they finish; to finish a job is to be able to cancel it.
     **dict.fromkeys(
-        ["cancel", "check", "controls", "droppable", "due_schedules", "enqueued_since", "fire", "get",
+        ["cancel", "check_claim", "controls", "droppable", "due_schedules", "enqueued_since", "fire", "get",
          "get_by_key", "get_schedule", "histogram", "list", "list_firings", "list_newer", "list_schedules",
          "list_total", "move_on", "pause_schedule", "purgeable", "put_schedule", "remove_schedule", "replay",
-         "reseal_schedule", "sealed", "sealed_of", "sealed_schedules", "spent", "states", "stats", "today",
+         "replace_schedule_payload", "outdated_payloads", "encrypted_payloads", "outdated_schedules",
+         "spent_recurring", "states", "stats", "today",
          "unfinished", "withdraw_ahead"],
         ("worker", *DESK),
     ),
     **dict.fromkeys(
         ["attempts", "audit_list", "audit_record", "cancel_running", "drop_all", "durations", "edit", "failures",
-         "finished", "list_events", "promote", "purge", "queues", "recall", "remove", "reschedule", "reseal", "retry"],
+         "finished", "list_events", "promote", "purge", "queues", "recall", "remove", "reschedule",
+         "replace_payloads", "retry"],
         DESK,
     ),
     **dict.fromkeys(
@@ -274,9 +277,9 @@ def test_a_worker_does_all_that_dispatchers_and_workers_do(login: Login, queue: 
     offers = queue.offer(database=worker)
     jobs = claim(worker, list(offers), LEASE, GRACE)
     dying = [job for job in jobs if job.kind == "dies"]
-    endings = work_off([job for job in jobs if job not in dying], HandlerTable(kinds), stopping=lambda: False)
+    endings = run_jobs([job for job in jobs if job not in dying], HandlerTable(kinds), stopping=lambda: False)
     queue.pass_time(dying[0].id)
-    upkeep = keep_up(worker, datetime.now(UTC) + timedelta(minutes=11))
+    upkeep = run_maintenance(worker, datetime.now(UTC) + timedelta(minutes=11))
 
     assert sorted(ending.ending for ending in endings) == [
         "done",
@@ -285,7 +288,7 @@ def test_a_worker_does_all_that_dispatchers_and_workers_do(login: Login, queue: 
         "snoozed",
         "superseded",
     ]
-    assert [record["kind"] for record in upkeep.buried] == ["dies"]
+    assert [record["kind"] for record in upkeep.reaped] == ["dies"]
     assert upkeep.swept
     assert queue.take(10, database=worker)
 
@@ -321,7 +324,7 @@ def test_a_worker_counts_the_connections_of_others_too(direct_database: servers.
             others.enter_context(psycopg.connect(direct_database.admin_url))
         (most,) = others.enter_context(psycopg.connect(direct_database.admin_url)).execute(MOST).fetchone()  # type: ignore[misc]
 
-        assert look(login("worker")).connections_percent >= 500 // most
+        assert check_health(login("worker")).connections_percent >= 500 // most
 
 
 MOST = "select current_setting('max_connections')::integer"
@@ -355,7 +358,7 @@ def test_nothing_of_the_same_name_earlier_on_the_path_leads_a_function_astray(
         list(enqueue_many([NewJob("echo", 2)], connection=connection))
 
     assert queue.row(made.id).payload == {"n": 1}
-    assert queue.sql("select count(*) from minutehand.jobs") == [{"count": 2}]
+    assert queue.sql("select count(*) from minutehand.jobs") == [{"count_due": 2}]
     assert queue.sql("select rolname from pg_roles where rolname like 'evil%'") == []
 
 

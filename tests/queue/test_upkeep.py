@@ -1,11 +1,11 @@
-"""Upkeep never keeps a tick from offering: it waits for nobody, and what it cannot do now it leaves to the next."""
+"""Maintenance never blocks a tick: it waits for no lock, and leaves refused steps to the next tick."""
 
 import logging
 
 import pytest
 
 from minutehand import enqueue, schedules
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.model.new_job import NewJob
 from tests.queue.stage import DEADLINE, Queue
 
@@ -18,7 +18,9 @@ def test_a_lane_that_an_open_transaction_has_made_holds_up_no_sweep(direct_queue
         enqueue("echo", tenant=tenant, connection=enqueuer)
         enqueue("echo", queue="new", tenant=tenant, connection=enqueuer)
 
-        assert direct_queue.let(keep_up, direct_queue.another()).result(DEADLINE.total_seconds()).swept
+        assert (
+            direct_queue.let(run_maintenance, direct_queue.another()).result(DEADLINE.total_seconds()).swept
+        )
 
     assert direct_queue.sql("select queue from minutehand.lanes order by 1") == [
         {"queue": "default"},
@@ -37,7 +39,7 @@ def test_schedules_that_cannot_fire_keep_nothing_from_being_offered(
     direct_queue.sql("alter function minutehand.fire rename to broken")
 
     with caplog.at_level(logging.ERROR):
-        assert keep_up(direct_queue.database).fired is None
+        assert run_maintenance(direct_queue.database).fired is None
 
-    assert "before schedules fire, another tick is needed" in caplog.text
+    assert "maintenance could not fire schedules" in caplog.text
     assert [offer.id for offer in direct_queue.offer()] == [job_id]

@@ -104,4 +104,4 @@ def test_the_environments_database_is_the_default(queue: Queue, monkeypatch: pyt
     job_id, _ = queue.attempt(lambda _: "well")
 
     assert minutehand.wait(job_id).result == "well"
-    minutehand.database.close_own()
+    minutehand.database.close_thread_databases()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from minutehand.events.sinks import outlets
+from minutehand.events.sinks import deliveries
 from tests.template.cases import BUS, CASES, EXISTING, SECRET, TOPIC
 from tests.template.stack import Stack, listed
 
@@ -44,7 +44,7 @@ def test_the_setting_names_every_sink_that_the_parameters_do_and_the_code_knows_
     def named(**parameters: Any) -> list[str]:
         said = stack.deployed(**{**EXISTING, **parameters}).variables("WorkerFunction")["MINUTEHAND_EVENTS"]
         separator, parts = said["Fn::Join"]
-        return [outlet.name for outlet in outlets(separator.join(parts))]
+        return [outlet.name for outlet in deliveries(separator.join(parts))]
 
     assert named() == []
     assert named(**CASES["events"]) == [

@@ -248,10 +248,10 @@ def test_a_result_is_encrypted_where_it_is_made(either: App, setting: pytest.Mon
     setting.setenv("MINUTEHAND_ENCRYPT_RESULTS", "1")
     row = either.worked()
 
-    from minutehand.encryption.envelope import open_result
+    from minutehand.encryption.envelope import decrypted_result
 
     assert "4929" not in str(row.result)
-    assert open_result(row.result, row) == "4929"
+    assert decrypted_result(row.result, row) == "4929"
 
 
 @pytest.mark.parametrize("size", [50_000, 70_000])

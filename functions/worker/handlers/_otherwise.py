@@ -14,4 +14,4 @@ def handle(payload: Any, job: Job) -> Any:
     return deliver_to_route(payload, job)
 
 
-handle.takes_sealed = True  # type: ignore[attr-defined] # what is encrypted is for the application, not for us
+handle.takes_encrypted = True  # type: ignore[attr-defined] # what is encrypted is for the application, not for us

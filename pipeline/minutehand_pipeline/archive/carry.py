@@ -66,7 +66,7 @@ class Archiver:
 
     def count(self, day: Day, snapshot: str, erased: Erased) -> tuple[Sums, str]:
         """Return the database's own sums of a day, on the snapshot, and what that one sees, as Postgres writes it."""
-        counter = self.database.beside()
+        counter = self.database.clone()
         try:
             with counter.transaction() as connection:
                 connection.execute(ISOLATION)

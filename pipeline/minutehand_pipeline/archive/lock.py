@@ -15,7 +15,7 @@ def locked(database: Database) -> Iterator[None]:
     The lock is that of a transaction without a snapshot, so that it holds no vacuum back however long it lasts. Who
     lost it, with its connection, is stopped by the number in the lake.
     """
-    holder = database.beside()
+    holder = database.clone()
     try:
         with holder.transaction():
             if not run(holder, "archive_lock")[0]["taken"]:

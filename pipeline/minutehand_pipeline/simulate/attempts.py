@@ -10,7 +10,7 @@ from minutehand_pipeline.simulate.arrivals import BACK, CANCELLED, DONE, FAILED,
 from minutehand_pipeline.simulate.policy import Policy
 
 DEAD = FINAL
-TO_FINISH = 0.5  # seconds that a worker keeps of its time; minutehand.work.TO_FINISH
+FINISH_TIME = 0.5  # seconds that a worker keeps of its time; minutehand.work.FINISH_TIME
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Attempts:
 
     def fits(self, job: int, place: int, now: float, end: float, longest: float) -> bool:
         """Whether a worker begins a job of its chunk, or gives it back: work.py's rule."""
-        if now > end - TO_FINISH:
+        if now > end - FINISH_TIME:
             return False
         own = self._timeout(job)
         return place == 0 or end - now >= (longest if own == math.inf else own)
@@ -53,9 +53,9 @@ class Attempts:
         """Make the next attempt at a job, from a moment on, in an invocation whose time is over at `end`."""
         self.made[job] += 1
         run, outcome, gap = self._recorded(job)
-        own = min(self._timeout(job), self.policy.worker_timeout - TO_FINISH, end - now)
+        own = min(self._timeout(job), self.policy.worker_timeout - FINISH_TIME, end - now)
         if outcome == LAPSED:
-            return Ran(now + own, LAPSED, died=True, until=now + own + self.policy.grace + TO_FINISH)
+            return Ran(now + own, LAPSED, died=True, until=now + own + self.policy.grace + FINISH_TIME)
         if run > own:
             return self._failed(job, now + own)  # and would again: the record stays where it is
         self._at[job] = min(self._at[job] + 1, self.jobs.first[job + 1])

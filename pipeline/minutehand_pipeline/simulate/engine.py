@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from minutehand_pipeline.simulate.arrivals import Arrivals
-from minutehand_pipeline.simulate.attempts import TO_FINISH, Attempts
+from minutehand_pipeline.simulate.attempts import FINISH_TIME, Attempts
 from minutehand_pipeline.simulate.budgets import Budgets
 from minutehand_pipeline.simulate.fleet import Fleet
 from minutehand_pipeline.simulate.lanes import Bounds, Lanes
@@ -222,7 +222,7 @@ class Simulation:
 
     def _work_off(self, jobs: list[int], began: float) -> float:
         """Handle claimed jobs one after the other; return when the invocation ends."""
-        end = began + self.policy.worker_timeout - TO_FINISH
+        end = began + self.policy.worker_timeout - FINISH_TIME
         now, longest = began + self.policy.claim, 0.0
         for place, job in enumerate(jobs):
             if not self.attempts.fits(job, place, now, end, longest):

@@ -124,7 +124,7 @@ def held_snapshot(database: Database) -> Iterator[str]:
 
     It holds vacuum back while it lasts, so let it last for a day's rows and not for a month's.
     """
-    holder = database.beside()
+    holder = database.clone()
     try:
         with holder.transaction() as connection:
             connection.execute(ISOLATION)

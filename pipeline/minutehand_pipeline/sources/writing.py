@@ -105,7 +105,7 @@ class QueueWriter(DataSourceArrowWriter):
                 connection.execute("select minutehand.announce_load(%s)", [self._run])
             said = asked(told, self._terms) | {"run": self._run, "rejected": rejected}
             with _no_json("retry or headers"):
-                database.again(lambda: enter(database, said))
+                database.retry_on_conflict(lambda: enter(database, said))
             if self._terms.run is None:
                 self._end(database)
 

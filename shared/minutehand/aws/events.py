@@ -19,7 +19,7 @@ CONFIG = Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts"
 class EventBus:
     """A bus of EventBridge: source `minutehand`, the event's name as detail type."""
 
-    most = 10  # as many as PutEvents takes
+    limit = 10  # as many as PutEvents takes
 
     def __init__(self, bus: str) -> None:
         """Name the bus, or give its ARN."""
@@ -45,7 +45,7 @@ class EventBus:
 class Topic:
     """A standard topic of SNS; name, queue and kind are attributes to filter by."""
 
-    most = 10  # as many as PublishBatch takes
+    limit = 10  # as many as PublishBatch takes
 
     def __init__(self, arn: str) -> None:
         """Name the topic, whose region may be another."""

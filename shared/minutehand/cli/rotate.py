@@ -5,7 +5,7 @@ import click
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import put_json, say
 from minutehand.cli.who import who
-from minutehand.encryption.reencrypt import rotate as encrypt_anew
+from minutehand.encryption.reencrypt import reencrypt
 
 
 @click.command()
@@ -24,7 +24,7 @@ def rotate(queue: str | None, form: str) -> None:
       minutehand rotate --queue mail -o json
     """
     with open_database() as database:
-        written = sum(encrypt_anew(database, queue=queue, who=who()))
+        written = sum(reencrypt(database, queue=queue, who=who()))
     if form == "json":
         put_json({"written": written})
     else:

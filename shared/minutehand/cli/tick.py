@@ -9,7 +9,7 @@ from minutehand.database import Database
 from minutehand.errors import ConfigurationError
 from minutehand.fan_out import Invoker
 from minutehand.settings import Settings, read_settings
-from minutehand.tick import COUNTED_AT_LEAST, Tick
+from minutehand.tick import LOWEST_COUNT_LIMIT, Tick
 from minutehand.tick import tick as make_tick
 
 NO_WORKER = (
@@ -41,8 +41,8 @@ def tick(dry_run: bool, form: str) -> int:
 
 
 def _count(database: Database, settings: Settings, form: str) -> int:
-    most = max(settings.capacity, COUNTED_AT_LEAST)
-    due = database.run("count", most=most, now=None)
+    most = max(settings.capacity, LOWEST_COUNT_LIMIT)
+    due = database.run("count_due", limit=most, now=None)
     if form == "json":
         put_json({"due": {record["queue"]: record["due"] for record in due}})
     elif not due:
@@ -60,7 +60,8 @@ def _tick(database: Database, settings: Settings, form: str) -> int:
     made = make_tick(database, _invoker(), settings)
     facts = {
         "due": dict(made.due), "offered": len(made.offered.offers), "invoked": made.fan_out.invoked,
-        "refused": len(made.fan_out.refused), "dead": len(made.upkeep.buried), "late": made.late, "took": made.took,
+        "refused": len(made.fan_out.refused), "dead": len(made.maintenance.reaped), "late": made.late,
+        "took": made.took,
     }  # fmt: skip
     if form == "json":
         put_json(facts)

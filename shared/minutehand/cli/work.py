@@ -25,8 +25,8 @@ from minutehand.cli.values import duration
 from minutehand.database import Database
 from minutehand.errors import ConflictError, UnreachableError
 from minutehand.handlers import HandlerPackage
-from minutehand.job import Worker
 from minutehand.model.event import Event
+from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
 from minutehand.work import work as work_on
 
@@ -109,7 +109,7 @@ def _work(
     )
     try:
         _resident(partial(
-            work_on, database, handlers, stop, drain=drain, grace=read_settings().grace, observer=teller.tell,
+            work_on, database, handlers, stop, drain=drain, grace=read_settings().grace, hook=teller.tell,
             worker=worker, **asked
         ), stop, drain)  # fmt: skip
     except KeyboardInterrupt:

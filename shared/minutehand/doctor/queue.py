@@ -82,7 +82,9 @@ def last_tick(patient: Patient) -> Opinion:
 
 def late(patient: Patient) -> Opinion:
     """Whether due jobs wait for longer than two ticks."""
-    late = {record["queue"]: record["late"] for record in patient.database.run("count", most=1, now=None)}
+    late = {
+        record["queue"]: record["late"] for record in patient.database.run("count_due", limit=1, now=None)
+    }
     return judged(
         [
             f"in queue {queue} a job is due for {wait.total_seconds():.0f} s"

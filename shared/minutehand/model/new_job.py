@@ -1,4 +1,4 @@
-"""New job: what an enqueuer says of a job, checked as far as Python can; the rest is the database's to say."""
+"""New job: the options of a job, and the checks that Python can make. The database checks the rest."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -20,10 +20,10 @@ UniqueWhile = Literal["upcoming", "running"]
 class NewJob:
     """A job to enqueue.
 
-    What is left None comes from the defaults of its kind, then of its queue, then from the table's. `run_at` is an
-    aware moment, and one in the past means now; `delay` counts from now. `every` has it recur, by the clocks of
-    `zone`. `key` names one upcoming job of the queue; `on_conflict` and what follows say what happens when the key is
-    taken, and how long it is: see `enqueue`.
+    An option that is None takes the default of the kind, then of the queue, then of the table. `run_at` is an aware
+    datetime, and one in the past means now; `delay` counts from now. `every` makes the job recur, in the time zone
+    `zone`. `key` names one upcoming job of the queue; `on_conflict` and the options after it decide what happens when
+    the key is taken, and for how long it is: see `enqueue`.
     """
 
     kind: str
@@ -50,8 +50,9 @@ class NewJob:
 
 
 def parameters(job: NewJob | InvalidJobError, clock: Callable[[], datetime]) -> dict[str, Any]:
-    """Return the parameters of a statement, in the order of COPY's columns; `clock` is asked for jobs that recur."""
-    if isinstance(job, InvalidJobError):  # middleware has refused it
+    """Return the statement parameters in the order of COPY's columns; only recurring jobs call `clock`."""
+    # Enqueue middleware has rejected it.
+    if isinstance(job, InvalidJobError):
         raise job
     return {
         "kind": _typed(job.kind, str, "kind_is_a_name"),
@@ -75,28 +76,29 @@ def parameters(job: NewJob | InvalidJobError, clock: Callable[[], datetime]) -> 
         "debounce": _duration(job, "debounce", "period_is_positive"),
         "debounce_max": _duration(job, "debounce_max", "debounce_max_is_longer"),
         "throttle": _duration(job, "throttle", "period_is_positive"),
-        "id": None,  # the database's to make
+        # The database creates it.
+        "id": None,
     }
 
 
 def check_fields(job: NewJob) -> dict[str, Any]:
-    """Return the fields of a job as a statement takes them, whenever it is to run."""
+    """Return the parameters of a job whose time does not matter."""
     return parameters(job, lambda: datetime.now(UTC))
 
 
 def check_moment(moment: Any) -> Any:
-    """Return an aware moment, or None; raise InvalidJobError for one without a time zone."""
-    _typed(moment, datetime, "moment_is_finite", "run_at is an aware datetime")
+    """Return an aware datetime, or None; raise InvalidJobError if it has no time zone."""
+    _typed(moment, datetime, "moment_is_finite", "run_at must be an aware datetime")
     if moment is not None and moment.utcoffset() is None:
         raise InvalidJobError(
             "moment_is_finite",
-            "run_at has no time zone; say which one, as datetime(..., tzinfo=ZoneInfo(...))",
+            "run_at must have a time zone, as in datetime(..., tzinfo=ZoneInfo(...))",
         )
     return moment
 
 
 def _first_moment(job: NewJob, clock: Callable[[], datetime]) -> datetime | None:
-    """Return when the job is to run: as said, or, for one that recurs, at its next moment."""
+    """Return `run_at`, or for a recurring job without one, its first time."""
     if job.every is None and job.zone is None:
         return check_moment(job.run_at)  # type: ignore[no-any-return]
     from minutehand.model.recurrence import check, next_after
@@ -110,7 +112,7 @@ def _first_moment(job: NewJob, clock: Callable[[], datetime]) -> datetime | None
 
 
 def _duration(job: NewJob, name: str, rule: str) -> Any:
-    return _typed(getattr(job, name), timedelta, rule, f"{name} is a timedelta")
+    return _typed(getattr(job, name), timedelta, rule, f"{name} must be a timedelta")
 
 
 def _flag(personal: Any) -> Any:
@@ -119,9 +121,9 @@ def _flag(personal: Any) -> Any:
     return personal
 
 
-def _typed(value: Any, kind: type, rule: str, says: str | None = None) -> Any:
+def _typed(value: Any, kind: type, rule: str, message: str | None = None) -> Any:
     if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-        raise InvalidJobError(rule, f"{says or sentence(rule)}; this is {type(value).__name__}")
+        raise InvalidJobError(rule, f"{message or sentence(rule)}, got {type(value).__name__}")
     if isinstance(value, int) and not -(2**31) <= value < 2**31:
         raise InvalidJobError(rule, sentence(rule))
     return value
@@ -140,7 +142,7 @@ def _headers(headers: Any) -> str | None:
 def _retry(retry: Any) -> str | None:
     if retry is None:
         return None
-    _typed(retry, Retry, "retry_is_a_strategy", "retry is a minutehand.Retry")
+    _typed(retry, Retry, "retry_is_a_strategy", "retry must be a minutehand.Retry")
     try:
         return json.dumps(retry.to_json(), allow_nan=False)
     except (TypeError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""Route: the worker function that serves a job, by its kind or its queue."""
+"""Worker route: the worker function for a job, by its kind or queue."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ SUBJECTS = ("queue", "kind")
 
 @dataclass(frozen=True)
 class Route:
-    """The jobs whose queue or kind (`subject`) is like a pattern go to a function, by its name or ARN."""
+    """Jobs whose queue or kind (`subject`) matches a pattern go to the function of this name or ARN."""
 
     subject: str
     pattern: str
@@ -21,7 +21,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Routes:
-    """The routes, of which the first that fits is taken, and the worker of all other jobs."""
+    """The routes, of which the first match wins, and the worker for all other jobs."""
 
     default: str = ""
     routes: tuple[Route, ...] = ()
@@ -29,26 +29,23 @@ class Routes:
     def worker(self, queue: str, kind: str) -> str:
         """Return the function to invoke for a job."""
         subjects = {"queue": queue, "kind": kind}
-        fitting = (r.worker for r in self.routes if fnmatchcase(subjects[r.subject], r.pattern))
-        return next(fitting, self.default)
+        matches = (r.worker for r in self.routes if fnmatchcase(subjects[r.subject], r.pattern))
+        return next(matches, self.default)
 
     @property
     def workers(self) -> tuple[str, ...]:
-        """Every function there is a route to, once."""
+        """All functions that jobs are routed to, without duplicates."""
         return tuple(dict.fromkeys(filter(None, [self.default, *(route.worker for route in self.routes)])))
 
 
 def read_routes(environment: Mapping[str, str]) -> Routes:
-    """Read MINUTEHAND_WORKER and MINUTEHAND_WORKERS, such as `{"queue:reports": name, "kind:invoice.*": name}`.
-
-    Raises ConfigurationError for what is no such object.
-    """
+    """Read MINUTEHAND_WORKER and MINUTEHAND_WORKERS, such as `{"queue:reports": name, "kind:invoice.*": name}`."""
     default, text = environment.get("MINUTEHAND_WORKER", ""), environment.get("MINUTEHAND_WORKERS") or "{}"
     try:
         routes = tuple(_route(key, worker) for key, worker in json.loads(text).items())
     except (ValueError, AttributeError) as error:
         raise ConfigurationError(
-            'MINUTEHAND_WORKERS is no JSON object such as {"queue:reports": "a-function", "kind:invoice.*": '
+            'MINUTEHAND_WORKERS must be a JSON object such as {"queue:reports": "a-function", "kind:invoice.*": '
             f'"another"}}: {error}'
         ) from None
     return Routes(default, routes)
@@ -57,7 +54,7 @@ def read_routes(environment: Mapping[str, str]) -> Routes:
 def _route(key: str, worker: object) -> Route:
     subject, _, pattern = key.partition(":")
     if subject not in SUBJECTS or not pattern:
-        raise ValueError(f"{key!r} is neither queue:<pattern> nor kind:<pattern>")
+        raise ValueError(f"key must be queue:<pattern> or kind:<pattern>, got {key!r}")
     if not isinstance(worker, str) or not worker:
-        raise ValueError(f"{key!r} names no function")
+        raise ValueError(f"{key!r} must name a function")
     return Route(subject, pattern, worker)

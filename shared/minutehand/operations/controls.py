@@ -63,7 +63,7 @@ def pause(
             audit.record(database, "pause", who, **told, recalled=recalled)
         return record
 
-    control = Control(**database.again(change))
+    control = Control(**database.retry_on_conflict(change))
     publish(database, [_event("paused", control, who)])
     return control
 
@@ -95,7 +95,7 @@ def limit(
             audit.record(database, "limit", who, **told)
         return record
 
-    return Control(**database.again(change))
+    return Control(**database.retry_on_conflict(change))
 
 
 def unlimit(
@@ -134,7 +134,7 @@ def _end(
                 audit.record(database, verb, who, **named, **was)
         return records
 
-    return [Control(**record) for record in database.again(change)]
+    return [Control(**record) for record in database.retry_on_conflict(change)]
 
 
 def _event(name: Name, control: Control, who: str | None) -> Event:

@@ -35,5 +35,5 @@ def drop_all(database: Database, queue: str, confirm: str, *, who: str | None = 
                 audit.record(database, "drop", who, queue=queue, jobs=dropped)
         return dropped
 
-    while dropped := database.again(some):
+    while dropped := database.retry_on_conflict(some):
         yield dropped

@@ -71,12 +71,12 @@ def _parameters(said: dict[str, Any]) -> dict[str, Any]:
 
 def _encrypted(database: Database, said: dict[str, Any], ids: list[UUID]) -> dict[str, Any]:
     from minutehand.encryption.envelope import (
-        encrypted_for,  # here, so that who encrypts nothing does not pay for it
+        encrypt_for_row,  # here, so that who encrypts nothing does not pay for it
     )
 
     asked = _parameters(said)
     found = database.run("get", id=ids[0])
-    return asked | ({"payload": encrypted_for(found[0], asked["payload"])} if found else {})
+    return asked | ({"payload": encrypt_for_row(found[0], asked["payload"])} if found else {})
 
 
 def _never() -> datetime:

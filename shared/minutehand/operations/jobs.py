@@ -124,12 +124,12 @@ def replay(
             _rebind(database, {each.new: each.id for each in made if each.new is not None})
             return made
 
-    return database.again(run)
+    return database.retry_on_conflict(run)
 
 
 def _rebind(database: Database, made_of: dict[UUID, UUID]) -> None:
     """Encrypt for the clones what is encrypted for their originals."""
-    if made_of and database.run("sealed_of", ids=list(made_of)):
+    if made_of and database.run("encrypted_payloads", ids=list(made_of)):
         from minutehand.encryption.reencrypt import (
             rebind,  # here, so that who encrypts nothing does not pay for it
         )
@@ -175,7 +175,7 @@ def purge(
                 audit.record(database, "purge", who, **filters, jobs=deleted)
         return deleted
 
-    while deleted := database.again(some):
+    while deleted := database.retry_on_conflict(some):
         yield deleted
 
 
@@ -190,7 +190,7 @@ def change(
     ids = list(dict.fromkeys(ids))
     given = parameters(ids) if callable(parameters) else parameters
     try:
-        changed = database.again(
+        changed = database.retry_on_conflict(
             lambda: _write(database, statement, ids, given, who, facts, verb or statement)
         )
     except KeyTakenError:
@@ -200,7 +200,7 @@ def change(
         return [each for changes in alone for each in changes]
     if statement in EVENTS:
         by = {} if who is None else {"who": who}
-        publish(database, [emit.row(EVENTS[statement], row, **by) for row in changed.values()])
+        publish(database, [emit.row_event(EVENTS[statement], row, **by) for row in changed.values()])
     rest = [job_id for job_id in ids if job_id not in changed]
     rows = {row["id"]: row for row in database.run("states", ids=rest)} if rest else {}
     return [

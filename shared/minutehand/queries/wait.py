@@ -7,6 +7,7 @@ from uuid import UUID
 
 from minutehand.database import Connection, Database, database_of
 from minutehand.errors import InvalidJobError, UnfinishedError
+from minutehand.model.payload import is_encrypted
 from minutehand.model.rules import sentence
 from minutehand.queries.jobs import FINISHED, Row, get
 
@@ -19,13 +20,12 @@ FIRST_PAUSE, LONGEST_PAUSE, GROWTH = (
 
 def in_clear(row: Row) -> Row:
     """Return a finished job with its result decrypted, if this process has the key."""
-    if not isinstance(row.result, dict) or list(row.result) != ["minutehand"]:
+    if not is_encrypted(row.result):
         return row
-    from minutehand.encryption.envelope import (
-        open_result,  # here, so that who encrypts nothing does not pay for it
-    )
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.encryption.envelope import decrypted_result
 
-    return replace(row, result=open_result(row.result, row))
+    return replace(row, result=decrypted_result(row.result, row))
 
 
 def wait(

@@ -70,7 +70,7 @@ def fire_due(database: Database, now: datetime | None = None) -> Fired:
     for _ in range(BATCHES_IN_A_TICK):
         if total.fired >= JOBS_IN_A_TICK:
             break
-        batch = database.again(lambda: _fire_batch(database, now))
+        batch = database.retry_on_conflict(lambda: _fire_batch(database, now))
         if batch is None:
             break
         done, lines = batch

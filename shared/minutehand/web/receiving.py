@@ -23,7 +23,7 @@ from time import monotonic
 from typing import Any
 from uuid import UUID, uuid4
 
-from minutehand.encryption.envelope import result_text
+from minutehand.encryption.envelope import encrypt_result
 from minutehand.errors import ConfigurationError, KeyMissingError, MismatchError, UnknownKindError
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.payload import decode, encode
@@ -120,7 +120,7 @@ def success(result: Any, job: Delivered) -> Answer:
     try:
         text: str | None = encode(result)
         if text is not None and result is not None and os.environ.get("MINUTEHAND_ENCRYPT_RESULTS") == "1":
-            text = result_text(text, job)
+            text = encrypt_result(text, job)
         if text is not None and len(text.encode()) > MOST_RESULT:
             raise ValueError(f"it is larger than {MOST_RESULT} bytes")
     except ValueError as error:

@@ -30,7 +30,7 @@ class Ended(Archiver):
 
     def meanwhile(self, step: str) -> None:
         if step == self.step:
-            with closing(self.database.beside()) as other:
+            with closing(self.database.clone()) as other:
                 [locker] = send(other, "archive_locker")
                 other.connection.execute("select pg_terminate_backend(%s, 10000)", [locker["pid"]])
             erase(EraseConfig(lake=self.lake, key="key-4", place=self.place))

@@ -111,7 +111,7 @@ def test_broken_lines_are_told_with_what_stands_there_and_the_others_go_in(stage
         ("jobs.csv", n) for n in (3, 4, 5, 6, 7, 8)
     ] + [("jobs.ndjson", n) for n in (2, 3, 4, 5, 6)]
     assert rejects[0]["raw"] == 'b,"unclosed,k2' and rejects[1]["raw"] == "c,1,k3,more"
-    assert rejects[1]["reason"] == "4 cells, and the header has 3"
+    assert rejects[1]["reason"] == "expected 3 cells as in the header, got 4"
     assert rejects[4]["reason"] == "not UTF-8"
 
 

@@ -18,7 +18,7 @@ import pytest
 from minutehand import Database, Job, enqueue
 from minutehand.database import connect
 from minutehand.handlers import HandlerTable
-from minutehand.job import Worker
+from minutehand.model.worker import Worker
 from minutehand.model.worker_route import Routes
 from minutehand.schema.migrate import migrate
 from minutehand.settings import Settings
@@ -26,7 +26,7 @@ from minutehand.testing.databases import SEARCH_PATH
 from minutehand.testing.invoker import RecordingInvoker
 from minutehand.testing.statements import run
 from minutehand.tick import tick
-from minutehand.work import answer
+from minutehand.work import run_event
 from tests.servers import Database as Address
 
 START = datetime(2026, 3, 1, 8, tzinfo=UTC)
@@ -137,7 +137,7 @@ class World:
         try:
             worker = Worker("worker", f"request-{self.invocations}", 512, "v1")
             event, handlers = invocation.event, HandlerTable({"work": self._handle})
-            answer(database, handlers, event, remaining, self._settings.grace, worker=worker)
+            run_event(database, handlers, event, remaining, self._settings.grace, worker=worker)
         except BaseException as error:
             invocation.error = error
         self._idle.append(database)

@@ -11,7 +11,7 @@ from minutehand.cli.options import connection_options, open_database, output_opt
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.database import Database
 from minutehand.model.event import NAMES
-from minutehand.queries.events import Kept, list_events
+from minutehand.queries.events import StoredEvent, list_events
 from minutehand.queries.jobs import clock
 
 LOOK_SECONDS = 1.0
@@ -72,7 +72,7 @@ def _show(database: Database, form: str, most: int, follow: bool, filters: dict[
         seen, since = {event.id for event in fresh}, now - LOOK_BACK
 
 
-def _put(found: list[Kept], form: str, *, headed: bool) -> None:
+def _put(found: list[StoredEvent], form: str, *, headed: bool) -> None:
     if form == "json":
         for event in found:
             put_json(event)
@@ -83,7 +83,7 @@ def _put(found: list[Kept], form: str, *, headed: bool) -> None:
         put_table(["at", "event", "kind", "job", "facts"], rows, headed=headed)
 
 
-def _moment(event: Kept) -> str:
+def _moment(event: StoredEvent) -> str:
     return f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
@@ -91,5 +91,5 @@ def _id(job: UUID | None) -> str:
     return "" if job is None else str(job)
 
 
-def _facts(event: Kept) -> str:
+def _facts(event: StoredEvent) -> str:
     return " ".join(f"{name}={value}" for name, value in event.facts.items())

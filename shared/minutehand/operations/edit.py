@@ -23,20 +23,20 @@ TOLD = (
 )  # what they were may be told; what a job carries may not
 
 
-class Unsaid(Enum):
+class Unset(Enum):
     """What stands for a field that stays as it is."""
 
-    UNSAID = "as it is"
+    UNSET = "as it is"
 
 
-UNSAID: Final = Unsaid.UNSAID
+UNSET: Final = Unset.UNSET
 
 
 def edit(
-    database: Database, ids: Sequence[UUID], *, payload: object = UNSAID,
-    headers: Mapping[str, str] | Unsaid | None = UNSAID, priority: int | Unsaid = UNSAID,
-    max_attempts: int | Unsaid = UNSAID, retry: Retry | Unsaid | None = UNSAID,
-    timeout: timedelta | Unsaid | None = UNSAID, who: str | None = None,
+    database: Database, ids: Sequence[UUID], *, payload: object = UNSET,
+    headers: Mapping[str, str] | Unset | None = UNSET, priority: int | Unset = UNSET,
+    max_attempts: int | Unset = UNSET, retry: Retry | Unset | None = UNSET,
+    timeout: timedelta | Unset | None = UNSET, who: str | None = None,
 ) -> list[Change]:  # fmt: skip
     """Change what is said of jobs that have not begun; None takes headers, retry or timeout away.
 
@@ -44,7 +44,7 @@ def edit(
     it gets what it says then. The audit trail keeps which fields were changed, and what the policies were before.
     """
     named = dict(zip(FIELDS, (payload, headers, priority, max_attempts, retry, timeout), strict=True))
-    said = {name: value for name, value in named.items() if value is not UNSAID}
+    said = {name: value for name, value in named.items() if value is not UNSET}
     if not said:
         raise InvalidJobError("edit_is_said", f"say what to change: {', '.join(FIELDS)}")
     for name in ("priority", "max_attempts"):

@@ -12,7 +12,7 @@ from minutehand.model.event import NAMES, Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class StoredEvent:
     """An event as the table keeps it; `at` is the moment by the database's clock."""
 
     id: UUID
@@ -28,7 +28,7 @@ class Kept:
 def list_events(
     database: Database, *, names: Sequence[str] = (), queue: str | None = None, kind: str | None = None,
     job: UUID | None = None, since: datetime | None = None, most: int = 50,
-) -> list[Kept]:  # fmt: skip
+) -> list[StoredEvent]:  # fmt: skip
     """Return the latest events that match, of those that MINUTEHAND_EVENTS=table keeps; the last one comes last."""
     if unknown := sorted(set(names) - {*NAMES}):
         raise InvalidJobError(
@@ -37,4 +37,4 @@ def list_events(
     records = database.run(
         "list_events", names=list(names) or None, queue=queue, kind=kind, job=job, since=since, most=most
     )
-    return [Kept(**record) for record in reversed(records)]
+    return [StoredEvent(**record) for record in reversed(records)]

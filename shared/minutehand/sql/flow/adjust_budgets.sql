@@ -26,8 +26,8 @@ with clock as (
 ), has as (
     select queue, missed, missed * 50 > budget as lowered,
            case when missed * 50 <= budget then budget
-                else greatest(1, %(capacity)s / 20,
-                              case when missed * 10 < budget * 9 then budget - missed else budget / 2 end)
+                else greatest(1, %(capacity)s / 20, case when missed * 10 < budget * 9 then budget - missed else
+                                                         budget / 2 end)
            end as budget
       from had
 ), noted as (

@@ -85,7 +85,7 @@ def _end(
     following, fault = (None, None) if ending == "cancelled" else _next_occurrence(claim)
     ended = claim.database.run(
         "finish",
-        **_attempt(claim, ending, result, merge_errors(error, fault)),
+        **attempt_parameters(claim, ending, result, merge_errors(error, fault)),
         failed=ending != "done",
         cancelled=ending == "cancelled",
         next=following,
@@ -102,7 +102,7 @@ def _give_back(
     result: str | None = None,
 ) -> Finish:
     """Make the job visible again after a delay; `refund` is how many attempts it gets back."""
-    attempt = _attempt(claim, ending, result, error)
+    attempt = attempt_parameters(claim, ending, result, error)
     delay = min(max(delay, timedelta()), LONGEST_DELAY)
     try:
         back = claim.database.run("give_back", **attempt, delay=delay, refund=refund)
@@ -122,12 +122,14 @@ def _cancel_if_requested(claim: Claim, error: Error | None, result: str | None) 
 def _supersede(claim: Claim, error: Error | None, result: str | None) -> Finish:
     """End a job that cannot come back, because a newer upcoming job has its key."""
     reason = None if error is None else f"{error['type']}: {error['message']}"
-    attempt = _attempt(claim, "superseded", result, error)
+    attempt = attempt_parameters(claim, "superseded", result, error)
     ended = claim.database.run("supersede", **attempt, reason=reason)
     return Finish("superseded" if ended else "lost")
 
 
-def _attempt(claim: Claim, ending: Ending, result: str | None, error: Error | None) -> dict[str, Any]:
+def attempt_parameters(
+    claim: Claim, ending: Ending, result: str | None, error: Error | None
+) -> dict[str, Any]:
     """Return the parameters that every finishing statement has: the fence, and the attempt's history."""
     worker = claim.lease.worker
     return {

@@ -54,13 +54,13 @@ def test_without_routes_everything_goes_to_the_default_worker(text: str) -> None
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "is no JSON object"),
-        ("queue:reports=x", "is no JSON object"),
-        ('{"reports": "x"}', "'reports' is neither queue:<pattern> nor kind:<pattern>"),
-        ('{"queue:": "x"}', "'queue:' is neither"),
-        ('{"job:reports": "x"}', "'job:reports' is neither"),
-        ('{"queue:reports": ""}', "'queue:reports' names no function"),
-        ('{"queue:reports": 5}', "'queue:reports' names no function"),
+        ("[]", "must be a JSON object"),
+        ("queue:reports=x", "must be a JSON object"),
+        ('{"reports": "x"}', "key must be queue:<pattern> or kind:<pattern>, got 'reports'"),
+        ('{"queue:": "x"}', "got 'queue:'"),
+        ('{"job:reports": "x"}', "got 'job:reports'"),
+        ('{"queue:reports": ""}', "'queue:reports' must name a function"),
+        ('{"queue:reports": 5}', "'queue:reports' must name a function"),
     ],
 )
 def test_what_is_no_route_is_said(text: str, said: str) -> None:

@@ -80,7 +80,7 @@ def _is_garbled(error: psycopg.Error) -> bool:
 def _broken_rule(error: psycopg.Error) -> Exception:
     rule = error.diag.constraint_name or "unknown"
     if rule == "payload_fits":
-        return PayloadError(rule, f"payload is too large: {error.diag.message_primary}")
+        return PayloadError(rule, f"the payload is too large: {error.diag.message_primary}")
     return InvalidJobError(rule, sentence(rule))
 
 

@@ -1,8 +1,8 @@
 -- Reduces each queue's budget by the offers that lapsed since the last tick, and returns the budgets below the capacity.
--- Each job counts once, so that one that can never be claimed does not starve the others. Up to 2 % of lapsed offers are
--- tolerated. If 90 % or more lapsed, the workers do not respond or the dispatcher died before its fan-out, and the
--- budget is halved. A twentieth of the capacity always remains. Ten minutes after the last lapse the budget grows again,
--- by 1, 2, 4 and so on a minute.
+-- Each job counts once, so that one that can never be claimed does not starve the others. Two lapsed offers in a hundred
+-- are tolerated. If nine in ten or more lapsed, the workers do not respond or the dispatcher died before its fan-out, and
+-- the budget is halved. A twentieth of the capacity always remains. Ten minutes after the last lapse the budget grows
+-- again, by 1, 2, 4 and so on a minute.
 with clock as (
     -- The limit is for the planner, which would expect thousands of rows.
     select since, ticked as now from minutehand.dispatcher limit 1

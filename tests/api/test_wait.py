@@ -15,7 +15,7 @@ pytestmark = on_one_server
 
 def test_the_answer_comes_when_the_job_is_finished(api: Any, running: Job, database: Server) -> None:
     def work() -> None:
-        running.database = Database(database.url)
+        running.lease.database = Database(database.url)
         finish(running, result={"sent": 3})
         running.database.close()
 

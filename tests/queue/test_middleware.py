@@ -239,7 +239,9 @@ def test_middleware_that_cannot_be_imported_is_never_left_out(
     assert (ending.ending, (ending.error or {})["type"]) == ("retrying", "ModuleNotFoundError")
 
     monkeypatch.setenv("MINUTEHAND_MIDDLEWARE", "around_of_nobody")
-    with pytest.raises(ConfigurationError, match="MINUTEHAND_MIDDLEWARE names around_of_nobody"):
+    with pytest.raises(
+        ConfigurationError, match=r"MINUTEHAND_MIDDLEWARE must name a module .* got around_of_nobody"
+    ):
         direct_queue.enqueue()
 
 
@@ -293,7 +295,7 @@ def test_what_looks_at_a_job_has_to_return_one(
 ) -> None:
     looking(lambda job: None)  # type: ignore[arg-type, return-value]
 
-    with pytest.raises(InvalidJobError, match="returns a NewJob"):
+    with pytest.raises(InvalidJobError, match="must return a NewJob, got"):
         direct_queue.enqueue()
 
 

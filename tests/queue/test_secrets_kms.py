@@ -93,7 +93,7 @@ def test_a_data_key_is_good_for_so_many_messages_and_so_long(
     requests.clear()
     made = few.current(name)
     assert made.data_key is not None
-    assert {short.opened(name, made.data_key) for _ in range(3)} == {made.key}
+    assert {short.decrypted(name, made.data_key) for _ in range(3)} == {made.key}
     assert requests["decrypt"] == 3
 
 

@@ -120,7 +120,7 @@ def test_a_tick_passes_over_what_a_worker_is_taking(queue: Queue) -> None:
     assert taken.id == job_id
     assert offered == []
     assert not waited
-    taken.database = queue.database
+    taken.lease.database = queue.database
     assert finish(taken, Done()).ending == "done"
 
 

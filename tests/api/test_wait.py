@@ -45,7 +45,7 @@ def test_nobody_waits_longer_than_the_gateway_does(api: Any, jobs: Database, wai
 
 
 def test_what_a_failed_attempt_had_so_far_is_told_only_unmasked(api: Any, running: Job) -> None:
-    assert running.end("dead", '{"secret": 3}', {"type": "Fail", "message": "no"})
+    finish(running, result={"secret": 3}, error={"type": "Fail", "message": "no"})
 
     masked = api.get(f"/jobs/{running.id}/attempts")
     unmasked = api.get(f"/jobs/{running.id}/attempts?include=payload")

@@ -89,8 +89,8 @@ def test_a_webhook_that_refuses_fails_no_job_is_logged_once_without_its_path_and
     assert len(receiver.seen) == 1
     (logged,) = [record.getMessage() for record in caplog.records]
     assert logged == (
-        f"events are not sent to webhook:http://{receiver.authority}, and are dropped: "
-        f"EventsRefusedError: it answered {answer[:3]}"
+        f"events for webhook:http://{receiver.authority} are dropped: "
+        f"EventsRefusedError: the webhook answered {answer[:3]}"
     )
 
 

@@ -7,8 +7,8 @@ from email.utils import format_datetime
 import pytest
 
 from minutehand import Fail, RetryAfter
-from minutehand.model.failure import describe
 from minutehand.local.receiver import Receiver
+from minutehand.model.failure import describe
 from minutehand.web.delivery import deliver as http
 from minutehand.web.delivery.deliver import Delivery
 from minutehand.web.delivery.exchange import Undelivered

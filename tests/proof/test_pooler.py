@@ -21,7 +21,7 @@ from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from minutehand.queries.jobs import get, list_jobs, stats
 from minutehand.schema.migrate import check_schema, migrate
 from minutehand.tick import tick
-from minutehand.work import run_event, parse, run_jobs
+from minutehand.work import parse, run_event, run_jobs
 from tests import servers
 
 pytestmark = pytest.mark.every_server

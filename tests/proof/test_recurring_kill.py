@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 from proving import Sessions, sql
-from test_kill import COMMITTED, POINTS, after_lease, kill_at, next_event, tell_all, run_jobs
+from test_kill import COMMITTED, POINTS, after_lease, kill_at, next_event, run_jobs, tell_all
 
 from minutehand import Database, enqueue
 from minutehand.queries.jobs import get, list_attempts

@@ -10,10 +10,10 @@ import pytest
 from minutehand import Cancel, Fail, Job, LostError, RetryAfter, Snooze
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
-from minutehand.model.worker import Worker
 from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed, Released
 from minutehand.model.row import Attempt
+from minutehand.model.worker import Worker
 from minutehand.operations.jobs import cancel, promote, reschedule
 from minutehand.queries.jobs import list_attempts
 from minutehand.work import run_jobs

@@ -101,7 +101,9 @@ def test_when_hardly_anything_was_claimed_the_budget_is_halved(queue: Queue, don
     assert tick(queue, now + TTL)[1:] == (CAPACITY - done, CAPACITY // 2)
 
 
-@pytest.mark.fault("adjust_budgets", r"when missed \* 50 <= budget then budget", "when missed <= 0 then budget")
+@pytest.mark.fault(
+    "adjust_budgets", r"when missed \* 50 <= budget then budget", "when missed <= 0 then budget"
+)
 def test_two_in_a_hundred_are_bad_luck(queue: Queue) -> None:
     now = fill(queue, 2 * CAPACITY)
     tick(queue, now, capacity=100)
@@ -129,7 +131,9 @@ def test_a_queue_whose_workers_are_broken_takes_nothing_from_the_others(queue: Q
         assert run_jobs(queue, 5, now + n * TTL) == 5
 
 
-@pytest.mark.fault("adjust_budgets", r"when age between 0 and 9 then budget", "when age between 0 and 8 then budget")
+@pytest.mark.fault(
+    "adjust_budgets", r"when age between 0 and 9 then budget", "when age between 0 and 8 then budget"
+)
 @pytest.mark.fault("adjust_budgets", r"budget \+ 2 \^ least\(age - 9, 20\) - 1", "budget")
 @pytest.mark.fault("adjust_budgets", r"least\(%\(capacity\)s, case", "(case")
 def test_ten_minutes_after_the_last_lapse_the_budget_grows_until_it_is_the_capacity(queue: Queue) -> None:

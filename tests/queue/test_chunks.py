@@ -28,7 +28,9 @@ def test_a_job_with_a_short_timeout_keeps_its_claim_behind_a_long_one(queue: Que
             "select visible - clock_timestamp() as rest from minutehand.jobs where id = %(id)s", id=short
         )
         assert held[0]["rest"] > job.remaining
-        run_maintenance(queue.another(), queue.sql("select clock_timestamp() + %(s)s as t", s=GRACE + SECOND)[0]["t"])
+        run_maintenance(
+            queue.another(), queue.sql("select clock_timestamp() + %(s)s as t", s=GRACE + SECOND)[0]["t"]
+        )
 
     handlers = HandlerTable({"long": long, "short": lambda _: ran.append("short")})
     endings = run_jobs(queue.take(2), handlers, stopping=lambda: False)

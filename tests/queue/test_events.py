@@ -27,7 +27,7 @@ from minutehand.queries.events import list_events
 from minutehand.settings import Settings
 from minutehand.testing import RecordingInvoker
 from minutehand.tick import tick
-from minutehand.work import work, run_jobs
+from minutehand.work import run_jobs, work
 from tests.queue.stage import LONG, Queue
 
 MARK = "mark-4711"

@@ -239,7 +239,9 @@ def test_middleware_that_cannot_be_imported_is_never_left_out(
     assert (ending.ending, (ending.error or {})["type"]) == ("retrying", "ModuleNotFoundError")
 
     monkeypatch.setenv("MINUTEHAND_MIDDLEWARE", "around_of_nobody")
-    with pytest.raises(ConfigurationError, match=r"MINUTEHAND_MIDDLEWARE must name a module .* got around_of_nobody"):
+    with pytest.raises(
+        ConfigurationError, match=r"MINUTEHAND_MIDDLEWARE must name a module .* got around_of_nobody"
+    ):
         direct_queue.enqueue()
 
 

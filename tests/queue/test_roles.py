@@ -15,7 +15,7 @@ from minutehand.claim import claim
 from minutehand.database.statements import statement, statement_names
 from minutehand.errors import ForbiddenError, UnreachableError
 from minutehand.handlers import HandlerTable
-from minutehand.maintenance import run_maintenance, check_health
+from minutehand.maintenance import check_health, run_maintenance
 from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
 from minutehand.operations.deletion import count_finished, delete_finished
 from minutehand.operations.jobs import cancel, promote, reschedule, retry

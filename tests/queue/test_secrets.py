@@ -11,10 +11,10 @@ import pytest
 
 from minutehand import ConfigurationError, InvalidJobError, Job, NewJob, enqueue_many
 from minutehand.encryption.envelope import Subject, decrypt, encrypt
-from minutehand.model.payload import is_encrypted
 from minutehand.encryption.reencrypt import FIRST, reencrypt
 from minutehand.errors import KeyMissingError
 from minutehand.handlers import HandlerTable
+from minutehand.model.payload import is_encrypted
 from minutehand.operations.edit import edit
 from minutehand.operations.jobs import replay
 from minutehand.queries.jobs import get

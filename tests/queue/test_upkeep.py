@@ -1,4 +1,4 @@
-"""MaintenanceReport never keeps a tick from offering: it waits for nobody, and what it cannot do now it leaves to the next."""
+"""Maintenance never keeps a tick from offering: what it cannot do now is left to the next tick."""
 
 import logging
 
@@ -20,7 +20,9 @@ def test_a_lane_that_an_open_transaction_has_made_holds_up_no_sweep(direct_queue
         enqueue("echo", tenant=tenant, connection=enqueuer)
         enqueue("echo", queue="new", tenant=tenant, connection=enqueuer)
 
-        assert direct_queue.let(run_maintenance, direct_queue.another()).result(DEADLINE.total_seconds()).swept
+        assert (
+            direct_queue.let(run_maintenance, direct_queue.another()).result(DEADLINE.total_seconds()).swept
+        )
 
     assert direct_queue.sql("select queue from minutehand.lanes order by 1") == [
         {"queue": "default"},

@@ -14,7 +14,6 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.aws import LambdaInvoker
 from minutehand.database import ambient
 from minutehand.errors import DatabaseError, MinutehandError
-from minutehand.maintenance import check_health
 from minutehand.schedules import Installed, install, load
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
@@ -109,7 +108,7 @@ def _fired(fired: Fired | None) -> dict[str, int]:
 def _health() -> dict[str, int]:
     """Return the database's health; nothing if the role may not read it, which does not fail the tick."""
     try:
-        health = look(ambient())
+        health = check_health(ambient())
     except DatabaseError as error:
         logger.warning("health is unknown", extra={"reason": str(error)})
         return {}

@@ -25,9 +25,9 @@ from uuid import UUID, uuid4
 
 from minutehand.encryption.envelope import encrypt_result
 from minutehand.errors import ConfigurationError, KeyMissingError, MismatchError, UnknownKindError
+from minutehand.model.failure import redact
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.payload import decode, encode
-from minutehand.model.redaction import redact
 from minutehand.settings import is_local, secret
 from minutehand.settings.table import ENCRYPT_RESULTS, REDACT_ERRORS
 from minutehand.web.routes import Route

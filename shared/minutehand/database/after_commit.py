@@ -1,4 +1,4 @@
-"""What is done once a transaction of the library's own is committed, and not at all if it rolls back."""
+"""After commit: calls that run once a transaction of the library has committed, and never if it rolls back."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,13 +6,13 @@ from weakref import WeakKeyDictionary
 
 from minutehand.database.opening import Connection
 
-# By connection, since whoever borrows it meanwhile is in the same transaction.
+# By connection, since a Database that borrows it is in the same transaction.
 _calls: "WeakKeyDictionary[Connection, list[Callable[[], None]]]" = WeakKeyDictionary()
 
 
 @contextmanager
-def settling(connection: Connection, *, outermost: bool) -> Iterator[None]:
-    """Do what was put off in this block, once it is left well; a savepoint that fails forgets its own part."""
+def run_after_commit(connection: Connection, *, outermost: bool) -> Iterator[None]:
+    """Run the calls that were registered in this block after it succeeds. A failed savepoint drops its own calls."""
     if outermost:
         _calls[connection] = []
     calls = _calls.get(connection)
@@ -30,8 +30,8 @@ def settling(connection: Connection, *, outermost: bool) -> Iterator[None]:
         call()
 
 
-def put_off(connection: Connection, call: Callable[[], None]) -> bool:
-    """Have something done after the commit; False if the transaction is not ours, and its end not seen."""
+def after_commit(connection: Connection, call: Callable[[], None]) -> bool:
+    """Register a call; return False if the transaction is the caller's, whose commit is not visible here."""
     calls = _calls.get(connection)
     if calls is None:
         return False

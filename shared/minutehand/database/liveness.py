@@ -1,4 +1,4 @@
-"""Feel a connection's pulse: a peer that is gone, or answers nothing, is found out in seconds."""
+"""Liveness: find out within seconds whether the peer of a connection is gone or hangs."""
 
 from select import POLLIN, poll
 from time import monotonic
@@ -9,13 +9,13 @@ import psycopg
 SECONDS = 3.0
 
 
-def unasked(connection: psycopg.Connection[Any]) -> bool:
-    """Whether something came in while nothing was asked: most often, that the server or the pooler hung up."""
+def has_pending_input(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether input arrived while no query ran. Usually this means that the server or pooler hung up."""
     return _readable(connection, 0)
 
 
-def answers(connection: psycopg.Connection[Any], seconds: float = SECONDS) -> bool:
-    """Ask for nothing, and wait so long and no longer: a peer may take every byte and answer none."""
+def responds(connection: psycopg.Connection[Any], seconds: float = SECONDS) -> bool:
+    """Run an empty query, and return whether it finished in time; a peer may accept every byte and never answer."""
     deadline, line = monotonic() + seconds, connection.pgconn
     try:
         line.send_query(b"select 1")
@@ -35,6 +35,6 @@ def answers(connection: psycopg.Connection[Any], seconds: float = SECONDS) -> bo
 
 
 def _readable(connection: psycopg.Connection[Any], seconds: float) -> bool:
-    waiting = poll()
-    waiting.register(connection.pgconn.socket, POLLIN)
-    return bool(waiting.poll(seconds * 1000))
+    poller = poll()
+    poller.register(connection.pgconn.socket, POLLIN)
+    return bool(poller.poll(seconds * 1000))

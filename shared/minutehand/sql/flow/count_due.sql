@@ -1,9 +1,8 @@
--- How much is due in each queue, counted no further than there could be room for, and for how long at the longest.
--- What is paused is not due.
+-- Counts the due jobs of each queue, up to a limit, and how long the oldest has been due. Paused jobs are not due.
 with paused as materialized (
     select exists (select from minutehand.controls where paused) as yes
 )
-select l.queue, least(count(*), %(most)s) as due, coalesce(%(now)s, now()) - min(j.visible) as late
+select l.queue, least(count(*), %(limit)s) as due, coalesce(%(now)s, now()) - min(j.visible) as late
   from minutehand.lanes l
  cross join lateral (
        select visible
@@ -11,11 +10,12 @@ select l.queue, least(count(*), %(most)s) as due, coalesce(%(now)s, now()) - min
         where queue = l.queue and priority = l.priority
           and visible >= l.floor and visible <= coalesce(%(now)s, now())
         order by visible
-        limit (select %(most)s::bigint)) j  -- hidden from the planner, which would rather sort what looks like few rows
+        -- A subquery hides the limit from the planner, which would sort what looks like few rows.
+        limit (select %(limit)s::bigint)) j
  where not (select yes from paused)
  group by l.queue
  union all
 select queue, due, late
-  from minutehand.count_unpaused(%(most)s, coalesce(%(now)s, now()))
+  from minutehand.count_unpaused(%(limit)s, coalesce(%(now)s, now()))
  where (select yes from paused)
  order by queue

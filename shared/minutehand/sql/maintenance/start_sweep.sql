@@ -1,4 +1,4 @@
--- Notes that a sweep is being made, for one of those who find that ten minutes have passed since the last.
+-- Records the start of a sweep, if the last one was ten minutes ago. One of several concurrent ticks gets a row.
 update minutehand.dispatcher
    set swept = coalesce(%(now)s, clock_timestamp())
  where swept < coalesce(%(now)s, clock_timestamp()) - interval '10 minutes'

@@ -1,4 +1,4 @@
-"""What Postgres and the driver refuse, in our own words: one table from their errors to ours."""
+"""Driver errors: one table that translates errors of Postgres and of the driver into ours."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -22,12 +22,12 @@ from minutehand.model.rules import sentence
 
 
 @contextmanager
-def translated(but_not: Sequence[Exception] = ()) -> Iterator[None]:
-    """Turn the driver's errors into ours."""
+def translated(raw: Sequence[Exception] = ()) -> Iterator[None]:
+    """Translate the driver's errors, except those in `raw`."""
     try:
         yield
     except (psycopg.Error, UnicodeEncodeError) as error:
-        if error in but_not:
+        if error in raw:
             raise
         raise _translate(error) from error
 
@@ -44,21 +44,21 @@ def _translate(error: psycopg.Error | UnicodeEncodeError) -> Exception:
         return InvalidJobError(
             "number_is_in_range", f"{sentence('number_is_in_range')}: {_first_line(error)}"
         )
-    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) or _garbled(error):
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) or _is_garbled(error):
         return UnreachableError(f"the database cannot be reached: {_first_line(error)}{_advice(error)}")
-    return DatabaseError(f"the database refused: {_first_line(error)}")
+    return DatabaseError(f"the database refused the statement: {_first_line(error)}")
 
 
 def busy(error: psycopg.Error) -> bool:
-    """Whether a server or pooler has no connection to give yet, but may have one in a moment."""
+    """Return whether the server or pooler has no free connection now, but may have one soon."""
     return _BUSY.search(str(error)) is not None or _STARTING.search(str(error)) is not None
 
 
 def refused_password(error: psycopg.Error) -> bool:
-    """Whether the server may have refused the password.
+    """Return whether the server may have refused the password.
 
-    The driver does not tell the code of an error at the door (28P01, 28000), and its words are in the server's
-    language: so it is every refusal after a password was asked for that is not known to be another.
+    The driver hides the SQLSTATE of a failed connection (28P01, 28000), and the message is in the server's language.
+    So this is any refusal after a password was requested, unless another cause is known.
     """
     if busy(error) or error.pgconn is None:
         return False
@@ -66,14 +66,14 @@ def refused_password(error: psycopg.Error) -> bool:
 
 
 def _advice(error: psycopg.Error) -> str:
-    """Say what to do, where the driver's words do not."""
+    """Return what to do, where the driver's message does not say it."""
     if isinstance(error, pg.ConnectionTimeout):
         return _SLOW
     return next((advice for words, advice in _ADVICE if words.search(str(error))), "")
 
 
-def _garbled(error: psycopg.Error) -> bool:
-    """Whether the driver could make nothing of the answer, as when a pooler says twice that its server is gone."""
+def _is_garbled(error: psycopg.Error) -> bool:
+    """Return whether the driver could not parse the response, as when a pooler reports a lost server twice."""
     return error.sqlstate is None and isinstance(error, psycopg.InternalError)
 
 
@@ -89,49 +89,46 @@ def _taken(error: psycopg.Error) -> Exception:
 
 
 def _schema(error: psycopg.Error) -> Exception:
-    return SchemaError(f"the schema does not fit this code ({_first_line(error)}); run: minutehand migrate")
+    return SchemaError(f"the schema does not match this code ({_first_line(error)}); run: minutehand migrate")
 
 
 def _first_line(error: psycopg.Error) -> str:
-    return (
-        (error.diag.message_primary or str(error)).strip().splitlines()[0]
-        if str(error).strip()
-        else "no answer"
-    )
+    if not str(error).strip():
+        return "no response"
+    return (error.diag.message_primary or str(error)).strip().splitlines()[0]
 
 
+# In this order: Postgres (53300); PgBouncer; RDS Proxy, Neon and Supabase.
 _BUSY = re.compile(
-    r"too many (clients|connections)|connection slots are reserved"  # Postgres, 53300
-    r"|no more connections allowed|server login has been failing|query_wait_timeout"  # PgBouncer
-    r"|waiting to acquire|acquire permit|max client connections|max clients reached",  # RDS Proxy, Neon, Supabase
+    r"too many (clients|connections)|connection slots are reserved"
+    r"|no more connections allowed|server login has been failing|query_wait_timeout"
+    r"|waiting to acquire|acquire permit|max client connections|max clients reached",
     re.IGNORECASE,
 )
-_STARTING = re.compile(r"the database (system )?is |resuming", re.IGNORECASE)  # 57P03 and its like
-_SLOW = (
-    ": nobody answers at this address, or a database that is paused takes longer than MINUTEHAND_CONNECT_TIMEOUT "
-    "to resume"
-)
+# 57P03 and similar.
+_STARTING = re.compile(r"the database (system )?is |resuming", re.IGNORECASE)
+_SLOW = ": no server responds at this address, or a paused one takes longer than MINUTEHAND_CONNECT_TIMEOUT to resume"
 _ADVICE = [
     (
         re.compile(r"certificate verify failed|self.signed certificate", re.IGNORECASE),
-        "; its certificate is signed by nobody we trust: name the authority's file as sslrootcert in the URL",
+        "; no trusted authority signed the certificate: name the authority's file as sslrootcert in the URL",
     ),
     (
         re.compile("does not match host name"),
-        "; the certificate is for another name: use that one in the URL, and hostaddr for the address",
+        "; the certificate is for another host name: use that name in the URL, and hostaddr for the address",
     ),
     (
         re.compile("does not support SSL"),
-        "; turn TLS on there, or, where nobody else listens, say sslmode=disable in the URL",
+        "; enable TLS on the server, or on a trusted network set sslmode=disable in the URL",
     ),
-    (re.compile("root certificate file"), "; the file that sslrootcert names is not there"),
-    (_BUSY, "; all connections are taken: lower MINUTEHAND_CAPACITY, or put a pooler in front"),
-    (_STARTING, "; it is starting or stopping: the next tick tries again"),
+    (re.compile("root certificate file"), "; the file named by sslrootcert does not exist"),
+    (_BUSY, "; all connections are in use: lower MINUTEHAND_CAPACITY, or use a pooler"),
+    (_STARTING, "; the server is starting or stopping: the next tick will try again"),
     (
         re.compile("authentication failed|no password supplied"),
-        "; the password or token is wrong, also when asked for anew: look at the secret and at the role",
+        "; the password or token is wrong, even after fetching it again: check the secret and the role",
     ),
-    (re.compile("translate host name"), "; the host's name is wrong, or not known where this runs"),
+    (re.compile("translate host name"), "; the host name is wrong, or cannot be resolved here"),
 ]
 _TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Error], Exception]]] = [
     ((pg.CheckViolation,), _broken_rule),
@@ -143,9 +140,7 @@ _TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Err
     ((pg.NotNullViolation,), lambda _: InvalidJobError("kind_is_a_name", sentence("kind_is_a_name"))),
     (
         (pg.SerializationFailure, pg.DeadlockDetected),
-        lambda e: ConflictError(
-            f"concurrent transactions got in each other's way ({_first_line(e)}); run yours again"
-        ),
+        lambda e: ConflictError(f"concurrent transactions conflicted ({_first_line(e)}); run yours again"),
     ),
     (
         (pg.InsufficientPrivilege,),
@@ -153,7 +148,7 @@ _TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Err
     ),
     (
         (pg.ReadOnlySqlTransaction,),
-        lambda _: ReadOnlyError("the database takes no writes: name a writable one"),
+        lambda _: ReadOnlyError("the database is read-only: connect to a writable server"),
     ),
     (
         (

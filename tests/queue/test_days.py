@@ -116,9 +116,9 @@ def test_upkeep_makes_the_days_that_are_missing(queue: Queue, missing: int, home
     there = days(queue, home)
     for name in there[-missing:]:
         queue.sql(f"drop table minutehand.{name}")  # type: ignore[arg-type]
-    upkeep = run_maintenance(queue.database)
+    report = run_maintenance(queue.database)
 
-    assert upkeep.swept
+    assert report.swept
     assert days(queue, home) == there
 
 

@@ -241,9 +241,9 @@ def test_maintenance_applies_retention_and_creates_days(queue: Queue) -> None:
     day = ago(queue, 3)
     finished(queue, noon(day))
     set_retention(queue.database, Retention(done=DAY, dead=DAY, cancelled=DAY))
-    upkeep = run_maintenance(queue.database)
+    report = run_maintenance(queue.database)
 
-    assert Step("jobs_done", day, "dropped", 0) in upkeep.retained
+    assert Step("jobs_done", day, "dropped", 0) in report.retained
     assert all(len(partitions(queue, home)) >= 8 for home in ("jobs_done", "attempts", "events"))
 
 

@@ -280,7 +280,7 @@ def test_a_worker_does_all_that_dispatchers_and_workers_do(login: Login, queue: 
     dying = [job for job in jobs if job.kind == "dies"]
     endings = run_jobs([job for job in jobs if job not in dying], HandlerTable(kinds), stopping=lambda: False)
     queue.pass_time(dying[0].id)
-    upkeep = run_maintenance(worker, datetime.now(UTC) + timedelta(minutes=11))
+    report = run_maintenance(worker, datetime.now(UTC) + timedelta(minutes=11))
 
     assert sorted(ending.ending for ending in endings) == [
         "done",
@@ -289,8 +289,8 @@ def test_a_worker_does_all_that_dispatchers_and_workers_do(login: Login, queue: 
         "snoozed",
         "superseded",
     ]
-    assert [record["kind"] for record in upkeep.reaped] == ["dies"]
-    assert upkeep.swept
+    assert [record["kind"] for record in report.reaped] == ["dies"]
+    assert report.swept
     assert queue.take(10, database=worker)
 
 

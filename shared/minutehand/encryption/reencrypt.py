@@ -13,7 +13,7 @@ CHUNK = 500
 FIRST = UUID(int=0)
 
 
-def reencrypt(database: Database, *, queue: str | None = None, who: str | None = None) -> Iterator[int]:
+def reencrypt(database: Database, *, queue: str | None = None, actor: str | None = None) -> Iterator[int]:
     """Encrypt pending payloads under older keys with the current key; yield the number of payloads of each chunk.
 
     A job that changes meanwhile keeps its new payload. Raises KeyMissingError if a payload's key is not available;
@@ -21,10 +21,10 @@ def reencrypt(database: Database, *, queue: str | None = None, who: str | None =
     """
     name, after = key_ring.current_name(), FIRST
     while rows := database.run("outdated_payloads", name=name, after=after, queue=queue, limit=CHUNK):
-        yield _reencrypt_payloads(database, rows, "payload", who)
+        yield _reencrypt_payloads(database, rows, "payload", actor)
         after = rows[-1]["id"]
     if queue is None and (rows := database.run("outdated_schedules", name=name)):
-        yield _reencrypt_schedules(database, rows, who)
+        yield _reencrypt_schedules(database, rows, actor)
 
 
 def rebind(database: Database, sources: Mapping[UUID, UUID]) -> None:
@@ -38,11 +38,11 @@ def rebind(database: Database, sources: Mapping[UUID, UUID]) -> None:
     _write(database, [(new, _reencrypted(old, new)) for old, new in pairs if _differ(old, new)])
 
 
-def _reencrypt_payloads(database: Database, rows: Iterable[Record], what: str, who: str | None) -> int:
+def _reencrypt_payloads(database: Database, rows: Iterable[Record], what: str, actor: str | None) -> int:
     changes = [(row, _reencrypted(row, row)) for row in rows]
     with database.transaction():
         written = _write(database, changes)
-        record(database, "rotate", who, written=written, what=what)
+        record(database, "reencrypt", actor, written=written, what=what)
     return written
 
 
@@ -70,7 +70,7 @@ def _differ(old: Record, new: Record) -> bool:
     return any(getattr(one, name) != getattr(other, name) for name in bound_columns(old["payload"]))
 
 
-def _reencrypt_schedules(database: Database, rows: Iterable[Record], who: str | None) -> int:
+def _reencrypt_schedules(database: Database, rows: Iterable[Record], actor: str | None) -> int:
     written = 0
     with database.transaction():
         for row in rows:
@@ -79,5 +79,5 @@ def _reencrypt_schedules(database: Database, rows: Iterable[Record], who: str | 
             name = {"tenant": row["tenant"], "schedule": row["schedule"]}
             former = json.dumps(row["payload"])
             written += len(database.run("replace_schedule_payload", **name, former=former, payload=text))
-        record(database, "rotate", who, written=written, what="schedules")
+        record(database, "reencrypt", actor, written=written, what="schedules")
     return written

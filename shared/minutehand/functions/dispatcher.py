@@ -14,6 +14,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.aws import LambdaInvoker
 from minutehand.database import ambient
 from minutehand.errors import DatabaseError, MinutehandError
+from minutehand.maintenance import check_health
 from minutehand.schedules import Installed, install, load
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
@@ -94,8 +95,8 @@ def _facts(result: Tick) -> dict[str, int]:
         "throttled": len(result.offered.budgets),
         "invoked": result.fan_out.invoked,
         "refused": len(result.fan_out.refused),
-        "dead": len(result.upkeep.reaped),
-        **_fired(result.upkeep.fired),
+        "dead": len(result.maintenance.reaped),
+        **_fired(result.maintenance.fired),
         "tick_ms": round(result.took.total_seconds() * 1000),
     }
 
@@ -127,10 +128,10 @@ def _put_metrics(facts: dict[str, int]) -> None:
 
 
 def _log_problems(result: Tick) -> None:
-    for record in result.upkeep.reaped:
+    for record in result.maintenance.reaped:
         facts = {"job": str(record["id"]), "kind": record["kind"], "queue": record["queue"]}
         logger.warning("dead", extra=facts | {"attempt": record["attempts"]})
-    for schedule, reason in result.upkeep.fired.refused if result.upkeep.fired else ():
+    for schedule, reason in result.maintenance.fired.refused if result.maintenance.fired else ():
         logger.error("schedule refused", extra={"schedule": schedule, "reason": reason})
     for budget in result.offered.budgets:
         if budget.lapsed:

@@ -14,6 +14,7 @@ from minutehand.model.event import Event
 from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
 from minutehand.web.delivery.fallback import deliver_if_routed
+from minutehand.work import run_event
 
 logger = Logger(service="worker")
 metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="worker")

@@ -181,9 +181,9 @@ def test_database_rules_hold_without_the_checks(direct_database: Address) -> Non
             (("k", None, None, None, None, 1e12, *[None] * 7), "moment_is_finite"),
         ]
         for item, rule in later:
-            with pytest.raises(psycopg.Error) as refused:
+            with pytest.raises(psycopg.Error) as failed:
                 enter(connection, stage(connection, [item], load=rule), "replace")
-            assert refused.value.diag.constraint_name in (rule, None)
+            assert failed.value.diag.constraint_name in (rule, None)
         assert connection.execute("select count(*) from minutehand.jobs").fetchone() == (0,)
 
 

@@ -65,7 +65,7 @@ def _tick(database: Database, settings: Settings, form: str) -> int:
                 "offered": len(ticked.offered.offers),
                 "invoked": ticked.fan_out.invoked,
                 "refused": len(ticked.fan_out.refused),
-                "dead": len(ticked.upkeep.reaped),
+                "dead": len(ticked.maintenance.reaped),
                 "late": ticked.late,
                 "took": ticked.took,
             }

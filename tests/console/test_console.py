@@ -216,7 +216,7 @@ def test_a_replayed_job_is_shown(page: Page, serve: Serve, db: Database) -> None
 
 
 def test_a_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: Database) -> None:
-    schedules.put(
+    schedules.save(
         db, schedules.Schedule("every monday/8", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin")
     )
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")

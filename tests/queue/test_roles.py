@@ -50,8 +50,8 @@ MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ["cancel", "check_claim", "count_finished", "count_jobs", "count_upcoming", "due_schedules", "fire", "get",
          "get_by_key", "get_schedule", "get_states", "get_unfinished", "histogram", "list_controls",
-         "list_enqueued", "list_firings", "list_jobs", "list_newer_jobs", "list_schedules", "move_on",
-         "pause_schedule", "put_schedule", "remove_schedule", "replay", "replace_schedule_payload", "outdated_payloads",
+         "list_enqueued", "list_firings", "list_jobs", "list_newer_jobs", "list_schedules", "advance_schedules",
+         "pause_schedule", "save_schedule", "remove_schedule", "replay", "replace_schedule_payload", "outdated_payloads",
          "encrypted_payloads", "outdated_schedules", "spent_recurring", "stats", "today", "withdraw_ahead"],
         ("worker", *DESK),
     ),

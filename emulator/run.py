@@ -1,4 +1,4 @@
-"""A run of everything at the terminal: Postgres, the functions of the template, ticks and the API, until Ctrl-C."""
+"""Run: start Postgres, the functions of a template, ticks and the API, until Ctrl-C."""
 
 import secrets
 import time
@@ -40,7 +40,7 @@ UNFINISHED = [state for state in STATES if state not in FINISHED]
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a run is to start."""
+    """The options of a run."""
 
     template: Path
     port: int = 8080
@@ -57,11 +57,11 @@ class Plan:
 
 
 def run(plan: Plan, console: Console, stop: Event) -> None:
-    """Start everything, show what happens until `stop` is set, and end everything in the opposite order."""
+    """Start everything, print events until `stop` is set, and stop everything in reverse order."""
     show = Show(console)
     with ExitStack() as stack:
         url = stack.enter_context(serve_database(console))
-        console.print(f"schema      {'made' if migrate(url) else 'is there'}")
+        console.print(f"schema      {'created' if migrate(url) else 'up to date'}")
         signing = f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
         receiver = stack.enter_context(receive(signing))
         environment = {**_environment(url, receiver, signing), **plan.environment}
@@ -72,7 +72,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         worst = _worst(plan)
         stack.enter_context(worst.upon(emulator))
         stack.enter_context(_api(plan, emulator, console, environment["MINUTEHAND_API_TOKENS"]))
-        console.print(f"ticks       every {plan.every:g} s, the first one now\n")
+        console.print(f"ticks       every {plan.every:g} s, starting now\n")
         if plan.seed:
             for job in seed_jobs(plan.template.absolute().parent, receiver.url):
                 enqueue(**job, connection=Database(url))
@@ -81,7 +81,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         _report(emulator, console)
         if plan.worst is not None:
             console.print(f"--worst {plan.worst}   {worst.told}", soft_wrap=True)
-    console.print(f"stopped; {show.summary()}")
+    console.print(f"stopped: {show.summary()}")
 
 
 def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
@@ -105,7 +105,7 @@ def _emulator(plan: Plan, environment: Mapping[str, str], console: Console, show
 
 
 def _worst(plan: Plan) -> Misbehaviour:
-    """On a good day, too, Lambda cuts chains."""
+    """Return the misbehaviour; without a seed Lambda only stops long chains."""
     return Misbehaviour(0) if plan.worst is None else Misbehaviour(plan.worst, frozen=10.0, **WORST)
 
 
@@ -159,5 +159,5 @@ def _report(emulator: Emulator, console: Console) -> None:
     for failure in emulator.failures:
         context = failure.record["requestContext"]
         console.print(
-            f"given up    {failure.function} {context['requestId']} {context['condition']}", soft_wrap=True
+            f"failed      {failure.function} {context['requestId']} {context['condition']}", soft_wrap=True
         )

@@ -12,7 +12,7 @@ from body import StrictRoute
 from connections import Connected, Who
 from minutehand import NotFoundError
 from minutehand import schedules as library
-from minutehand.schedules import Standing
+from minutehand.schedules import StoredSchedule
 from problems import Kind, ProblemError
 from routes import bearer
 from scheduling import PREVIEW, WEEKLY, Page, Preview, Schedule
@@ -49,7 +49,7 @@ def list_firings(name: Name, page: Annotated[Page, Query()], database: Connected
     """List what became of a schedule's moments, the last first; go on with `before`."""
     with _known():
         library.get(database, name)
-    lines = library.firings(database, name, most=page.limit, before=page.before)
+    lines = library.list_firings(database, name, limit=page.limit, before=page.before)
     return Json({"firings": [vars(line) for line in lines]})
 
 
@@ -65,7 +65,7 @@ def put_schedule(
     name: Name, said: Annotated[Schedule, Body(openapi_examples=WEEKLY)], database: Connected, who: Who
 ) -> Json:
     """Write a schedule; one of that name is changed. Its next moment stays where only its job is another."""
-    return Json(_told(library.put(database, said.to_schedule(name), who=who)))
+    return Json(_told(library.save(database, said.to_schedule(name), actor=who)))
 
 
 @schedules.delete("/{name:path}", **scheduling.DELETE)
@@ -73,7 +73,7 @@ def delete_schedule(name: Name, database: Connected, who: Who) -> Json:
     """Remove a schedule; the jobs that it enqueued stay, but for those that were enqueued ahead of their moment."""
     with _known():
         was = library.get(database, name)
-        library.remove(database, name, who=who)
+        library.remove(database, name, actor=who)
     return Json(_told(was))
 
 
@@ -81,21 +81,21 @@ def delete_schedule(name: Name, database: Connected, who: Who) -> Json:
 def pause_schedule(name: Name, database: Connected, who: Who) -> Json:
     """Have a schedule fire no more until it is resumed."""
     with _known():
-        return Json(_told(library.pause(database, name, who=who)))
+        return Json(_told(library.pause(database, name, actor=who)))
 
 
 @schedules.post("/{name:path}/resume", **scheduling.TURN)
 def resume_schedule(name: Name, database: Connected, who: Who) -> Json:
     """Have a schedule go on with the moment that is next by now; what its pause left out is not caught up with."""
     with _known():
-        return Json(_told(library.resume(database, name, who=who)))
+        return Json(_told(library.resume(database, name, actor=who)))
 
 
 @schedules.post("/{name:path}/run", **scheduling.RUN)
 def run_schedule(name: Name, database: Connected, who: Who) -> Json:
     """Enqueue the schedule's job now, beside its own moments."""
     with _known():
-        job = library.run_now(database, name, who=who)
+        job = library.run_now(database, name, actor=who)
     return Json({"id": job}, 201, {"Location": f"/jobs/{job}"})
 
 
@@ -107,11 +107,11 @@ def _known() -> Iterator[None]:
         raise ProblemError(ABSENT, str(error)) from None
 
 
-def _told(each: Standing, *, unmasked: bool = False) -> dict[str, Any]:
+def _told(each: StoredSchedule, *, unmasked: bool = False) -> dict[str, Any]:
     job = {name: value for name, value in vars(each.schedule.job).items() if value is not None}
     shown = {name: value for name, value in job.items() if unmasked or name not in MASKED}
     if "retry" in shown:
         shown["retry"] = shown["retry"].to_json()
     schedule = vars(each.schedule) | {"zone": each.schedule.zone or "UTC", "job": shown}
-    standing = {name: value for name, value in vars(each).items() if name not in ("schedule", "hash")}
-    return schedule | standing
+    stored = {name: value for name, value in vars(each).items() if name not in ("schedule", "hash")}
+    return schedule | stored

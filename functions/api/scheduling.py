@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, StrictInt
 
 from minutehand import schedules as library
 from minutehand.model.rules import sentence
-from minutehand.schedules.schedule import MOST_PREVIEWED
+from minutehand.schedules.schedule import MAX_PREVIEWED
 from minutehand.schedules.timing import CatchUp, Overlap
 from models import Duration, Moment, NewJob, Said
 from openapi import COMMON, WITH_BODY, _says
@@ -46,7 +46,7 @@ class Recurs(Said):
 class Preview(Recurs):
     """What is to be previewed."""
 
-    n: StrictInt = Field(10, ge=1, le=MOST_PREVIEWED, description="how many moments")
+    n: StrictInt = Field(10, ge=1, le=MAX_PREVIEWED, description="how many moments")
 
 
 class Schedule(Recurs):

@@ -224,7 +224,7 @@ def test_a_finished_job_is_replayed_as_a_new_one_which_is_shown(
 
 
 def test_a_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: Database) -> None:
-    schedules.put(
+    schedules.save(
         db, schedules.Schedule("every monday/8", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin")
     )
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")

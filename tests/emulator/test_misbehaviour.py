@@ -24,7 +24,7 @@ def test_without_odds_nothing_happens(lambda_: Emulator) -> None:
             lambda_.send("Patient", {})
         lambda_.pass_time(600)
 
-    assert well.facts == [] and well.told == "done nothing"
+    assert well.facts == [] and well.told == "nothing"
     assert (used(lambda_).events, used(lambda_).invocations, used(lambda_).errors) == (10, 10, 0)
 
 

@@ -58,8 +58,8 @@ def test_schedules_that_cannot_be_installed_do_not_stop_the_tick(
 
 
 def test_what_schedules_did_is_measured(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
-    schedules.put(fleet.database, Schedule("often", "* * * * *", NewJob("echo"), overlap="skip"))
-    fleet.database.run("move_on", moves=_moved(fleet))
+    schedules.save(fleet.database, Schedule("often", "* * * * *", NewJob("echo"), overlap="skip"))
+    fleet.database.run("advance_schedules", moves=_moved(fleet))
 
     facts = fleet.tick()
 

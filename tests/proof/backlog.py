@@ -151,19 +151,19 @@ class Stock:
             "set_retention": {"queue": "", "whats": ["done"], "keeps": [timedelta(days=30)]},
             "stats": which,
             "today": {"zone": "UTC"},
-            "due_schedules": {"now": None, "most": 100},
+            "due_schedules": {"now": None, "limit": 100},
             "fire": {"firings": FIRING},
-            "move_on": {
+            "advance_schedules": {
                 "moves": '[{"tenant": "", "name": "schedule 7", "next": "2030-01-01", "wake": "2030-01-01"}]'
             },
-            "prune_firings": {"now": None, "keep": timedelta(days=60), "most": 1000},
+            "prune_firings": {"now": None, "keep": timedelta(days=60), "limit": 1000},
             "get_schedule": {"name": "schedule 7"},
             "list_schedules": {"source": None, "own": False},
-            "list_firings": {"name": "schedule 7", "before": None, "most": 50},
+            "list_firings": {"name": "schedule 7", "before": None, "limit": 50},
             "pause_schedule": {"name": "schedule 7", "paused": True, "next": None, "wake": None},
             "remove_schedule": {"name": "schedule 7"},
             "withdraw_ahead": {"name": "schedule 7", "now": datetime.now(UTC)},
-            "put_schedule": dict.fromkeys(["starts", "ends", "source", "hash", "next", "wake"], None)
+            "save_schedule": dict.fromkeys(["starts", "ends", "source", "hash", "next", "wake"], None)
             | {"name": "schedule 7", "every": "@daily", "zone": "UTC", "jitter": timedelta()}
             | {"ahead": timedelta(), "most": 1}
             | {"catch_up": "none", "overlap": "allow", "job": '{"kind": "echo"}'},

@@ -46,7 +46,7 @@ MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ["cancel", "check", "controls", "droppable", "due_schedules", "enqueued_since", "fire", "get",
          "get_by_key", "get_schedule", "histogram", "list", "list_firings", "list_newer", "list_schedules",
-         "list_total", "move_on", "pause_schedule", "purgeable", "put_schedule", "remove_schedule", "replay",
+         "list_total", "advance_schedules", "pause_schedule", "purgeable", "save_schedule", "remove_schedule", "replay",
          "reseal_schedule", "sealed", "sealed_of", "sealed_schedules", "spent", "states", "stats", "today",
          "unfinished", "withdraw_ahead"],
         ("worker", *DESK),

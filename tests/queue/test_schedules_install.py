@@ -57,7 +57,7 @@ def test_whatever_is_said_otherwise_is_changed(direct_queue: Queue, change: dict
 
 
 def test_sources_do_not_touch_each_others_schedules_nor_those_put_by_hand(queue: Queue) -> None:
-    schedules.put(queue.database, replace(CLEAN, name="by hand"))
+    schedules.save(queue.database, replace(CLEAN, name="by hand"))
     install(queue.database, [REPORT], source="one")
     install(queue.database, [CLEAN], source="other")
     install(queue.database, [], source="one")

@@ -18,7 +18,7 @@ from minutehand.operations.edit import edit
 from minutehand.operations.jobs import replay
 from minutehand.queries.jobs import get
 from minutehand.queries.wait import wait
-from minutehand.schedules import Schedule, put, run_now
+from minutehand.schedules import Schedule, run_now, save
 from minutehand.work import work_off
 from tests.queue.stage import Queue
 
@@ -214,7 +214,7 @@ def test_a_payload_that_is_edited_is_encrypted_too(direct_queue: Queue, options:
 
 
 def test_the_job_of_a_schedule_is_encrypted_and_decrypted_at_each_firing(direct_queue: Queue) -> None:
-    put(direct_queue.database, Schedule("nightly", "@daily", NewJob("echo", {"card": SECRET})))
+    save(direct_queue.database, Schedule("nightly", "@daily", NewJob("echo", {"card": SECRET})))
 
     for _ in range(2):
         run_now(direct_queue.database, "nightly")
@@ -269,7 +269,7 @@ def test_what_waits_is_encrypted_anew_and_then_needs_the_old_key_no_more(
 ) -> None:
     ids = [queue.enqueue(payload=n, **({"key": str(n)} if n % 2 else {})) for n in range(4)]
     plain = queue.sql("select id from minutehand.enqueue('echo', '{\"a\\u0000b\": 4}')")[0]["id"]
-    put(queue.database, Schedule("nightly", "@daily", NewJob("echo", SECRET)))
+    save(queue.database, Schedule("nightly", "@daily", NewJob("echo", SECRET)))
     key.setenv("MINUTEHAND_ENCRYPTION_KEY", OTHER)
     if not gone:
         key.setenv(PREVIOUS, KEY)

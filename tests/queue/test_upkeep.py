@@ -30,7 +30,7 @@ def test_schedules_that_cannot_fire_keep_nothing_from_being_offered(
     direct_queue: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
     job_id = direct_queue.enqueue()
-    schedules.put(direct_queue.database, schedules.Schedule("hourly", "@hourly", NewJob("echo")))
+    schedules.save(direct_queue.database, schedules.Schedule("hourly", "@hourly", NewJob("echo")))
     direct_queue.sql(
         "update minutehand.schedules set next = now() - interval '1 minute', wake = now() - interval '1 minute'"
     )

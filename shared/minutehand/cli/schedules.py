@@ -14,7 +14,7 @@ from minutehand.cli.show import retry_text
 from minutehand.cli.who import who
 from minutehand.model.retry import Retry
 from minutehand.queries.jobs import clock
-from minutehand.schedules import Installed, Standing
+from minutehand.schedules import Installed, StoredSchedule
 from minutehand.settings import code_version
 
 
@@ -66,13 +66,13 @@ def ls(source: str | None, form: str) -> None:
 def show(name: str, most: int, form: str) -> None:
     """Show a schedule, and what became of its last moments."""
     with open_database() as database:
-        standing, lines = library.get(database, name), library.firings(database, name, most=most)
+        stored, lines = library.get(database, name), library.list_firings(database, name, limit=most)
     if form == "json":
-        put_json(_told(standing) | {"firings": lines})
+        put_json(_told(stored) | {"firings": lines})
         return
     put_table(
         ["what", "said"],
-        [[name.replace("_", " "), _said(value)] for name, value in _told(standing).items() if value],
+        [[name.replace("_", " "), _said(value)] for name, value in _told(stored).items() if value],
         headed=False,
     )
     put_table(["moment", "outcome", "count", "job"], [
@@ -88,7 +88,7 @@ def show(name: str, most: int, form: str) -> None:
 def rm(name: str) -> None:
     """Remove a schedule; the jobs that it enqueued stay."""
     with open_database() as database:
-        library.remove(database, name, who=who())
+        library.remove(database, name, actor=who())
     say(f"{name} removed")
 
 
@@ -99,7 +99,7 @@ def rm(name: str) -> None:
 def pause(name: str) -> None:
     """Have a schedule fire no more until `resume`."""
     with open_database() as database:
-        library.pause(database, name, who=who())
+        library.pause(database, name, actor=who())
     say(f"{name} paused")
 
 
@@ -110,8 +110,8 @@ def pause(name: str) -> None:
 def resume(name: str) -> None:
     """Have a schedule go on; what its pause left out is not caught up with."""
     with open_database() as database:
-        standing = library.resume(database, name, who=who())
-    say(f"{name} resumed; next: {text.local(standing.next) if standing.next else 'never'}")
+        stored = library.resume(database, name, actor=who())
+    say(f"{name} resumed; next: {text.local(stored.next) if stored.next else 'never'}")
 
 
 @schedules.command()
@@ -121,7 +121,7 @@ def resume(name: str) -> None:
 def run(name: str) -> None:
     """Enqueue a schedule's job now, beside its own moments, and print the job's id."""
     with open_database() as database:
-        click.echo(str(library.run_now(database, name, who=who())))
+        click.echo(str(library.run_now(database, name, actor=who())))
 
 
 @schedules.command()
@@ -167,7 +167,7 @@ def _summed(done: Installed) -> str:
     return ", ".join(f"{len(names)} {fate}" for fate, names in told.items())
 
 
-def _row(each: Standing, now: Any) -> list[str]:
+def _row(each: StoredSchedule, now: Any) -> list[str]:
     following = "paused" if each.paused else text.ago(each.next, now) if each.next else "never"
     last = text.ago(each.fired, now) if each.fired else ""
     said = each.schedule
@@ -196,7 +196,7 @@ def _said(value: Any) -> str:
     return str(value)
 
 
-def _told(each: Standing) -> dict[str, Any]:
+def _told(each: StoredSchedule) -> dict[str, Any]:
     """Return what is shown of a schedule: its job without the payload, which may be nobody's business."""
     schedule = {name: value for name, value in vars(each.schedule).items() if name != "job"}
     job = {
@@ -204,5 +204,5 @@ def _told(each: Standing) -> dict[str, Any]:
         for name, value in vars(each.schedule.job).items()
         if value is not None and name != "payload"
     }
-    standing = {name: value for name, value in vars(each).items() if name not in ("schedule", "hash")}
-    return schedule | {"job": job} | standing
+    stored = {name: value for name, value in vars(each).items() if name not in ("schedule", "hash")}
+    return schedule | {"job": job} | stored

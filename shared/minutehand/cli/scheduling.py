@@ -79,8 +79,8 @@ def put(
         jitter=jitter, ahead=ahead, catch_up=catch_up, most=most, overlap=overlap,
     )  # fmt: skip
     with open_database() as database:
-        standing = library.put(database, schedule, who=who())
-    say(f"{name}: next {text.local(standing.next) if standing.next else 'never'}")
+        stored = library.save(database, schedule, actor=who())
+    say(f"{name}: next {text.local(stored.next) if stored.next else 'never'}")
 
 
 def _job(

@@ -11,10 +11,14 @@ SAM := .venv/sam-$(SAM_VERSION)/bin/sam
 SPARK_FLOOR := 4.0.2
 FLOOR := .venv/spark-$(SPARK_FLOOR)
 WORKERS ?= 2
-PIPELINE_TESTS := tests/pipeline tests/cluster
-TEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal $(PIPELINE_TESTS:%=--ignore=%)
+SUITES := $(addprefix test/,mutations plans servers kill pipeline-long spark-floor cluster containers)
+# What the core's tests are on: direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18.
+SERVER ?= direct-18
+PYTEST := $(BIN)/pytest --numprocesses $(WORKERS)
+TEST := $(PYTEST) --dist worksteal --ignore=tests/pipeline --ignore=tests/cluster
 # A file at a time: each worker of the tests has a Spark of its own.
-TEST_PIPELINE := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
+TEST_PIPELINE := $(PYTEST) --dist loadfile
+OTHER_SERVERS := (every_server or every_version) and not (mutation or plans or kill)
 
 .PHONY: help
 help: ## Say what there is to make
@@ -62,43 +66,60 @@ lambda: setup ## Run the built functions as Lambda would, with example webhooks;
 	@$(BIN)/python -m emulator $(ARGS)
 
 .PHONY: test
-test: check ## Run everything that a change must pass
-	@$(TEST)
-	@$(MAKE) --no-print-directory test/pipeline test/pipeline-floor test/pipeline-kills
+test: check test/core test/pipeline ## Run what every change must pass, in at most 10 minutes
+
+.PHONY: test/all
+test/all: test $(SUITES) ## Run everything, as before a release
+
+.PHONY: test/core
+test/core: setup ## Run the tests of the library, the functions, the template and the command line
+	@$(TEST) --server $(SERVER)
 
 .PHONY: test/unit
-test/unit: setup ## Run the tests that need neither a server nor Spark
-	@$(BIN)/pytest -m "not data" $(PIPELINE_TESTS:%=--ignore=%)
-
-.PHONY: test/data
-test/data: setup ## Run the tests on real servers, directly and through a pooler
-	@$(TEST) -m data
+test/unit: setup ## Run those that need neither a server nor Spark
+	@$(BIN)/pytest -m "not (data or containers or long or slow)" --ignore=tests/pipeline --ignore=tests/cluster
 
 .PHONY: test/pipeline
-test/pipeline: setup/pipeline ## Run the tests of the pipeline on the newest Spark, without the longest
-	@$(TEST_PIPELINE) -m "not long" tests/pipeline
+test/pipeline: setup/pipeline ## Run the tests of the pipeline on the newest Spark
+	@$(TEST_PIPELINE) -m "not (long or kill)" tests/pipeline
 
-.PHONY: test/pipeline-floor
-test/pipeline-floor: setup/pipeline $(FLOOR) ## Run them on the oldest Spark
-	@PYTHONPATH=$(FLOOR) $(TEST_PIPELINE) -m "not long" tests/pipeline
+.PHONY: test/mutations
+test/mutations: setup ## Put each known fault back into the SQL, which a test must detect
+	@$(TEST) -m mutation
 
-.PHONY: test/pipeline-kills
-test/pipeline-kills: setup/pipeline ## Run what is killed at each labelled point, and the pages of the pipeline
-	@$(TEST_PIPELINE) tests/pipeline/archive/test_killed.py tests/pipeline/load/test_load_kill.py tests/pipeline/test_pages.py
+.PHONY: test/plans
+test/plans: setup ## Explain every statement on large tables
+	@$(TEST) --server $(SERVER) --dist loadfile -m plans
+
+.PHONY: test/servers
+test/servers: setup ## Run the tests that a server could fail on the oldest Postgres, on another one, and through a pooler
+	@$(TEST) --server direct-15 -m "$(OTHER_SERVERS)"
+	@$(TEST) --server pgbouncer-18 -m "$(OTHER_SERVERS) and not every_version"
+	@$(TEST) --server direct-16 -m every_version tests/flow
+
+.PHONY: test/kill
+test/kill: setup/pipeline ## Kill processes at every point of their work
+	@$(TEST) --server $(SERVER) -m kill
+	@$(TEST_PIPELINE) -m kill tests/pipeline
 
 .PHONY: test/pipeline-long
-test/pipeline-long: setup/pipeline ## Run these and all else that takes minutes: a million rows, an object store, what a terminal shows
-	@$(TEST_PIPELINE) -m long tests/pipeline
+test/pipeline-long: setup/pipeline ## Run the tests of the pipeline that take minutes, on a million rows and an object store
+	@$(TEST_PIPELINE) -m "long and not kill" tests/pipeline
+
+.PHONY: test/spark-floor
+test/spark-floor: setup/pipeline $(FLOOR) ## Run the tests of the pipeline on the oldest Spark
+	@PYTHONPATH=$(FLOOR) $(TEST_PIPELINE) -m "not (long or kill)" tests/pipeline
 
 .PHONY: test/cluster
-test/cluster: setup/pipeline ## Run the package on a cluster of two workers, of which one is killed during each verb
-	@$(BIN)/pytest tests/cluster
+test/cluster: setup/pipeline ## Run the package on a cluster of two workers, one of which is killed during each verb
+	@$(BIN)/pytest -m cluster tests/cluster
 
-.PHONY: test/sam-local
-test/sam-local: setup ## Run `sam local` for real: with the container engine that runs, or as root with dockerd
+.PHONY: test/containers
+test/containers: setup ## Build the layers, and run `sam local` with the container engine that runs, or as root with dockerd
+	@$(TEST) -m slow
 	@$(BIN)/python -m tests.sam_local.engine
 	@$(MAKE) --no-print-directory $(SAM)
-	@MINUTEHAND_TEST_SAM=$(SAM) $(BIN)/pytest tests/sam_local
+	@MINUTEHAND_TEST_SAM=$(SAM) $(BIN)/pytest -m containers tests/sam_local
 
 # In an environment of its own: it wants other versions of what we use.
 $(SAM):
@@ -125,7 +146,6 @@ lint: setup ## Check the style
 .PHONY: types
 types: setup/pipeline ## Check the types
 	@$(BIN)/mypy --no-error-summary
-	@for function in functions/*/; do MYPYPATH=$$function $(BIN)/mypy --no-error-summary $$function || exit 1; done
 
 .PHONY: imports
 imports: setup ## Check who imports whom
@@ -146,6 +166,10 @@ lock: ## Choose the newest versions of everything, for every platform and Python
 .PHONY: db/migrate
 db/migrate: setup ## Bring the schema of $DATABASE_URL up to this code
 	@$(BIN)/minutehand migrate
+
+.PHONY: schema
+schema: setup ## Write schema/schema.sql, the dump of a migrated database
+	@$(BIN)/python -m tests.schema_dump
 
 .PHONY: db/reset
 db/reset: setup ## Stop the Postgres of `make run` and throw its data away

@@ -1,10 +1,17 @@
-"""What every test may use: a clean environment, and a migrated database of its own on a real server.
+"""What every test may use: a clean environment, and a migrated database on a real server.
 
-database            one after the other: direct-18, pgbouncer-18, direct-15
-direct_database     direct-18 only
-empty_database      direct-18, and nothing in it, not even the schema
+database            without jobs, on the server of the run: direct-18, or the one that --server names
+direct_database     the same on direct-18, whatever --server names
+fresh_database      a copy that no other test uses, on the server of the run; for tests of what a reset cannot undo
+empty_database      on direct-18, with nothing in it, not even the schema
 connection          to `database`, opened as the library opens it
-new_database        makes more, on any of the addresses and on direct-16
+new_database        makes more copies, on any server
+
+`database` is one database for all tests of the process. After each test its rows are deleted and its sessions end; if
+its schema is another one then, the next test has a new copy.
+
+A test runs once, on the server of the run. Those marked `every_server` also run on the other ones, with
+`make test/servers`; those marked `every_version` not through a pooler.
 """
 
 import os
@@ -12,15 +19,24 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
+from random import Random
 from typing import Any
 
 import psycopg
 import pytest
 
 from minutehand.database import close_own
-from tests.servers import REQUIRED, Database, Servers
+from tests.servers import DIRECT, POOLS, REQUIRED, Database, Servers
 
 NewDatabase = Callable[..., Database]
+
+# Whose tests all belong to a suite; elsewhere the tests say so themselves.
+SUITES = {
+    "tests/cluster/": "cluster",
+    "tests/sam_local/": "containers",
+    "tests/pipeline/archive/test_killed.py": "kill",
+    "tests/pipeline/load/test_load_kill.py": "kill",
+}
 
 # `make setup` installs no Spark; where it must not be missing, these say so by failing.
 collect_ignore = [] if find_spec("pyspark") or "spark" in REQUIRED else ["pipeline", "cluster"]
@@ -30,11 +46,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a server."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run choose the server of its tests, and their order."""
+    parser.addoption("--server", default="direct-18", choices=[*DIRECT, *POOLS], help="what `database` is on")
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a server, and the suites that are a directory or a file of the pipeline."""
+    if (seed := config.getoption("shuffle")) is not None:
+        Random(seed).shuffle(items)
     for item in items:
         if "servers" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
+        for place, suite in SUITES.items():
+            if item.nodeid.startswith(place):
+                item.add_marker(suite)
 
 
 @pytest.fixture(scope="session")
@@ -59,16 +87,32 @@ def new_database(servers: Servers) -> Iterator[NewDatabase]:
         yield make
 
 
-@pytest.fixture(params=["direct-18", "pgbouncer-18", "direct-15"])
-def database(request: pytest.FixtureRequest, new_database: NewDatabase) -> Database:
-    """A migrated database on every server that counts, directly and through a pooler."""
-    return new_database(request.param)
+@pytest.fixture(scope="session")
+def server_name(request: pytest.FixtureRequest) -> str:
+    """The server that this run is for."""
+    return str(request.config.getoption("server"))
 
 
 @pytest.fixture
-def direct_database(new_database: NewDatabase) -> Database:
-    """A migrated database on one server, for what no server does differently."""
-    return new_database()
+def database(servers: Servers, server_name: str) -> Iterator[Database]:
+    """A migrated database without jobs on the server of the run."""
+    with servers.address(server_name).clean() as database:
+        yield database
+        close_own()
+
+
+@pytest.fixture
+def direct_database(servers: Servers) -> Iterator[Database]:
+    """A migrated database without jobs on one server, for what no server does differently."""
+    with servers.address("direct-18").clean() as database:
+        yield database
+        close_own()
+
+
+@pytest.fixture
+def fresh_database(new_database: NewDatabase, server_name: str) -> Database:
+    """A copy of the template on the server of the run, which no other test uses."""
+    return new_database(server_name)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Start real servers when a test first needs them: Postgres of three versions, and PgBouncer before the newest.
+"""The servers of one test process: the harness that the product ships, other versions, and PgBouncer in front of it.
 
 MINUTEHAND_TEST_DATABASE_URL    a server to use for `direct-18` instead of the wheel's; its role makes databases
 MINUTEHAND_TEST_REQUIRE         what must not be missing, such as pgbouncer,debian; the rest is skipped when it is
@@ -7,36 +7,32 @@ MINUTEHAND_TEST_REQUIRE         what must not be missing, such as pgbouncer,debi
 import os
 import socket
 import subprocess
-import sys
-import tempfile
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import chown, which
 from time import monotonic
-from typing import IO, NoReturn, cast
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
 import pytest
 
-import minutehand
-from minutehand.local import postgres
 from minutehand.local.programs import unprivileged_user
-from minutehand.schema.migrate import migrate
+from minutehand.testing.databases import Databases, at, database_name
+from minutehand.testing.reuse import ReusedDatabase
+from minutehand.testing.serving import run_directory, serving, start_server
 
-EXTERNAL = os.environ.get("MINUTEHAND_TEST_DATABASE_URL", "")
+EXTERNAL = os.environ.get("MINUTEHAND_TEST_DATABASE_URL") or None
 REQUIRED = frozenset(filter(None, os.environ.get("MINUTEHAND_TEST_REQUIRE", "").split(",")))
 DEBIAN = Path("/usr/lib/postgresql")
-POOLS = {"pgbouncer-18": 3, "wide-pgbouncer-18": 20}  # how many server connections each pooler has
+DIRECT = ("direct-18", "direct-16", "direct-15")
+# Each pooler, and how many server connections it has.
+POOLS = {"pgbouncer-18": 3, "wide-pgbouncer-18": 20}
 SECONDS_TO_ANSWER = 15
 
-# Without autovacuum nothing happens behind a test's back; nothing here has to survive a crash.
-SETTINGS = {
-    "autovacuum": "off", "full_page_writes": "off", "synchronous_commit": "off",
-    "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1h", "max_wal_size": "4GB",
-}  # fmt: skip
 PGBOUNCER = """\
 [databases]
 * = host=127.0.0.1 port={server}
@@ -53,6 +49,8 @@ default_pool_size = {pool}
 max_client_conn = 500
 logfile = {home}/log
 """
+# The end of the input, which is the end of this process, ends the pooler.
+UNTIL_WE_END = '"$@" & read _; kill $!; wait'
 
 
 @dataclass(frozen=True)
@@ -63,69 +61,87 @@ class Database:
     admin_url: str
 
 
-@dataclass(frozen=True)
 class Address:
-    """How clients reach a server, and the template that a test's database is copied from."""
+    """How clients reach a server, and the databases on it."""
 
-    url: str
-    admin_url: str
-    template: str
+    def __init__(self, url: str, databases: Databases) -> None:
+        """Remember the URL that clients use, which may be a pooler's."""
+        self.url, self.admin_url = url, databases.url
+        self._databases = databases
+        self.reused = ReusedDatabase(databases)
 
     def make(self, *, migrated: bool = True) -> Database:
         """Make a database: a copy of the template, or one with nothing in it."""
-        name = f"test_{uuid4().hex[:12]}"
-        source = self.template if migrated else "template0"
-        _execute(self.admin_url, f"create database {name} template {source} strategy file_copy")
-        return Database(_at(self.url, name), _at(self.admin_url, name))
+        return self._database(self._databases.make(migrated=migrated))
 
     def drop(self, database: Database) -> None:
-        """Drop a database, whoever still uses it."""
-        _execute(self.admin_url, f"drop database {urlsplit(database.admin_url).path[1:]} with (force)")
+        """Drop a database, even if it is still in use."""
+        self._databases.drop(database.admin_url)
+
+    @contextmanager
+    def clean(self) -> Iterator[Database]:
+        """Yield a database without jobs: the process's own, or a copy, since a pooler keeps connections to it."""
+        if self.url != self.admin_url:
+            database = self.make()
+            yield database
+            return self.drop(database)
+        yield self._database(self.reused.url)
+        self.reused.reset()
+
+    def _database(self, url: str) -> Database:
+        return Database(at(self.url, database_name(url)), url)
 
 
 class Servers:
-    """The servers of one pytest process; another process, the janitor, ends them when this one is gone."""
+    """The servers of one pytest process; the harness's janitor ends them when this one is gone."""
 
     def __init__(self) -> None:
-        self._home = Path(tempfile.mkdtemp(prefix="minutehand-tests-")).resolve()
-        self._home.chmod(0o755)
-        janitor = [sys.executable, str(Path(__file__).with_name("janitor.py")), str(self._home)]
-        self._janitor = subprocess.Popen(janitor, stdin=subprocess.PIPE, start_new_session=True)
-        self._poolers: list[subprocess.Popen[bytes]] = []
+        """Start nothing."""
+        self._run = uuid4().hex
+        self._open = ExitStack()
         self._addresses: dict[str, Address] = {}
+        self.close = self._open.close
 
     def address(self, name: str) -> Address:
         """Return direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18, starting what it needs."""
         if name not in self._addresses:
-            self._addresses[name] = self._open(name)
+            self._addresses[name] = self._opened(name)
         return self._addresses[name]
 
-    def close(self) -> None:
-        """End every server and wait until nothing of them is left."""
-        if EXTERNAL and "direct-18" in self._addresses:
-            _execute(EXTERNAL, f"drop database {self._addresses['direct-18'].template} with (force)")
-        cast(IO[bytes], self._janitor.stdin).close()
-        for process in [*self._poolers, self._janitor]:
-            process.wait()
+    def start(self, name: str, **options: Any) -> str:
+        """Start another server with the options of `postgres.start`, and return its URL."""
+        return start_server(self.directory(name) / "postgres", **options)
 
-    def _open(self, name: str) -> Address:
+    def migrated(self, name: str, **options: Any) -> Address:
+        """Start another server with the options of `postgres.start`, on which databases are migrated."""
+        return self._served(name, start=lambda home: start_server(home, **options))
+
+    def directory(self, name: str) -> Path:
+        """Return a directory that another user may enter, removed with the server in it."""
+        return self._open.enter_context(run_directory(f"{self._run[:12]}-{name}"))
+
+    def _opened(self, name: str) -> Address:
         if name in POOLS:
-            return self._pooled(name, _pgbouncer(), self.address("wheel-18"))
+            direct = self._served("wheel-18") if EXTERNAL else self.address("direct-18")
+            return self._pooled(name, _pgbouncer(), direct)
         if name == "direct-18":
-            return _migrated(EXTERNAL) if EXTERNAL else self.address("wheel-18")
+            return self._served(name, EXTERNAL)
         if name == "direct-15":
-            return _migrated(self._start(name, binaries=_debian()))
-        return _migrated(self._start(name, version=int(name.rpartition("-")[2])))
+            return self.migrated(name, binaries=debian())
+        return self.migrated(name, version=int(name.rpartition("-")[2]))
 
-    def _start(self, name: str, version: int = 18, binaries: Path | None = None) -> str:
-        return postgres.start(
-            self._home / name, version=version, binaries=binaries, fsync=False, settings=SETTINGS
-        ).url
+    def _served(
+        self, name: str, url: str | None = None, start: Callable[[Path], str] | None = None
+    ) -> Address:
+        run = f"{self._run[:12]}-{name}"
+        databases = serving(run, url, lambda url: None, start=start, clock=False)
+        address = Address("", self._open.enter_context(databases))
+        address.url = address.admin_url
+        return address
 
     def _pooled(self, name: str, program: str, direct: Address) -> Address:
         server = urlsplit(direct.url)
-        home = self._home / name
-        home.mkdir()
+        home = self.directory(name)
         port = _free_port()
         (home / "users").write_text(f'"postgres" "{server.password}"\n')
         (home / "ini").write_text(
@@ -133,26 +149,17 @@ class Servers:
         )
         user = unprivileged_user()
         chown(home, user or os.geteuid())
+        command = ["sh", "-c", UNTIL_WE_END, "sh", program, "--quiet", str(home / "ini")]
         with (home / "output").open("w") as output:
-            command = [program, "--quiet", str(home / "ini")]
-            self._poolers.append(
-                subprocess.Popen(command, cwd=home, user=user, stdin=subprocess.DEVNULL, stderr=output)
-            )
+            pooler = subprocess.Popen(command, cwd=home, user=user, stdin=subprocess.PIPE, stderr=output)
+        self._open.callback(pooler.communicate)
         url = server._replace(netloc=f"postgres:{server.password}@127.0.0.1:{port}").geturl()
         _until_it_answers(url, home / "output")
-        return Address(url, direct.admin_url, direct.template)
+        return Address(url, direct._databases)
 
 
-def _migrated(url: str) -> Address:
-    template = f"minutehand_template_{uuid4().hex[:12]}"
-    _execute(url, f"create database {template}")
-    with closing(minutehand.Database(_at(url, template))) as database:
-        migrate(database)
-    _execute(url, f"alter database {template} allow_connections false")
-    return Address(url, url, template)
-
-
-def _debian() -> Path:
+def debian() -> Path:
+    """Return the programs of the oldest Postgres that Debian installed."""
     found = sorted(DEBIAN.glob("*/bin/postgres"), key=lambda path: float(path.parts[-3]))
     if not found:
         missing("debian", "Debian's Postgres is not installed: apt-get install postgresql")
@@ -172,15 +179,6 @@ def missing(name: str, reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def _execute(url: str, statement: str) -> None:
-    with psycopg.connect(url, autocommit=True, connect_timeout=SECONDS_TO_ANSWER) as connection:
-        connection.execute(statement)
-
-
-def _at(url: str, database: str) -> str:
-    return urlsplit(url)._replace(path=f"/{database}").geturl()
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -191,7 +189,8 @@ def _until_it_answers(url: str, output: Path) -> None:
     deadline = monotonic() + SECONDS_TO_ANSWER
     while True:
         try:
-            return _execute(url, "select 1")
+            with psycopg.connect(url, connect_timeout=SECONDS_TO_ANSWER):
+                return
         except psycopg.OperationalError as error:
             if monotonic() > deadline:
                 pytest.fail(f"PgBouncer does not answer: {error} {output.read_text()}", pytrace=False)

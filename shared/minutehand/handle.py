@@ -1,6 +1,5 @@
 """Handle: the user's function runs within its time, and whatever it does becomes an outcome."""
 
-import logging
 import signal
 import threading
 import traceback
@@ -11,7 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 from time import monotonic
 from types import FrameType
-from uuid import uuid4
 
 from minutehand.errors import KeyMissingError, MismatchError, PayloadError, UnknownKindError
 from minutehand.handlers import Handlers
@@ -33,6 +31,7 @@ from minutehand.model.outcome import (
     Snoozed,
 )
 from minutehand.model.payload import encode
+from minutehand.model.redaction import redact
 from minutehand.settings.table import REDACT_ERRORS
 
 OWN_FILES = str(Path(__file__).parent)
@@ -41,8 +40,6 @@ TRACE_CHARACTERS = 4000
 SAID_BY_HANDLERS = (Snooze, Cancel, Fail, RetryAfter)
 KNOWN = (*SAID_BY_HANDLERS, OutOfTime)
 UNKNOWN_KIND_WAITS = (timedelta(seconds=30), timedelta(minutes=15))
-
-logger = logging.getLogger(__name__)
 
 
 def handle(job: Job, handlers: Handlers) -> Outcome:
@@ -107,14 +104,10 @@ def _kept(error: BaseException) -> Error:
 
     For the rest there is an id then, under which the log has the whole of it.
     """
-    described = describe(error)
     if not REDACT_ERRORS.read():
-        return described
-    if isinstance(error, KNOWN):
-        return {name: text for name, text in described.items() if name != "trace"}
-    name = uuid4()
-    logger.error("unknown error: %s", name, exc_info=error)
-    return {"type": "UnknownError", "message": f"Unknown error: {name}"}
+        return describe(error)
+    visible = error if isinstance(error, KNOWN) else redact(error)
+    return {name: text for name, text in describe(visible).items() if name != "trace"}
 
 
 def describe(error: BaseException) -> Error:

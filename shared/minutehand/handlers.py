@@ -5,12 +5,11 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, Protocol
 
 from minutehand.errors import MismatchError, UnknownKindError
 from minutehand.job import Job
-from minutehand.middleware import Around, Middleware, around
+from minutehand.middleware import Around, Middleware, around, import_optional
 from minutehand.model.payload import Unreadable
 from minutehand.settings.table import ENCRYPTION_REQUIRED
 
@@ -56,9 +55,13 @@ class Handlers(Protocol):
 class HandlerPackage:
     """The handlers in a package's modules: kind `billing.invoice` is `handle` in `<package>/billing/invoice.py`."""
 
-    def __init__(self, package: str = "handlers") -> None:
-        """Name the package; nothing is imported yet."""
+    def __init__(self, package: str = "handlers", otherwise: Callable[[Any, Job], Any] | None = None) -> None:
+        """Name the package, and the function for kinds that have no file; nothing is imported yet.
+
+        A module `<package>._otherwise` takes precedence over `otherwise`.
+        """
         self._package = package
+        self._fallback = otherwise
         self._found: dict[str, Handler] = {}
 
     def find(self, kind: str) -> Handler:
@@ -71,24 +74,17 @@ class HandlerPackage:
         return self._found[kind]
 
     def _otherwise(self, unknown: UnknownKindError) -> Handler:
-        """Return who takes kinds without a file, such as those bound to a route; not kept, since a file may come."""
-        name = f"{self._package}._otherwise"
-        try:
-            function = import_module(name).handle
-        except ModuleNotFoundError as error:
-            if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-                raise unknown from None
-            raise
+        """Return the handler of kinds without a file. It is not cached, because a file may be added later."""
+        module = import_optional(f"{self._package}._otherwise")
+        function = module.handle if module else self._fallback
+        if function is None:
+            raise unknown
         return Handler.of(function, around(self._package))
 
     def _function(self, kind: str) -> Callable[..., Any]:
-        name = f"{self._package}.{kind}"
-        try:
-            module = import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-                raise UnknownKindError(f"no file {kind.replace('.', '/')}.py among the handlers") from None
-            raise
+        module = import_optional(f"{self._package}.{kind}")
+        if module is None:
+            raise UnknownKindError(f"no file {kind.replace('.', '/')}.py among the handlers")
         function = getattr(module, "handle", None)
         if not callable(function):
             raise UnknownKindError(f"the handler file of {kind} has no function named handle")

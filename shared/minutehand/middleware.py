@@ -106,13 +106,19 @@ def _call(middleware: Middleware, call_next: Next, job: Job) -> Any:
     return middleware(job, call_next)
 
 
-def _own(name: str) -> Around:
+def import_optional(name: str) -> ModuleType | None:
+    """Import a module; return None if it does not exist. An import that fails inside the module is raised."""
     try:
-        return Around.of(import_module(name))
+        return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            return Around()
+            return None
         raise
+
+
+def _own(name: str) -> Around:
+    module = import_optional(name)
+    return Around.of(module) if module else Around()
 
 
 @cache

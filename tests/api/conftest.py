@@ -1,10 +1,7 @@
 """What the tests of the API share: the application as Lambda loads it, a caller with a token, and the log."""
 
-import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from io import StringIO
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 from warnings import catch_warnings
@@ -12,6 +9,8 @@ from warnings import catch_warnings
 import pytest
 
 from minutehand import Database, enqueue
+from minutehand.functions.api import app as api_module
+from minutehand.functions.api.dependencies import connect
 from minutehand.job import Job
 from tests.api.world import TOKEN, claim_one, finish
 from tests.servers import Database as Server
@@ -19,20 +18,11 @@ from tests.servers import Database as Server
 with catch_warnings(action="ignore"):  # it would rather have the successor of httpx
     from starlette.testclient import TestClient
 
-DIRECTORY = str(Path(__file__).parents[2] / "functions" / "api")
-
 
 @pytest.fixture(scope="session")
 def function() -> ModuleType:
-    """The function's `app` module as Lambda imports it, its siblings beside it; other functions have an `app` too."""
-    others = sys.modules.pop("app", None)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(DIRECTORY)
-        own = import_module("app")
-    del sys.modules["app"]
-    if others:
-        sys.modules["app"] = others
-    return own
+    """The module with the application and the handler."""
+    return api_module
 
 
 @pytest.fixture
@@ -46,13 +36,12 @@ def log(function: ModuleType) -> StringIO:
 @pytest.fixture
 def on_database(function: ModuleType, log: StringIO) -> Iterator[Callable[[Server], Database]]:
     """Have the function answer from a database."""
-    connections = sys.modules["connections"]
     opened: list[Database] = []
 
     def use(server: Server) -> Database:
         database = Database(server.url)
         opened.append(database)
-        function.app.dependency_overrides[connections.connect] = lambda: database
+        function.app.dependency_overrides[connect] = lambda: database
         return database
 
     yield use

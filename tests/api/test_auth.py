@@ -3,9 +3,7 @@
 import pytest
 from starlette.testclient import TestClient
 
-from tests.api.world import TOKEN, on_one_server
-
-pytestmark = on_one_server
+from tests.api.world import TOKEN
 
 PATHS = ["/jobs", "/stats", "/openapi.json", "/nowhere", "/health/", "//health"]
 OTHER = "another-token-for-the-examples"

@@ -5,9 +5,6 @@ import json
 import pytest
 
 from minutehand.queries import jobs as read
-from tests.api.world import on_one_server
-
-pytestmark = on_one_server
 
 MEBIBYTE = 1024 * 1024
 JSON = {"Content-Type": "application/json"}

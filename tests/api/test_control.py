@@ -7,10 +7,9 @@ import pytest
 from minutehand import enqueue
 from minutehand.operations.controls import list_controls
 from minutehand.queries import jobs as read
-from tests.api.world import TOKEN, finish, on_one_server
+from tests.api.world import TOKEN, finish
 
 FAR = "2999-01-31T08:00:00+01:00"
-pytestmark = on_one_server
 
 
 @pytest.fixture

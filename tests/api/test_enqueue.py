@@ -7,7 +7,7 @@ import pytest
 
 from minutehand import NewJob, Retry
 from minutehand.queries import jobs as read
-from tests.api.world import claim_one, on_one_server
+from tests.api.world import claim_one
 
 FAR = "2999-01-31T08:00:00+01:00"
 
@@ -66,7 +66,6 @@ def test_what_is_null_is_as_if_it_were_not_said(api, jobs):
     assert (row.queue, row.priority, row.max_attempts, row.retry) == ("default", 5, 8, None)
 
 
-@on_one_server
 @pytest.mark.parametrize(
     ("said", "seconds"),
     [
@@ -132,7 +131,7 @@ def test_a_key_is_replaced_ignored_or_raised_as_asked(api, jobs, problem):
         ({"every": "tomorrow"}, "every_recurs"),
         ({"every": "@daily", "zone": "Mars/Base"}, "zone_is_known"),
         ({"zone": "Europe/Berlin"}, "zone_is_of_every"),
-        ({"unique_for": 60}, "key_is_said"),
+        ({"unique_for": 60}, "key_is_set"),
         ({"key": "k", "debounce": 0}, "period_is_positive"),
         ({"key": "k", "debounce": 60, "throttle": 60}, "one_period"),
         ({"key": "k", "debounce": 60, "on_conflict": "ignore"}, "debounce_moves"),
@@ -148,7 +147,6 @@ def test_what_breaks_a_rule_is_refused_by_the_rules_name(api, jobs, problem, sai
     assert not read.stats(jobs)
 
 
-@on_one_server
 @pytest.mark.parametrize(
     ("said", "pointer"),
     [
@@ -194,7 +192,6 @@ def test_what_is_of_the_wrong_form_is_refused_with_its_place(api, jobs, problem,
     assert not read.stats(jobs)
 
 
-@on_one_server
 @pytest.mark.parametrize("said", [b"null", b"[]", b'"echo"', b"1", b"[[[]]]"])
 def test_a_body_that_is_no_object_is_refused(api, problem, said):
     problem(api.post("/jobs", content=said, headers={"Content-Type": "application/json"}), 422)

@@ -6,14 +6,13 @@ import pytest
 
 from minutehand import enqueue
 from minutehand.queries.jobs import clock
-from tests.api.world import claim_one, finish, on_one_server
+from tests.api.world import claim_one, finish
 
 ATTEMPT = """
 insert into minutehand.attempts (job, attempt, started, ended, queue, kind, outcome, worker, error)
 values (%s, 1, now() - interval '9 seconds', now(), 'default', 'echo', 'retrying', 'worker-function',
         '{"type": "ValueError", "message": "no", "trace": "a secret"}')
 """
-pytestmark = on_one_server
 
 
 def ids(answer):

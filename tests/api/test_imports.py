@@ -15,6 +15,8 @@ FORBIDDEN = {
     "minutehand.aws",
     "minutehand.cli",
     "minutehand.doctor",
+    "minutehand.functions.dispatcher",
+    "minutehand.functions.worker",
     "minutehand.local",
     "minutehand.testing",
     "msgspec",
@@ -34,5 +36,5 @@ def test_the_api_imports_no_aws_client_no_spark_and_no_command_line():
     )
 
     loaded = set(told.stdout.split())
-    assert {"app", "fastapi", "mangum", "minutehand"} <= loaded
+    assert {"app", "fastapi", "mangum", "minutehand.functions.api.app"} <= loaded
     assert not FORBIDDEN & loaded

@@ -10,7 +10,6 @@ import pytest
 
 from minutehand import enqueue
 from minutehand.queries import jobs as read
-from tests.api.world import on_one_server
 
 EVENTS = Path(__file__).parents[2] / "events"
 PLACEHOLDER = "0198a5b0-0000-7000-8000-000000000001"
@@ -87,7 +86,6 @@ def test_cancel_job(call, jobs, token):
     assert (status, headers["content-type"], told["state"]) == (409, "application/problem+json", "cancelled")
 
 
-@on_one_server
 def test_a_caller_whom_the_gateway_vouched_for_needs_no_token_of_ours(call, jobs):
     vouched = event("api-stats-jwt")
 
@@ -97,7 +95,6 @@ def test_a_caller_whom_the_gateway_vouched_for_needs_no_token_of_ours(call, jobs
         assert call(vouched)[0] == 503
 
 
-@on_one_server
 @pytest.mark.parametrize("name", [path.stem for path in sorted(EVENTS.glob("api-*.json"))])
 def test_no_event_is_answered_without_a_token(call, token, name):
     stripped = event(name)
@@ -107,7 +104,6 @@ def test_no_event_is_answered_without_a_token(call, token, name):
     assert call(stripped)[0] == 401
 
 
-@on_one_server
 def test_the_event_of_a_local_caller_opens_nothing(call, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_LOCAL", "1")
     monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME")
@@ -118,7 +114,6 @@ def test_the_event_of_a_local_caller_opens_nothing(call, monkeypatch):
     assert call(forged)[0] == 503
 
 
-@on_one_server
 def test_a_body_that_came_as_base64_is_read(call, jobs, token):
     encoded = event("api-post-job")
     encoded |= {"body": base64.b64encode(encoded["body"].encode()).decode(), "isBase64Encoded": True}
@@ -126,7 +121,6 @@ def test_a_body_that_came_as_base64_is_read(call, jobs, token):
     assert call(encoded)[0] == 201
 
 
-@on_one_server
 def test_the_log_has_the_requests_id_and_the_metrics_its_outcome(call, token, log: StringIO, capsys):
     call(event("api-post-job"))
     call(event("api-post-job") | {"body": '{"kind": "?"}'})

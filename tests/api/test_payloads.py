@@ -8,8 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.api.world import on_one_server
-
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 SCALARS = st.none() | st.booleans() | st.integers() | st.integers(10**20, 10**400) | TEXT
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -45,7 +43,6 @@ def there_and_back(api: Any, text: str) -> Any:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(payload=PAYLOADS, ascii_only=st.booleans())
-@on_one_server
 def test_any_payload_survives(api, payload, ascii_only):
     assert same(there_and_back(api, json.dumps(payload, ensure_ascii=ascii_only)), payload)
 

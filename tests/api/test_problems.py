@@ -11,7 +11,9 @@ from psycopg.conninfo import make_conninfo
 from starlette.testclient import TestClient
 
 from minutehand import Database, MinutehandError, errors
-from tests.api.world import on_one_server
+from minutehand.functions.api import dependencies
+from minutehand.functions.api.dependencies import connect
+from minutehand.functions.api.errors import library_problem
 from tests.queue.roles import logins
 from tests.servers import Database as Server
 
@@ -22,8 +24,6 @@ NOWHERE = "postgresql://someone:s3cret@127.0.0.1:{port}/none"
 @pytest.fixture
 def unreachable(function, jobs, token):
     """The API, when nobody listens where its database should be."""
-    from connections import connect
-
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         nowhere = Database(NOWHERE.format(port=closed.getsockname()[1]))
@@ -31,7 +31,6 @@ def unreachable(function, jobs, token):
         yield TestClient(function.app, headers={"Authorization": f"Bearer {token}"})
 
 
-@on_one_server
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
@@ -49,7 +48,6 @@ def test_the_router_tells_problems(api, problem, method, path, status):
     assert (status == 405) == ("allow" in answer.headers)
 
 
-@on_one_server
 @pytest.mark.parametrize("path", ["/jobs", "/stats", "/jobs/0198a5b0-0000-7000-8000-000000000001", "/health"])
 def test_an_unreachable_database_is_a_503_that_says_when_to_come_back(unreachable, problem, log, path):
     answer = unreachable.get(path)
@@ -61,7 +59,6 @@ def test_an_unreachable_database_is_a_503_that_says_when_to_come_back(unreachabl
     assert "s3cret" not in log.getvalue() + answer.text
 
 
-@on_one_server
 def test_an_unreachable_database_takes_no_jobs(unreachable, problem):
     problem(unreachable.post("/jobs", json={"kind": "echo"}), 503)
     problem(unreachable.post("/jobs/batch", json={"jobs": [{"kind": "echo"}]}), 503)
@@ -76,7 +73,6 @@ def test_a_database_without_the_schema_is_a_503(empty_database, on_database, fun
     assert "minutehand migrate" in log.getvalue()
 
 
-@on_one_server
 def test_a_database_that_takes_no_writes_is_a_503(api, database, jobs, problem):
     name = jobs.connection.info.dbname
     jobs.close()
@@ -86,10 +82,7 @@ def test_a_database_that_takes_no_writes_is_a_503(api, database, jobs, problem):
     problem(api.post("/jobs", json={"kind": "echo"}), 503)
 
 
-@on_one_server
 def test_a_setting_that_is_missing_is_a_500_that_names_nothing(function, jobs, token, problem, log):
-    from connections import connect
-
     function.app.dependency_overrides.pop(connect)
 
     answer = TestClient(function.app, headers={"Authorization": f"Bearer {token}"}).get("/jobs")
@@ -98,10 +91,7 @@ def test_a_setting_that_is_missing_is_a_500_that_names_nothing(function, jobs, t
     assert "DATABASE_URL" in log.getvalue()
 
 
-@on_one_server
 def test_a_fault_that_nobody_foresaw_is_a_500_without_internals(api, function, problem, log):
-    from connections import connect
-
     def fail():
         raise ZeroDivisionError("-".join(["s3", "cret"]))
 
@@ -115,10 +105,7 @@ def test_a_fault_that_nobody_foresaw_is_a_500_without_internals(api, function, p
     assert "in fail" in crashed["trace"]
 
 
-@on_one_server
 def test_every_library_error_has_a_status(function, jobs):
-    from problems import describe_error
-
     def all_of(root):
         return {root}.union(
             *(all_of(kind) for kind in root.__subclasses__() if kind.__module__ == errors.__name__)
@@ -128,7 +115,7 @@ def test_every_library_error_has_a_status(function, jobs):
         error = kind(
             *ARGUMENTS.get(kind, ["rule", "told"] if issubclass(kind, errors.InvalidJobError) else ["told"])
         )
-        told = describe_error(error)
+        told = library_problem(error)
         assert told["status"] in (403, 404, 409, 422, 500, 503)
         assert ("told" in told["detail"]) == (told["status"] in (404, 409, 422))
 
@@ -153,7 +140,6 @@ def test_what_the_role_of_the_api_may_not_do_is_a_403_that_keeps_the_reason_to_t
     assert "permission denied" in log.getvalue()
 
 
-@on_one_server
 def test_each_request_is_one_line_without_what_it_carried(api, log):
     api.post("/jobs", json={"kind": "echo", "payload": "s3cret", "key": "s3cret"})
     api.get("/jobs?key=s3cret")
@@ -170,15 +156,12 @@ def test_each_request_is_one_line_without_what_it_carried(api, log):
     assert "s3cret" not in log.getvalue()
 
 
-@on_one_server
 def test_no_answer_is_kept_by_a_cache(api):
     for path in ("/jobs", "/health", "/nowhere"):
         assert api.get(path).headers["cache-control"] == "no-store"
 
 
 def test_requests_at_once_do_not_share_a_connection(function, database, jobs, token, monkeypatch):
-    import connections
-
     monkeypatch.setenv("DATABASE_URL", database.url)
     function.app.dependency_overrides.clear()
     batch = {"jobs": [{"kind": "echo"}, {"kind": "not a name"}, {"kind": "echo"}]}
@@ -192,9 +175,9 @@ def test_requests_at_once_do_not_share_a_connection(function, database, jobs, to
 
     with ThreadPoolExecutor(12) as threads:
         statuses = list(threads.map(send, range(24)))
-    lent = [connections._idle.get_nowait() for _ in range(connections.MOST)]
+    lent = [dependencies._idle.get_nowait() for _ in range(dependencies.POOL_SIZE)]
     for database in lent:
         database.close()
-        connections._idle.put(database)
+        dependencies._idle.put(database)
 
     assert statuses == [[207, 201]] * 24

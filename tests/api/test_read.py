@@ -6,7 +6,7 @@ import pytest
 
 from minutehand import enqueue, enqueue_many
 from minutehand.model.new_job import NewJob
-from tests.api.world import claim_one, finish, on_one_server
+from tests.api.world import claim_one, finish
 
 
 def test_what_a_job_carries_is_masked_unless_asked_for(api, dead):
@@ -61,7 +61,6 @@ def test_a_listing_is_filtered(api, jobs, dead):
     assert keys(queue="' or true --") == []
 
 
-@on_one_server
 @pytest.mark.parametrize(
     "query",
     ["state=late", "limit=0", "limit=1001", "limit=1e3", "limit=99999999999999999999", "before=x", "status=dead",

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from minutehand.schedules.fire import fire_due
-from tests.api.world import on_one_server
 
 WEEKLY = {"every": "0 8 * * mon", "zone": "Europe/Berlin", "job": {"kind": "report", "payload": {"n": 1}}}
 
@@ -72,7 +71,6 @@ def test_what_was_fired_is_listed_page_by_page(api, jobs):
     assert page == [second]
 
 
-@on_one_server
 def test_a_preview_tells_both_times(api, jobs):
     asked = {"every": "30 2 * * *", "zone": "America/Los_Angeles", "n": 3, "starts": "2030-03-09T00:00:00Z"}
     moments = api.post("/schedules/preview", json=asked).json()["moments"]
@@ -94,7 +92,6 @@ def test_a_preview_tells_both_times(api, jobs):
         ("get", "/firings"),
     ],
 )
-@on_one_server
 def test_a_schedule_that_is_not_there_is_a_404(api, jobs, problem, method, path):
     problem(getattr(api, method)(f"/schedules/nothing{path}"), 404)
 
@@ -116,7 +113,6 @@ def test_a_schedule_that_is_not_there_is_a_404(api, jobs, problem, method, path)
     ],
     ids=str,
 )
-@on_one_server
 def test_what_cannot_be_a_schedule_is_a_422(api, jobs, problem, said, rule):
     told = problem(api.put("/schedules/report", json=WEEKLY | said), 422)
 

@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from minutehand import enqueue
-from tests.api.world import TOKEN, on_one_server
+from tests.api.world import TOKEN
 
 CHECKS = [
     not_a_server_error,
@@ -75,12 +75,10 @@ def schema(function, jobs, token):
     return schema
 
 
-@on_one_server
 def test_every_operation_is_tried(schema):
     assert sorted(result.ok().label for result in schema.get_all_operations()) == sorted(OPERATIONS)
 
 
-@on_one_server
 @pytest.mark.parametrize(
     ("label", "mode"),
     # Nothing can be said wrongly to the last.
@@ -127,7 +125,6 @@ def test_every_body_and_answer_has_an_example(function):
                 assert content[media_type]["example"], (method, path, status)
 
 
-@on_one_server
 def test_the_examples_of_bodies_are_accepted(api, function):
     for path, operations in function.app.openapi()["paths"].items():
         for method, body in ((m, o["requestBody"]) for m, o in operations.items() if "requestBody" in o):

@@ -7,10 +7,8 @@ from uuid import uuid4
 import pytest
 
 from minutehand import Database, Job, enqueue
-from tests.api.world import finish, on_one_server
+from tests.api.world import finish
 from tests.servers import Database as Server
-
-pytestmark = on_one_server
 
 
 def test_the_answer_comes_when_the_job_is_finished(api: Any, running: Job, database: Server) -> None:

@@ -3,15 +3,11 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from minutehand import Database, Job
 from minutehand.claim import take
 from minutehand.model.payload import encode
 
 TOKEN = "a-token-for-the-examples"
-# For what is settled before any server is asked.
-on_one_server = pytest.mark.parametrize("database", ["direct-18"], indirect=True)
 
 
 def claim_one(database: Database, queue: str = "default") -> Job:

@@ -96,7 +96,7 @@ def test_csv_has_the_same_fields_as_ndjson(invoke, lines, tmp_path):
     assert result.stderr.splitlines() == [
         "line 6: payload: not JSON: Expecting value (column 1)",
         "line 7: 1 cells, and the header has 11",
-        "line 8: priority is a whole number",
+        "line 8: priority must be an integer",
         "2 created, 0 replaced, 0 ignored, 3 rejected",
     ]
     assert (shown["payload"], shown["headers"], shown["timeout"]) == ({"a": "x"}, {"h": "1"}, 90)
@@ -117,18 +117,18 @@ def test_a_csv_whose_header_makes_no_sense_is_refused_whole(invoke, tmp_path, he
         ('{"kind": "echo", "run_at": "2026-01-01T00:00"}', "has no offset"),
         ('{"kind": "echo", "run_at": 5}', "run_at is an ISO 8601 moment"),
         ('{"kind": "echo", "delay": "soon"}', "is no duration"),
-        ('{"kind": "echo", "delay": -1}', "delay is not negative"),
+        ('{"kind": "echo", "delay": -1}', "delay must not be negative"),
         ('{"kind": "echo", "delay": 1e300}', "longer than any clock"),
         ('{"kind": "echo", "delay": true}', "a duration is a number of seconds"),
         ('{"kind": "echo", "payload": NaN}', "NaN is not JSON"),
         ('{"kind": "echo", "payload": "\\ud800"}', "lone surrogate"),
         ('{"kind": "echo", "key": "\\u0000"}', "NUL"),
-        ('{"kind": "echo", "priority": 11}', "priority is a whole number"),
-        ('{"kind": "echo", "priority": "x"}', "priority is a whole number"),
+        ('{"kind": "echo", "priority": 11}', "priority must be an integer"),
+        ('{"kind": "echo", "priority": "x"}', "priority must be an integer"),
         ('{"kind": "echo", "retry": {"colour": 1}}', "no field of retry is called 'colour'"),
         ('{"kind": "echo", "retry": 5}', "retry is an object"),
-        ('{"kind": "echo", "headers": {"a": 1}}', "headers are an object"),
-        ('{"kind": "echo", "headers": []}', "headers are an object"),
+        ('{"kind": "echo", "headers": {"a": 1}}', "headers must be an object"),
+        ('{"kind": "echo", "headers": []}', "headers must be an object"),
         ('{"payload": 1}', "kind is missing"),
         ('{"kind": null}', "kind is missing"),
         ("[]", "a line is a JSON object"),
@@ -171,5 +171,5 @@ def test_each_line_says_what_its_key_keeps_out(invoke, tmp_path):
     ended = invoke("enqueue", "--file", str(table))
 
     assert ended.stderr.splitlines()[-1] == "4 created, 0 replaced, 1 merged, 1 ignored, 2 rejected"
-    assert "personal is true or false" in ended.stderr
-    assert "are about a key" in ended.stderr
+    assert "personal must be true or false" in ended.stderr
+    assert "require a key" in ended.stderr

@@ -133,7 +133,7 @@ def test_reschedule_moves_to_a_moment_or_by_a_delay(invoke, lines, job):
         (["purge", "--before", "yesterday"], "is no moment"),
         (["defaults", "--priority", "1"], "name the KIND"),
         (["defaults", "echo", "--timeout", "never"], "is no duration"),
-        (["migrate", "--plan", "--status"], "not both"),
+        (["migrate", "--plan", "--status"], "only one of"),
         (["work", "--handlers", "no/such/folder"], "there is no folder"),
         (["work", "--lease", "0s"], "--lease"),
         (["completion", "cmd"], "bash"),

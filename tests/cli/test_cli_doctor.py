@@ -9,9 +9,9 @@ import pytest
 from minutehand.doctor import DATABASE_CHECKS
 
 
-def test_it_says_of_every_check_what_was_found_and_of_a_problem_what_to_do(run, direct_database):
+def test_it_says_of_every_check_what_was_found_and_of_a_problem_what_to_do(run, fresh_database):
     """The tests' servers do not vacuum by themselves, which is a problem."""
-    ended = run("doctor", url=direct_database.url)
+    ended = run("doctor", url=fresh_database.url)
     lines = ended.stdout.decode().splitlines()
     checks = [line.split()[1] for line in lines if not line.startswith(" ")]
 
@@ -58,11 +58,11 @@ def test_a_capacity_that_makes_no_sense_is_said(invoke, monkeypatch):
     assert invoke("doctor").exit_code == 2
 
 
-def test_without_boto3_a_stack_is_a_sentence(direct_database):
+def test_without_boto3_a_stack_is_a_sentence(fresh_database):
     script = "import sys; sys.modules['boto3'] = None; from minutehand.cli import main; main()"
     ended = subprocess.run(
         [sys.executable, "-c", script, "doctor", "--stack", "shop"], capture_output=True, timeout=60,
-        env=os.environ | {"DATABASE_URL": direct_database.url},
+        env=os.environ | {"DATABASE_URL": fresh_database.url},
     )  # fmt: skip
 
     assert ended.returncode == 2

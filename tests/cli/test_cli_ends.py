@@ -120,7 +120,7 @@ def test_migrate_plans_applies_and_lists_and_twice_at_once_is_once(run, empty_da
     applied = sorted(len(process.communicate(timeout=60)[0].splitlines()) for process in both)
     listed = run("migrate", "--status", url=empty_database.url)
 
-    assert b"The table: one logical" in plan.stdout
+    assert b"The tables of the flow" in plan.stdout
     assert [process.returncode for process in both] == [0, 0]
     assert applied == [0, len(plan.stdout.splitlines()) - 1]
     assert len(listed.stdout.splitlines()) == len(plan.stdout.splitlines())

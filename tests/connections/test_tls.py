@@ -46,7 +46,7 @@ def guarded(home: Path) -> Iterator[Guarded]:
     chown(home / "server.pem", user or geteuid())
     pem = str(home / "server.pem")
     server = postgres.start(
-        home / "server", binaries=servers._debian(), fsync=False,
+        home / "server", binaries=servers.debian(), fsync=False,
         settings={"ssl": "on", "ssl_cert_file": pem, "ssl_key_file": pem},
     )  # fmt: skip
     yield Guarded(server.url, home / "authority.pem")

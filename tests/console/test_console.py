@@ -57,12 +57,12 @@ def test_what_cannot_be_a_job_is_said_in_the_form(page: Page, serve: Serve, db: 
 
     page.get_by_label("Payload").fill("{not json")
     page.locator("#new").get_by_role("button", name="Enqueue").click()
-    expect(page.locator("#new-problem")).to_have_text("The payload is not JSON.")
+    expect(page.locator("#new-problem")).to_have_text("The payload must be valid JSON.")
 
     page.get_by_label("Payload").fill("1")
     page.get_by_label("Kind").last.fill("no kind!")
     page.locator("#new").get_by_role("button", name="Enqueue").click()
-    expect(page.locator("#new-problem")).not_to_have_text("The payload is not JSON.")
+    expect(page.locator("#new-problem")).not_to_have_text("The payload must be valid JSON.")
     expect(page.locator("#new-problem")).to_be_visible()
     assert list_jobs(db).rows == ()
 
@@ -133,10 +133,10 @@ def test_what_a_job_carries_is_only_text(page: Page, serve: Serve, db: Database)
 def test_a_token_is_asked_for_where_one_is_needed(page: Page, serve: Serve, db: Database) -> None:
     enqueue("mail.send", delay=LATER, connection=db)
     page.goto(f"{serve(MINUTEHAND_CONSOLE='1', MINUTEHAND_API_TOKENS=TOKEN)}/console")
-    page.get_by_label("One of the API's tokens").fill("a-wrong-token-of-that-length")
-    page.get_by_role("button", name="Go on").click()
-    page.get_by_label("One of the API's tokens").fill(TOKEN)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_label("API token").fill("a-wrong-token-of-that-length")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("API token").fill(TOKEN)
+    page.get_by_role("button", name="Sign in").click()
 
     expect(page.locator("#rows")).to_contain_text("mail.send")
 
@@ -171,7 +171,7 @@ def test_the_page_says_when_the_api_has_gone(page: Page, serve: Serve, db: Datab
 
     page.context.set_offline(True)
 
-    expect(page.locator("#problem")).to_have_text("The API cannot be reached; trying again.")
+    expect(page.locator("#problem")).to_have_text("The API cannot be reached. Retrying.")
 
 
 def test_a_running_job_is_asked_to_end_and_runs_until_it_looks(
@@ -184,7 +184,7 @@ def test_a_running_job_is_asked_to_end_and_runs_until_it_looks(
 
     page.get_by_role("button", name="cancel", exact=True).click()
 
-    expect(page.locator("#job-title")).to_have_text("report · running · asked to end")
+    expect(page.locator("#job-title")).to_have_text("report · running · to be cancelled")
     with pytest.raises(Cancel):
         job.check()
 

@@ -1,4 +1,4 @@
-"""Read the documentation as somebody who types what a page says, from its top to its bottom."""
+"""Execute the code blocks of a documentation page in order."""
 
 import os
 import re
@@ -15,12 +15,12 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parent.parent.parent
 LOCAL_API = "http://127.0.0.1:8080"
-A_FILE = re.compile(r"# ((?:functions|tests)/\S+\.py)\n")
+FILE_NAME = re.compile(r"# ((?:functions|tests)/\S+\.py)\n")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page."""
+    """A fenced code block of a page."""
 
     page: Path
     line: int
@@ -39,24 +39,22 @@ def blocks(page: Path) -> list[Block]:
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody who types what a page says, in a project of their own."""
+    """Execute code blocks in a project folder, against a database and an API."""
 
     project: Path
     url: str
     api: Callable[[], str]
 
     def follow_page(self, page: Path) -> None:
-        """Do all that a page says; what does not work is told with its page and line."""
+        """Execute all blocks of a page; a failure has its page and line."""
         for block in blocks(page):
             try:
                 self.follow(block)
             except Exception as error:
-                raise AssertionError(
-                    f"{page.name}:{block.line} does not work:\n{block.text}\n{error}"
-                ) from error
+                raise AssertionError(f"{page.name}:{block.line} failed:\n{block.text}\n{error}") from error
 
     def follow(self, block: Block) -> None:
-        if (file := A_FILE.match(block.text)) is not None:
+        if (file := FILE_NAME.match(block.text)) is not None:
             self._save(self.project / file[1], block.text)
         elif block.language == "python":
             self._run([sys.executable, "-c", block.text])
@@ -95,7 +93,7 @@ def is_make(block: Block) -> bool:
 
 @contextmanager
 def local_api(url: str) -> Iterator[str]:
-    """Serve the API on a free port as a local run does."""
+    """Serve the API on a free port, as in a local run."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -104,17 +102,27 @@ def local_api(url: str) -> Iterator[str]:
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as served:
-        subprocess.run(["curl", "-sS", "--retry", "100", "--retry-delay", "1", "--retry-connrefused", "-o", os.devnull,
-                        f"http://127.0.0.1:{port}/health"], check=True)  # fmt: skip
+        wait = [
+            "curl",
+            "-sS",
+            "--retry",
+            "100",
+            "--retry-delay",
+            "1",
+            "--retry-connrefused",
+            "-o",
+            os.devnull,
+        ]
+        subprocess.run([*wait, f"http://127.0.0.1:{port}/health"], check=True)
         yield f"http://127.0.0.1:{port}"
         served.communicate()
 
 
-def titles(page: Path) -> list[str]:
+def headings(page: Path) -> list[str]:
     tokens = MarkdownIt().parse(page.read_text("utf-8"))
     return [tokens[n + 1].content for n, token in enumerate(tokens) if token.type == "heading_open"]
 
 
-def slug(title: str) -> str:
-    """The name of a chapter in links, as GitHub makes it."""
-    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+def anchor(heading: str) -> str:
+    """Return the anchor of a heading, as GitHub generates it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")

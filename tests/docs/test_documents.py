@@ -1,4 +1,4 @@
-"""Every command, statement and snippet of the documentation runs, page by page, in the order in which it stands."""
+"""Every code block of the documentation runs, page by page, in order."""
 
 import re
 import shutil
@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.reading import ROOT, Reader, blocks, is_make, local_api, slug, titles
+from tests.docs.reading import ROOT, Reader, anchor, blocks, headings, is_make, local_api
 from tests.servers import Database
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
-ALL_PAGES = [
-    *PAGES,
-    *sorted((ROOT / "docs").glob("*/*.md")),
-]  # those have tests of their own that follow them
-READ_ONLY = {"text", "json", "http"}  # pictures and answers; nothing to run
+# The pages in subfolders are executed by other tests.
+ALL_PAGES = [*PAGES, *sorted((ROOT / "docs").glob("*/*.md"))]
+# Diagrams and responses, which are not executed.
+READ_ONLY = {"text", "json", "http"}
 
 
 @pytest.fixture
@@ -30,26 +29,26 @@ def reader(direct_database: Database, tmp_path: Path) -> Iterator[Reader]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_a_page_does_what_it_says_from_top_to_bottom(page: Path, reader: Reader) -> None:
+def test_page_blocks_run_in_order(page: Path, reader: Reader) -> None:
     reader.follow_page(page)
 
 
-def test_every_block_is_of_a_language_that_this_test_knows() -> None:
+def test_blocks_use_known_languages() -> None:
     known = {"python", "sql", "sh", *READ_ONLY}
 
-    strangers = [
+    unknown = [
         f"{b.page.name}:{b.line} {b.language!r}"
         for page in ALL_PAGES
         for b in blocks(page)
         if b.language not in known
     ]
 
-    assert strangers == []
+    assert unknown == []
 
 
-def test_the_make_commands_of_the_documentation_are_targets_of_the_makefile() -> None:
+def test_make_commands_are_makefile_targets() -> None:
     targets = set(re.findall(r"^([a-z/]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    typed = {
+    commands = {
         command
         for page in PAGES
         for block in blocks(page)
@@ -58,14 +57,14 @@ def test_the_make_commands_of_the_documentation_are_targets_of_the_makefile() ->
         if command
     }
 
-    assert typed == {"make run", "make test"} and {"run", "test"} <= targets
+    assert commands == {"make run", "make test"} and {"run", "test"} <= targets
 
 
-def test_ci_runs_the_test_command_of_the_readme() -> None:
+def test_ci_runs_make_test() -> None:
     assert re.search(r"^make test\b", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
 
 
-def test_every_link_between_pages_leads_somewhere() -> None:
+def test_links_point_to_existing_files() -> None:
     broken = [
         f"{page.name}: {target}"
         for page in ALL_PAGES
@@ -76,21 +75,21 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     assert broken == []
 
 
-def test_every_link_to_a_chapter_leads_to_one() -> None:
-    chapters = {page: {slug(title) for title in titles(page)} for page in ALL_PAGES}
+def test_links_point_to_existing_headings() -> None:
+    anchors = {page: {anchor(heading) for heading in headings(page)} for page in ALL_PAGES}
     broken = [
-        f"{page.name}: {target}#{chapter}"
+        f"{page.name}: {target}#{fragment}"
         for page in ALL_PAGES
-        for target, chapter in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text())
-        if chapter not in chapters.get((page.parent / target).resolve() if target else page, set())
+        for target, fragment in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text())
+        if fragment not in anchors.get((page.parent / target).resolve() if target else page, set())
     ]
 
     assert broken == []
 
 
-def test_a_snippet_that_does_not_work_fails_with_its_page_and_line(reader: Reader, tmp_path: Path) -> None:
+def test_failing_block_is_reported_with_page_and_line(reader: Reader, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Page\n\n```python\nraise SystemExit('no')\n```\n")
 
-    with pytest.raises(AssertionError, match="no"):
-        reader.follow(blocks(page)[0])
+    with pytest.raises(AssertionError, match=r"page\.md:3 failed"):
+        reader.follow_page(page)

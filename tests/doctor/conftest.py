@@ -13,9 +13,8 @@ from psycopg.conninfo import make_conninfo
 
 from minutehand import Database
 from minutehand.doctor import Finding, Patient, examine_database
-from minutehand.local import postgres
 from tests import servers
-from tests.servers import Servers, _migrated
+from tests.servers import Servers
 
 SETTINGS = {"max_prepared_transactions": "2", "autovacuum_naptime": "1d", "synchronous_commit": "off"}
 BAD = ("warning", "problem")
@@ -41,8 +40,7 @@ class World:
 
 @pytest.fixture(scope="session")
 def healthy_address(servers: Servers) -> servers.Address:
-    url = postgres.start(servers._home / "healthy", fsync=False, settings=SETTINGS).url
-    return _migrated(url)
+    return servers.migrated("healthy", settings=SETTINGS)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ PLANTS: dict[str, tuple[str, str, str, Plant]] = {
     "superuser": ("login", "warning", "is a superuser", lambda w: w.sql("alter role {} superuser", w.login)),
     "a later schema": ("schema", "problem", "version 99, newer than this code",
                        lambda w: w.sql("insert into minutehand.migrations values (99, 'later', '')")),
-    "a changed migration": ("schema", "problem", "was changed after it had been applied",
+    "a changed migration": ("schema", "problem", "was changed after it was applied",
                             lambda w: w.sql("update minutehand.migrations set checksum = '' where version = 2")),
     "table without autovacuum": ("autovacuum", "problem", "off for minutehand.jobs_live",
                                  lambda w: w.sql("alter table minutehand.jobs_live set (autovacuum_enabled = false)")),

@@ -9,12 +9,12 @@ import psycopg
 import pytest
 import trustme
 
-from minutehand.local import postgres
 from minutehand.local.programs import unprivileged_user
+from minutehand.testing.databases import at, database_name
 from tests import servers
 from tests.conftest import NewDatabase
 from tests.doctor.conftest import Examine, complaints
-from tests.servers import Servers, _at, _debian, _migrated
+from tests.servers import Servers, debian
 
 ALWAYS = {"login", "autovacuum", "last-tick"}  # what the tests' own servers are ill with
 
@@ -72,12 +72,11 @@ def test_what_another_client_prepared_on_a_shared_connection_is_found(
 
 
 @pytest.fixture(scope="module")
-def outward(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+def outward(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """A server that listens on this machine's own address as well, with a certificate; and its authority's file."""
     address = _own_address()
-    home = servers._home / "outward"
-    server = postgres.start(home, binaries=_debian(), fsync=False, settings={"listen_addresses": "*"})
-    data = (home / "data").resolve()
+    server = servers.migrated("outward", binaries=debian(), settings={"listen_addresses": "*"})
+    data = (servers.directory("outward") / "postgres" / "data").resolve()
     authority = trustme.CA()
     certificate = authority.issue_cert(address)
     certificate.cert_chain_pems[0].write_to_path(data / "server.crt")
@@ -94,10 +93,9 @@ def outward(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Itera
     file = tmp_path_factory.mktemp("authority") / "ca.pem"
     authority.cert_pem.write_to_path(file)
     parts = urlsplit(server.url)
-    database = _migrated(server.url).make()
+    database = server.make()
     url = parts._replace(netloc=f"postgres:{parts.password}@{address}:{parts.port}").geturl()
-    yield _at(url, urlsplit(database.url).path[1:]), str(file)
-    server.stop()
+    return at(url, database_name(database.url)), str(file)
 
 
 def _own_address() -> str:

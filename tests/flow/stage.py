@@ -1,11 +1,9 @@
 """The whole flow, in two homes: the functions in this process, and the built ones in Lambda's runtime."""
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
@@ -15,6 +13,7 @@ import pytest
 
 from emulator import Clock, Emulator, Hooks, WellBehaved
 from minutehand import Database, enqueue
+from minutehand.functions.api import app
 from minutehand.queries.jobs import Row, get
 from tests import servers
 from tests.functions.fleet import WORKER, Fleet, LambdaContext, event
@@ -154,16 +153,5 @@ def in_process(
     patch.syspath_prepend(str(ROOT / "functions" / "worker"))
     fleet = Fleet(database.url, database.admin_url, capsys)
     fleet.aws.install(patch)
-    api = _api(patch)
-    yield InProcess(fleet, api)
+    yield InProcess(fleet, app)
     fleet.close()
-
-
-def _api(patch: pytest.MonkeyPatch) -> ModuleType:
-    others = sys.modules.pop("app", None)
-    patch.syspath_prepend(str(ROOT / "functions" / "api"))
-    own = import_module("app")
-    del sys.modules["app"]
-    if others:
-        sys.modules["app"] = others
-    return own

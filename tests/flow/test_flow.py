@@ -4,7 +4,11 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from tests.flow.stage import Flow, event
+
+pytestmark = pytest.mark.every_version
 
 
 def post(job: dict[str, Any]) -> dict[str, Any]:

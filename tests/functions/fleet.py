@@ -1,4 +1,4 @@
-"""The dispatcher and the worker, loaded as Lambda loads them; of AWS there is nothing but the Invoke call."""
+"""The dispatcher and the worker in this process; of AWS only the Invoke call exists."""
 
 import importlib.util
 import json
@@ -35,10 +35,10 @@ def event(name: str) -> dict[str, Any]:
 
 
 def load(function: str) -> ModuleType:
-    """Import a function's `app` under a name of its own, with a logger that no other test has seen."""
+    """Import a function's module under a new name, with a logger that no other test has configured."""
     logging.root.manager.loggerDict.pop(function, None)
     spec = importlib.util.spec_from_file_location(
-        f"{function}_{uuid4().hex}", ROOT / "functions" / function / "app.py"
+        f"{function}_{uuid4().hex}", ROOT / "shared" / "minutehand" / "functions" / f"{function}.py"
     )
     assert spec is not None
     assert spec.loader is not None

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from standardwebhooks import Webhook
 
-from handlers import http
-from handlers.http import Delivery
 from minutehand import Fail
 from minutehand.handle import handle
 from minutehand.handlers import HandlerPackage
 from minutehand.local.receiver import Receiver
 from minutehand.model.outcome import Done, Failed
+from minutehand.web.delivery import deliver as http
+from minutehand.web.delivery.deliver import Delivery
 
 pytestmark = pytest.mark.usefixtures("http_environment")
 

@@ -5,11 +5,11 @@ from threading import Event
 
 import pytest
 
-from handlers import http
-from handlers._addresses import Destination, Refused, resolve
-from handlers._exchange import Undelivered
-from handlers.http import Delivery
 from minutehand import Fail
+from minutehand.web.delivery import deliver as http
+from minutehand.web.delivery.addresses import Destination, RefusedDelivery, resolve
+from minutehand.web.delivery.deliver import Delivery
+from minutehand.web.delivery.exchange import Undelivered
 
 PRIVATE = [
     "0.0.0.0",
@@ -78,14 +78,14 @@ def test_an_address_in_disguise_is_refused(attempt, host):
 def test_a_public_address_is_accepted(address):
     host = f"[{address}]" if ":" in address else address
 
-    assert resolve(Destination.read(f"https://{host}/"), 5) == [address]
+    assert resolve(Destination.parse(f"https://{host}/"), 5) == [address]
 
 
 def test_one_address_that_is_not_public_spoils_a_name(names):
     names["mixed.example"] = [["8.8.8.8", "10.0.0.1"]]
 
-    with pytest.raises(Refused):
-        resolve(Destination.read("https://mixed.example/"), 5)
+    with pytest.raises(RefusedDelivery):
+        resolve(Destination.parse("https://mixed.example/"), 5)
 
 
 def test_a_name_is_looked_up_once_and_the_address_that_was_checked_is_the_one_that_is_used(

@@ -6,12 +6,12 @@ from email.utils import format_datetime
 
 import pytest
 
-from handlers import http
-from handlers._exchange import Undelivered
-from handlers.http import Delivery
 from minutehand import Fail, RetryAfter
 from minutehand.handle import describe
 from minutehand.local.receiver import Receiver
+from minutehand.web.delivery import deliver as http
+from minutehand.web.delivery.deliver import Delivery
+from minutehand.web.delivery.exchange import Undelivered
 
 pytestmark = pytest.mark.usefixtures("http_environment")
 
@@ -101,7 +101,7 @@ def test_retry_after_in_seconds_is_honoured(server, attempt, status):
         http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
     assert timedelta(seconds=119) < retry.value.after - began < timedelta(seconds=130)
-    assert f"answered {status[:3]} and asks" in str(retry.value)
+    assert f"answered {status[:3]}, retry after" in str(retry.value)
 
 
 def test_retry_after_as_a_date_is_honoured(server, attempt):
@@ -136,7 +136,9 @@ def test_a_receiver_that_is_not_there_is_tried_again(server, attempt):
     with server(b"") as receiver:
         authority = receiver.authority
 
-    with pytest.raises(Undelivered, match=f"^POST http://{authority} failed: the host takes no connection.$"):
+    with pytest.raises(
+        Undelivered, match=f"^POST http://{authority} failed: the host accepts no connection.$"
+    ):
         http.handle(Delivery(f"http://{authority}/secret", {}), attempt())
 
 
@@ -146,7 +148,7 @@ def test_a_receiver_that_is_not_there_is_tried_again(server, attempt):
 def test_an_answer_that_breaks_off_is_tried_again(server, attempt, reply):
     with (
         server(reply) as receiver,
-        pytest.raises(Undelivered, match="broke off before the answer was complete"),
+        pytest.raises(Undelivered, match="closed before the response was complete"),
     ):
         http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
@@ -170,12 +172,12 @@ def test_nothing_secret_is_kept_of_a_failure(server, attempt, reply):
 
 
 def test_a_slow_receiver_is_left_when_the_timeout_of_the_delivery_is_over(receiver, attempt):
-    with pytest.raises(Undelivered, match=r"no complete answer within 0\.2 seconds"):
+    with pytest.raises(Undelivered, match=r"no complete response within 0\.2 seconds"):
         http.handle(Delivery(f"{receiver.url}/slow?seconds=30", {}, timeout=0.2), attempt())
 
 
 def test_a_slow_receiver_is_left_before_the_time_of_the_attempt_is_over(receiver, attempt):
-    with pytest.raises(Undelivered, match=r"no complete answer within 0\.1\d+ seconds"):
+    with pytest.raises(Undelivered, match=r"no complete response within 0\.1\d+ seconds"):
         http.handle(
             Delivery(f"{receiver.url}/slow?seconds=30", {}), attempt(remaining=timedelta(seconds=0.2))
         )
@@ -190,7 +192,7 @@ def test_a_receiver_that_answers_drop_by_drop_is_left_at_the_time_limit(server, 
 
     with (
         server(drip) as receiver,
-        pytest.raises(Undelivered, match=r"no complete answer within 0\.3 seconds"),
+        pytest.raises(Undelivered, match=r"no complete response within 0\.3 seconds"),
     ):
         http.handle(Delivery(f"http://{receiver.authority}/", {}, timeout=0.3), attempt())
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from handlers import http
-from handlers._exchange import Undelivered
-from handlers.http import Delivery
+from minutehand.web.delivery import deliver as http
+from minutehand.web.delivery.deliver import Delivery
+from minutehand.web.delivery.exchange import Undelivered
 
 pytestmark = pytest.mark.usefixtures("http_environment")
 
@@ -22,7 +22,7 @@ def test_a_redirect_is_a_failure_that_names_where_it_leads_and_no_more(server, a
 
     asked, answered = (
         f"POST http://{receiver.authority}",
-        "302, a redirect to https://other.example, which is not followed.",
+        "302, a redirect to https://other.example; redirects are not followed.",
     )
     assert str(failure.value) == f"{asked} answered {answered}"
     assert len(receiver.seen) == 1

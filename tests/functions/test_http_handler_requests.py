@@ -2,9 +2,9 @@
 
 import pytest
 
-from handlers import http
-from handlers.http import Delivery
 from minutehand import Fail
+from minutehand.web.delivery import deliver as http
+from minutehand.web.delivery.deliver import Delivery
 
 pytestmark = pytest.mark.usefixtures("http_environment")
 

@@ -6,9 +6,10 @@ import ssl
 import pytest
 import trustme
 
-from handlers import _exchange, http
-from handlers._exchange import Undelivered
-from handlers.http import Delivery
+from minutehand.web.delivery import deliver as http
+from minutehand.web.delivery import exchange
+from minutehand.web.delivery.deliver import Delivery
+from minutehand.web.delivery.exchange import Undelivered
 
 pytestmark = pytest.mark.usefixtures("http_environment")
 
@@ -20,9 +21,9 @@ def authority(monkeypatch, tmp_path):
     authority.cert_pem.write_to_path(tmp_path / "authority.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
     # The handler keeps what it trusts from one delivery to the next.
-    _exchange._trust.cache_clear()
+    exchange._ssl_context.cache_clear()
     yield authority
-    _exchange._trust.cache_clear()
+    exchange._ssl_context.cache_clear()
 
 
 def tls(authority: trustme.CA, *names: str) -> ssl.SSLContext:
@@ -55,7 +56,7 @@ def test_a_bare_address_is_proven_by_a_certificate_for_it(server, attempt, autho
 
 
 @pytest.mark.parametrize("subject", ["other.example", "127.0.0.1"])
-def test_a_certificate_for_another_name_or_for_the_address_is_not_trusted(
+def test_a_certificate_for_another_name_or_for_the_address_is_not_ssl_contexted(
     server, names, attempt, authority, subject
 ):
     names["proven.example"] = [["127.0.0.1"]]
@@ -70,7 +71,7 @@ def test_a_certificate_for_another_name_or_for_the_address_is_not_trusted(
 
 
 @pytest.mark.usefixtures("authority")
-def test_a_certificate_of_an_unknown_authority_is_not_trusted(server, names, attempt):
+def test_a_certificate_of_an_unknown_authority_is_not_ssl_contexted(server, names, attempt):
     names["proven.example"] = [["127.0.0.1"]]
 
     with (
@@ -93,7 +94,7 @@ def test_the_time_limit_holds_for_a_secure_connection_too(server, names, attempt
 
     with (
         server(drip, tls=tls(authority, "proven.example")) as receiver,
-        pytest.raises(Undelivered, match=r"no complete answer within 0\.3 seconds"),
+        pytest.raises(Undelivered, match=r"no complete response within 0\.3 seconds"),
     ):
         http.handle(Delivery(f"https://proven.example:{receiver.port}/", timeout=0.3), attempt())
 
@@ -101,7 +102,7 @@ def test_the_time_limit_holds_for_a_secure_connection_too(server, names, attempt
 def test_the_time_limit_holds_for_a_receiver_that_never_says_who_it_is(attempt):
     with (
         socket.create_server(("127.0.0.1", 0)) as receiver,
-        pytest.raises(Undelivered, match=r"no complete answer within 0\.2 seconds"),
+        pytest.raises(Undelivered, match=r"no complete response within 0\.2 seconds"),
     ):
         http.handle(Delivery(f"https://127.0.0.1:{receiver.getsockname()[1]}/", timeout=0.2), attempt())
 

@@ -48,7 +48,8 @@ def test_the_migration_imports_of_its_layers_nothing_before_its_event() -> None:
 
 
 def test_a_handler_is_imported_when_its_kind_is_first_looked_for() -> None:
-    modules = imported("import app; app.handlers.find('echo')", "worker")
+    find = "from minutehand.functions.worker import handlers; handlers.find('echo')"
+    modules = imported(f"import app; {find}", "worker")
 
     assert "handlers.echo" in modules
     assert modules & (AWS | WHAT_THE_FIRST_JOB_NEEDS) == {"handlers", "handlers.echo"}

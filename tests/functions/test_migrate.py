@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from minutehand.schema.migrate import migrations
+from minutehand.schema.steps import migrations
 from tests.conftest import NewDatabase
 from tests.functions.cloudformation import Context, event, told
 from tests.functions.conftest import Server
@@ -58,11 +58,11 @@ def note(database: Database, version: int) -> None:
         connection.execute("insert into minutehand.migrations values (%s, 'future', 'x')", [version])
 
 
-@pytest.mark.parametrize("address", ["direct-18", "pgbouncer-18", "direct-15"])
+@pytest.mark.every_server
 def test_a_new_stack_migrates_an_empty_database_and_an_update_finds_nothing_to_do(
-    app: Any, storage: Server, new_database: NewDatabase, address: str, monkeypatch: pytest.MonkeyPatch
+    app: Any, storage: Server, new_database: NewDatabase, server_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = new_database(address, migrated=False)
+    database = new_database(server_name, migrated=False)
     monkeypatch.setenv("DATABASE_URL", database.url)
 
     app.handler(event("Create", storage), Context())
@@ -71,7 +71,7 @@ def test_a_new_stack_migrates_an_empty_database_and_an_update_finds_nothing_to_d
     second = told(storage)
 
     assert first["Status"] == second["Status"] == "SUCCESS"
-    assert "0001 jobs" in first["Reason"]
+    assert "0001 tables" in first["Reason"]
     assert second["Reason"] == "the schema is up to date"
     assert versions(database) == [migration.version for migration in migrations()]
 
@@ -125,7 +125,7 @@ def test_a_rollback_leaves_a_newer_schema_as_it_is_and_succeeds(
         app.handler(event("Update", storage), Context())
 
     assert told(storage)["Status"] == "SUCCESS"
-    assert "left as it is: the schema is at version 99" in caplog.text
+    assert "schema left unchanged: the schema is at version 99" in caplog.text
     assert 99 in versions(direct_database)
 
 
@@ -151,7 +151,7 @@ def test_a_migration_that_was_changed_afterwards_fails_even_an_update(
     app.handler(event("Update", storage), Context())
 
     assert told(storage)["Status"] == "FAILED"
-    assert "migration 1 (jobs) was changed" in told(storage)["Reason"]
+    assert "migration 1 (tables) was changed" in told(storage)["Reason"]
 
 
 def test_a_removed_stack_leaves_the_schema_and_its_jobs(
@@ -179,7 +179,7 @@ def test_a_migration_that_waits_for_too_long_is_ended_and_answered_before_the_fu
         other.execute("set idle_in_transaction_session_timeout = '20s'")  # a test that fails ends as well
         other.execute("select pg_advisory_xact_lock(6074190482)")
 
-        app.handler(event("Create", storage), Context(round(app.TO_ANSWER * 1000) + 500))
+        app.handler(event("Create", storage), Context(round(app.ANSWER_SECONDS * 1000) + 500))
 
         assert told(storage)["Status"] == "FAILED"
         assert "took too long" in told(storage)["Reason"]

@@ -15,7 +15,6 @@ from tests.functions.fleet import Fleet, event, lines, metrics
 
 MARK = "mark-4711"
 ID, ACK = event("worker-offers")["offers"][0]
-on_one_server = pytest.mark.parametrize("database", ["direct-18"], indirect=True)
 
 
 @pytest.fixture
@@ -79,7 +78,6 @@ def test_an_event_that_only_names_a_queue_takes_the_next_due_job_of_it(fleet: Fl
     assert [fleet.row(job).state for job in (first, second, other)] == ["done", "done", "due"]
 
 
-@on_one_server
 @pytest.mark.parametrize(
     "malformed",
     [

@@ -104,10 +104,12 @@ def layers_of(compiled: Callable[[str], Path], runtime_packages: Path) -> Callab
 def test_a_function_s_every_module_loads_from_its_layers_alone(
     function: str, layers_of: Callable[[str], list[Path]]
 ) -> None:
-    modules = [
-        ".".join(path.relative_to(FUNCTIONS / function).with_suffix("").parts)
-        for path in (FUNCTIONS / function).rglob("*.py")
-    ]
+    own = FUNCTIONS / function
+    library = ROOT / "shared"
+    code = [library / "minutehand" / "functions" / f"{function}.py"]
+    code += (library / "minutehand" / "functions" / function).rglob("*.py")
+    files = [(own, path) for path in own.rglob("*.py")] + [(library, path) for path in code if path.exists()]
+    modules = [".".join(path.relative_to(root).with_suffix("").parts) for root, path in files]
 
     run("\n".join(f"import {name}" for name in modules), function, *layers_of(function))
 
@@ -119,7 +121,7 @@ def test_the_layer_that_encrypts_does_so_on_top_of_the_worker_s(
 ) -> None:
     code = (
         "import json, os; os.environ['MINUTEHAND_ENCRYPTION_KEY'] = 'ab' * 32\n"
-        "from minutehand.secrets import Subject, seal, unseal\n"
+        "from minutehand.encryption.envelope import Subject, seal, unseal\n"
         "print(unseal(json.loads(seal('[1]', Subject('echo', id='1'))), Subject('echo', id='1')))"
     )
 

@@ -34,6 +34,8 @@ from minutehand.tick import tick
 from minutehand.work import parse
 from tests import servers
 
+pytestmark = pytest.mark.every_server
+
 CLAIMERS = 8
 ALL = 10_000
 SOME = 1_500
@@ -43,9 +45,9 @@ Record = dict[str, Any]
 
 
 @pytest.fixture
-def jobs(request: pytest.FixtureRequest) -> int:
+def jobs(server_name: str) -> int:
     """How many jobs there are: the full number on one server, fewer on the others."""
-    return ALL if "direct-18" in request.node.name else SOME
+    return ALL if server_name == "direct-18" else SOME
 
 
 def test_every_attempt_has_one_owner_when_eight_processes_take(

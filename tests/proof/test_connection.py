@@ -18,6 +18,8 @@ from minutehand.queries.jobs import stats
 from minutehand.tick import tick
 from tests import servers
 
+pytestmark = pytest.mark.every_server
+
 PASSWORD = "s3cret/@:?#w0rd"
 
 

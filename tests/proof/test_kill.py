@@ -21,6 +21,8 @@ from minutehand.tick import tick
 from minutehand.work import answer
 from tests import servers
 
+pytestmark = [pytest.mark.every_server, pytest.mark.kill]
+
 BEFORE_COMMIT = ["claimed", "handler", "effect", "finishing"]
 POINTS = [("effect", point) for point in [*BEFORE_COMMIT, "finished"]] + [
     ("transact", point) for point in ("claimed", "transaction", "settled")

@@ -14,7 +14,10 @@ from minutehand.database.statements import statement
 from tests import servers
 from tests.queue.test_roles import MAY
 
-NOT_EXPLAINED = {"copy_incoming", "migration_table"}  # COPY and DO have no plan
+pytestmark = [pytest.mark.every_version, pytest.mark.plans]
+
+# COPY has no plan.
+NOT_EXPLAINED = {"copy_incoming"}
 # These act as another role from then on.
 OTHERS = {"as_tenant", "leave_tenant"}
 WORKERS = sorted({name for name, roles in MAY.items() if "worker" in roles} - NOT_EXPLAINED - OTHERS)
@@ -32,10 +35,10 @@ returning id
 """
 
 
-@pytest.fixture(scope="module", params=["direct-18", "direct-15"])
-def full(request: pytest.FixtureRequest, servers: servers.Servers) -> Iterator[tuple[Connection, Stock]]:
+@pytest.fixture(scope="module")
+def full(servers: servers.Servers, server_name: str) -> Iterator[tuple[Connection, Stock]]:
     """A database with a backlog and a history."""
-    address = servers.address(request.param)
+    address = servers.address(server_name)
     database = address.make()
     with connect(database.admin_url) as connection:
         fill(connection, finished=200_000, due=20_000, scheduled=20_000)

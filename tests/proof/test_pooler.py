@@ -23,6 +23,8 @@ from minutehand.tick import tick
 from minutehand.work import answer, parse, work_off
 from tests import servers
 
+pytestmark = pytest.mark.every_server
+
 CLIENTS = 12
 EACH = 20
 

@@ -15,6 +15,8 @@ from minutehand.queries.jobs import get
 from minutehand.tick import tick
 from minutehand.work import parse
 
+pytestmark = pytest.mark.every_server
+
 SWEEP = timedelta(minutes=11)
 MINUTES = timedelta(minutes=5)
 

@@ -20,6 +20,8 @@ from minutehand.offer import offer
 from minutehand.operations.jobs import Change, cancel, promote, reschedule
 from minutehand.queries.jobs import get
 
+pytestmark = pytest.mark.every_server
+
 ENQUEUERS = 8
 ROUNDS = 10
 

@@ -11,6 +11,8 @@ from minutehand import Database, enqueue
 from minutehand.queries.jobs import get, list_attempts
 from tests import servers
 
+pytestmark = [pytest.mark.every_server, pytest.mark.kill]
+
 RECUR = "update minutehand.jobs_live set every = 'P1D', nominal = '2041-01-07 08:00+00' where id = %(id)s"
 BORN = "select nominal, kind from minutehand.jobs where deleted is null and id <> %(id)s"
 

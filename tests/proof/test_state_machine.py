@@ -34,6 +34,8 @@ from minutehand.tick import tick
 from minutehand.work import parse
 from tests import servers
 
+pytestmark = pytest.mark.every_server
+
 LONG = os.environ.get("MINUTEHAND_HYPOTHESIS") == "long"  # before a test's environment is cleaned
 CAPACITY = 3
 TTL = 120
@@ -291,10 +293,8 @@ class Machine(RuleBasedStateMachine):
         assert len(self.model.accepted) == len(set(self.model.accepted))
 
 
-def test_the_queue_does_what_the_model_says(
-    database: servers.Database, request: pytest.FixtureRequest
-) -> None:
-    profile = WHOLE if "direct-18" in request.node.name else ELSEWHERE
+def test_the_queue_does_what_the_model_says(database: servers.Database, server_name: str) -> None:
+    profile = WHOLE if server_name == "direct-18" else ELSEWHERE
     db = Database(database.url)
     run_state_machine_as_test(type("Here", (Machine,), {"db": db}), settings=profile)
     db.close()

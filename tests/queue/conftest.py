@@ -58,7 +58,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     faults = [Fault(*mark.args) for mark in metafunc.definition.iter_markers("fault")]
     if faults:
         names = [f"fault_in_{fault.name}_{number}" for number, fault in enumerate(faults, 1)]
-        metafunc.parametrize("fault", [None, *faults], ids=["sound", *names], indirect=True)
+        cases = [
+            pytest.param(fault, id=name, marks=pytest.mark.mutation)
+            for fault, name in zip(faults, names, strict=True)
+        ]
+        metafunc.parametrize("fault", [pytest.param(None, id="sound"), *cases], indirect=True)
 
 
 @pytest.fixture(autouse=True)

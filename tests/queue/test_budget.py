@@ -11,7 +11,6 @@ from tests.queue.stage import Queue
 
 MINUTE = timedelta(minutes=1)
 TTL = 2 * MINUTE
-pytestmark = pytest.mark.parametrize("database", ["direct-18"], indirect=True)  # no server counts differently
 CAPACITY = 40
 
 

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from minutehand import Enqueued, KeyTakenError, MinutehandError, NewJob, Rejected, enqueue, enqueue_many
 from tests.queue.stage import Queue
 
+pytestmark = pytest.mark.every_server
+
 MODES = ["replace", "ignore", "raise"]
 
 

@@ -12,6 +12,8 @@ from minutehand.database import ambient, own_database
 from tests.queue.stage import Queue
 from tests.servers import Database
 
+pytestmark = pytest.mark.every_server
+
 
 @pytest.fixture(autouse=True)
 def orders(queue: Queue) -> None:

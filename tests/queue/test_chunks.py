@@ -12,6 +12,8 @@ from minutehand.maintenance import keep_up
 from minutehand.work import answer, work_off
 from tests.queue.stage import GRACE, Queue
 
+pytestmark = pytest.mark.every_server
+
 SECOND = timedelta(seconds=1)
 
 

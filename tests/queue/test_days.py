@@ -11,6 +11,8 @@ from minutehand.queries.jobs import get
 from tests.queue.past import partitions
 from tests.queue.stage import Queue
 
+pytestmark = pytest.mark.every_version
+
 HOMES = ("jobs_done", "attempts", "events")
 
 

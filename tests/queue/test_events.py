@@ -228,7 +228,7 @@ def test_a_module_of_hooks_is_imported_at_the_first_event_and_one_that_cannot_be
     queue: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "hooks_of_mine.py").write_text(
-        "from minutehand import hooks\nheard = []\nhooks.on('done', heard.append)\n"
+        "from minutehand.events import hooks\nheard = []\nhooks.on('done', heard.append)\n"
     )
     (tmp_path / "hooks_that_break.py").write_text("raise RuntimeError\n")
     monkeypatch.syspath_prepend(str(tmp_path))

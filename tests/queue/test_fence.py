@@ -12,6 +12,8 @@ from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Released,
 from minutehand.operations.jobs import cancel, reschedule
 from tests.queue.stage import LEASE, LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 OUTCOMES: dict[str, Outcome] = {
     "done": Done('"late"'),

@@ -14,6 +14,8 @@ from minutehand.queries.jobs import Page, get, get_by_key, list_attempts, list_j
 from tests.queue.past import ago, attempted, finished, noon, today
 from tests.queue.stage import Queue
 
+pytestmark = pytest.mark.every_version
+
 DAY = timedelta(days=1)
 
 

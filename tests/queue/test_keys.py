@@ -11,6 +11,8 @@ from minutehand.model.new_job import OnConflict
 from minutehand.model.outcome import Done, Failed
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 

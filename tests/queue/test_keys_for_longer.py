@@ -12,6 +12,8 @@ from minutehand.model.key import key_text
 from minutehand.model.outcome import Done, Failed
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 MINUTE = timedelta(minutes=1)
 ENCRYPTED = {"minutehand": {"v": 1}}
@@ -194,7 +196,7 @@ def test_unique_for_keeps_others_out_until_the_period_is_over(queue: Queue) -> N
     job = queue.claimed(key="k", unique_for=LONG)
     finish(job, Done())
     ignored = again(queue, unique_for=LONG)
-    with pytest.raises(KeyTakenError, match="takes no other yet"):
+    with pytest.raises(KeyTakenError, match="excludes others"):
         again(queue, unique_for=LONG, on_conflict="raise")
     queue.sql("delete from minutehand.jobs")
     assert (ignored.id, ignored.outcome, again(queue, unique_for=LONG).id) == (job.id, "ignored", job.id)

@@ -15,6 +15,8 @@ from minutehand.finish import finish
 from minutehand.model.outcome import Done
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 SESSIONS = 8
 EACH = 12
 

@@ -94,7 +94,7 @@ def test_a_limit_holds_beside_a_budget_and_the_capacity(queue: Queue) -> None:
     assert len(queue.offer(capacity=100)) == 2
 
 
-@pytest.mark.parametrize("database", ["direct-18", "pgbouncer-18"], indirect=True)
+@pytest.mark.every_server
 @pytest.mark.parametrize("what", [{"queue": "mail"}, {"kind": "slow"}], ids=str)
 def test_eight_sessions_at_once_never_exceed_a_limit(queue: Queue, what: dict[str, str]) -> None:
     """The trap of counting outside the lock: with a limit of 2, eight claimers at once had 8."""
@@ -124,7 +124,6 @@ def test_eight_sessions_at_once_never_exceed_a_limit(queue: Queue, what: dict[st
     assert left["done"] > 8
 
 
-@pytest.mark.parametrize("database", ["direct-18"], indirect=True)
 def test_a_take_counts_after_the_one_that_is_under_way(queue: Queue) -> None:
     fill(queue, 5)
     limit(queue.database, 1, queue="mail")
@@ -146,7 +145,7 @@ def test_a_limit_is_a_whole_number(direct_queue: Queue, most: Any) -> None:
     assert list_controls(direct_queue.database) == []
 
 
-@pytest.mark.parametrize("database", ["direct-18", "direct-15"], indirect=True)
+@pytest.mark.every_version
 def test_tenants_of_one_queue_take_turns_however_much_one_of_them_has(queue: Queue) -> None:
     fill(queue, 50, tenant="loud")
     for tenant in ("b", "c", ""):

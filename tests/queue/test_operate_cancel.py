@@ -11,6 +11,8 @@ from minutehand.model.outcome import Done, Failed, Outcome, Released, Snoozed
 from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 

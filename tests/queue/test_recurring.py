@@ -16,6 +16,8 @@ from minutehand.operations.jobs import cancel, retry
 from minutehand.queries.jobs import Row
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 AT_ONCE = timedelta()
 

@@ -1,6 +1,5 @@
 """What is finished is kept as long as was said: whole days are dropped, and rows only where days are mixed."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -24,6 +23,8 @@ from minutehand.operations.retention import (
 from tests.queue.past import ago, attempted, finished, happened, noon, partitions, today
 from tests.queue.stage import Queue, until
 
+pytestmark = pytest.mark.every_version
+
 DAY = timedelta(days=1)
 ARCHIVED = "insert into minutehand.archived_days (home, day, rows) values ('jobs_done', %(day)s, %(rows)s)"
 
@@ -34,11 +35,6 @@ def kept(queue: Queue, home: str = "jobs_done") -> int:
 
 def name(day: date, home: str = "jobs_done") -> str:
     return f"{home}_{day:%Y%m%d}"
-
-
-@pytest.fixture(params=["direct-18", "direct-15"])
-def database(request, new_database) -> Iterator[object]:
-    return new_database(request.param)
 
 
 def test_nothing_is_dropped_until_somebody_says_so(queue: Queue) -> None:

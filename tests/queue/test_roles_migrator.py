@@ -18,9 +18,12 @@ from minutehand.errors import ForbiddenError
 from minutehand.finish import finish
 from minutehand.maintenance import keep_up
 from minutehand.model.outcome import Done
-from minutehand.schema.migrate import check_schema, migrate, migrations
+from minutehand.schema.migrate import check_schema, migrate
+from minutehand.schema.steps import steps
 from tests.queue.stage import until
-from tests.servers import Servers, _debian
+from tests.servers import Servers, debian
+
+pytestmark = pytest.mark.every_version
 
 ROLES = "select rolname::text from pg_roles where rolname like 'minutehand%' order by 1"
 DROP_DAYS: LiteralString = """
@@ -76,11 +79,11 @@ class Bare:
         return session
 
 
-@pytest.fixture(scope="module", params=["18", "15"])
-def server(request: pytest.FixtureRequest) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def server(server_name: str) -> Iterator[str]:
     servers = Servers()
     try:
-        yield servers._start("bare", binaries=_debian() if request.param == "15" else None)
+        yield servers.start("bare", binaries=debian() if server_name == "direct-15" else None)
     finally:
         servers.close()
 
@@ -112,7 +115,7 @@ def test_a_role_that_may_only_create_in_the_database_and_make_roles_migrates_it_
     database = bare.database(migrator)
     session = bare.session(database, migrator)
 
-    assert len(migrate(session)) == len(migrations())
+    assert len(migrate(session)) == len(steps())
     check_schema(session)
     assert [name for (name,) in bare.sql(ROLES)] == GROUPS
     assert bare.sql("select distinct nspowner::regrole::text from pg_namespace where nspname = 'minutehand'",
@@ -150,7 +153,7 @@ def test_two_databases_that_are_migrated_at_once_make_the_roles_once(bare: Bare)
         until(lambda: bare.sql(WAITING) == [(len(databases),)])
         first.commit()
 
-    assert [len(each.result()) for each in done] == [len(migrations())] * len(databases)
+    assert [len(each.result()) for each in done] == [len(steps())] * len(databases)
     assert [name for (name,) in bare.sql(ROLES)] == GROUPS
     do_a_job(bare, databases[-1])
 
@@ -169,7 +172,7 @@ def test_a_schema_is_handed_over_to_the_migrators_who_then_need_no_superuser(bar
                                "alter domain minutehand.kind drop constraint kind_is_a_name; "
                                "alter type minutehand.new_job rename attribute ordinal to place; "
                                "alter type minutehand.new_job rename attribute place to ordinal")  # fmt: skip
-    session.run("migration_applied", version=99, name="later", checksum="")
+    session.connection.execute("insert into minutehand.migrations values (99, 'later', '')")
 
     assert bare.sql(
         "select distinct relowner::regrole::text from pg_class where relnamespace = 'minutehand'::regnamespace",

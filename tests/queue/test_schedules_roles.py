@@ -14,6 +14,8 @@ from minutehand.schedules.fire import Fired, fire_due, prune
 from tests import servers
 from tests.queue.roles import Login, logins
 
+pytestmark = pytest.mark.every_version
+
 NOON = datetime(2030, 6, 3, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 REPORT = Schedule("report", "@hourly", NewJob("report"), ahead=2 * HOUR)

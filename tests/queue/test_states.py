@@ -12,6 +12,8 @@ from minutehand.operations.jobs import cancel, promote, retry
 from minutehand.queries.jobs import STATES, Depth, get, list_jobs, stats
 from tests.queue.stage import LEASE, LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 

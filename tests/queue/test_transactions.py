@@ -10,6 +10,8 @@ from minutehand.finish import finish
 from minutehand.model.outcome import Done
 from tests.queue.stage import Queue
 
+pytestmark = pytest.mark.every_server
+
 
 @pytest.fixture(autouse=True)
 def orders(queue: Queue) -> None:

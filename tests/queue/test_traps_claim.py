@@ -11,6 +11,8 @@ from minutehand.maintenance import keep_up
 from minutehand.model.outcome import Done
 from tests.queue.stage import LEASE, LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 
 @pytest.mark.fault("take", r"clock_timestamp\(\) \+ least", "j.visible + least")
 @pytest.mark.fault("take", r",\s*visible = clock_timestamp\(\) \+ .*?%\(grace\)s", "")

@@ -10,6 +10,8 @@ from minutehand.model.offer import Offer
 from minutehand.model.outcome import Done
 from tests.queue.stage import LONG, Queue
 
+pytestmark = pytest.mark.every_server
+
 CAPACITY = 5
 
 

@@ -9,6 +9,8 @@ from minutehand.maintenance import keep_up
 from minutehand.model.new_job import NewJob
 from tests.queue.stage import DEADLINE, Queue
 
+pytestmark = pytest.mark.every_version
+
 
 @pytest.mark.parametrize("tenant", ["", "acme"])
 def test_a_lane_that_an_open_transaction_has_made_holds_up_no_sweep(direct_queue: Queue, tenant: str) -> None:

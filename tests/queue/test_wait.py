@@ -13,6 +13,8 @@ from minutehand.model.outcome import Done, Failed
 from minutehand.operations.jobs import cancel, retry
 from tests.queue.stage import LONG, Queue, until
 
+pytestmark = pytest.mark.every_server
+
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 NOW = timedelta()
 MINUTE = timedelta(minutes=1)

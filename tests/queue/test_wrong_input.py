@@ -111,7 +111,7 @@ WRONG: list[tuple[str, str, Any]] = [
     *(("personal", "personal_is_yes_or_no", wrong) for wrong in (1, "yes")),
     *(("tenant", "tenant_is_a_name", wrong) for wrong in ("a b", " ", 7, "t" * 101)),
     *(
-        (option, "key_is_said", value)
+        (option, "key_is_set", value)
         for option, value in [
             ("unique_while", "running"),
             ("unique_for", SECOND),
@@ -213,8 +213,8 @@ BY_SQL = [
     ("payload_fits", "'echo', to_json(repeat('x', 300000))"),
     ("key_fits", "'echo', key => minutehand.key_of('a', '')"),
     ("key_fits", "'echo', key => minutehand.key_of('a', null)"),
-    ("key_is_said", "'echo', unique_for => '1 hour'"),
-    ("key_is_said", "'echo', unique_while => 'running'"),
+    ("key_is_set", "'echo', unique_for => '1 hour'"),
+    ("key_is_set", "'echo', unique_while => 'running'"),
     ("unique_while_is_known", "'echo', key => 'k', unique_while => 'done'"),
     ("period_is_positive", "'echo', key => 'k', unique_for => '0'"),
     ("period_is_positive", "'echo', key => 'k', debounce => '-1 second'"),

@@ -1,6 +1,6 @@
 """What the tests of `sam local` share: an engine, a Postgres that containers reach, the built project, its servers.
 
-They run with MINUTEHAND_TEST_SAM=<path of sam>, as `make test/sam-local` says; otherwise none of them is collected.
+They run with MINUTEHAND_TEST_SAM=<path of sam>, as `make test/containers` says; otherwise none of them is collected.
 """
 
 import json

@@ -37,7 +37,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that names faults once as it is, and once with each fault, when it must fail."""
     faults = [Planted(*mark.args) for mark in metafunc.definition.iter_markers("planted")]
     if faults:
-        metafunc.parametrize("planted", [None, *faults], ids=["sound", *map(_name, faults)], indirect=True)
+        cases = [pytest.param(fault, id=_name(fault), marks=pytest.mark.mutation) for fault in faults]
+        metafunc.parametrize("planted", [pytest.param(None, id="sound"), *cases], indirect=True)
 
 
 def _name(fault: Planted) -> str:

@@ -41,7 +41,7 @@ def alarms(stack: Stack, case: str = "existing") -> dict[str, Properties]:
 
 def measured(function: str) -> set[str]:
     """The names of the metrics that a function emits: the keys of the facts in its code, and endings."""
-    code = ast.parse((ROOT / "functions" / function / "app.py").read_text("utf-8"))
+    code = ast.parse((ROOT / "shared/minutehand/functions" / f"{function}.py").read_text("utf-8"))
     keys = {
         key.value
         for node in ast.walk(code)
@@ -214,7 +214,7 @@ def test_a_share_of_the_offers_is_taken_over_longer_than_an_offer_lives(stack: S
 @pytest.mark.planted(
     "IF\\(claimed > 0, 100 \\* FILL\\(lost, 0\\) / claimed, 0\\)", "100 * FILL(lost, 0) / claimed"
 )
-@pytest.mark.planted("Id: buried\n          ReturnData: false", "Id: buried\n          ReturnData: true")
+@pytest.mark.planted("Id: reaped\n          ReturnData: false", "Id: reaped\n          ReturnData: true")
 def test_ratios_are_of_metrics_that_are_named_and_never_divide_by_nothing(stack: Stack) -> None:
     for alarm in alarms(stack).values():
         metrics = alarm.get("Metrics", [])

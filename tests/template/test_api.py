@@ -1,13 +1,14 @@
 """The API is never open: the gateway asks for what was chosen on its only route, or the function asks for a token."""
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from minutehand.functions.api.auth import authenticate
+from minutehand.functions.api.errors import ApiError
 from tests.template.cases import CASES, ISSUER
-from tests.template.stack import ROOT, Stack
+from tests.template.stack import Stack
 
 IAM = {"type": "apiKey", "name": "Authorization", "in": "header", "x-amazon-apigateway-authtype": "awsSigv4"}
 
@@ -86,21 +87,14 @@ def scope(authorizer: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def test_the_function_is_closed_where_the_gateway_vouches_for_nobody_and_there_are_no_tokens(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.syspath_prepend(ROOT / "functions" / "api")
-    from auth import identify
-    from problems import ProblemError
+def test_the_function_is_closed_where_the_gateway_vouches_for_nobody_and_there_are_no_tokens() -> None:
+    with pytest.raises(ApiError) as refusal:
+        authenticate(scope(None))
 
-    with pytest.raises(ProblemError) as refusal:
-        identify(scope(None))
-
-    assert refusal.value.kind.status == 503
-    assert identify(scope({"jwt": {"claims": {"sub": "ada"}}})).who == "ada"
+    assert refusal.value.type.status == 503
+    assert authenticate(scope({"jwt": {"claims": {"sub": "ada"}}})).actor == "ada"
     user = "arn:aws:iam::123456789012:user/ada"
-    assert identify(scope({"iam": {"userArn": user}})).who == user
-    sys.modules.pop("auth")
+    assert authenticate(scope({"iam": {"userArn": user}})).actor == user
 
 
 @pytest.mark.planted("functions/\\${ApiLive}/", "functions/${ApiFunction.Arn}:live/")

@@ -15,7 +15,8 @@ from tests.template.stack import ROOT, Stack
 
 LAYERS = ROOT / "layers"
 IN_THE_RUNTIME = {"boto3", "botocore"}
-ELSEWHERE = {"cli", "doctor", "local", "testing"}  # of the library: what only people's machines need
+# Packages of the library that only people's machines need.
+ELSEWHERE = {"cli", "doctor", "local", "testing"}
 
 
 def pins(*layers: str) -> dict[str, str]:
@@ -28,11 +29,19 @@ def pinned(file: Path) -> list[tuple[str, str]]:
     return re.findall(r"^([a-z0-9._-]+)==([^ ]+)", file.read_text("utf-8"), re.MULTILINE)
 
 
-def imported(folder: Path) -> Iterator[str]:
+def code_of(function: str) -> Iterator[Path]:
+    """The files of a function and of the library, without other functions and what only people's machines need."""
+    yield from (ROOT / "functions" / function).rglob("*.py")
+    library = ROOT / "shared" / "minutehand"
+    for path in library.rglob("*.py"):
+        first, *others = path.relative_to(library).with_suffix("").parts
+        if first not in ELSEWHERE and (first != "functions" or others[0] in (function, "__init__")):
+            yield path
+
+
+def imported(files: Iterator[Path]) -> Iterator[str]:
     """The top-level modules that code imports, anywhere in it."""
-    for path in folder.rglob("*.py"):
-        if ELSEWHERE & set(path.relative_to(folder).parts):
-            continue
+    for path in files:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Import):
                 yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -59,10 +68,7 @@ def layers_of(function: str) -> tuple[str, ...]:
     "function", sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
 )
 def test_what_a_function_and_the_library_import_is_in_its_layers_or_in_the_runtime(function: str) -> None:
-    wanted = {
-        *imported(ROOT / "functions" / function),
-        *imported(ROOT / "shared" / "minutehand"),
-    } - own_modules()
+    wanted = {*imported(code_of(function))} - own_modules()
     layers = set(pins(*layers_of(function)))
 
     assert "psycopg" in wanted

@@ -26,7 +26,7 @@ def snippet(beginning: str) -> str:
 def text() -> str:
     """The template with the worker of the page in it."""
     text, there = re.subn(
-        r"(?=  # What Lambda could not run)", lambda _: snippet("ReportsFunction:") + "\n",
+        r"(?=  # Events that Lambda could not deliver)", lambda _: snippet("ReportsFunction:") + "\n",
         TEMPLATE.read_text("utf-8"), count=1,
     )  # fmt: skip
     text, routed = re.subn(

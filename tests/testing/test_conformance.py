@@ -45,9 +45,9 @@ def run(home: Path, server: str, *arguments: str) -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.parametrize("address", ["direct-18", "direct-15"])
-def test_every_sentence_holds(address: str, new_database: Callable[..., Database], tmp_path: Path) -> None:
-    done = run(tmp_path, new_database(address).admin_url)
+@pytest.mark.every_version
+def test_every_sentence_holds(fresh_database: Database, tmp_path: Path) -> None:
+    done = run(tmp_path, fresh_database.admin_url)
 
     assert done.returncode == 0, done.stdout
     assert "skipped" not in done.stdout and "passed" in done.stdout

@@ -3,8 +3,8 @@
 from tests.testing.project import Project
 
 
-def test_what_is_enqueued_is_found_by_any_of_its_facts(project: Project) -> None:
-    project.write(
+def test_what_is_enqueued_is_found_by_any_of_its_facts(serverless_project: Project) -> None:
+    serverless_project.write(
         test_it="""
             from dataclasses import dataclass
             from datetime import datetime, timezone
@@ -42,7 +42,7 @@ def test_what_is_enqueued_is_found_by_any_of_its_facts(project: Project) -> None
                 assert len([name for (name,) in found if name.startswith("minutehand_")]) == 2
         """,
     )
-    ran = project.test()
+    ran = serverless_project.test()
 
     assert ran.outcomes == {"passed": 2}, ran.text
 

@@ -58,6 +58,12 @@ def lines(path: Path) -> list[str]:
     return path.read_text().split()
 
 
+@pytest.fixture
+def project(serverless_project: Project) -> Project:
+    """A project that starts a server, since these tests are about that."""
+    return serverless_project
+
+
 def test_processes_share_a_server_and_a_template_and_leave_nothing(project: Project) -> None:
     project.write(conftest=CONFTEST, test_it=TESTS)
     ran = project.test("-p", "xdist", "-n2")

@@ -25,6 +25,7 @@ from minutehand import Database
 from minutehand.handlers import HandlerPackage
 from minutehand.queries.jobs import Row, get
 from minutehand.web import asgi, wsgi
+from minutehand.web.delivery.fallback import deliver_if_routed
 from minutehand.web.routes import Route
 from minutehand.work import work
 from tests.servers import Database as Address
@@ -51,7 +52,8 @@ class App:
 
     def work(self) -> None:
         """Have a worker deliver what is due, until nothing is."""
-        work(self.database, HandlerPackage("handlers"), threading.Event(), queue=self.route.queue, drain=True)
+        handlers = HandlerPackage("handlers", deliver_if_routed)
+        work(self.database, handlers, threading.Event(), queue=self.route.queue, drain=True)
 
     def enqueue(self, kind: str = "welcome", payload: Any = None, **options: Any) -> UUID:
         return self.route.enqueue(kind, payload, connection=self.database, **options).id

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minutehand import Cancel, ConfigurationError, Fail, NewJob, RetryAfter, Snooze, enqueue
-from minutehand.web.receiving import Answer, Delivered
+from minutehand.web.receiving import DeliveredJob, RouteResponse
 from minutehand.web.routes import Route
 from minutehand.web.signatures import read_keys, sign
 from tests.web.conftest import OLD_SECRET, SECRET, App
@@ -41,7 +41,7 @@ def test_a_job_is_enqueued_delivered_handled_and_done_by_one_object(app: App) ->
 
 def test_a_handler_may_be_async(app: App) -> None:
     @app.route.handles("welcome")
-    async def welcome(payload: Any, job: Delivered) -> Any:
+    async def welcome(payload: Any, job: DeliveredJob) -> Any:
         await asyncio.sleep(0)
         return [payload, job.kind]
 
@@ -53,7 +53,7 @@ def test_a_handler_is_told_of_its_job_and_gets_its_payload_in_its_type(either: A
     class Letter:
         to: str
 
-    seen: list[tuple[Letter, Delivered]] = []
+    seen: list[tuple[Letter, DeliveredJob]] = []
     either.route.handles("welcome")(lambda payload, job: seen.append((payload, job)))
     welcome = either.route.find("welcome").function
     welcome.__annotations__["payload"] = Letter
@@ -164,7 +164,9 @@ def test_what_a_handler_says_by_raising_is_heard(
 
 
 def test_a_handler_may_answer_with_a_status_of_its_own(either: App) -> None:
-    either.route.handles("welcome")(lambda payload: Answer(429, {"why": "busy"}, {"retry-after": "3600"}))
+    either.route.handles("welcome")(
+        lambda payload: RouteResponse(429, {"why": "busy"}, {"retry-after": "3600"})
+    )
 
     row = either.worked()
 
@@ -299,7 +301,7 @@ def test_what_is_unsigned_or_signed_wrongly_is_refused_and_not_handled(app: App)
         signed(body, moment=now + timedelta(minutes=6)),
     ]
     for headers in wrong:
-        assert refusals(app, body, **headers) == (401, "Unverified"), headers
+        assert refusals(app, body, **headers) == (401, "UnverifiedDelivery"), headers
     assert len(seen) == 1
 
 
@@ -375,22 +377,22 @@ def test_locally_what_is_unsigned_is_handled_even_as_somebody_types_it(
     ],
 )
 def test_what_is_no_delivery_is_refused(either: App, body: bytes) -> None:
-    assert refusals(either, body, **signed(body)) == (400, "Malformed")
+    assert refusals(either, body, **signed(body)) == (400, "MalformedDelivery")
 
 
 def test_a_job_of_another_queue_is_refused(either: App) -> None:
     either.route.handles("welcome")(lambda payload: None)
     body = told(queue="orders")
 
-    assert refusals(either, body, **signed(body)) == (400, "Malformed")
+    assert refusals(either, body, **signed(body)) == (400, "MalformedDelivery")
 
 
 def test_another_method_and_a_delivery_that_is_too_large_are_refused(
     app: App, setting: pytest.MonkeyPatch
 ) -> None:
     assert app.post(b"", method="GET")[0] == 405
-    setting.setattr("minutehand.web.routes.asgi.LARGEST", 100)
-    setting.setattr("minutehand.web.routes.wsgi.LARGEST", 100)
+    setting.setattr("minutehand.web.asgi.BODY_BYTES", 100)
+    setting.setattr("minutehand.web.wsgi.BODY_BYTES", 100)
     assert app.post(b"x" * 101)[0] == 413
 
 
@@ -453,7 +455,7 @@ def test_a_receiver_imports_no_framework() -> None:
     import sys
 
     code = (
-        "import sys, minutehand.asgi, minutehand.wsgi\n"
+        "import sys, minutehand.web.asgi, minutehand.web.wsgi\n"
         "print(*{'fastapi', 'starlette', 'flask', 'werkzeug', 'uvicorn', 'urllib3', 'cryptography'} & set(sys.modules))"
     )
     told = subprocess.run(

@@ -55,7 +55,7 @@ def reason(most_bytes: int) -> Column:
         (~_name("tenant", TENANT), sentence("tenant_is_a_name")),
         (
             F.octet_length("payload") > most_bytes,
-            f"the payload is too large: payload has at most {most_bytes} bytes",
+            f"the payload is too large: payload must have at most {most_bytes} bytes",
         ),
     ]
     return F.coalesce("fault", *(F.when(broken, F.lit(said)) for broken, said in rules))

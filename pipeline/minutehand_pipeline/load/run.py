@@ -107,7 +107,9 @@ def find(config: Config) -> list[File]:
 def check_config(config: Config) -> None:
     """Refuse terms that contradict each other, and a process that would enqueue otherwise than files say."""
     if config.on_conflict not in CONFLICTS:
-        raise InputError(f"on_conflict of a load is replace, ignore or raise; this is {config.on_conflict!r}")
+        raise InputError(
+            f"on_conflict of a load must be replace, ignore or raise; this is {config.on_conflict!r}"
+        )
     if config.rate is not None and config.over is not None:
         raise InputError("say --rate or --over, not both")
     check_terms(config.rate, config.over, config.start)

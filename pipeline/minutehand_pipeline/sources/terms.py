@@ -18,7 +18,7 @@ def terms_of(options: Mapping[str, str]) -> Terms:
     if not options.get("load"):
         raise InputError("name the load, by which a second run of it is known: option load")
     if (conflict := options.get("on_conflict", "replace")) not in CONFLICTS:
-        raise InputError(f"on_conflict of a load is {', '.join(CONFLICTS)}; this is {conflict!r}")
+        raise InputError(f"on_conflict of a load must be {', '.join(CONFLICTS)}; this is {conflict!r}")
     rate, over = _number(options, "rate"), _number(options, "over")
     most, time = _number(options, "most_rejects"), None if over is None else timedelta(seconds=over)
     starts = _start(options)

@@ -1,4 +1,4 @@
-"""`minutehand migrate`: apply what is new, or say what that would be."""
+"""`minutehand migrate`: apply the pending steps of the schema, or show them."""
 
 from collections.abc import Sequence
 
@@ -7,58 +7,62 @@ import click
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.text import local
-from minutehand.schema.migrate import Migration, status
 from minutehand.schema.migrate import migrate as apply
+from minutehand.schema.migrate import migration_sql, pending, status
+from minutehand.schema.steps import Step
 
 
 @click.command()
+@click.option("--plan", is_flag=True, help="Change nothing; list what would be applied.")
 @click.option(
-    "--plan", is_flag=True, help="Change nothing; show what would be applied, and why each is there."
+    "--status", "listed", is_flag=True, help="Change nothing; list every step and when it was applied."
 )
-@click.option(
-    "--status", "listed", is_flag=True, help="Change nothing; list every migration and when it was applied."
-)
+@click.option("--sql", is_flag=True, help="Change nothing; print the SQL that would run, for psql.")
 @output_option("table", "json")
 @connection_options
-def migrate(plan: bool, listed: bool, form: str) -> None:
-    """Bring the database's schema up to this version.
+def migrate(plan: bool, listed: bool, sql: bool, form: str) -> None:
+    """Bring the database's schema to this version.
 
-    All in one transaction, forward only, under a lock: two at once do no harm, and a failure leaves
-    the schema as it was.
+    Applies new migrations, changed functions, and roles, in one transaction and under a lock: concurrent
+    runs are safe, and a failure leaves the schema unchanged.
 
     \b
     Examples:
       minutehand migrate --plan
+      minutehand migrate --sql | psql "$DATABASE_URL"
       minutehand migrate
     """
-    if plan and listed:
-        raise click.UsageError("say --plan or --status, not both")
+    if plan + listed + sql > 1:
+        raise click.UsageError("set only one of --plan, --status and --sql")
     with open_database(checked=False) as database:
-        found = status(database) if plan or listed else apply(database)
-    if plan:
-        found = [migration for migration in found if migration.applied is None]
-    _put(found, form)
+        if sql:
+            click.echo(migration_sql(database), nl=False)
+            return
+        steps = status(database) if listed else pending(database) if plan else apply(database)
+    _put(steps, form)
     if form == "table" and not listed:
-        _conclude(len(found), plan)
+        _conclude(len(steps), plan)
 
 
-def _put(found: Sequence[Migration], form: str) -> None:
+def _put(steps: Sequence[Step], form: str) -> None:
     if form == "json":
-        for m in found:
-            put_json({"version": m.version, "name": m.name, "why": m.why, "applied": m.applied})
-    elif found:
-        rows = [[f"{m.version:04}", m.name, local(m.applied) if m.applied else "", m.why] for m in found]
-        put_table(["version", "name", "applied", "why"], rows)
+        for s in steps:
+            put_json({"version": s.version, "name": s.name, "reason": s.reason, "applied": s.applied})
+    elif steps:
+        put_table(
+            ["step", "applied", "reason"],
+            [[s.label, local(s.applied) if s.applied else "", s.reason] for s in steps],
+        )
 
 
 def _conclude(count: int, plan: bool) -> None:
     if count == 0:
         say("The schema is up to date.")
     elif plan:
-        say(f"{_migrations(count)} to apply; run: minutehand migrate")
+        say(f"{_steps(count)} to apply; run: minutehand migrate")
     else:
-        say(f"{_migrations(count)} applied; the schema is up to date.")
+        say(f"{_steps(count)} applied; the schema is up to date.")
 
 
-def _migrations(count: int) -> str:
-    return "1 migration" if count == 1 else f"{count} migrations"
+def _steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count} steps"

@@ -28,6 +28,7 @@ from minutehand.handlers import HandlerPackage
 from minutehand.job import Worker
 from minutehand.model.event import Event
 from minutehand.settings import code_version, read_settings
+from minutehand.web.delivery.fallback import deliver_if_routed
 from minutehand.work import work as work_on
 
 RECONNECT_SECONDS = 5.0
@@ -165,7 +166,7 @@ def _handlers(folder: Path) -> HandlerPackage:
             f"{folder.name!r} cannot be imported; call the folder `handlers`", param_hint="--handlers"
         )
     sys.path.insert(0, str(folder.parent))
-    return HandlerPackage(folder.name)
+    return HandlerPackage(folder.name, deliver_if_routed)
 
 
 def _crew(processes: int, form: str) -> int:

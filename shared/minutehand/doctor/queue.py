@@ -5,7 +5,8 @@ from datetime import timedelta
 from minutehand.doctor.finding import Opinion, judged, ok, problem, warning
 from minutehand.doctor.patient import Patient
 from minutehand.errors import SchemaError
-from minutehand.schema.migrate import check_schema, migrations
+from minutehand.schema.migrate import check_schema
+from minutehand.schema.steps import migrations
 
 TICK = timedelta(minutes=1)
 DEAD_PER_LIVE = 10

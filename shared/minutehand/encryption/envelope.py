@@ -10,7 +10,6 @@ enqueuer's to choose, since a job with a key may replace one that is there, and 
 tenant are bound beside the key where the enqueuer says them.
 """
 
-import base64
 import json
 import logging
 import os
@@ -22,6 +21,7 @@ from uuid import UUID
 
 from minutehand.encryption import key_ring
 from minutehand.errors import ConfigurationError, KeyMissingError, SealBrokenError
+from minutehand.model.encoding import from_base64, to_base64
 from minutehand.model.payload import decode
 from minutehand.settings.table import ENCRYPTION_REQUIRED
 
@@ -114,9 +114,9 @@ def seal(text: str, subject: Subject, purpose: Purpose = "payload") -> str:
     key, nonce = key_ring.current(), os.urandom(NONCE_BYTES)
     head: dict[str, Any] = {"v": 1, "alg": ALGORITHM, "key": key.name, "bound": list(subject.bound())}
     if key.data_key is not None:
-        head["data_key"] = _text(key.data_key)
+        head["data_key"] = to_base64(key.data_key)
     encrypted = cipher(key.key).encrypt(nonce, text.encode(), _additional(head, subject, purpose))
-    envelope = {"minutehand": head | {"iv": _text(nonce), "text": _text(encrypted)}}
+    envelope = {"minutehand": head | {"iv": to_base64(nonce), "text": to_base64(encrypted)}}
     return json.dumps(envelope, separators=(",", ":"))
 
 
@@ -126,8 +126,8 @@ def unseal(value: object, subject: Subject, purpose: Purpose = "payload") -> str
     Raises KeyMissingError where its key is not at hand, and SealBrokenError for what was not encrypted for this row.
     """
     head = _head(value)
-    data_key = _bytes(head["data_key"]) if "data_key" in head else None
-    key, nonce, text = _find(head["key"], data_key), _bytes(head["iv"]), _bytes(head["text"])
+    data_key = _decode(head["data_key"]) if "data_key" in head else None
+    key, nonce, text = _find(head["key"], data_key), _decode(head["iv"]), _decode(head["text"])
     from cryptography.exceptions import InvalidTag  # there, if the key was found
 
     try:
@@ -219,12 +219,8 @@ def _cipher() -> Any:
     return AESGCM
 
 
-def _text(value: bytes) -> str:
-    return base64.b64encode(value).decode()
-
-
-def _bytes(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     try:
-        return base64.b64decode(text, validate=True)
+        return from_base64(text)
     except ValueError:
         raise SealBrokenError("its envelope is damaged") from None

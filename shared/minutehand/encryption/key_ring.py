@@ -7,8 +7,6 @@ Under a KMS key each data key encrypts a number of messages for a while, and goe
 Encryption SDK calls data key caching, with bounds on messages and age.
 """
 
-import base64
-import binascii
 import hashlib
 import re
 from collections import OrderedDict
@@ -21,6 +19,7 @@ from time import time
 from typing import Protocol
 
 from minutehand.errors import ConfigurationError, KeyMissingError
+from minutehand.model.encoding import from_base64
 from minutehand.settings import secret
 
 KEY = "MINUTEHAND_ENCRYPTION_KEY"
@@ -144,9 +143,8 @@ def _bytes(text: str) -> bytes:
     try:
         if len(text) == 2 * KEY_BYTES:
             return bytes.fromhex(text)
-        key = base64.b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), altchars=b"-_" if
-                               {"-", "_"} & set(text) else None, validate=True)  # fmt: skip
-    except (binascii.Error, ValueError):
+        key = from_base64(text)
+    except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
         raise ConfigurationError(

@@ -32,7 +32,7 @@ def key_text(key: object) -> str | None:
 def _part(part: object) -> str:
     text = _text(part)
     if not text:
-        raise InvalidJobError("key_fits", "a part of a key is not empty")
+        raise InvalidJobError("key_fits", "a part of a key must not be empty")
     return text.replace("%", "%25").replace("/", "%2F")
 
 
@@ -43,4 +43,4 @@ def _text(part: object) -> str:
         return str(int(part)) if part.is_integer() else repr(part)
     if isinstance(part, int) and not isinstance(part, bool) and abs(part) < LARGEST:
         return str(part)
-    raise InvalidJobError("key_fits", f"{sentence('key_fits')}; this is {type(part).__name__}")
+    raise InvalidJobError("key_fits", f"{sentence('key_fits')}, got {type(part).__name__}")

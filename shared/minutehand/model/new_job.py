@@ -110,7 +110,7 @@ def _first_moment(job: NewJob, clock: Callable[[], datetime]) -> datetime | None
 
 
 def _duration(job: NewJob, name: str, rule: str) -> Any:
-    return _typed(getattr(job, name), timedelta, rule, f"{name} is a timedelta")
+    return _typed(getattr(job, name), timedelta, rule, f"{name} must be a timedelta")
 
 
 def _flag(personal: Any) -> Any:
@@ -121,7 +121,7 @@ def _flag(personal: Any) -> Any:
 
 def _typed(value: Any, kind: type, rule: str, says: str | None = None) -> Any:
     if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-        raise InvalidJobError(rule, f"{says or sentence(rule)}; this is {type(value).__name__}")
+        raise InvalidJobError(rule, f"{says or sentence(rule)}, got {type(value).__name__}")
     if isinstance(value, int) and not -(2**31) <= value < 2**31:
         raise InvalidJobError(rule, sentence(rule))
     return value
@@ -140,7 +140,7 @@ def _headers(headers: Any) -> str | None:
 def _retry(retry: Any) -> str | None:
     if retry is None:
         return None
-    _typed(retry, Retry, "retry_is_a_strategy", "retry is a minutehand.Retry")
+    _typed(retry, Retry, "retry_is_a_strategy", "retry must be a minutehand.Retry")
     try:
         return json.dumps(retry.to_json(), allow_nan=False)
     except (TypeError, ValueError, AttributeError):

@@ -48,13 +48,13 @@ def _cell_json(name: str, cell: str) -> Any:
 
 def _whole(name: str, cell: str) -> int:
     if not (cell.isascii() and cell.isdigit() and len(cell) < 10):
-        raise ValueError(f"{name} is a whole number")
+        raise ValueError(f"{name} must be an integer")
     return int(cell)
 
 
 def _truth(name: str, cell: str) -> bool:
     if cell not in ("true", "false"):
-        raise ValueError(f"{name} is true or false")
+        raise ValueError(f"{name} must be true or false")
     return cell == "true"
 
 

@@ -56,9 +56,9 @@ def next_after(
 def check(every: object, zone: object) -> None:
     """Raise InvalidJobError for what does not recur (`every_recurs`) and for no zone (`zone_is_known`)."""
     if not isinstance(every, str):
-        raise InvalidJobError("every_recurs", f"{sentence('every_recurs')}; this is {type(every).__name__}")
+        raise InvalidJobError("every_recurs", f"{sentence('every_recurs')}, got {type(every).__name__}")
     if zone is not None and not isinstance(zone, str):
-        raise InvalidJobError("zone_is_known", f"{sentence('zone_is_known')}; this is {type(zone).__name__}")
+        raise InvalidJobError("zone_is_known", f"{sentence('zone_is_known')}, got {type(zone).__name__}")
     if next_after(every, zone, LONG_AGO) is None:
         raise InvalidJobError("every_recurs", f"{every[:80]!r} never comes")
 
@@ -76,7 +76,7 @@ def _zone(name: str | None) -> tzinfo:
         return ZoneInfo(str(name))
     except (LookupError, ValueError, OSError):  # not found, no name at all, or a directory
         raise InvalidJobError(
-            "zone_is_known", f"{sentence('zone_is_known')}; not {str(name)[:80]!r}"
+            "zone_is_known", f"{sentence('zone_is_known')}, got {str(name)[:80]!r}"
         ) from None
 
 
@@ -130,7 +130,7 @@ def _fields(expression: str) -> tuple[str, ...]:
     try:
         CronSim(expression, datetime(2000, 1, 1))
     except (CronSimError, ValueError) as error:
-        told = f"{sentence('every_recurs')}; not {expression[:80]!r} ({error})"
+        told = f"{sentence('every_recurs')}, got {expression[:80]!r} ({error})"
         raise InvalidJobError("every_recurs", told) from None
     return tuple(expression.split())
 
@@ -168,7 +168,7 @@ def _duration(every: str) -> "tuple[Duration, timedelta]":
         if months % 1 or calendar.tdelta % DAY or not (months or calendar.tdelta + clock >= SECOND):
             raise ValueError("it is whole in its days, and at least a second")
     except (ValueError, OverflowError, AttributeError) as error:
-        told = f"{sentence('every_recurs')}; not {every[:80]!r} ({error})"
+        told = f"{sentence('every_recurs')}, got {every[:80]!r} ({error})"
         raise InvalidJobError("every_recurs", told) from None
     return calendar, clock
 

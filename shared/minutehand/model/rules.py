@@ -1,64 +1,69 @@
-"""The database's rules of entering, by the names that Postgres reports, as sentences for people."""
+"""The rules that a job must meet, by the names that Postgres reports, and the sentence of each.
+
+The database function `minutehand.sentence()` has those of the rules that SQL checks; a test compares the two.
+"""
 
 SENTENCES = {
     "kind_is_a_name": (
-        "kind is 1 to 100 letters, digits and underscores, in parts joined by dots, each beginning with a letter"
+        "kind must be 1 to 100 letters, digits and underscores, in parts joined by dots, each starting with a letter"
     ),
     "queue_is_a_name": (
-        "queue is 1 to 100 letters, digits, dots, dashes and underscores, and begins with a letter or digit"
+        "queue must be 1 to 100 letters, digits, dots, dashes and underscores, starting with a letter or digit"
     ),
-    "key_fits": "key is text of 1 to 1024 bytes, a number, or a list of texts and numbers",
-    "priority_is_0_to_9": "priority is a whole number from 0 to 9, and 9 goes first",
-    "max_attempts_is_at_least_1": "max_attempts is a whole number from 1 (no retry) to 1000000",
-    "timeout_is_positive": "timeout is a duration above zero and at most 24 hours",
-    "moment_is_finite": "run_at is a moment of the years 1 to 9999",
-    "headers_are_strings": "headers are an object whose values are strings, at most 8 KiB in all",
+    "key_fits": "key must be a text of 1 to 1024 bytes, a number, or a list of texts and numbers",
+    "priority_is_0_to_9": "priority must be an integer from 0 to 9",
+    "max_attempts_is_at_least_1": "max_attempts must be an integer from 1 (no retry) to 1000000",
+    "timeout_is_positive": "timeout must be a duration above zero and at most 24 hours",
+    "moment_is_finite": "run_at must be a moment in the years 1 to 9999",
+    "headers_are_strings": "headers must be an object of strings, at most 8 KiB in total",
     "retry_is_a_strategy": (
-        "retry has a strategy (fixed, linear, exponential), 0 <= min <= max <= 1 year, a factor of 0 to 1000"
+        "retry must have a strategy (fixed, linear or exponential), 0 <= min <= max <= 1 year,"
+        " and a factor from 0 to 1000"
     ),
     "every_recurs": (
-        "every is a cron expression of 5 or 6 fields, @hourly, @daily, @weekly, @monthly, @yearly,"
+        "every must be a cron expression of 5 or 6 fields, @hourly, @daily, @weekly, @monthly, @yearly,"
         " or an ISO 8601 duration such as P1D or PT15M"
     ),
-    "zone_is_known": "zone is a time zone of the IANA database, such as Europe/Berlin",
-    "schedule_is_named": "a schedule's name is text of 1 to 200 characters",
-    "schedule_has_a_job": "a schedule's job is a minutehand.NewJob, without a moment or tenant of its own",
-    "schedule_ends_later": "a schedule ends later than it starts",
-    "schedule_is_own": "a source installs its own schedules only",
-    "jitter_is_up_to_a_day": "jitter is a duration from zero to 24 hours",
-    "ahead_is_up_to_a_month": "ahead is a duration from zero to 31 days",
-    "ahead_allows_overlap": "what is enqueued ahead of its moment overlaps: ahead goes with overlap allow",
-    "catch_up_is_known": "catch_up is none, last or all",
-    "overlap_is_known": "overlap is allow, skip or replace",
-    "most_is_1_to_1000": "most is a whole number from 1 to 1000",
-    "preview_is_bounded": "a preview has 1 to 1000 moments",
-    "run_at_or_delay": "say run_at or delay, not both",
-    "delay_is_not_negative": "delay is not negative",
-    "on_conflict_is_known": "on_conflict is replace, ignore, raise or merge",
-    "payloads_merge": "merge joins two arrays or two objects, none of them encrypted or with \\u0000 in it",
-    "key_is_said": "unique_while, unique_for, debounce and throttle are about a key: say one",
-    "unique_while_is_known": "unique_while is upcoming or running",
-    "period_is_positive": "unique_for, debounce and throttle are durations above zero",
-    "debounce_max_is_longer": "debounce_max is a duration that goes with debounce, and is not shorter",
-    "one_period": "say one of unique_for, debounce and throttle",
-    "run_at_or_debounce": "say debounce, or run_at or delay",
-    "debounce_moves": "debounce goes with on_conflict replace or merge",
-    "every_has_a_beginning": "a cron expression needs its first run_at in SQL; Python and the command line compute it",
-    "every_or_debounce": "say every, or debounce or throttle",
-    "zone_is_of_every": "zone is the time zone of every: say both, or give run_at its offset",
-    "personal_is_yes_or_no": "personal is true or false",
-    "payload_is_json": "payload is JSON",
+    "zone_is_known": "zone must be an IANA time zone such as Europe/Berlin",
+    "schedule_is_named": "the name of a schedule must have 1 to 200 characters",
+    "schedule_has_a_job": "the job of a schedule must be a minutehand.NewJob without a moment or a tenant",
+    "schedule_ends_later": "a schedule must end later than it starts",
+    "schedule_is_own": "a source must install only its own schedules",
+    "jitter_is_up_to_a_day": "jitter must be a duration from zero to 24 hours",
+    "ahead_is_up_to_a_month": "ahead must be a duration from zero to 31 days",
+    "ahead_allows_overlap": "ahead requires overlap allow",
+    "catch_up_is_known": "catch_up must be none, last or all",
+    "overlap_is_known": "overlap must be allow, skip or replace",
+    "most_is_1_to_1000": "most must be an integer from 1 to 1000",
+    "preview_is_bounded": "a preview must have 1 to 1000 moments",
+    "run_at_or_delay": "set run_at or delay, not both",
+    "delay_is_not_negative": "delay must not be negative",
+    "on_conflict_is_known": "on_conflict must be replace, ignore, raise or merge",
+    "payloads_merge": "merge requires two arrays or two objects, neither encrypted nor with \\u0000 in it",
+    "key_is_set": "unique_while, unique_for, debounce and throttle require a key",
+    "unique_while_is_known": "unique_while must be upcoming or running",
+    "period_is_positive": "unique_for, debounce and throttle must be durations above zero",
+    "debounce_max_is_longer": "debounce_max must be a duration not shorter than debounce, and requires debounce",
+    "one_period": "set only one of unique_for, debounce and throttle",
+    "run_at_or_debounce": "set debounce, or run_at or delay, not both",
+    "debounce_moves": "debounce requires on_conflict replace or merge",
+    "every_has_a_beginning": "a cron expression requires run_at in SQL; Python and the command line compute it",
+    "every_or_debounce": "set every, or debounce or throttle, not both",
+    "zone_is_of_every": "zone requires every; without every, give run_at a UTC offset",
+    "personal_is_yes_or_no": "personal must be true or false",
+    "payload_is_json": "payload must be JSON",
     "tenant_is_a_name": (
-        "a tenant is 1 to 100 letters, digits, dots, dashes, underscores, colons and @; the first is a letter or digit"
+        "tenant must be 1 to 100 letters, digits, dots, dashes, underscores, colons and @,"
+        " starting with a letter or digit"
     ),
-    "tenant_is_own": "who is confined to a tenant enqueues for that tenant only",
-    "tenant_is_said": "this role enqueues for a tenant: say which one, in minutehand.as_tenant",
-    "wait_is_alone": "wait in autocommit, outside of a transaction: a job that is not committed is nobody's",
-    "text_is_text": "text has no NUL character and is valid Unicode",
+    "tenant_is_own": "a session that is confined to a tenant must enqueue for that tenant only",
+    "tenant_is_set": "this role must set a tenant: call minutehand.as_tenant first",
+    "wait_is_alone": "wait must be called outside a transaction: a job that is not committed cannot run",
+    "text_is_text": "text must be valid Unicode without NUL characters",
     "number_is_in_range": "a number or a moment is out of range",
 }
 
 
 def sentence(rule: str) -> str:
-    """Return what a rule says."""
+    """Return the sentence of a rule, or its name in words."""
     return SENTENCES.get(rule, rule.replace("_", " "))

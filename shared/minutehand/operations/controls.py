@@ -86,7 +86,7 @@ def limit(
     What runs already runs to its end. A worker that overruns its lease is not counted, as it is not for capacity.
     """
     if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most < 2**31:
-        raise InvalidJobError("most_is_at_least_0", "most is a whole number, 0 or more")
+        raise InvalidJobError("most_is_at_least_0", "most must be an integer, 0 or more")
     told = {**_named(queue, kind, key, tenant), "most": most, "why": why}
 
     def change() -> Record:

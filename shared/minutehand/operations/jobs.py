@@ -82,7 +82,7 @@ def reschedule(
 ) -> list[Change]:  # fmt: skip
     """Move jobs to another moment, or by a delay from now; a moment in the past means now."""
     if (run_at is None) == (delay is None):
-        raise InvalidJobError("run_at_or_delay", "say run_at or delay, and not both")
+        raise InvalidJobError("run_at_or_delay", "set run_at or delay, not both")
     if delay is not None and delay < timedelta():
         raise InvalidJobError("delay_is_not_negative", sentence("delay_is_not_negative"))
     to = {"run_at": check_moment(run_at), "delay": delay}

@@ -135,7 +135,7 @@ def check_zone(zone: str) -> str:
     try:
         return ZoneInfo(zone).key
     except (KeyError, ValueError, OSError):
-        raise InvalidJobError("zone_is_known", f"{sentence('zone_is_known')}; not {zone[:80]!r}") from None
+        raise InvalidJobError("zone_is_known", f"{sentence('zone_is_known')}, got {zone[:80]!r}") from None
 
 
 def _window(

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import cached_property
-from urllib.parse import quote, urlencode
+from time import sleep
+from urllib.parse import quote, urlencode, urlsplit
 from uuid import uuid4
 
 from minutehand.database import Connection, Database, connect
@@ -15,29 +16,50 @@ from minutehand.testing.statements import run
 
 # Where a new session looks for what is named without its schema. New tables go to public, as ever.
 SEARCH_PATH = '"$user", public, minutehand_testing, pg_catalog'
+END_SESSIONS = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s and pid <> %s"
 
 
 class Databases:
     """The copies of a template, on a server that stays open for the length of a run."""
 
-    def __init__(self, url: str, template: str, strategy: str = "") -> None:
-        """Remember where the server is."""
-        self._url, self._template, self._strategy = url, template, strategy
+    def __init__(self, url: str, template: str, strategy: str = "", *, clock: bool = True) -> None:
+        """Remember the server; `clock` tells whether the template has a clock that tests move."""
+        self.url = url
+        self._template, self._strategy, self._clock = template, strategy, clock
 
     @contextmanager
-    def clone(self) -> Iterator[str]:
-        """Make a copy and yield its URL; drop it afterwards, whoever still uses it."""
-        name = self._template.removesuffix("template") + uuid4().hex[:12]
-        self._execute(f"create database {name} template {self._template} {self._strategy}")
+    def clone(self, *, migrated: bool = True) -> Iterator[str]:
+        """Make a copy and yield its URL; drop it afterwards, even if it is still in use."""
+        url = self.make(migrated=migrated)
         try:
-            # A copy has everything of its template but the settings.
-            self._execute(f"alter database {name} set search_path = {SEARCH_PATH}")
-            url = at(self._url, name)
-            with closing(connect(url)) as connection:
-                refuse_another(connection, name)
             yield url
         finally:
-            self._execute(f"drop database {name} with (force)")
+            self.drop(url)
+
+    def make(self, *, migrated: bool = True) -> str:
+        """Copy the template, or an empty database, and return the URL."""
+        name = self._template.removesuffix("template") + uuid4().hex[:12]
+        source = f"{self._template} {self._strategy}" if migrated else "template0"
+        self._execute(f"create database {name} template {source}")
+        try:
+            if self._clock:  # a copy has everything of its template except the settings
+                self._execute(f"alter database {name} set search_path = {SEARCH_PATH}")
+            url = at(self.url, name)
+            with closing(connect(url)) as connection:
+                refuse_another(connection, name)
+        except BaseException:
+            self.drop(at(self.url, name))
+            raise
+        return url
+
+    def drop(self, url: str) -> None:
+        """Drop a database, even if it is still in use."""
+        self._execute(f"drop database {database_name(url)} with (force)")
+
+    def end_sessions(self, url: str, but: int = 0) -> None:
+        """End every session at a database except that of one process, and return when they have ended."""
+        while self._connection.execute(END_SESSIONS, [database_name(url), but]).fetchone():
+            sleep(0.001)
 
     def close(self) -> None:
         """Close what is open."""
@@ -50,25 +72,31 @@ class Databases:
 
     @cached_property
     def _connection(self) -> Connection:
-        return connect(self._url)
+        return connect(self.url)
 
 
-def make_template(url: str, name: str, migrate: Callable[[str], object]) -> None:
+def make_template(url: str, name: str, migrate: Callable[[str], object], *, clock: bool = True) -> None:
     """Make the template: the clock, the schema, then whatever `migrate` makes at the URL that it is given."""
     with closing(connect(url)) as connection:
         connection.execute(f"drop database if exists {name} with (force)".encode())
         connection.execute(f"create database {name}".encode())
-        connection.execute(f"alter database {name} set search_path = {SEARCH_PATH}".encode())
+        if clock:
+            connection.execute(f"alter database {name} set search_path = {SEARCH_PATH}".encode())
         with closing(Database(at(url, name))) as template:
             refuse_another(template.connection, name)
-            run(template, "clock")
+            if clock:
+                run(template, "clock")
             migrate_minutehand(template)
-            run(template, "clock_for_functions")
+            if clock:
+                run(template, "clock_for_functions")
         migrate(at(url, name))
         connection.execute(f"alter database {name} allow_connections false".encode())
-        connection.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name]
-        )
+        connection.execute(END_SESSIONS, [name, 0])
+
+
+def database_name(url: str) -> str:
+    """Return the name of the database that a URL of `at` leads to."""
+    return urlsplit(url).path[1:]
 
 
 def at(url: str, database: str) -> str:

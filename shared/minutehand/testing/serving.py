@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from fcntl import LOCK_EX, LOCK_SH, flock
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from minutehand.local import postgres
 from minutehand.testing.databases import Databases, make_template
@@ -30,40 +30,57 @@ JANITOR = Path(__file__).with_name("janitor.py")
 
 
 @contextmanager
-def serving(run: str, url: str | None, migrate: Callable[[str], object]) -> Iterator[Databases]:
+def serving(
+    run: str,
+    url: str | None,
+    migrate: Callable[[str], object],
+    *,
+    start: Callable[[Path], str] | None = None,
+    clock: bool = True,
+) -> Iterator[Databases]:
     """Give this process its part in the run's databases, on the server at `url` or one from the wheel.
 
-    The first process of the run starts the server and has `migrate` complete the template.
+    The first process of the run starts the server, with `start` if that is given, and has `migrate` complete the
+    template. Without `clock` the template has the plain schema, and tests cannot move its time.
     """
-    home = Path(tempfile.gettempdir()).resolve() / f"minutehand-testing-{run}"
-    with _alive(home), ExitStack() as open_here:
+    with run_directory(run) as home, ExitStack() as open_here:
         with _locked(home / "starting"):
             if not (home / "server.json").exists():
-                _start(home, f"minutehand_{run[:12]}_template", url, migrate)
+                template = f"minutehand_{run[:12]}_template"
+                _start(home, template, url or (start or start_server)(home / "postgres"), migrate, clock)
             found = json.loads((home / "server.json").read_text())
-        databases = Databases(**found, strategy="" if url else "strategy file_copy")
+        databases = Databases(**found, strategy="" if url else "strategy file_copy", clock=clock)
         open_here.callback(databases.close)
         yield databases
 
 
-def _start(home: Path, template: str, url: str | None, migrate: Callable[[str], object]) -> None:
-    if url is None:
-        url = _from_the_wheel(home / "postgres")
-    make_template(url, template, migrate)
+@contextmanager
+def run_directory(run: str) -> Iterator[Path]:
+    """Yield the run's directory; when no process uses it any more, the janitor ends the server in it."""
+    home = Path(tempfile.gettempdir()).resolve() / f"minutehand-testing-{run}"
+    with _alive(home):
+        yield home
+
+
+def start_server(home: Path, **options: Any) -> str:
+    """Start a server for tests and return its URL; `options` are those of `postgres.start`.
+
+    The directory may have a server already: one that another process started whose template then failed.
+    """
+    settings: dict[str, Any] = {"fsync": False, "settings": SETTINGS, **options}
+    try:
+        return postgres.start(home, **settings).url
+    except postgres.AlreadyRunningError:
+        postgres.stop(home)
+        return postgres.start(home, **settings).url
+
+
+def _start(home: Path, template: str, url: str, migrate: Callable[[str], object], clock: bool) -> None:
+    make_template(url, template, migrate, clock=clock)
     unfinished = home / "server.json.unfinished"
     unfinished.touch(mode=0o600)
     unfinished.write_text(json.dumps({"url": url, "template": template}))
     unfinished.rename(home / "server.json")
-
-
-def _from_the_wheel(home: Path) -> str:
-    """Start a server, or use the one that a process has started whose template then failed."""
-    try:
-        server = postgres.start(home, fsync=False, settings=SETTINGS)
-    except postgres.AlreadyRunningError:
-        postgres.stop(home)
-        server = postgres.start(home, fsync=False, settings=SETTINGS)
-    return server.url
 
 
 @contextmanager

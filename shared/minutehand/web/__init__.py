@@ -1,1 +1,1 @@
-"""Web: a queue bound to a route of your own application, and deliveries to it."""
+"""Jobs over HTTP: deliver them to any URL, and receive them in a route of your own application."""

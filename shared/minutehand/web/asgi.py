@@ -1,4 +1,4 @@
-"""ASGI: the receiver of a route, as an application to mount in FastAPI, Starlette, Django or Quart; it needs none."""
+"""The receiver of a route as an ASGI application, to mount in FastAPI, Starlette, Django or Quart. It needs none."""
 
 import asyncio
 import inspect
@@ -6,7 +6,15 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from minutehand.handlers import Handler
-from minutehand.web.receiving import LARGEST, Answer, Delivered, admit, failure, refused, success
+from minutehand.web.receiving import (
+    BODY_BYTES,
+    DeliveredJob,
+    RouteResponse,
+    failure,
+    read_delivery,
+    refusal,
+    success,
+)
 from minutehand.web.routes import Route
 
 Scope = MutableMapping[str, Any]
@@ -15,7 +23,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 def receiver(route: Route) -> "Receiver":
-    """Return the application that receives a route's jobs, at whatever path it is mounted."""
+    """Return an application that receives a route's jobs, at any path."""
     return Receiver(route)
 
 
@@ -29,7 +37,7 @@ class Receiver:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
-            raise RuntimeError(f"the receiver of {self._route.queue} answers http, not {scope['type']}")
+            raise RuntimeError(f"the receiver of {self._route.queue} expects http, got {scope['type']}")
         answer = await self._answer(scope, receive)
         body = answer.encoded()
         headers = {"content-type": "application/json", "content-length": str(len(body)), **answer.headers}
@@ -37,35 +45,36 @@ class Receiver:
         await send({"type": "http.response.start", "status": answer.status, "headers": raw})
         await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+    async def _answer(self, scope: Scope, receive: Receive) -> RouteResponse:
         if scope["method"] != "POST":
-            return refused(405, "jobs are delivered by POST")
+            return refusal(405, "the method must be POST")
         if (body := await _read(receive)) is None:
-            return refused(413, "it is too large")
+            return refusal(413, f"the body must be at most {BODY_BYTES} bytes")
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
         }
         try:
-            job = admit(self._route, headers, body)
+            job = read_delivery(self._route, headers, body)
             return success(await _run(self._route.find(job.kind), job), job)
         except Exception as error:
             return failure(error)
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """Return the body; None if it is too large, or broke off."""
+    """Return the body; None if it is too large or incomplete."""
     body = b""
     while (message := await receive())["type"] == "http.request":
         body += bytes(message.get("body", b""))
-        if len(body) > LARGEST:
+        if len(body) > BODY_BYTES:
             return None
         if not message.get("more_body", False):
             return body
     return None
 
 
-async def _run(handler: Handler, job: Delivered) -> Any:
-    """Call the handler where it may block: in a thread, unless it is async."""
+async def _run(handler: Handler, job: DeliveredJob) -> Any:
+    """Call the handler, in a thread unless it is async, since it may block."""
     if inspect.iscoroutinefunction(handler.function):
-        return await handler(job)  # type: ignore[arg-type] # it has what a handler is promised behind a route
+        # A DeliveredJob has every attribute that a route's handler may use.
+        return await handler(job)  # type: ignore[arg-type]
     return await asyncio.to_thread(handler, job)  # type: ignore[arg-type]

@@ -1,16 +1,17 @@
-"""Receive: what a worker delivers to a route is verified, decrypted, handled, and answered with how it ended.
+"""Receive a delivery in a route: verify and decrypt it, then answer with the outcome of the handler.
 
-    200  the handler returned                                    done; what it returned is the result
-    400  it is no delivery of minutehand's                       retried
-    401  unsigned, signed with another secret, or too long ago   retried
-    404  no such handler, as while a deploy is on its way        given back, without costing an attempt
-    410  the handler raised Cancel or Fail                       cancelled, or dead
-    413  too large                                               retried
-    422  the payload is not what the handler asks for            dead
-    500  the handler raised anything else                        retried, by the job's strategy
-    503  it raised RetryAfter or Snooze, or a key is missing     retried, or back, at the moment of Retry-After
+    200  the handler returned                                   done; the returned value is the result
+    400  not a delivery of minutehand                           retried
+    401  unsigned, signed with another secret, or too old       retried
+    404  no such handler, for example during a deploy           released, which costs no attempt
+    410  the handler raised Cancel or Fail                      cancelled, or dead
+    413  too large                                              retried
+    422  the payload does not match the handler's type          dead
+    500  the handler raised any other error                     retried, by the job's retry strategy
+    503  it raised RetryAfter or Snooze, or a key is missing    retried, or snoozed, until Retry-After
 
-`minutehand-outcome` says which of two; a worker's http handler understands the status alone, too.
+Where a status has two meanings, the header `minutehand-outcome` tells them apart. The `http` kind of a worker uses the
+status alone.
 """
 
 import logging
@@ -26,21 +27,23 @@ from minutehand.encryption.envelope import result_text
 from minutehand.errors import ConfigurationError, KeyMissingError, MismatchError, UnknownKindError
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.payload import decode, encode
+from minutehand.model.redaction import redact
 from minutehand.settings import is_local, secret
 from minutehand.settings.table import ENCRYPT_RESULTS, REDACT_ERRORS
 from minutehand.web.routes import Route
-from minutehand.web.signatures import ROUTE, read_keys, verify
+from minutehand.web.signatures import ROUTE_ID_PREFIX, read_keys, verify
 
-LARGEST = 4 * 1024 * 1024  # bytes of a delivery
-MOST_RESULT = 60 * 1024  # bytes of a result; a worker reads no more
+BODY_BYTES = 4 * 1024 * 1024
+# A worker reads no more of a result.
+RESULT_BYTES = 60 * 1024
 LOCAL_SECONDS = 60.0
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What is answered; a handler may return one of its own."""
+class RouteResponse:
+    """The response to a delivery; a handler may return one instead of a result."""
 
     status: int
     body: Any = None
@@ -52,8 +55,8 @@ class Answer:
 
 
 @dataclass(eq=False, kw_only=True)
-class Delivered:
-    """The job as a handler behind a route sees it. `verified` is False for what was let in unsigned, locally."""
+class DeliveredJob:
+    """A job as a route's handler sees it. Only a local run accepts unsigned deliveries, with `verified` False."""
 
     id: UUID
     kind: str
@@ -75,144 +78,139 @@ class Delivered:
 
     @property
     def remaining(self) -> timedelta:
-        """How much time the worker waits for the answer, as far as this machine can tell."""
+        """The time that the worker still waits for the response, by this machine's clock."""
         return timedelta(seconds=max(0.0, self.deadline - monotonic()))
 
     @property
     def last(self) -> bool:
-        """Whether a failure of this attempt is the job's death."""
+        """Whether this is the last attempt."""
         return self.attempt >= self.max_attempts
 
     @property
     def redelivered(self) -> bool:
-        """Whether an earlier attempt may have got somewhere."""
+        """Whether an earlier attempt may have done part of the work."""
         return self.attempt > 1
 
 
-class Unverified(Exception):
-    """A delivery that nobody who knows the secret has signed."""
+class UnverifiedDelivery(Exception):
+    """A delivery without a valid signature."""
 
 
-class Malformed(Exception):
-    """A body that is no delivery."""
+class MalformedDelivery(Exception):
+    """A request that is not a delivery."""
 
 
-def admit(route: Route, headers: Mapping[str, str], body: bytes) -> Delivered:
-    """Return the job of a delivery, verified; header names are in lower case. Raises what `failure` answers."""
-    verified = _verified(route, headers, body)
-    told = decode(body)
-    if not isinstance(told, dict):
-        raise Malformed("it is not a JSON object")
-    if not verified and "job" not in told:  # as somebody types it, locally
-        told = {"v": 1, "job": {"kind": told.get("kind")}, "payload": told.get("payload")}
-    if told.get("v") != 1 or not isinstance(facts := told.get("job"), dict):
-        raise Malformed("it is no delivery of minutehand's, or of another version")
-    job = _job(route, facts, told.get("payload"), verified)
+def read_delivery(route: Route, headers: Mapping[str, str], body: bytes) -> DeliveredJob:
+    """Verify a delivery and return its job; header names are in lower case. Pass any error to `failure`."""
+    verified = _verify(route, headers, body)
+    delivery = decode(body)
+    if not isinstance(delivery, dict):
+        raise MalformedDelivery("the body must be a JSON object")
+    # A local run accepts {"kind": ..., "payload": ...}, which is easy to type.
+    if not verified and "job" not in delivery:
+        delivery = {"v": 1, "job": {"kind": delivery.get("kind")}, "payload": delivery.get("payload")}
+    if delivery.get("v") != 1 or not isinstance(facts := delivery.get("job"), dict):
+        raise MalformedDelivery("the body is not a delivery of minutehand, or has an unsupported version")
+    job = _job(route, facts, delivery.get("payload"), verified)
     if job.queue != route.queue:
-        raise Malformed("it is a job of another queue")
+        raise MalformedDelivery(f"the job must be of queue {route.queue}")
     return job
 
 
-def success(result: Any, job: Delivered) -> Answer:
-    """Answer with what the handler returned; work that is done stays done even when its result is not kept."""
-    if isinstance(result, Answer):
+def success(result: Any, job: DeliveredJob) -> RouteResponse:
+    """Answer with the handler's result; the job is done even if its result cannot be stored."""
+    if isinstance(result, RouteResponse):
         return result
     try:
         text: str | None = encode(result)
         if text is not None and result is not None and ENCRYPT_RESULTS.read():
             text = result_text(text, job)
-        if text is not None and len(text.encode()) > MOST_RESULT:
-            raise ValueError(f"it is larger than {MOST_RESULT} bytes")
+        if text is not None and len(text.encode()) > RESULT_BYTES:
+            raise ValueError(f"it must be at most {RESULT_BYTES} bytes")
     except ValueError as error:
-        logger.warning("the result of job %s was not kept: %s", job.id, error)
+        logger.warning("the result of job %s was not stored: %s", job.id, error)
         text = None
-    return Answer(200, None if text is None else decode(text))
+    return RouteResponse(200, None if text is None else decode(text))
 
 
-def failure(error: Exception) -> Answer:
-    """Answer with what went wrong: its type and message, or with MINUTEHAND_REDACT_ERRORS only an id of it."""
+def failure(error: Exception) -> RouteResponse:
+    """Answer with an error's type and message, or only an id under MINUTEHAND_REDACT_ERRORS."""
     match error:
         case Snooze() | RetryAfter():
             outcome = "snooze" if isinstance(error, Snooze) else "retry"
-            again = {"retry-after": str(max(1, math.ceil(error.delay.total_seconds())))}
-            return _told(503, outcome, error, again, error.delay)
+            retry_after = {"retry-after": str(max(1, math.ceil(error.delay.total_seconds())))}
+            return _error(503, outcome, error, retry_after, error.delay)
         case Cancel() | Fail():
-            return _told(410, "cancel" if isinstance(error, Cancel) else "dead", error)
+            return _error(410, "cancel" if isinstance(error, Cancel) else "dead", error)
         case MismatchError():
-            return _told(422, "dead", error)
+            return _error(422, "dead", error)
         case UnknownKindError():
-            return _told(404, "unknown", error)
+            return _error(404, "unknown", error)
         case KeyMissingError():
-            return _told(503, "keyless", error)
-        case Unverified():
-            return _told(401, "failed", error)
-        case Malformed():
-            return _told(400, "failed", error)
+            return _error(503, "keyless", error)
+        case UnverifiedDelivery():
+            return _error(401, "failed", error)
+        case MalformedDelivery():
+            return _error(400, "failed", error)
         case ConfigurationError():
-            return _told(500, "failed", error)
-    return _told(500, "failed", _redacted(error))
+            return _error(500, "failed", error)
+    return _error(500, "failed", _visible(error))
 
 
-def refused(status: int, sentence: str) -> Answer:
-    """Answer what did not get as far as a delivery."""
-    return _told(status, "failed", Malformed(sentence))
+def refusal(status: int, message: str) -> RouteResponse:
+    """Answer a request that cannot be a delivery."""
+    return _error(status, "failed", MalformedDelivery(message))
 
 
-def _told(
+def _error(
     status: int,
     outcome: str,
     error: Exception,
     headers: Mapping[str, str] | None = None,
     delay: timedelta | None = None,
-) -> Answer:
+) -> RouteResponse:
     body: dict[str, Any] = {"error": {"type": type(error).__name__, "message": _message(error)}}
     if delay is not None:
         body["delay"] = delay.total_seconds()
-    return Answer(status, body, {"minutehand-outcome": outcome, **(headers or {})})
+    return RouteResponse(status, body, {"minutehand-outcome": outcome, **(headers or {})})
 
 
-class UnknownError(Exception):
-    """Stands for an error that only the log tells of."""
-
-
-def _redacted(error: Exception) -> Exception:
-    if not REDACT_ERRORS.read():
-        logger.error("a handler failed", exc_info=error)
-        return error
-    name = uuid4()
-    logger.error("unknown error: %s", name, exc_info=error)
-    return UnknownError(f"Unknown error: {name}")
+def _visible(error: Exception) -> Exception:
+    if REDACT_ERRORS.read():
+        return redact(error)
+    logger.error("a handler failed", exc_info=error)
+    return error
 
 
 def _message(error: Exception) -> str:
     return str(error)[:1000].encode("utf-8", "replace").decode()
 
 
-def _verified(route: Route, headers: Mapping[str, str], body: bytes) -> bool:
+def _verify(route: Route, headers: Mapping[str, str], body: bytes) -> bool:
     if is_local() and "webhook-signature" not in headers:
         return False
     keys = read_keys(secret("MINUTEHAND_HTTP_SECRETS"), "MINUTEHAND_HTTP_SECRETS")
     if not keys:
-        raise ConfigurationError("there is no secret to verify deliveries with: set MINUTEHAND_HTTP_SECRETS")
+        raise ConfigurationError("no secret to verify deliveries is set: set MINUTEHAND_HTTP_SECRETS")
     if not verify(headers, body, keys, datetime.now(UTC), route.tolerance):
-        raise Unverified("the signature is missing, wrong, or too old")
-    if not headers["webhook-id"].startswith(ROUTE):
-        raise Unverified("it was signed for something else than a route")
+        raise UnverifiedDelivery("the signature is missing, wrong, or too old")
+    if not headers["webhook-id"].startswith(ROUTE_ID_PREFIX):
+        raise UnverifiedDelivery("the signature is not of a delivery to a route")
     return True
 
 
-def _job(route: Route, facts: dict[str, Any], payload: Any, verified: bool) -> Delivered:
-    """Build the job of a delivery; what is wrong with it is not quoted."""
+def _job(route: Route, facts: dict[str, Any], payload: Any, verified: bool) -> DeliveredJob:
+    """Build the job of a delivery; errors quote no values."""
     import msgspec
 
     known = {name: value for name, value in facts.items() if name in _Facts.__dataclass_fields__}
     try:
-        read = msgspec.convert({"queue": route.queue, "id": str(uuid4())} | known, type=_Facts)
+        parsed = msgspec.convert({"queue": route.queue, "id": str(uuid4())} | known, type=_Facts)
     except msgspec.ValidationError as error:
-        raise Malformed(f"its job is not as it should be: {error}") from None
-    said = {name: getattr(read, name) for name in _Facts.__dataclass_fields__}
-    deadline = monotonic() + said.pop("remaining")
-    return Delivered(**said, payload=payload, verified=verified, deadline=deadline)
+        raise MalformedDelivery(f"the job is invalid: {error}") from None
+    fields = {name: getattr(parsed, name) for name in _Facts.__dataclass_fields__}
+    deadline = monotonic() + fields.pop("remaining")
+    return DeliveredJob(**fields, payload=payload, verified=verified, deadline=deadline)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Web: a queue bound to a route of your own application; the same object enqueues, and handles what is delivered.
+"""Bind a queue to a route of your own application: the same object enqueues jobs and handles them.
 
     queue = Route("emails", "https://app.example.com/queues/emails")
 
@@ -7,10 +7,10 @@
 
     queue.enqueue("welcome", {"to": "ada@example.com"}, run_at=tomorrow_at_eight)
 
-    app.add_route("/queues/emails", minutehand.asgi.receiver(queue), methods=["POST"])
+    app.add_route("/queues/emails", asgi.receiver(queue), methods=["POST"])
 
-The shape is Taskless's `createQueue(name, route, handler)`. A worker posts the job there, signed; what it carries may
-be encrypted from end to end. The receiver is `minutehand.asgi` or `minutehand.wsgi`.
+This is the shape of Taskless's `createQueue(name, route, handler)`. A worker posts the signed job to the route; its
+payload may be encrypted end to end. The receiver is `minutehand.web.asgi` or `minutehand.web.wsgi`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,8 +28,8 @@ from minutehand.model.new_job import NewJob, OnConflict
 from minutehand.operations.jobs import Change, cancel
 from minutehand.queries.jobs import get_by_key
 from minutehand.settings.table import BASE_URL
+from minutehand.web.signatures import ROUTE_HEADER
 
-HEADER = "minutehand-route"  # of a job: where it is delivered
 TOLERANCE = timedelta(minutes=5)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -39,14 +39,14 @@ Address = str | Callable[[NewJob], str]
 class Route:
     """A queue whose jobs are handled at a URL.
 
-    `url` is that URL, or a path under MINUTEHAND_BASE_URL, or a function of the job that returns either. `defaults` are
-    options of `minutehand.enqueue` for all its jobs. Without handlers it only enqueues.
+    `url` is the URL, a path below MINUTEHAND_BASE_URL, or a function of the job that returns either. `defaults` are
+    options of `minutehand.enqueue` for all its jobs. A route without handlers only enqueues.
     """
 
     def __init__(
         self, queue: str, url: Address, *, tolerance: timedelta = TOLERANCE, **defaults: Any
     ) -> None:
-        """Open nothing; a signature may be as old as `tolerance`."""
+        """Create the route without connecting; a signature may be as old as `tolerance`."""
         self.queue, self.url, self.tolerance = queue, url, tolerance
         self._defaults = defaults
         self._handlers: dict[str, Handler] = {}
@@ -68,11 +68,11 @@ class Route:
             raise UnknownKindError(f"the route of {self.queue} has no handler for {kind}") from None
 
     def job(self, kind: str, payload: object = None, **options: Any) -> NewJob:
-        """Return a job of this queue, bound to this route, to enqueue with others."""
-        said = self._defaults | {name: value for name, value in options.items() if value is not None}
-        bare = NewJob(kind, payload, **said | {"queue": self.queue})
+        """Return a job of this queue that is bound to this route, for `enqueue_many`."""
+        given = self._defaults | {name: value for name, value in options.items() if value is not None}
+        bare = NewJob(kind, payload, **given | {"queue": self.queue})
         headers: Mapping[str, str] = bare.headers or {}
-        return NewJob(**vars(bare) | {"headers": {**headers, HEADER: self._address(bare)}})
+        return NewJob(**vars(bare) | {"headers": {**headers, ROUTE_HEADER: self._address(bare)}})
 
     def enqueue(
         self,
@@ -82,23 +82,26 @@ class Route:
         connection: Connection | Database | None = None,
         **options: Any,
     ) -> Enqueued:
-        """Enqueue one job that is delivered here, with the options of `minutehand.enqueue`."""
+        """Enqueue one job for this route, with the options of `minutehand.enqueue`."""
         job = vars(self.job(kind, payload, **options))
-        said = {name: value for name, value in job.items() if value is not None or name == "payload"}
-        return enqueue(**said, connection=connection)
+        options = {name: value for name, value in job.items() if value is not None or name == "payload"}
+        return enqueue(**options, connection=connection)
 
     def enqueue_many(
-        self, jobs: Iterable[NewJob], *, on_conflict: OnConflict = "replace",
+        self,
+        jobs: Iterable[NewJob],
+        *,
+        on_conflict: OnConflict = "replace",
         connection: Connection | Database | None = None,
-    ) -> Iterator[Enqueued | Rejected]:  # fmt: skip
-        """Enqueue any number of jobs, whatever queue they name, and yield in order what became of each."""
+    ) -> Iterator[Enqueued | Rejected]:
+        """Enqueue any number of jobs in this queue and yield the result of each, in order."""
         bound = (
             self.job(**{name: value for name, value in vars(job).items() if name != "queue"}) for job in jobs
         )
         return enqueue_many(bound, on_conflict=on_conflict, connection=connection)
 
     def cancel(self, key: Key, *, connection: Connection | Database | None = None) -> Change:
-        """Cancel the job that a key names; it stays in the history."""
+        """Cancel the job with this key; it stays in the history."""
         database = database_of(connection)
         row = get_by_key(database, self.queue, str(key_text(key)))
         return cancel(database, [row.id])[0]
@@ -109,6 +112,6 @@ class Route:
             return url
         if not (base := BASE_URL.read()):
             raise ConfigurationError(
-                f"{BASE_URL.name} is not set: say where {url} is, such as https://app.example.com"
+                f"{BASE_URL.name} is not set: set it to the base of {url}, such as https://app.example.com"
             )
         return urljoin(base, url)

@@ -1,61 +1,64 @@
-"""Signatures of Standard Webhooks: what is sent is signed with every secret that is current."""
+"""Sign and verify bodies as Standard Webhooks specifies: standardwebhooks.com, symmetric, version 1."""
 
-import base64
-import binascii
 import hashlib
 import hmac
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from minutehand.errors import ConfigurationError
+from minutehand.model.encoding import from_base64, to_base64
 
-# What the id of a delivery to a route begins with, and no other does: what a job has the http handler post
-# anywhere, with a body of its own, is signed with the same secrets, and must not pass for it.
-ROUTE = "route-"
+# The job header that names the URL of its route.
+ROUTE_HEADER = "minutehand-route"
+# The ids of deliveries to a route begin with this. The http kind posts any body to any URL, signed with the same
+# secrets; without the prefix such a body could pass for a delivery to a route.
+ROUTE_ID_PREFIX = "route-"
 
 
 def sign(id: str, moment: datetime, body: bytes, keys: list[bytes]) -> dict[str, str]:
-    """Return the headers that prove who sent a body: standardwebhooks.com, symmetric, version 1.
+    """Return the headers that prove the sender of a body, with one signature for each key.
 
-    While secrets are rotated there are two, and a receiver that knows either of them is content.
+    During a rotation there are two keys, and a receiver needs to know only one of them.
     """
     timestamp = str(int(moment.timestamp()))
     signed = b".".join([id.encode(), timestamp.encode(), body])
     headers = {"webhook-id": id, "webhook-timestamp": timestamp}
-    return headers | ({"webhook-signature": " ".join(_prove(key, signed) for key in keys)} if keys else {})
+    return headers | (
+        {"webhook-signature": " ".join(_signature(key, signed) for key in keys)} if keys else {}
+    )
 
 
 def verify(
     headers: Mapping[str, str], body: bytes, keys: list[bytes], now: datetime, tolerance: timedelta
 ) -> bool:
-    """Whether a body was signed with one of the keys, not long ago; header names are in lower case.
+    """Return whether a body was signed with one of the keys, within the tolerance; header names are in lower case.
 
-    Of several signatures one has to be right, so that sender and receiver need not change their secrets at once.
+    One valid signature is enough, so that sender and receiver can rotate their secrets at different times.
     """
     id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not keys or not timestamp.isascii() or not timestamp.isdigit() or len(timestamp) > 12:
         return False
     signed = b".".join([id.encode(), timestamp.encode(), body])
-    right = [_prove(key, signed).encode() for key in keys]
-    said = [proof.encode() for proof in headers.get("webhook-signature", "").split()]
-    known = sum(hmac.compare_digest(one, other) for one in right for other in said) > 0
-    return known and abs(now.timestamp() - int(timestamp)) <= tolerance.total_seconds()
+    expected = [_signature(key, signed).encode() for key in keys]
+    received = [signature.encode() for signature in headers.get("webhook-signature", "").split()]
+    # All pairs are compared, so that the time taken does not depend on which one matches.
+    valid = sum(hmac.compare_digest(one, other) for one in expected for other in received) > 0
+    return valid and abs(now.timestamp() - int(timestamp)) <= tolerance.total_seconds()
 
 
 def read_keys(secrets: str, name: str) -> list[bytes]:
-    """Return the keys of secrets that are separated by commas, each whsec_ and base64; `name` is their setting's."""
+    """Parse comma-separated secrets, each whsec_ followed by base64; errors quote only `name`, their setting."""
     return [_key(text, name) for part in secrets.split(",") if (text := part.strip())]
 
 
-def _prove(key: bytes, signed: bytes) -> str:
-    return "v1," + base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
+def _signature(key: bytes, signed: bytes) -> str:
+    return "v1," + to_base64(hmac.digest(key, signed, hashlib.sha256))
 
 
 def _key(text: str, name: str) -> bytes:
-    text = text.removeprefix("whsec_").rstrip("=")
     try:
-        key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-    except (binascii.Error, ValueError):
+        key = from_base64(text.removeprefix("whsec_"))
+    except ValueError:
         key = b""
     if not key:
         raise ConfigurationError(f"a secret in {name} is not whsec_ followed by base64")

@@ -1,4 +1,4 @@
-"""WSGI: the receiver of a route, as an application to mount in Flask, Django or Bottle; it needs none of them."""
+"""The receiver of a route as a WSGI application, to mount in Flask, Django or Bottle. It needs none of them."""
 
 import asyncio
 import inspect
@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any
 
-from minutehand.web.receiving import LARGEST, Answer, admit, failure, refused, success
+from minutehand.web.receiving import (
+    BODY_BYTES,
+    RouteResponse,
+    failure,
+    read_delivery,
+    refusal,
+    success,
+)
 from minutehand.web.routes import Route
 
 Environment = dict[str, Any]
@@ -14,7 +21,7 @@ Start = Callable[[str, list[tuple[str, str]]], Any]
 
 
 def receiver(route: Route) -> Callable[[Environment, Start], Iterable[bytes]]:
-    """Return the application that receives a route's jobs, at whatever path it is mounted."""
+    """Return an application that receives a route's jobs, at any path."""
 
     def application(environ: Environment, start_response: Start) -> Iterable[bytes]:
         answer = _answer(route, environ)
@@ -26,16 +33,17 @@ def receiver(route: Route) -> Callable[[Environment, Start], Iterable[bytes]]:
     return application
 
 
-def _answer(route: Route, environ: Environment) -> Answer:
+def _answer(route: Route, environ: Environment) -> RouteResponse:
     if environ["REQUEST_METHOD"] != "POST":
-        return refused(405, "jobs are delivered by POST")
+        return refusal(405, "the method must be POST")
     length = environ.get("CONTENT_LENGTH") or "0"
-    if not (length.isascii() and length.isdigit()) or int(length) > LARGEST:
-        return refused(413, "it is too large")
+    if not (length.isascii() and length.isdigit()) or int(length) > BODY_BYTES:
+        return refusal(413, f"the body must be at most {BODY_BYTES} bytes")
     body = environ["wsgi.input"].read(int(length))
     try:
-        job = admit(route, _headers(environ), body)
-        result = route.find(job.kind)(job)  # type: ignore[arg-type] # it has what a handler is promised behind a route
+        job = read_delivery(route, _headers(environ), body)
+        # A DeliveredJob has every attribute that a route's handler may use.
+        result = route.find(job.kind)(job)  # type: ignore[arg-type]
         if inspect.iscoroutine(result):
             result = asyncio.run(result)
         return success(result, job)

@@ -1,4 +1,4 @@
--- DelayedQueue's columns: two messages of the kind that moves, and one of another.
+-- DelayedQueue's columns: two messages of the migrated kind, and one of another kind.
 create table delayed_queue (
     id bigserial not null, pKey varchar(200) not null, pKind varchar(100) not null, payload bytea not null,
     scheduledAt bigint not null, primary key (pKey, pKind)

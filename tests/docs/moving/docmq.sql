@@ -1,4 +1,4 @@
--- The columns of DocMQ's table that its page reads: one job that waits, one that failed twice, one that recurs, one done.
+-- The columns that the DocMQ guide reads: a pending job, one that failed twice, a recurring one and a finished one.
 create schema docmq;
 create table docmq.jobs (
     r uuid not null, visible timestamptz not null, deleted timestamptz, ack uuid, payload text,

@@ -1,4 +1,4 @@
--- The columns of pg-boss's table that its page reads: a job that waits, one to be retried, one that runs, one failed.
+-- The columns that the pg-boss guide reads: a pending job, one to be retried, a running one and a failed one.
 create schema pgboss;
 create type pgboss.job_state as enum ('created', 'retry', 'active', 'completed', 'cancelled', 'failed', 'blocked');
 create table pgboss.job (

@@ -1,4 +1,4 @@
--- The columns of pgqueue's table that its page reads: one item that waits, one to be retried, one that runs, one failed.
+-- The columns that the pgqueue guide reads: a pending item, one to be retried, a running one and a failed one.
 create schema pgqueue;
 create table pgqueue.queue (
     tenant_id varchar(40) not null, id uuid not null default gen_random_uuid(), created timestamp not null, key varchar(255),

@@ -48,7 +48,7 @@ def test_a_moment_that_is_none_of_the_years_1_to_9998_is_its_rows_fault(
     values, faults = read(BERLIN, run_at=pa.array([far, 0, None], pa.timestamp(unit, zone)))
 
     assert values[0] is None and values[1].year in (1969, 1970)
-    assert faults == ["run_at is a moment of the years 1 to 9999", None, None]
+    assert faults == ["run_at must be a moment in the years 1 to 9999", None, None]
 
 
 def test_moments_finer_than_microseconds_are_cut() -> None:

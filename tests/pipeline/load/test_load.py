@@ -276,7 +276,7 @@ def test_a_process_that_encrypts_or_has_middleware_is_refused(
     [
         ({"rate": 1.0, "over": timedelta(hours=1)}, "say --rate or --over, not both"),
         ({"rate": 0.0}, "a rate is above zero"),
-        ({"on_conflict": "merge"}, "on_conflict of a load is replace, ignore or raise"),
+        ({"on_conflict": "merge"}, "on_conflict of a load must be replace, ignore or raise"),
         ({"load": "x" * 201}, "a load's name has 1 to 200 characters"),
     ],
 )

@@ -189,7 +189,7 @@ def test_faults_in_columns_of_parquet_are_told_by_row(stage: Stage) -> None:
     assert result.created == 1
     assert told[2].startswith("payload: not JSON")
     assert "lone surrogate" in told[3] and "not JSON" in told[4]
-    assert told[5].startswith("kind is 1 to 100") and told[6].startswith("run_at is a moment")
+    assert told[5].startswith("kind must be 1 to 100") and told[6].startswith("run_at must be a moment")
 
 
 def test_empty_files_folders_and_patterns_are_read_for_what_they_are(stage: Stage) -> None:
@@ -221,7 +221,7 @@ def test_a_payload_of_ten_megabytes_goes_in_where_the_database_allows_it(stage: 
     )
 
     assert stage.load(path, load="one", rejects=stage.home / "rejects").rejected == 1
-    assert "payload has at most 262144 bytes" in (stage.home / "rejects").read_text()
+    assert "payload must have at most 262144 bytes" in (stage.home / "rejects").read_text()
     stage.connection.execute("update minutehand.settings set max_payload = 16777216")
     assert stage.load(path, load="two").created == 1
     assert stage.jobs("octet_length(payload::text)") == [(10_000_002,)]
@@ -244,5 +244,5 @@ def test_one_bad_value_of_parquet_is_rejected_and_its_neighbours_go_in(stage: St
     assert (result.created, result.rejected) == (4, 4)
     assert [kind for (kind,) in stage.jobs("kind")] == ["a"] * 4
     told = [json.loads(line) for line in (stage.home / "rejects").read_text().splitlines()]
-    moment = "run_at is a moment of the years 1 to 9999"
+    moment = "run_at must be a moment in the years 1 to 9999"
     assert [each["reason"] for each in told] == ["not UTF-8", "not UTF-8", moment, moment]

@@ -49,26 +49,26 @@ def test_a_frame_becomes_jobs_once_and_in_the_order_of_its_partitions(stage: Sta
     [
         ("select 'k' as kind", {}, "name the load, by which a second run of it is known"),
         ("select 'k' as kind", {"load": "l", "colour": 1}, "no option of writing is called 'colour'"),
-        ("select 'k' as kind", {"load": "l", "on_conflict": "merge"}, "on_conflict of a load is replace, ignore"),
+        ("select 'k' as kind", {"load": "l", "on_conflict": "merge"}, "on_conflict of a load must be replace, ignore"),
         ("select 'k' as kind", {"load": "l", "rate": 1, "over": 1}, "say rate or over, not both"),
         ("select 'k' as kind", {"load": "l", "start": "2099-01-01T00:00"}, "start has no offset"),
         ("select 'k' as kind", {"load": "l", "mode": "overwrite"}, "a queue is appended to"),
         ("select 1 as payload", {"load": "l"}, "the frame has no column kind"),
         ("select 'k' as kind, 1 as color", {"load": "l"}, "a job has no field 'color'"),
-        ("select '9' as kind", {"load": "l"}, "kind is 1 to 100 letters"),
+        ("select '9' as kind", {"load": "l"}, "kind must be 1 to 100 letters"),
         ("select 'k' as kind, '{' as payload", {"load": "l"}, "PayloadError: the payload of a row is not JSON"),
         ("select 'k' as kind, '{' as retry", {"load": "l"}, "PayloadError: the retry or headers of a row is not JSON"),
         (
             "select 'k' as kind, concat('\"', repeat('x', 262143), '\"') as payload", {"load": "l"},
-            "PayloadError: the payload is too large: payload has at most 262144 bytes",
+            "PayloadError: the payload is too large: payload must have at most 262144 bytes",
         ),
-        ("select 'k' as kind, -1.5D as delay", {"load": "l"}, "delay is not negative"),
+        ("select 'k' as kind, -1.5D as delay", {"load": "l"}, "delay must not be negative"),
         (
             "select 'k' as kind, 1D as delay, timestamp'2099-01-01' as run_at", {"load": "l"},
-            "say run_at or delay, not both",
+            "set run_at or delay, not both",
         ),
         ("select 'k' as kind", {"load": "l", "over": 0}, "over is a duration above zero"),
-        ("select 'k' as kind, '[1]' as headers", {"load": "l"}, "headers are an object whose values are strings"),
+        ("select 'k' as kind, '[1]' as headers", {"load": "l"}, "headers must be an object of strings"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_written_is_said_and_leaves_nothing(

@@ -1,7 +1,7 @@
 -- The schema's roles, whether each exists, and which privileges of grant_roles it lacks.
 with given (roles, things, privilege, columns) as (values
     ('{enqueuer,worker,operator,tenant,migrator}'::text[], '{minutehand}'::text[], 'usage', null::text[]),
-    ('{enqueuer,worker,operator,tenant,migrator}', '{migrations}', 'select', null),
+    ('{enqueuer,worker,operator,tenant,migrator}', '{migrations,schema_files}', 'select', null),
     ('{enqueuer,worker,operator,tenant}', '{incoming}', 'insert', null),
     ('{enqueuer,worker,operator,tenant}',
      '{"enqueue_all(minutehand.new_job[],text)","enqueue_incoming(uuid,text)","keep_events(jsonb)"}', 'execute', null),

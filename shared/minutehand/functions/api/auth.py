@@ -1,0 +1,132 @@
+"""Authenticate every request by a token, except on the local machine if that is enabled.
+
+    MINUTEHAND_API_TOKENS          bearer tokens of at least 16 characters, comma-separated, several while they are
+                                   rotated. A token may name its owner: see `callers`
+    MINUTEHAND_API_TOKENS_SECRET   the secret that contains the tokens, as an alternative
+    MINUTEHAND_LOCAL               1 opens an API without tokens to the loopback, but never in Lambda
+
+A request that API Gateway's authoriser (JWT, IAM, Lambda) accepted is accepted here.
+"""
+
+from hmac import compare_digest
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from minutehand.errors import ConfigurationError
+from minutehand.functions.api.callers import Caller, authorised_caller, read_tokens
+from minutehand.functions.api.errors import ApiError, ProblemType, error_response
+from minutehand.functions.api.request_log import logger
+from minutehand.settings import is_local, secret
+
+OPEN_PATHS = {"/health", "/console", "/console.css", "/console.js"}
+LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
+# An HTML form can send only GET and POST. A script of another site needs a preflight request for the others.
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "DELETE"}
+OWN_SITES = {"same-origin", "none"}
+
+UNAUTHORISED = ProblemType(401, "unauthorised", "A valid token is required")
+CLOSED = ProblemType(503, "closed", "The API has no tokens")
+FOREIGN = ProblemType(403, "foreign", "The local API accepts requests from this machine only")
+NOT_JSON = ProblemType(415, "not-json", "The content type must be application/json")
+
+
+class Guard:
+    """The middleware that authenticates every request before its body is read."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an application."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Authenticate a request, then pass it on or answer with a problem."""
+        app = self._app
+        if scope["type"] == "http":
+            try:
+                set_caller(scope, Caller() if scope["path"] in OPEN_PATHS else authenticate(scope))
+            except ApiError as refusal:
+                app = error_response(scope, refusal)
+        await app(scope, receive, send)
+
+
+def set_caller(scope: Scope, caller: Caller) -> None:
+    """Set the request's `actor` and the `tenant` that it is confined to."""
+    scope.setdefault("state", {}).update(vars(caller))
+
+
+def authenticate(scope: Scope) -> Caller:
+    """Return the caller of a request; raise ApiError if it is not authenticated."""
+    if caller := authorised_caller(scope):
+        return caller
+    try:
+        entries = [entry.strip() for entry in secret("MINUTEHAND_API_TOKENS").split(",") if entry.strip()]
+    except ConfigurationError as error:
+        logger.error(str(error))
+        raise ApiError(
+            CLOSED, "The secret with the API's tokens cannot be read; see the API's log."
+        ) from None
+    if entries:
+        return _bearer(scope, entries)
+    if _is_local(scope):
+        _reject_other_sites(Headers(scope=scope), scope["method"])
+        return Caller()
+    raise ApiError(
+        CLOSED,
+        "Set MINUTEHAND_API_TOKENS to one or more bearer tokens of at least 16 characters, separated by commas; "
+        "or, on your own machine, set MINUTEHAND_LOCAL=1 and connect from the loopback.",
+    )
+
+
+def _bearer(scope: Scope, entries: list[str]) -> Caller:
+    """Return the caller of the request's token; it is compared with all tokens in constant time."""
+    sent = _bearer_token(scope)
+    callers = {token.caller for token in [*read_tokens(entries)] if compare_digest(token.secret, sent)}
+    if len(callers) == 1:
+        return callers.pop()
+    if callers:
+        logger.error("a token in MINUTEHAND_API_TOKENS has several names or tenants; it is rejected")
+    raise ApiError(
+        UNAUTHORISED,
+        "Send the header `Authorization: Bearer <token>` with one of the tokens in MINUTEHAND_API_TOKENS.",
+        {"WWW-Authenticate": 'Bearer realm="minutehand"'},
+    )
+
+
+def _bearer_token(scope: Scope) -> bytes:
+    values = [value for name, value in scope["headers"] if name.lower() == b"authorization"]
+    if len(values) != 1:
+        return b""
+    scheme, _, token = values[0].partition(b" ")
+    return bytes(token.strip()) if scheme.lower() == b"bearer" else b""
+
+
+def _is_local(scope: Scope) -> bool:
+    if "aws.event" in scope or not is_local():
+        return False
+    proxied = {b"forwarded", b"x-forwarded-for"} & {name.lower() for name, _ in scope["headers"]}
+    try:
+        return not proxied and ip_address((scope.get("client") or ("", 0))[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _reject_other_sites(headers: Headers, method: str) -> None:
+    """Reject requests that another web site makes through the user's browser to an API without tokens."""
+    if _host(headers.get("host", "")) not in LOCAL_HOSTS:
+        raise ApiError(FOREIGN, "The host must be localhost, 127.0.0.1 or [::1].")
+    own = headers.get("origin") in (None, f"http://{headers['host']}")
+    if not own or headers.get("sec-fetch-site", "none") not in OWN_SITES:
+        raise ApiError(FOREIGN, "Pages of other sites must not call the local API.")
+    if method not in SAFE_METHODS and media_type(headers) != "application/json":
+        raise ApiError(NOT_JSON, "Send the header `Content-Type: application/json`.")
+
+
+def _host(authority: str) -> str:
+    name, colon, port = authority.rpartition(":")
+    return (name if colon and port.isdigit() else authority).lower()
+
+
+def media_type(headers: Headers) -> str:
+    """Return the content type without its parameters."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()

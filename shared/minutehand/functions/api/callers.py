@@ -1,0 +1,89 @@
+"""Callers: the name and the tenant of a token, or of the identity that API Gateway's authoriser accepted.
+
+MINUTEHAND_API_TOKENS     [name[@tenant]:]token, comma-separated. The audit trail records the name. A token with a
+                          tenant can access the jobs of that tenant only, one without a tenant all jobs
+MINUTEHAND_TENANT_CLAIM   the claim of a JWT, or the key of a Lambda authoriser's context, that names the tenant.
+                          If it is set, callers without the claim are rejected
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import Scope
+
+from minutehand.database.tenants import is_tenant
+from minutehand.functions.api.errors import ApiError, ProblemType
+from minutehand.functions.api.request_log import logger
+from minutehand.settings.table import TENANT_CLAIM
+
+TOKEN_CHARACTERS = 16
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+SUBJECTS = {
+    "jwt": ("sub", "client_id"),
+    "iam": ("userArn", "userId"),
+    "lambda": ("principalId", "sub"),
+}
+SUBJECT_CHARACTERS = 200
+
+NO_TENANT = ProblemType(403, "no-tenant", "The caller has no tenant")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The caller's name, if it is known, and the tenant that the caller is confined to; '' means all tenants."""
+
+    actor: str | None = None
+    tenant: str = ""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A bearer token and its caller."""
+
+    secret: bytes
+    caller: Caller
+
+
+def read_tokens(entries: list[str]) -> Iterator[Token]:
+    """Yield the valid tokens; log an error for each invalid one, without quoting it."""
+    for entry in entries:
+        named, colon, token = entry.rpartition(":")
+        name, at, tenant = named.partition("@")
+        if (colon and not NAME.fullmatch(name)) or (at and not is_tenant(tenant)):
+            logger.error("an entry in MINUTEHAND_API_TOKENS must be [name[@tenant]:]token; it is ignored")
+        elif len(token) < TOKEN_CHARACTERS:
+            logger.error(
+                f"a token in MINUTEHAND_API_TOKENS has less than {TOKEN_CHARACTERS} characters; it is ignored"
+            )
+        else:
+            yield Token(token.encode(), Caller(name or None, tenant))
+
+
+def authorised_caller(scope: Scope) -> Caller | None:
+    """Return the caller that API Gateway's authoriser accepted, or None; raise ApiError without the tenant's claim.
+
+    Only Lambda can put an event into the scope, and only API Gateway an authoriser into the event.
+    """
+    context = scope.get("aws.event", {}).get("requestContext") or {}
+    authorizer = context.get("authorizer") or {}
+    for kind, names in SUBJECTS.items():
+        if facts := authorizer.get(kind):
+            claims = facts.get("claims") or {} if kind == "jwt" else facts
+            return Caller(_subject(claims, names), _tenant(claims))
+    return None
+
+
+def _subject(claims: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    subjects = [str(claims[name])[:SUBJECT_CHARACTERS] for name in names if claims.get(name)]
+    return subjects[0] if subjects else None
+
+
+def _tenant(claims: Mapping[str, Any]) -> str:
+    if not (claim := TENANT_CLAIM.read()):
+        return ""
+    tenant = claims.get(claim)
+    if not isinstance(tenant, str) or not is_tenant(tenant):
+        raise ApiError(NO_TENANT, f"The claim {claim!r} must be a valid tenant name.")
+    return tenant

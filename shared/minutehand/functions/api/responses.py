@@ -1,0 +1,28 @@
+"""JSON responses that show exactly what the database stores: big integers, floats and unusual text included."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from fastapi.responses import JSONResponse
+
+
+class Json(JSONResponse):
+    """JSON as the standard library encodes it: it keeps every digit, and escapes text that UTF-8 cannot encode."""
+
+    def render(self, content: Any) -> bytes:
+        """Encode the content; moments are RFC 3339 in UTC, durations are seconds."""
+        return json.dumps(content, default=_encode, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _encode(value: object) -> str | float:
+    return _ENCODERS[type(value)](value)
+
+
+_ENCODERS: dict[type, Callable[[Any], str | float]] = {
+    UUID: str,
+    datetime: lambda moment: moment.astimezone(UTC).isoformat(),
+    timedelta: timedelta.total_seconds,
+}

@@ -1,0 +1,64 @@
+"""Pause and limit the jobs of queues, kinds, keys and tenants."""
+
+from typing import Annotated
+
+from fastapi import Body
+
+from minutehand.functions.api.dependencies import Actor, ConnectedToAll, create_router
+from minutehand.functions.api.openapi import COMMON, WITH_BODY, responds
+from minutehand.functions.api.responses import Json
+from minutehand.functions.api.schemas import controls as schemas
+from minutehand.functions.api.schemas.controls import ControlTarget, LimitRequest, PauseRequest
+from minutehand.operations.controls import limit, list_controls, pause, resume, unlimit
+
+LISTED = responds(200, "The pauses and limits", schemas.Controls, {"controls": [schemas.CONTROL]}, *COMMON)
+CHANGED = responds(200, "The pause or limit", schemas.Control, {**schemas.CONTROL, "busy": None}, *WITH_BODY)
+ENDED = responds(200, "Whether it existed", schemas.EndedControl, {"ended": True}, *WITH_BODY)
+
+router = create_router("control", prefix="/controls")
+
+
+@router.get("", **LISTED)
+def tell_controls(database: ConnectedToAll) -> Json:
+    """List pauses and limits, with the number of matching jobs that are offered or running."""
+    return Json({"controls": [vars(each) for each in list_controls(database)]})
+
+
+@router.post("/pause", **CHANGED)
+def pause_jobs(
+    request: Annotated[PauseRequest, Body(openapi_examples=schemas.PAUSE_REQUESTS)],
+    database: ConnectedToAll,
+    actor: Actor,
+) -> Json:
+    """Stop offering jobs of a queue, a kind, a key or a tenant; running jobs continue."""
+    return Json(vars(pause(database, **vars(request), who=actor)))
+
+
+@router.post("/resume", **ENDED)
+def resume_jobs(
+    target: Annotated[ControlTarget, Body(openapi_examples=schemas.TARGETS)],
+    database: ConnectedToAll,
+    actor: Actor,
+) -> Json:
+    """End the pause with the same names."""
+    return Json({"ended": resume(database, **vars(target), who=actor)})
+
+
+@router.post("/limit", **CHANGED)
+def limit_jobs(
+    request: Annotated[LimitRequest, Body(openapi_examples=schemas.LIMIT_REQUESTS)],
+    database: ConnectedToAll,
+    actor: Actor,
+) -> Json:
+    """Limit how many jobs of a queue, a kind, a key or a tenant may be offered or running at once."""
+    return Json(vars(limit(database, **vars(request), who=actor)))
+
+
+@router.post("/unlimit", **ENDED)
+def unlimit_jobs(
+    target: Annotated[ControlTarget, Body(openapi_examples=schemas.TARGETS)],
+    database: ConnectedToAll,
+    actor: Actor,
+) -> Json:
+    """End the limit with the same names."""
+    return Json({"ended": unlimit(database, **vars(target), who=actor)})

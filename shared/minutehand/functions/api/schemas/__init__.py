@@ -1,0 +1,1 @@
+"""Requests, responses and their examples, one module per resource."""

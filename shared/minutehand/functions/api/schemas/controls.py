@@ -1,0 +1,80 @@
+"""Controls: pauses and limits."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi.openapi.models import Example
+from pydantic import BaseModel, Field, StrictInt
+
+from minutehand.functions.api.schemas.common import Moment, StrictModel
+from minutehand.functions.api.schemas.jobs import JOB
+
+
+class ControlTarget(StrictModel):
+    """The jobs of a queue, a kind, a key or a tenant, or of several of these together."""
+
+    queue: str = Field("", max_length=100, description="jobs of this queue")
+    kind: str = Field("", max_length=100, description="jobs of this kind")
+    key: str = Field("", max_length=1024, description="jobs with this key")
+    tenant: str = Field("", max_length=100, description="jobs of this tenant")
+
+
+class PauseRequest(ControlTarget):
+    """The jobs to pause, and for how long."""
+
+    until: Moment = Field(None, description="when the pause ends by itself")
+    why: str | None = Field(None, max_length=1000, description="the reason")
+
+
+class LimitRequest(ControlTarget):
+    """The jobs to limit, and how many may be offered or running at once."""
+
+    most: Annotated[StrictInt, Field(ge=0, lt=2**31)]
+    why: str | None = Field(None, max_length=1000, description="the reason")
+
+
+class Control(BaseModel):
+    """A pause or a limit; an empty name matches any."""
+
+    queue: str
+    kind: str
+    key: str
+    tenant: str
+    paused: bool
+    most: int | None = Field(description="the limit")
+    until: datetime | None
+    why: str | None = Field(description="the reason")
+    changed: datetime
+    busy: int | None = Field(None, description="matching jobs that are offered or running")
+
+
+class Controls(BaseModel):
+    """All current pauses and limits."""
+
+    controls: list[Control]
+
+
+class EndedControl(BaseModel):
+    """Whether a pause or limit existed."""
+
+    ended: bool
+
+
+CONTROL = {
+    "queue": "mail",
+    "kind": "",
+    "key": "",
+    "tenant": "",
+    "paused": True,
+    "most": None,
+    "until": None,
+    "why": "release",
+    "changed": JOB["enqueued"],
+    "busy": 2,
+}
+TARGETS: dict[str, Example] = {"a queue": {"value": {"queue": "mail"}}}
+PAUSE_REQUESTS: dict[str, Example] = {
+    "a queue": {"value": {"queue": "mail", "why": "the provider is down"}},
+    "a kind, for some time": {"value": {"kind": "report", "until": "2026-01-31T08:00:00+01:00"}},
+}
+LIMIT_REQUESTS: dict[str, Example] = {"two of a kind": {"value": {"kind": "report", "most": 2}}}

@@ -1,0 +1,95 @@
+"""History: the attempts of a job, and the audit trail."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from minutehand.functions.api.schemas.common import StrictModel
+from minutehand.functions.api.schemas.jobs import JOB, JobError
+from minutehand.queries import jobs as queries
+
+
+class AuditFilter(StrictModel):
+    """The entries to list."""
+
+    job: UUID | None = Field(None, description="changes to this job")
+    who: str | None = Field(None, description="changes by this actor")
+    verb: str | None = Field(None, description="cancel, pause, edit ...")
+    before: UUID | None = Field(None, description="the next page: the last entry of this page")
+    limit: Annotated[int, Field(ge=1, le=1000)] = 50
+
+
+class Attempt(BaseModel):
+    """An attempt that has ended."""
+
+    job: UUID
+    attempt: int
+    started: datetime
+    ended: datetime
+    outcome: str = Field(
+        description="done, retrying, dead, snoozed ..., or lapsed if its worker did not finish it"
+    )
+    worker: str | None = Field(description="the function or process that claimed the job")
+    request: str | None = Field(description="Lambda's request id")
+    version: str | None = Field(description="the version of the code")
+    memory_mb: int | None
+    error: JobError | None
+    result: Any = Field(None, description="the partial result of a failed attempt, only with include=payload")
+
+
+class Attempts(BaseModel):
+    """The ended attempts of a job, the first one first."""
+
+    attempts: list[Attempt]
+
+
+class AuditEntry(BaseModel):
+    """A change that a person made."""
+
+    id: UUID
+    at: datetime
+    tenant: str
+    who: str = Field(description="the actor")
+    verb: str
+    job: UUID | None
+    facts: dict[str, Any]
+
+
+class AuditPage(BaseModel):
+    """A page of the audit trail, the newest entry first."""
+
+    audit: list[AuditEntry]
+    before: UUID | None = Field(description="the cursor of the next page, if there may be one")
+
+
+def attempt_fields(attempt: queries.Attempt, *, unmasked: bool) -> dict[str, Any]:
+    """Return an attempt; its trace and result only if unmasked."""
+    error = attempt.error and {
+        name: text for name, text in attempt.error.items() if unmasked or name != "trace"
+    }
+    return vars(attempt) | {"error": error, "result": attempt.result if unmasked else None}
+
+
+ATTEMPT = {
+    "job": JOB["id"],
+    "attempt": 1,
+    "started": "2026-01-31T07:00:04+00:00",
+    "ended": "2026-01-31T07:00:05+00:00",
+    "outcome": "retrying",
+    "worker": "minutehand-worker",
+    "request": "8f5a1c9e",
+    "version": "42",
+    "memory_mb": 512,
+    "error": {"type": "TimeoutError", "message": "the mail server did not answer"},
+}
+ENTRY = {
+    "id": JOB["id"],
+    "at": JOB["enqueued"],
+    "tenant": "",
+    "who": "ada",
+    "verb": "cancel",
+    "job": JOB["id"],
+    "facts": {"reason": "the order was withdrawn"},
+}

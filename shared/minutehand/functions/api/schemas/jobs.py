@@ -1,0 +1,213 @@
+"""Jobs: one job, pages of them, and the changes that people make."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi.openapi.models import Example
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+
+from minutehand.functions.api.schemas.common import Duration, Moment, RetryOptions, StrictModel
+from minutehand.model.rules import sentence
+from minutehand.queries.jobs import MOST_LISTED, Row, State
+
+LISTED_FIELDS = (
+    "id",
+    "queue",
+    "kind",
+    "state",
+    "key",
+    "priority",
+    "attempts",
+    "max_attempts",
+    "enqueued",
+    "run_at",
+    "visible",
+    "offered",
+    "claimed",
+    "deleted",
+    "tenant",
+    "version",
+    "every",
+    "zone",
+    "nominal",
+    "schedule",
+    "cancelling",
+)
+UNLISTED_FIELDS = ("retry", "timeout")
+MASKED_FIELDS = ("payload", "headers", "result")
+
+
+class JobFilter(StrictModel):
+    """The jobs to list."""
+
+    queue: str | None = Field(None, description="jobs of this queue")
+    kind: str | None = Field(None, description="jobs of this kind")
+    key: str | None = Field(None, description="jobs with this key, upcoming and finished")
+    state: list[State] = Field([], description="jobs in one of these states; repeat the parameter")
+    limit: int = Field(50, description=f"jobs per page, 1 to {MOST_LISTED}")
+    version: str | None = Field(None, description="jobs finished by this version of the code")
+    since: Moment = Field(None, description="jobs enqueued at or after this moment")
+    until: Moment = Field(None, description="jobs enqueued before this moment")
+    finished_since: Moment = Field(None, description="jobs finished at or after this moment")
+    finished_until: Moment = Field(None, description="jobs finished before this moment")
+    before: UUID | None = Field(None, description="the next page: the cursor `before` of this page")
+    after: UUID | None = Field(None, description="the previous page: the cursor `after` of this page")
+    page: Literal["first", "last"] = Field("first", description="the page to begin with, without a cursor")
+    total: bool = Field(False, description="count all matching jobs, which takes longer the more there are")
+
+
+class CancelRequest(StrictModel):
+    """Options of cancel."""
+
+    reason: Annotated[str, Field(max_length=1000, description="stored as the job's error")] = "by hand"
+    running: StrictBool = Field(False, description="ask a running job to stop at its next check")
+
+
+class RescheduleRequest(StrictModel):
+    """The new moment: `run_at`, or `delay` from now."""
+
+    run_at: Moment = Field(None, description="a moment in the past means now")
+    delay: Duration = Field(None, description="seconds, or ISO 8601")
+
+
+class ReplayRequest(StrictModel):
+    """Options of the new job."""
+
+    max_attempts: StrictInt | None = Field(1, description="null for as many as the original job had")
+    suffix: str = Field(
+        "", max_length=1000, description="added to the key, in case the key already has an upcoming job"
+    )
+
+
+class EditRequest(StrictModel):
+    """Changes: omitted fields stay as they are; null removes headers, retry or timeout."""
+
+    payload: Any = Field(None, description="any JSON")
+    headers: dict[str, str] | None = Field(None, description=sentence("headers_are_strings"))
+    priority: StrictInt = Field(5, description=sentence("priority_is_0_to_9"))
+    max_attempts: StrictInt = Field(8, description=sentence("max_attempts_is_at_least_1"))
+    retry: RetryOptions | None = Field(None, description=sentence("retry_is_a_strategy"))
+    timeout: Duration = Field(None, description=sentence("timeout_is_positive"))
+
+    def to_options(self) -> dict[str, Any]:
+        """Return the given fields, as the library's options."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return given | ({"retry": self.retry and self.retry.to_retry()} if "retry" in given else {})
+
+
+class JobError(BaseModel):
+    """The latest error."""
+
+    type: str
+    message: str
+    trace: str | None = Field(None, description="only with include=payload")
+
+
+class Job(BaseModel):
+    """A job. Optional fields are not listed; masked ones are only in `GET /jobs/{id}?include=payload`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: UUID
+    queue: str
+    kind: str
+    state: State
+    key: str | None
+    priority: int
+    attempts: int = Field(description="the attempts that have started")
+    max_attempts: int
+    enqueued: datetime
+    run_at: datetime = Field(description="when it was scheduled to run")
+    visible: datetime = Field(description="when it may run next; for a running job, the end of its lease")
+    offered: datetime | None = Field(description="when it was last offered to a worker")
+    claimed: datetime | None = Field(description="when a worker last claimed it")
+    deleted: datetime | None = Field(description="when it was finished")
+    error: JobError | None
+    tenant: str = Field(description="the tenant; empty if there are no tenants")
+    version: str | None = Field(description="the version of the code that finished it")
+    every: str | None = Field(description="the recurrence")
+    zone: str | None = Field(description="the time zone of `every`")
+    nominal: datetime | None = Field(description="the moment of this occurrence")
+    schedule: str | None = Field(description="the schedule that fired it")
+    cancelling: str | None = Field(description="the reason why a running job is to be cancelled")
+    retry: dict[str, Any] | None = Field(None, description="durations in seconds; null for the default")
+    timeout: float | None = Field(None, description="seconds")
+    payload: Any = Field(None, description="only with include=payload")
+    headers: dict[str, str] | None = Field(None, description="only with include=payload")
+    result: Any = Field(None, description="only with include=payload")
+
+
+class JobPage(BaseModel):
+    """Jobs, the newest first."""
+
+    jobs: list[Job]
+    before: UUID | None = Field(description="the cursor of the next page, if there may be one")
+    next: str | None = Field(description="the path of the next page, as in the Link header")
+    after: UUID | None = Field(description="the cursor of the previous page, if there may be one")
+    previous: str | None = Field(description="the path of the previous page, as in the Link header")
+    total: int | None = Field(description="the number of matching jobs, if requested")
+    place: int | None = Field(description="the number of matching jobs before this page, if requested")
+
+
+def listed_job(row: Row) -> dict[str, Any]:
+    """Return a job as in listings, without its trace, which may quote the payload."""
+    error = row.error and {name: text for name, text in row.error.items() if name != "trace"}
+    return {name: getattr(row, name) for name in LISTED_FIELDS} | {"error": error}
+
+
+def full_job(row: Row, *, unmasked: bool = False) -> dict[str, Any]:
+    """Return all fields of a job; payload, headers, result and trace only if unmasked."""
+    job = listed_job(row) | {name: getattr(row, name) for name in UNLISTED_FIELDS}
+    if unmasked:
+        job |= {name: getattr(row, name) for name in MASKED_FIELDS} | {"error": row.error}
+    return job
+
+
+JOB: dict[str, Any] = {
+    "id": "0198a5b0-0000-7000-8000-000000000001",
+    "queue": "default",
+    "kind": "welcome",
+    "state": "scheduled",
+    "key": "welcome/ada",
+    "priority": 5,
+    "attempts": 0,
+    "max_attempts": 8,
+    "enqueued": "2026-01-30T12:00:00+00:00",
+    "run_at": "2026-01-31T07:00:00+00:00",
+    "visible": "2026-01-31T07:00:00+00:00",
+    "offered": None,
+    "claimed": None,
+    "deleted": None,
+    "error": None,
+    "tenant": "",
+    "version": None,
+    "every": None,
+    "zone": None,
+    "nominal": None,
+    "schedule": None,
+    "cancelling": None,
+}
+FULL_JOB = {**JOB, "retry": None, "timeout": None}
+PAGE = {
+    "jobs": [JOB],
+    "before": JOB["id"],
+    "next": f"/jobs?state=scheduled&limit=1&total=true&before={JOB['id']}",
+    "after": None,
+    "previous": None,
+    "total": 12,
+    "place": 0,
+}
+CANCEL_REQUESTS: dict[str, Example] = {
+    "with a reason": {"value": {"reason": "the order was withdrawn"}},
+}
+RESCHEDULE_REQUESTS: dict[str, Example] = {
+    "to a moment": {"value": {"run_at": "2026-01-31T08:00:00+01:00"}},
+    "from now": {"value": {"delay": "PT1H30M"}},
+}
+REPLAY_REQUESTS: dict[str, Example] = {
+    "with another key": {"value": {"suffix": "/again", "max_attempts": None}},
+}
+EDIT_REQUESTS: dict[str, Example] = {
+    "another payload": {"value": {"payload": {"email": "bob@example.com"}, "priority": 9}}
+}

@@ -1,0 +1,190 @@
+"""Schedules: their options, their state, and the log of their firings."""
+
+from datetime import datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID
+
+from fastapi.openapi.models import Example
+from pydantic import BaseModel, Field, StrictInt
+
+from minutehand import schedules as library
+from minutehand.functions.api.schemas.common import Duration, Moment, StrictModel
+from minutehand.functions.api.schemas.enqueue import JobOptions
+from minutehand.model.rules import sentence
+from minutehand.schedules import StoredSchedule
+from minutehand.schedules.schedule import MAX_PREVIEWED
+from minutehand.schedules.timing import CatchUp, Overlap
+
+MASKED_FIELDS = ("payload", "headers")
+
+
+class Recurrence(StrictModel):
+    """A recurrence and its time zone."""
+
+    every: str = Field(description=sentence("every_recurs"))
+    zone: str | None = Field(None, description=f"{sentence('zone_is_known')}; UTC by default")
+    starts: Moment = Field(None, description="not before this moment; durations count from it")
+    ends: Moment = Field(None, description="not after this moment")
+
+
+class PreviewRequest(Recurrence):
+    """A recurrence to preview."""
+
+    n: StrictInt = Field(10, ge=1, le=MAX_PREVIEWED, description="the number of occurrences")
+
+
+class ScheduleRequest(Recurrence):
+    """A schedule. It is replaced as a whole: omitted fields have their defaults."""
+
+    job: JobOptions = Field(
+        description="the job that each occurrence enqueues, without run_at, delay, every or tenant"
+    )
+    jitter: Duration = Field(None, description="delay jobs by up to this time; the name decides how much")
+    ahead: Duration = Field(None, description="enqueue jobs this long before they run")
+    catch_up: CatchUp = Field("none", description="which occurrences missed in an outage fire after it")
+    most: StrictInt = Field(100, description="with catch_up=all: the maximum number of occurrences")
+    overlap: Overlap = Field("allow", description="what to do if the previous job is not finished")
+
+    def to_schedule(self, name: str) -> library.Schedule:
+        """Return the library's schedule."""
+        return library.Schedule(
+            name=name,
+            every=self.every,
+            job=self.job.to_job(),
+            zone=self.zone,
+            starts=self.starts,
+            ends=self.ends,
+            jitter=self.jitter or timedelta(),
+            ahead=self.ahead or timedelta(),
+            catch_up=self.catch_up,
+            most=self.most,
+            overlap=self.overlap,
+        )
+
+
+class FiringFilter(StrictModel):
+    """The firings to list."""
+
+    before: Moment = Field(None, description="firings before this moment")
+    limit: int = Field(50, ge=1, le=1000, description="the maximum number of firings")
+
+
+class Schedule(BaseModel):
+    """A schedule and its state."""
+
+    name: str
+    every: str
+    zone: str
+    starts: datetime | None
+    ends: datetime | None
+    jitter: float
+    ahead: float
+    catch_up: CatchUp
+    most: int
+    overlap: Overlap
+    job: dict[str, Any] = Field(description="its job; payload and headers only with include=payload")
+    tenant: str
+    paused: bool
+    source: str | None = Field(description="the code that declares it")
+    next: datetime | None = Field(description="the next occurrence; null if there is none")
+    fired: datetime | None = Field(description="the last occurrence that fired")
+    last: UUID | None = Field(description="the job of that occurrence")
+    created: datetime
+    changed: datetime
+
+
+class Schedules(BaseModel):
+    """Schedules, sorted by name."""
+
+    schedules: list[Schedule]
+
+
+class Occurrence(BaseModel):
+    """An occurrence, in UTC and in the schedule's time zone."""
+
+    utc: datetime
+    local: datetime
+
+
+class Occurrences(BaseModel):
+    """Occurrences in order."""
+
+    moments: list[Occurrence]
+
+
+class Firing(BaseModel):
+    """The outcome of an occurrence, or of several that were missed."""
+
+    nominal: datetime = Field(description="the moment of the occurrence")
+    fired: datetime
+    outcome: Literal["fired", "asked", "skipped", "missed", "refused"]
+    count: int
+    job: UUID | None
+
+
+class Firings(BaseModel):
+    """The firings of a schedule, the newest first."""
+
+    firings: list[Firing]
+
+
+class ScheduleRun(BaseModel):
+    """The enqueued job."""
+
+    id: UUID
+
+
+def schedule_fields(stored: StoredSchedule, *, unmasked: bool = False) -> dict[str, Any]:
+    """Return a schedule and its state; the job's payload and headers only if unmasked."""
+    job = {name: value for name, value in vars(stored.schedule.job).items() if value is not None}
+    shown = {name: value for name, value in job.items() if unmasked or name not in MASKED_FIELDS}
+    if "retry" in shown:
+        shown["retry"] = shown["retry"].to_json()
+    schedule = vars(stored.schedule) | {"zone": stored.schedule.zone or "UTC", "job": shown}
+    state = {name: value for name, value in vars(stored).items() if name not in ("schedule", "hash")}
+    return schedule | state
+
+
+JOB_ID = "0198a5b0-0000-7000-8000-000000000001"
+MONDAY = "2026-02-02T07:00:00+00:00"
+CREATED = "2026-01-30T12:00:00+00:00"
+RECURRENCE = {"every": "0 8 * * mon", "zone": "Europe/Berlin"}
+SCHEDULE: dict[str, Any] = {
+    "name": "report",
+    **RECURRENCE,
+    "starts": None,
+    "ends": None,
+    "jitter": 0.0,
+    "ahead": 0.0,
+    "catch_up": "none",
+    "most": 100,
+    "overlap": "allow",
+    "job": {"kind": "report"},
+    "tenant": "",
+    "paused": False,
+    "source": None,
+    "next": MONDAY,
+    "fired": None,
+    "last": None,
+    "created": CREATED,
+    "changed": CREATED,
+}
+OCCURRENCES = {"moments": [{"utc": MONDAY, "local": "2026-02-02T08:00:00+01:00"}]}
+FIRING = {"nominal": MONDAY, "fired": MONDAY, "outcome": "fired", "count": 1, "job": JOB_ID}
+SCHEDULE_REQUESTS: dict[str, Example] = {
+    "every Monday at eight": {"value": {**RECURRENCE, "job": {"kind": "report", "payload": {"n": 1}}}},
+    "with all options": {
+        "value": {
+            "every": "PT15M",
+            "starts": "2026-01-31T08:00:00+01:00",
+            "ends": "2027-01-31T08:00:00+01:00",
+            "jitter": 30,
+            "ahead": "PT1H",
+            "catch_up": "all",
+            "most": 10,
+            "overlap": "allow",
+            "job": {"kind": "report", "queue": "slow"},
+        }
+    },
+}
+PREVIEW_REQUESTS: dict[str, Example] = {"the next three": {"value": {**RECURRENCE, "n": 3}}}

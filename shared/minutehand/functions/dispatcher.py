@@ -1,0 +1,149 @@
+"""The dispatcher function: once a minute, count the due jobs, offer them and invoke a worker for each chunk."""
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import cache
+from time import monotonic
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from minutehand.aws import LambdaInvoker
+from minutehand.database import ambient
+from minutehand.errors import DatabaseError, MinutehandError
+from minutehand.maintenance import look
+from minutehand.schedules import Installed, install, load
+from minutehand.schedules.fire import Fired
+from minutehand.settings import code_version, read_settings
+from minutehand.settings.table import SCHEDULES
+from minutehand.tick import Tick, tick
+
+# Seconds of the function's time reserved for withdrawing offers that were not sent.
+WITHDRAW_SECONDS = 10.0
+
+logger = Logger(service="dispatcher")
+metrics = Metrics(
+    namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="dispatcher"
+)
+# Its connections are reused from tick to tick.
+invoker = LambdaInvoker()
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Make one tick; the event may have the moment it was scheduled for, as `time` or `scheduled`.
+
+    An event with `check` makes no tick: it tests the connections to the database and every worker.
+    """
+    if event.get("check"):
+        return check()
+    lag_ms = _lag_ms(event)
+    _try_to_install()
+    until = monotonic() + context.get_remaining_time_in_millis() / 1000 - WITHDRAW_SECONDS
+    result = tick(ambient(), invoker, read_settings(), until=until)
+    facts = _facts(result) | _health() | ({} if lag_ms is None else {"lag_ms": lag_ms})
+    logger.info("tick", extra=facts)
+    _put_metrics(facts)
+    _log_problems(result)
+    return facts
+
+
+@cache
+def install_declared(module: str) -> Installed:
+    """Install the schedules that a module declares; once per environment, since its code does not change."""
+    return install(ambient(), load(module), "deploy", version=code_version())
+
+
+def _try_to_install() -> None:
+    try:
+        if module := SCHEDULES.read():
+            install_declared(module)
+    except MinutehandError as error:
+        # The tick goes on; the next tick tries again.
+        logger.error("schedules are not installed", extra={"reason": str(error)})
+
+
+def check() -> dict[str, Any]:
+    """Test the connections to the database and to Lambda for each worker."""
+    return {
+        "database": _try(lambda: ambient().run("clock")),
+        "workers": {
+            worker: _try(lambda worker=worker: invoker.check(worker))  # type: ignore[misc]
+            for worker in read_settings().workers.workers
+        },
+    }
+
+
+def _try(call: Callable[[], object]) -> dict[str, Any]:
+    began, error = monotonic(), ""
+    try:
+        call()
+    except Exception as raised:
+        error = f"{type(raised).__name__}: {raised}"
+    return {"ok": not error, "ms": round((monotonic() - began) * 1000), "error": error}
+
+
+def _facts(result: Tick) -> dict[str, int]:
+    return {
+        "due": sum(result.due.values()),
+        "oldest_due_ms": round(result.late.total_seconds() * 1000),
+        "offered": len(result.offered.offers),
+        "vain": sum(budget.vain for budget in result.offered.budgets),
+        "throttled": len(result.offered.budgets),
+        "invoked": result.fan_out.invoked,
+        "refused": len(result.fan_out.refused),
+        "dead": len(result.upkeep.buried),
+        **_fired(result.upkeep.fired),
+        "tick_ms": round(result.took.total_seconds() * 1000),
+    }
+
+
+def _fired(fired: Fired | None) -> dict[str, int]:
+    fired = fired or Fired()
+    return {"fired": fired.fired, "skipped": fired.skipped, "missed": fired.missed}
+
+
+def _health() -> dict[str, int]:
+    """Return the database's health; nothing if the role may not read it, which does not fail the tick."""
+    try:
+        health = look(ambient())
+    except DatabaseError as error:
+        logger.warning("health is unknown", extra={"reason": str(error)})
+        return {}
+    return {
+        "oldest_snapshot_ms": round(health.snapshot.total_seconds() * 1000),
+        "dead_rows_per_live": health.dead_rows_per_live,
+        "connections_percent": health.connections_percent,
+    }
+
+
+def _put_metrics(facts: dict[str, int]) -> None:
+    for name, value in facts.items():
+        unit = MetricUnit.Milliseconds if name.endswith("_ms") else MetricUnit.Count
+        metrics.add_metric(name=name, value=value, unit=unit)
+    metrics.flush_metrics()
+
+
+def _log_problems(result: Tick) -> None:
+    for record in result.upkeep.buried:
+        facts = {"job": str(record["id"]), "kind": record["kind"], "queue": record["queue"]}
+        logger.warning("dead", extra=facts | {"attempt": record["attempts"]})
+    for schedule, reason in result.upkeep.fired.refused if result.upkeep.fired else ():
+        logger.error("schedule refused", extra={"schedule": schedule, "reason": reason})
+    for budget in result.offered.budgets:
+        if budget.vain:
+            logger.warning("offers lapsed", extra=asdict(budget))
+    for worker, reason in {(refusal.invitation.worker, refusal.reason) for refusal in result.fan_out.refused}:
+        logger.error("invocation refused", extra={"worker": worker, "reason": reason})
+
+
+def _lag_ms(event: dict[str, Any]) -> int | None:
+    """Return the delay of the tick in milliseconds; None if the event has no moment, as in a manual invocation."""
+    try:
+        scheduled = datetime.fromisoformat(event.get("scheduled") or event.get("time") or "")
+        return max(0, round((datetime.now(UTC) - scheduled).total_seconds() * 1000))
+    except (TypeError, ValueError):
+        return None

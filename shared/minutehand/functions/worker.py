@@ -1,0 +1,59 @@
+"""The worker function: claim the offered jobs, run their handlers and finish them."""
+
+import os
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from minutehand.database import ambient
+from minutehand.handlers import HandlerPackage
+from minutehand.job import Worker
+from minutehand.model.event import Event
+from minutehand.settings import code_version, read_settings
+from minutehand.web.delivery.fallback import deliver_if_routed
+from minutehand.work import answer
+
+logger = Logger(service="worker")
+metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="worker")
+handlers = HandlerPackage("handlers", deliver_if_routed)
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
+    """Handle `{"queue": name, "offers": [[id, ack], ...]}`, or `{"queue": name}` for the next due job of a queue."""
+
+    def remaining() -> timedelta:
+        return timedelta(milliseconds=context.get_remaining_time_in_millis())
+
+    endings = answer(
+        ambient(), handlers, event, remaining, read_settings().grace, log_event, identify(context)
+    )
+    counts = Counter[str](ending.ending for ending in endings)
+    offered = len(event.get("offers", endings))
+    measured = {
+        "claimed": len(endings),
+        "unclaimed": max(0, offered - len(endings)),
+        "empty": int(not endings),
+        **counts,
+    }
+    for name, value in measured.items():
+        metrics.add_metric(name=name, value=value, unit=MetricUnit.Count)
+    metrics.flush_metrics()
+    return dict(counts)
+
+
+def identify(context: Any) -> Worker:
+    """Return the worker as attempts record it. The code version lets jobs of an older version be found and rerun."""
+    version = code_version() or context.function_version
+    return Worker(context.function_name, context.aws_request_id, int(context.memory_limit_in_mb), version)
+
+
+def log_event(event: Event) -> None:
+    """Log one line about a job, never its payload."""
+    facts = {name: getattr(event, name) for name in ("kind", "queue", "attempt")}
+    facts |= {"job": str(event.job), **event.facts}
+    log = logger.warning if event.name in ("dead", "lost") else logger.info
+    log(event.name, extra=facts)

@@ -1,0 +1,84 @@
+-- Functions that domains, column defaults and row-level security use.
+-- Applied before the migrations, like triggers.sql: nothing here may name one of minutehand's types.
+
+-- Returns a version 7 UUID (RFC 9562): 48 bits of milliseconds, 12 bits of their fraction, then random bits,
+-- so that ids sort by creation time. Postgres has its own from version 18; this one runs on every supported
+-- server.
+-- It reads the clock once per id. With two reads, a millisecond that ended between them produced an id that
+-- sorted before the others of that millisecond.
+create or replace function minutehand.uuid7() returns uuid
+language plpgsql volatile parallel safe
+as $$
+declare
+    moment bigint := extract(epoch from clock_timestamp()) * 1000000;
+begin
+    return encode(overlay(
+        uuid_send(gen_random_uuid())
+        placing int8send(moment / 1000 << 16 | (x'7000'::bigint + moment % 1000 * 4096 / 1000)) from 1 for 8), 'hex')::uuid;
+end
+$$;
+
+-- Whether a retry strategy has only known fields, each with the right type and range. Times are in seconds.
+-- In plpgsql, as are the functions below: an SQL function would be parsed again by every statement that writes
+-- a row.
+create or replace function minutehand.is_retry(retry jsonb) returns boolean
+language plpgsql immutable parallel safe
+as $$
+begin
+    return coalesce(
+        jsonb_typeof(retry) = 'object'
+        and retry - '{strategy,min,max,factor,jitter}'::text[] = '{}'
+        and retry ->> 'strategy' in ('fixed', 'linear', 'exponential')
+        and jsonb_typeof(retry -> 'min') = 'number' and (retry ->> 'min')::numeric between 0 and 31536000
+        and jsonb_typeof(retry -> 'max') = 'number'
+        and (retry ->> 'max')::numeric between (retry ->> 'min')::numeric and 31536000
+        and jsonb_typeof(retry -> 'factor') = 'number' and (retry ->> 'factor')::numeric between 0 and 1000
+        and jsonb_typeof(retry -> 'jitter') = 'boolean', false);
+end
+$$;
+
+-- Whether headers are an object of strings with at most 8 KiB in total.
+create or replace function minutehand.is_headers(headers jsonb) returns boolean
+language plpgsql immutable parallel safe
+as $$
+begin
+    return coalesce(
+        jsonb_typeof(headers) = 'object'
+        and octet_length(headers::text) <= 8192
+        and not jsonb_path_exists(headers, '$.* ? (@.type() != "string")'), false);
+end
+$$;
+
+-- Returns the role that the session acts as, also inside a security definer function.
+create or replace function minutehand.session_role() returns name
+language plpgsql stable parallel safe
+as $$
+begin
+    return coalesce(nullif(current_setting('role'), 'none'), session_user);
+end
+$$;
+
+-- Returns the session's tenant: the tenant that its role is bound to, else the one set with
+-- set_config('minutehand.tenant', ..., true); '' means no tenant, and no restriction.
+-- A bound login stays bound when it sets another role. A session with a tenant's role that has set no tenant
+-- gets '-', which cannot be a tenant's name, so that it matches no rows.
+create or replace function minutehand.current_tenant() returns text
+language plpgsql stable parallel safe security definer set search_path = minutehand, pg_temp
+as $$
+declare
+    acts name := minutehand.session_role();
+    own  text := coalesce((select t.tenant from minutehand.tenant_roles t
+                            where t.role in (session_user, acts)
+                            order by t.role = session_user desc limit 1),
+                          current_setting('minutehand.tenant', true), '');
+begin
+    -- pg_has_role returns null if there is no such role.
+    if own = '' and pg_has_role(acts, to_regrole('minutehand_tenant'), 'usage')
+       and not (coalesce(pg_has_role(acts, to_regrole('minutehand_enqueuer'), 'usage'), false)
+                or coalesce(pg_has_role(acts, to_regrole('minutehand_worker'), 'usage'), false)
+                or coalesce(pg_has_role(acts, to_regrole('minutehand_operator'), 'usage'), false)) then
+        return '-';
+    end if;
+    return own;
+end
+$$;

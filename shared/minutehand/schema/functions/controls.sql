@@ -1,0 +1,80 @@
+-- Controls: what is paused or limited is neither offered nor taken.
+
+-- Locks the dispatcher's row until the transaction ends. No tick offers anything meanwhile.
+create or replace function minutehand.hold_ticks() returns void
+language sql volatile security definer set search_path = minutehand, pg_temp
+as $$
+    select from minutehand.dispatcher for update
+$$;
+
+-- Whether a bound applies to a job.
+create or replace function minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) returns boolean
+language sql immutable parallel safe
+as $$
+    select (bound).tenant in ('', tenant) and (bound).queue in ('', queue) and (bound).kind in ('', kind)
+           and (bound).key in ('', coalesce(key, ''))
+$$;
+
+-- Returns how many jobs under a bound are offered or running. In plpgsql, because the planner would greatly
+-- overestimate the cost of an SQL function.
+create or replace function minutehand.busy(bound minutehand.bound) returns bigint
+language plpgsql stable
+as $$
+begin
+    return (select count(*)
+              from minutehand.jobs_live j
+             where coalesce(j.offered, j.claimed) is not null and j.visible > now()
+               and minutehand.bounds_job(bound, j.tenant, j.queue, j.kind, j.key));
+end
+$$;
+
+-- Returns the bounds at a moment, from the controls and the budgets of queues.
+create or replace function minutehand.bounds(moment timestamptz, queues text[], budgets integer[], only_queue text) returns minutehand.bound[]
+language sql volatile
+as $$
+    with busy as materialized (
+        select j.tenant, j.queue, j.kind, j.key
+          from minutehand.jobs_live j
+         where coalesce(j.offered, j.claimed) is not null and j.visible > moment
+    ), limits as (
+        select row(c.tenant, c.queue, c.kind, c.key, c.most)::minutehand.bound as bound,
+               c.paused and (c.until is null or c.until > moment) as paused
+          from minutehand.controls c
+         where only_queue is null or c.queue in ('', only_queue)
+        union all
+        select row('', b.queue, '', '', b.budget)::minutehand.bound, false from unnest(queues, budgets) b (queue, budget)
+    )
+    select coalesce(array_agg(row((bound).tenant, (bound).queue, (bound).kind, (bound).key,
+                                  case when paused then 0 else greatest(0, (bound).free - busy.jobs) end)::minutehand.bound), '{}')
+      from limits
+     cross join lateral (
+           select count(*)::integer as jobs
+             from busy b
+            where minutehand.bounds_job(limits.bound, b.tenant, b.queue, b.kind, b.key)) busy
+     where paused or (bound).free is not null
+$$;
+
+-- Counts what is due in each queue, as the statement `count` does, excluding what is paused. It reads through
+-- the paused jobs, at some microseconds per job.
+create or replace function minutehand.count_unpaused(most bigint, moment timestamptz) returns table (queue text, due bigint, late interval)
+language sql stable rows 10 security definer set search_path = minutehand, pg_temp
+as $$
+    with paused as materialized (
+        select c.tenant, c.queue, c.kind, c.key
+          from minutehand.controls c
+         where c.paused and (c.until is null or c.until > moment)
+    )
+    select l.queue, least(count(*), most), moment - min(j.visible)
+      from minutehand.lanes l
+     cross join lateral (
+           select v.visible
+             from minutehand.jobs_live v
+            where v.queue = l.queue and v.priority = l.priority and v.visible >= l.floor and v.visible <= moment
+              and not exists (select from paused p
+                               where (p.kind = '' or p.kind = v.kind) and (p.queue = '' or p.queue = v.queue)
+                                 and (p.key = '' or p.key = v.key) and (p.tenant = '' or p.tenant = v.tenant))
+            order by v.visible
+            limit (select most)) j
+     where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
+     group by l.queue
+$$;

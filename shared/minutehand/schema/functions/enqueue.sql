@@ -1,0 +1,203 @@
+-- Enqueue: Python, REST and SQL all enqueue through enqueue_all.
+--
+--   put_all     writes items in one statement; the fast path, which nearly every job takes
+--   put_keyed   writes one item whose key has more options; see keys.sql
+
+-- Enqueues jobs. Returns for each item, by its ordinal, an outcome:
+--   created    a new job
+--   replaced   the upcoming job with that key now has this item's values; it keeps its id
+--   merged     this item's payload was merged into the upcoming job with that key
+--   ignored    nothing changed: an upcoming job with that key stays (on_conflict = 'ignore', or the item is
+--              identical to it), a later item of the same call replaces this one, or an earlier job holds the key
+--              (unique_for, unique_while); `id` is that job's, `visible` its moment, or when the key is free again
+-- A moment in the past means now. With on_conflict = 'raise', a key that is taken, also by an earlier item,
+-- raises SQLSTATE 23505. An item's session_tenant on_conflict takes precedence over the call's.
+create or replace function minutehand.enqueue_all(items minutehand.new_job[], on_conflict text default 'replace')
+returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    moment         timestamptz := clock_timestamp();
+    first          bigint := items[1].ordinal;
+    keyed          boolean := minutehand.check_new(items, enqueue_all.on_conflict);
+    session_tenant text := minutehand.check_tenants(items);
+    item           minutehand.new_job;
+begin
+    if not keyed then
+        return query select * from minutehand.put_all(items, enqueue_all.on_conflict, moment, first, session_tenant);
+        return;
+    end if;
+    return query select * from minutehand.put_all(array(select i from unnest(items) i where i.key is null), 'replace', moment, first, session_tenant);
+    -- In the order of put_all, so that concurrent enqueuers do not deadlock.
+    for item in select * from unnest(items) i where i.key is not null order by i.key, i.queue, i.tenant, i.ordinal loop
+        return query select * from minutehand.put_keyed(item, enqueue_all.on_conflict, moment, first, session_tenant);
+    end loop;
+end
+$$;
+
+-- Enqueues one job, from any language and from triggers; see enqueue_all for the outcomes.
+-- In plpgsql, which plans its statement once per session instead of once per call.
+--
+--   select * from minutehand.enqueue('welcome', '{"email": "ada@example.com"}', delay => '3 days');
+create or replace function minutehand.enqueue(
+    kind         text,
+    payload      json        default 'null',
+    queue        text        default null,
+    key          text        default null,
+    run_at       timestamptz default null,
+    delay        interval    default null,
+    priority     integer     default null,
+    max_attempts integer     default null,
+    retry        jsonb       default null,
+    timeout      interval    default null,
+    headers      jsonb       default null,
+    on_conflict  text        default 'replace',
+    every        text        default null,
+    zone         text        default null,
+    personal     boolean     default null,
+    tenant       text        default null,
+    unique_while text        default null,
+    unique_for   interval    default null,
+    debounce     interval    default null,
+    debounce_max interval    default null,
+    throttle     interval    default null,
+    as_id        uuid        default null
+) returns table (id uuid, outcome text, visible timestamptz)
+language plpgsql volatile
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select e.id, e.outcome, e.visible
+      from minutehand.enqueue_all(
+           array[row(1, enqueue.kind, enqueue.payload, enqueue.queue, enqueue.key, enqueue.run_at, enqueue.delay, enqueue.priority,
+                     enqueue.max_attempts, enqueue.retry, enqueue.timeout, enqueue.headers,
+                     enqueue.every, enqueue.zone, null, null, enqueue.personal, enqueue.tenant, null, enqueue.unique_while,
+                     enqueue.unique_for, enqueue.debounce, enqueue.debounce_max, enqueue.throttle, enqueue.as_id)::minutehand.new_job],
+           enqueue.on_conflict) e;
+end
+$$;
+
+-- Enqueues the rows that a COPY of this load wrote into `incoming`, by the rules of enqueue_all, and deletes
+-- them there.
+create or replace function minutehand.enqueue_incoming(this_load uuid, on_conflict text default 'replace')
+returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
+language sql volatile security definer set search_path = minutehand, pg_temp
+as $$
+    with gone as (
+        delete from minutehand.incoming where load = this_load returning *
+    ), items as (
+        select array_agg(row(ordinal, kind, payload, queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers,
+                         every, zone, nominal, schedule, personal, tenant, on_conflict, unique_while, unique_for,
+                         debounce, debounce_max, throttle, id)::minutehand.new_job) as items
+          from gone
+    )
+    select e.* from items, minutehand.enqueue_all(items.items, enqueue_incoming.on_conflict) e
+$$;
+
+-- Writes jobs in one statement with one on_conflict. `session_tenant` is the session's tenant, or ''. See enqueue_all for
+-- the outcomes.
+create or replace function minutehand.put_all(items minutehand.new_job[], on_conflict text, moment timestamptz, first bigint, session_tenant text)
+returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
+language plpgsql volatile
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with requested as materialized (
+        select i.ordinal, coalesce(i.id, minutehand.uuid7()) as id,
+               -- Cast here, so that an invalid item is refused even if another replaces it.
+               coalesce(i.queue, d.queue, 'default')::minutehand.queue as queue, i.kind::minutehand.kind,
+               i.key::minutehand.key, coalesce(i.payload, 'null') as payload, i.headers::minutehand.headers,
+               -- A microsecond apart: first in, first out.
+               (greatest(coalesce(i.run_at, moment + coalesce(i.delay, i.debounce), minutehand.first_of(i.every, i.zone, moment), moment),
+                         moment)
+                   + interval '1 microsecond' * (i.ordinal - first))::minutehand.moment as run_at,
+               coalesce(i.priority, d.priority, q.priority, 5)::minutehand.priority as priority,
+               coalesce(i.max_attempts, d.max_attempts, q.max_attempts, 8)::minutehand.max_attempts as max_attempts,
+               coalesce(i.retry, d.retry, q.retry)::minutehand.retry as retry,
+               coalesce(i.timeout, d.timeout, q.timeout)::minutehand.timeout as timeout,
+               moment + i.debounce_max as latest, i.every, i.zone, i.schedule, coalesce(i.personal, false) as personal,
+               case when i.every is not null
+                    then coalesce(i.nominal, i.run_at, moment + i.delay, minutehand.first_of(i.every, i.zone, moment))
+                    else i.nominal end as nominal,
+               coalesce(nullif(session_tenant, ''), i.tenant, '')::minutehand.tenant as tenant
+          from unnest(items) i
+          left join minutehand.defaults d on d.kind = i.kind
+          left join minutehand.queue_defaults q on q.queue = coalesce(i.queue, d.queue, 'default')
+    ), keyed as materialized (
+        -- Of the items that share a key, the last one replaces the others, or the first one excludes them.
+        select distinct on (key, queue, tenant) *
+          from requested
+         where key is not null
+         order by key, queue, tenant, case when put_all.on_conflict = 'replace' then -ordinal else ordinal end
+    ), new_lanes as (
+        -- In order, so that concurrent enqueuers do not deadlock.
+        insert into minutehand.lanes (queue, priority)
+        select distinct queue, priority from requested order by queue, priority
+            on conflict do nothing
+    ), written as (
+        insert into minutehand.jobs_live as j
+               (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
+                latest, every, zone, nominal, schedule, personal, tenant)
+        select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
+               latest, every, zone, nominal, schedule, personal, tenant
+          from (select * from requested where key is null union all select * from keyed) chosen
+            on conflict (queue, key, tenant) where key is not null and claimed is null
+            do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,
+                          -- A debounced job is postponed until `latest` at most. After that it stays where it is,
+                          -- and so does its offer; otherwise endless enqueues would withdraw every offer.
+                          run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.latest, excluded.latest)),
+                          visible = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.visible
+                                         else least(excluded.run_at, minutehand.kept_latest(j.attempts, j.latest, excluded.latest)) end,
+                          ack = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.ack end,
+                          prior = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.prior end,
+                          offered = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.offered end,
+                          latest = coalesce(minutehand.kept_latest(j.attempts, j.latest, excluded.latest), excluded.latest),
+                          priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
+                          timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null,
+                          cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
+                          nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal
+             where put_all.on_conflict = 'replace'
+               -- An identical item writes nothing, and the job's offer stays valid.
+               and (j.attempts > 0 or j.cancelling is not null
+                    or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
+                        j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal)
+                       is distinct from
+                       (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
+                        excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
+                        excluded.zone, excluded.nominal, excluded.schedule, excluded.personal))
+        returning j.id, j.queue, j.key, j.tenant, j.visible
+    ), outcome as (
+        select a.ordinal, a.id as new_id, a.key, a.run_at, w.id as written_id, w.visible, k.id as chosen_id,
+               case when a.key is not null and (w.id is null or k.id is null and put_all.on_conflict = 'raise')
+                    then minutehand.upcoming(a.tenant, a.queue, a.key, put_all.on_conflict) end as upcoming
+          from requested a
+          left join (select * from written where key is not null) w on w.key = a.key and w.queue = a.queue and w.tenant = a.tenant
+          left join keyed k on k.id = a.id
+    )
+    select o.ordinal,
+           case when o.key is null then o.new_id else coalesce(o.written_id, (o.upcoming).id) end,
+           case when o.key is null or o.written_id = o.new_id then 'created' when o.written_id is not null and o.chosen_id is not null then 'replaced'
+                else 'ignored' end,
+           coalesce((o.upcoming).visible, o.visible, o.run_at)::timestamptz
+      from outcome o
+     order by o.ordinal;
+end
+$$;
+
+-- Returns the latest moment to which a debounced job that has not started may be postponed.
+create or replace function minutehand.kept_latest(attempts integer, latest timestamptz, new_latest timestamptz) returns timestamptz
+language sql immutable
+as $$
+    select case when new_latest is not null and attempts = 0 then latest end
+$$;
+
+-- Returns the first moment of a recurring duration, by the clocks of its zone.
+create or replace function minutehand.first_of(every text, zone text, moment timestamptz) returns timestamptz
+language sql stable
+as $$
+    select case when every ~ '^P'
+                then (moment at time zone coalesce(zone, 'UTC') + every::interval) at time zone coalesce(zone, 'UTC') end
+$$;

@@ -1,0 +1,87 @@
+-- Jobs: their state, lapsed attempts and next occurrences.
+
+-- Derives a job's state from its facts. No column stores the state, so none can contradict the facts.
+--
+--   scheduled   waits for its moment
+--   due         its moment has come, or an offer or a lease ran out
+--   offered     a worker was invited and has not claimed it yet
+--   running     claimed, within its lease
+--   retrying    failed, waits for its next attempt
+--   done        finished successfully
+--   dead        finished without success: out of attempts, or not retryable
+--   cancelled   finished by a cancellation
+create or replace function minutehand.state(job minutehand.jobs, at timestamptz default now()) returns text
+language sql stable parallel safe
+as $$
+    select case
+        when job.deleted is not null and not job.failed then 'done'
+        when job.deleted is not null and job.cancelled then 'cancelled'
+        when job.deleted is not null then 'dead'
+        when job.visible <= at then 'due'
+        when job.ack is null and job.attempts = 0 then 'scheduled'
+        when job.ack is null then 'retrying'
+        when job.claimed is null or job.offered > job.claimed then 'offered'
+        else 'running' end
+$$;
+
+-- Records the attempt of a claim that was never finished because its worker died. The next claim or change of
+-- the job detects this; until then the worker may still finish late and be accepted.
+create or replace function minutehand.lapse(job minutehand.jobs, attempt integer, started timestamptz) returns boolean
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    insert into minutehand.attempts (job, attempt, started, tenant, queue, kind, outcome)
+    select job.id, lapse.attempt, lapse.started, job.tenant, job.queue, job.kind, 'lapsed'
+       -- A job that was replaced meanwhile counts its attempts from zero again.
+     where lapse.attempt > 0
+       and minutehand.current_tenant() in ('', job.tenant);
+    return true;
+end
+$$;
+
+-- Inserts the next occurrence of a recurring job, with all its options. `job` is the row as it was before it
+-- was finished, with its payload. Returns null if the key already has an upcoming job, which stays.
+create or replace function minutehand.bear(job minutehand.jobs_live, nominal timestamptz) returns uuid
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+declare
+    next_id uuid;
+begin
+    insert into minutehand.jobs_live
+           (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
+            tenant, personal, every, zone, nominal, schedule)
+    values (job.queue, job.kind, job.key, job.payload, job.headers, bear.nominal, bear.nominal, job.priority,
+            job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, bear.nominal,
+            job.schedule)
+        on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
+    returning id into next_id;
+    return next_id;
+end
+$$;
+
+-- Returns the numbers in a version in order, so that 1.9 sorts before 1.10. A version without numbers sorts
+-- first.
+create or replace function minutehand.version_numbers(version text) returns numeric[]
+language sql immutable parallel safe
+as $$
+    select coalesce(array_agg(found[1]::numeric), '{}') from regexp_matches(coalesce(version, ''), '\d{1,100}', 'g') found
+$$;
+
+-- Records events, in the caller's transaction if there is one. A session's own tenant overrides the events'.
+-- Gives up after one second, rather than have a job wait for a partition's lock.
+create or replace function minutehand.keep_events(events jsonb) returns void
+language plpgsql volatile security definer set search_path = minutehand, pg_temp set lock_timeout = '1s'
+as $$
+declare
+    moment timestamptz := clock_timestamp();
+begin
+    insert into minutehand.events (id, at, tenant, name, job, queue, kind, facts)
+    -- A microsecond apart, so that they keep their order.
+    select e.id, moment + interval '1 microsecond' * (row_number() over () - 1),
+           coalesce(nullif(minutehand.current_tenant(), ''), e.tenant, ''), e.name, e.job, e.queue, e.kind,
+           jsonb_strip_nulls(jsonb_build_object('key', e.key, 'attempt', e.attempt, 'max_attempts', e.max_attempts))
+               || coalesce(e.facts, '{}')
+      from jsonb_to_recordset(events) as e (id uuid, tenant text, name text, job uuid, queue text, kind text, key text,
+                                          attempt integer, max_attempts integer, facts jsonb);
+end
+$$;

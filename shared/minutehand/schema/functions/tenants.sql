@@ -1,0 +1,76 @@
+-- Tenants: run a transaction as a tenant, and the queues that a tenant sees. current_tenant is in base.sql,
+-- the policies are in roles.sql.
+
+-- Makes the rest of the transaction a tenant's; returns the tenant and the role that it had before.
+-- Roles that the policies do not restrict (the owner, workers, operators) act as minutehand_tenant until then,
+-- or as minutehand_operator, whose plans cannot use the index of tenants. Sessions of the owner or of workers
+-- that may become neither are refused.
+create or replace function minutehand.as_tenant(tenant text, out was_tenant text, out was_role text)
+language plpgsql volatile
+as $$
+declare
+    bound text := minutehand.current_tenant();
+    free  boolean := not row_security_active('minutehand.jobs')
+                     or coalesce(pg_has_role(to_regrole('minutehand_worker'), 'usage'), false);
+    role  name;
+begin
+    if coalesce(as_tenant.tenant, '') = '' then
+        perform minutehand.refuse('tenant_is_a_name', 'tenant must not be empty');
+    end if;
+    was_tenant := coalesce(current_setting('minutehand.tenant', true), '');
+    was_role := current_setting('role');
+    perform set_config('minutehand.tenant', as_tenant.tenant::minutehand.tenant, true);
+    if minutehand.current_tenant() <> as_tenant.tenant then
+        raise exception using errcode = '42501', message = format('role %I is bound to tenant %s', minutehand.session_role(), bound);
+    end if;
+    if not (free or coalesce(pg_has_role(to_regrole('minutehand_operator'), 'usage'), false)) then
+        return;
+    end if;
+    foreach role in array '{minutehand_tenant,minutehand_operator}'::name[] loop
+        if role = current_user then
+            return;
+        end if;
+        begin
+            perform set_config('role', role, true);
+            return;
+        exception
+            -- Not a member, or no such role.
+            when insufficient_privilege or invalid_parameter_value then null;
+        end;
+    end loop;
+    if free then
+        raise exception using errcode = '42501', message =
+            
+            format('role %I cannot act as a tenant: grant it minutehand_tenant or minutehand_operator', current_user);
+    end if;
+end
+$$;
+
+-- Returns the queues that have or had jobs, or for which something is set; for a tenant, those that have or
+-- had its jobs.
+create or replace function minutehand.queues_seen() returns setof text
+language sql stable security definer set search_path = minutehand, pg_temp
+as $$
+    select q.queue
+      from (select queue::text from minutehand.lanes
+             union select queue::text from minutehand.defaults where queue is not null
+             union select queue from minutehand.retention where queue <> ''
+             union select queue from minutehand.controls where queue <> '') q
+     where minutehand.sees_queue(q.queue)
+$$;
+
+-- Whether the session's tenant has jobs in a queue, or had some in the last week. Without a tenant, every
+-- queue is visible.
+-- In plpgsql: for an SQL function the planner would assume the worst and spend seconds compiling it (JIT).
+create or replace function minutehand.sees_queue(of_queue text) returns boolean
+language plpgsql stable
+as $$
+begin
+    return minutehand.current_tenant() = ''
+        or exists (select from minutehand.jobs j
+                    where j.deleted is null and j.queue = of_queue and j.tenant = minutehand.current_tenant())
+        or exists (select from minutehand.jobs j
+                    where j.deleted is not null and j.deleted > now() - interval '7 days'
+                      and j.queue = of_queue and j.tenant = minutehand.current_tenant());
+end
+$$;

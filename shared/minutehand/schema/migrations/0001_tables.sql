@@ -1,0 +1,232 @@
+-- The tables of the flow: live jobs in one partition, each day's finished jobs in another.
+--
+--   jobs                     every job; the ancestors' queries run on it verbatim
+--     jobs_live              deleted is null: scheduled, due, offered, running, retrying
+--     jobs_done              deleted is not null: done, dead, cancelled
+--       jobs_done_20260131   the finished jobs of one UTC day, dropped as a whole when they expire
+--       jobs_done_default    finished jobs of a day without a partition, so that finishing never fails
+--   incoming                 where COPY writes jobs for enqueue_incoming
+--   lanes                    every queue and priority in use, and where in its index a scan may begin
+--   uniques                  keys that are taken for a period, or while a job of theirs runs
+--   defaults                 options of a kind's jobs, for what the enqueuer leaves out
+--   queue_defaults           options of a queue's jobs, for what enqueuer and kind leave out
+--
+-- Facts are stored, and states are derived from them by minutehand.state(). The database's clock is the only clock.
+
+-- The rules of a job's fields are domains. As CHECK constraints of the table, every update of a row would compile and
+-- check them again (measured: a claim took 0.39 ms with them, 0.21 ms without).
+create domain minutehand.kind as text
+    constraint kind_is_a_name check (value ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z][A-Za-z0-9_]*)*$' and length(value) <= 100);
+create domain minutehand.queue as text
+    constraint queue_is_a_name check (value ~ '^[A-Za-z0-9][A-Za-z0-9_.-]*$' and length(value) <= 100);
+create domain minutehand.tenant as text
+    constraint tenant_is_a_name check (value ~ '^([A-Za-z0-9][A-Za-z0-9_.:@-]*)?$' and length(value) <= 100);
+create domain minutehand.key as text
+    constraint key_fits check (octet_length(value) between 1 and 1024);
+create domain minutehand.priority as integer
+    constraint priority_is_0_to_9 check (value between 0 and 9);
+create domain minutehand.max_attempts as integer
+    constraint max_attempts_is_at_least_1 check (value between 1 and 1000000);
+create domain minutehand.timeout as interval
+    constraint timeout_is_positive check (value > interval '0' and value <= interval '24 hours');
+create domain minutehand.moment as timestamptz
+    constraint moment_is_finite
+    check (isfinite(value) and value >= '0001-01-02 00:00+00' and value < '9999-12-31 00:00+00');
+create domain minutehand.headers as jsonb
+    constraint headers_are_strings check (value is null or minutehand.is_headers(value));
+create domain minutehand.retry as jsonb
+    constraint retry_is_a_strategy check (value is null or minutehand.is_retry(value));
+
+create table minutehand.jobs (
+    id           uuid                    not null default minutehand.uuid7(),
+    -- The right to claim (while offered) or to finish (while claimed).
+    ack          uuid,
+    -- The ack of a lapsed claim, valid until the next claim.
+    prior        uuid,
+    enqueued     timestamptz             not null default clock_timestamp(),
+    -- The moment that the enqueuer requested; retries do not change it.
+    run_at       minutehand.moment       not null default clock_timestamp(),
+    -- When it may be offered or taken next.
+    visible      minutehand.moment       not null default clock_timestamp(),
+    offered      timestamptz,
+    -- When the unfinished claim was made.
+    claimed      timestamptz,
+    -- When it was finished.
+    deleted      timestamptz,
+    timeout      minutehand.timeout,
+    -- Counted at claim, so that a crash costs one.
+    attempts     integer                 not null default 0,
+    max_attempts minutehand.max_attempts not null default 8,
+    -- 9 runs first.
+    priority     minutehand.priority     not null default 5,
+    failed       boolean                 not null default false,
+    cancelled    boolean                 not null default false,
+    queue        minutehand.queue        not null default 'default',
+    kind         minutehand.kind         not null,
+    key          minutehand.key,
+    -- json and not jsonb, so that numbers are returned exactly as they were given.
+    payload      json                    not null default 'null',
+    headers      minutehand.headers,
+    retry        minutehand.retry,
+    result       json,
+    -- {type, message, trace} of the latest failure.
+    error        jsonb,
+    -- '' without tenants.
+    tenant       minutehand.tenant       not null default '',
+    -- Payload and headers are cleared when it is finished.
+    personal     boolean                 not null default false,
+    -- Cron, @daily and the like, or an ISO 8601 duration: it recurs.
+    every        text,
+    -- The IANA time zone of `every`.
+    zone         text,
+    -- The moment of this occurrence, which run_at may differ from.
+    nominal      minutehand.moment,
+    -- The schedule that fired it.
+    schedule     text,
+    -- The reason why it ends at its next check.
+    cancelling   text,
+    -- The version of the code that finished it.
+    version      text,
+    -- When the previous claim was made, if it was never finished.
+    lapsed       timestamptz,
+    -- Until when a debounced job may be postponed.
+    latest       timestamptz
+) partition by list ((deleted is null));
+
+create table minutehand.jobs_live partition of minutehand.jobs for values in (true)
+with (
+    fillfactor = 80,
+    -- Rows of a queue die young: vacuum by count and without pauses, not by a share of the table's size.
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+    autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000,
+    autovacuum_analyze_scale_factor = 0.05, autovacuum_analyze_threshold = 5000
+);
+alter table minutehand.jobs_live add primary key (id);
+create index jobs_live_due on minutehand.jobs_live (queue, priority, visible);
+-- Capacity is counted here: the scan begins at now(), past all entries that vacuum cannot remove yet. The condition is
+-- not `ack is not null`, or the planner would use it as an index on ack.
+create index jobs_live_busy on minutehand.jobs_live (visible) where coalesce(offered, claimed) is not null;
+create index jobs_live_spent on minutehand.jobs_live (visible) where attempts >= max_attempts;
+create unique index jobs_live_ack on minutehand.jobs_live (ack) where ack is not null;
+-- A key names one upcoming job of a tenant's queue. A claimed job leaves this index: nothing touches a running job.
+create unique index jobs_live_upcoming on minutehand.jobs_live (queue, key, tenant) where key is not null and claimed is null;
+-- For `unique_while`.
+create index jobs_live_claimed on minutehand.jobs_live (queue, key, tenant) where key is not null and claimed is not null;
+-- A tenant's jobs in a lane, the longest due first. Empty, and so free of cost, where there are no tenants.
+create index jobs_live_tenant on minutehand.jobs_live (queue, priority, tenant, visible) where tenant <> '';
+create index jobs_live_cancelling on minutehand.jobs_live (visible) where cancelling is not null;
+
+create table minutehand.jobs_done partition of minutehand.jobs for values in (false) partition by range (deleted);
+alter table minutehand.jobs_done add primary key (id, deleted);
+create table minutehand.jobs_done_default partition of minutehand.jobs_done default;
+-- Finished jobs of a key, and dead jobs: both are few compared with all finished jobs.
+create index jobs_done_key on minutehand.jobs_done (queue, key, deleted) where key is not null;
+create index jobs_done_dead on minutehand.jobs_done (deleted) where failed and not cancelled;
+-- A tenant's jobs from the latest on, for pages and counts; no entry for a job without a tenant.
+create index jobs_tenant on minutehand.jobs (tenant, id) where tenant <> '';
+
+-- What an enqueuer may set. What it leaves null comes from the kind's defaults, then the queue's, then the table's.
+create type minutehand.new_job as (
+    ordinal      bigint,
+    kind         text,
+    payload      json,
+    queue        text,
+    key          text,
+    run_at       timestamptz,
+    delay        interval,
+    priority     integer,
+    max_attempts integer,
+    retry        jsonb,
+    timeout      interval,
+    headers      jsonb,
+    every        text,
+    zone         text,
+    nominal      timestamptz,
+    schedule     text,
+    personal     boolean,
+    tenant       text,
+    on_conflict  text,
+    unique_while text,
+    unique_for   interval,
+    debounce     interval,
+    debounce_max interval,
+    throttle     interval,
+    -- Of a job without a key whose enqueuer must know the id, to bind an encrypted payload to it.
+    id           uuid
+);
+
+-- The columns after `load` are the attributes of new_job.
+create unlogged table minutehand.incoming (
+    load         uuid   not null,
+    ordinal      bigint not null,
+    kind         text,
+    payload      json,
+    queue        text,
+    key          text,
+    run_at       timestamptz,
+    delay        interval,
+    priority     integer,
+    max_attempts integer,
+    retry        jsonb,
+    timeout      interval,
+    headers      jsonb,
+    every        text,
+    zone         text,
+    nominal      timestamptz,
+    schedule     text,
+    personal     boolean,
+    tenant       text,
+    on_conflict  text,
+    unique_while text,
+    unique_for   interval,
+    debounce     interval,
+    debounce_max interval,
+    throttle     interval,
+    id           uuid
+);
+
+-- A lane is the jobs of one queue with one priority: one range of the index `jobs_live_due`. A scan that begins at the
+-- floor misses no due job. Without floors a scan reads every entry that vacuum cannot remove yet because some snapshot
+-- is old.
+create table minutehand.lanes (
+    queue    minutehand.queue    not null,
+    priority minutehand.priority not null,
+    floor    timestamptz         not null default '-infinity',
+    -- Whether a tenant's jobs were ever enqueued here: then tenants take turns.
+    shared   boolean             not null default false,
+    primary key (queue, priority)
+);
+create trigger lower_floor after insert on minutehand.jobs_live
+    for each row when (new.visible < now() - interval '30 seconds') execute function minutehand.lower_floor();
+create trigger share_lane after insert on minutehand.jobs_live
+    for each row when (new.tenant <> '') execute function minutehand.share_lane();
+create trigger change_lane after update of queue, priority on minutehand.jobs_live
+    for each row when (old.queue <> new.queue or old.priority <> new.priority) execute function minutehand.change_lane();
+create trigger clear_personal before insert on minutehand.jobs_done
+    for each row when (new.personal) execute function minutehand.clear_personal();
+
+create table minutehand.uniques (
+    tenant minutehand.tenant not null default '',
+    queue  text              not null,
+    key    text              not null,
+    until  timestamptz       not null,
+    job    uuid              not null,
+    primary key (queue, key, tenant)
+);
+create index uniques_until on minutehand.uniques (until);
+
+create table minutehand.defaults (
+    kind         minutehand.kind primary key,
+    queue        minutehand.queue,
+    priority     minutehand.priority,
+    max_attempts minutehand.max_attempts,
+    timeout      minutehand.timeout,
+    retry        minutehand.retry
+);
+create table minutehand.queue_defaults (
+    queue        minutehand.queue primary key,
+    priority     minutehand.priority,
+    max_attempts minutehand.max_attempts,
+    timeout      minutehand.timeout,
+    retry        minutehand.retry
+);

@@ -1,0 +1,168 @@
+-- The tables around the flow: settings, capacity, controls, history and schedules.
+--
+--   settings       settings of the whole database
+--   dispatcher     when it last ticked; its row is the lock under which capacity is counted
+--   budgets        how many jobs of a queue may be offered or running at once, reduced when offers lapse
+--   controls       what is paused or limited: a queue, a kind, a key or a tenant, or a combination
+--   tenant_roles   roles that are bound to one tenant
+--   attempts       every attempt at a job, in day partitions by its end
+--   events         what happened to jobs, where events are recorded here, in day partitions
+--   audit          changes by people: actor, act and moment
+--   schedules      recurring definitions; firings is the ledger of what each has fired
+
+create table minutehand.settings (
+    one                 boolean primary key default true constraint settings_are_one_row check (one),
+    max_payload         integer not null default 262144
+                        constraint max_payload_is_1_byte_to_64_mib check (max_payload between 1 and 67108864),
+    keep_until_archived boolean not null default false
+);
+insert into minutehand.settings default values;
+
+create table minutehand.dispatcher (
+    one    boolean     primary key default true constraint dispatcher_is_one_row check (one),
+    ticked timestamptz not null default '-infinity',
+    swept  timestamptz not null default '-infinity',
+    -- The tick before the last one: lapses between the two are counted once.
+    since  timestamptz not null default '-infinity'
+);
+insert into minutehand.dispatcher default values;
+
+-- Without budgets, workers that cannot keep up would be invited again and again for the same backlog, at the expense of
+-- other queues. A queue without lapses has no row.
+create table minutehand.budgets (
+    queue  minutehand.queue primary key,
+    budget integer          not null constraint budget_is_at_least_1 check (budget >= 1),
+    -- The latest lapse; ten minutes later the budget starts to grow again.
+    lapsed timestamptz      not null
+);
+
+-- '' matches any.
+create table minutehand.controls (
+    tenant  minutehand.tenant not null default minutehand.current_tenant(),
+    queue   text              not null default '',
+    kind    text              not null default '',
+    key     text              not null default '',
+    paused  boolean           not null default false,
+    -- How many may be offered or running at once.
+    most    integer           constraint most_is_at_least_0 check (most >= 0),
+    -- When the pause ends by itself.
+    until   timestamptz,
+    why     text,
+    changed timestamptz       not null default clock_timestamp(),
+    primary key (tenant, queue, kind, key)
+);
+-- A bound on jobs, from a control or a budget, and how many more of them may be offered or taken.
+create type minutehand.bound as (tenant text, queue text, kind text, key text, free integer);
+
+-- A role in this table acts for its tenant whatever its session sets: a login per tenant enforces a separation that
+-- otherwise only prevents mistakes.
+create table minutehand.tenant_roles (
+    role   name              primary key,
+    tenant minutehand.tenant not null constraint tenant_is_set check (tenant <> '')
+);
+
+create table minutehand.attempts (
+    job       uuid              not null,
+    attempt   integer           not null,
+    started   timestamptz       not null,
+    ended     timestamptz       not null default clock_timestamp(),
+    -- What Lambda bills, multiplied by the duration.
+    memory_mb integer,
+    tenant    minutehand.tenant not null default '',
+    queue     text              not null,
+    kind      text              not null,
+    -- An ending of `finish`, or lapsed.
+    outcome   text              not null,
+    -- The function or process that held the claim.
+    worker    text,
+    -- Lambda's request id.
+    request   text,
+    -- The version of the code that handled it.
+    version   text,
+    error     jsonb,
+    -- The partial result of a failed attempt.
+    result    json
+) partition by range (ended);
+alter table minutehand.attempts add primary key (job, ended, attempt);
+create table minutehand.attempts_default partition of minutehand.attempts default;
+
+create table minutehand.events (
+    id     uuid              not null default minutehand.uuid7(),
+    at     timestamptz       not null default clock_timestamp(),
+    tenant minutehand.tenant not null default '',
+    name   text              not null,
+    job    uuid,
+    queue  text,
+    kind   text,
+    facts  jsonb
+) partition by range (at);
+alter table minutehand.events add primary key (at, id);
+create index events_job on minutehand.events (job, at);
+create table minutehand.events_default partition of minutehand.events default;
+
+create table minutehand.audit (
+    id     uuid              primary key default minutehand.uuid7(),
+    at     timestamptz       not null default clock_timestamp(),
+    tenant minutehand.tenant not null default minutehand.current_tenant(),
+    -- The actor that the caller named, else the database's user.
+    who    text              not null,
+    verb   text              not null,
+    job    uuid,
+    -- What was changed, and how; never a payload.
+    facts  jsonb
+);
+create index audit_job on minutehand.audit (job) where job is not null;
+
+create table minutehand.schedules (
+    tenant   minutehand.tenant not null default minutehand.current_tenant(),
+    name     text              not null constraint schedule_is_named check (length(name) between 1 and 200),
+    -- Cron of 5 or 6 fields, @daily and the like, or an ISO 8601 duration.
+    every    text              not null,
+    zone     text              not null default 'UTC',
+    starts   minutehand.moment,
+    ends     minutehand.moment constraint schedule_ends_later check (ends > starts),
+    -- The longest delay; each firing of a name is delayed by the same part of it.
+    jitter   interval          not null default '0'
+             constraint jitter_is_up_to_a_day check (jitter between interval '0' and interval '24 hours'),
+    -- How long before its moment a job is enqueued.
+    ahead    interval          not null default '0'
+             constraint ahead_is_up_to_a_month check (ahead between interval '0' and interval '31 days'),
+    catch_up text              not null default 'none'
+             constraint catch_up_is_known check (catch_up in ('none', 'last', 'all')),
+    -- With catch_up all: how many at most.
+    most     integer           not null default 100 constraint most_is_1_to_1000 check (most between 1 and 1000),
+    overlap  text              not null default 'allow'
+             constraint overlap_is_known check (overlap in ('allow', 'skip', 'replace')),
+    -- What it enqueues: kind, payload and options.
+    job      json              not null,
+    paused   boolean           not null default false,
+    -- The code that declares it, and a hash of the declaration.
+    source   text,
+    hash     text,
+    -- The next nominal moment; null when the schedule is over.
+    next     minutehand.moment,
+    -- When the dispatcher handles it: next, minus ahead.
+    wake     minutehand.moment,
+    -- The last moment that fired, and its job.
+    fired    timestamptz,
+    last     uuid,
+    created  timestamptz       not null default clock_timestamp(),
+    changed  timestamptz       not null default clock_timestamp(),
+    primary key (tenant, name),
+    constraint ahead_allows_overlap check (ahead = interval '0' or overlap = 'allow')
+);
+create index schedules_wake on minutehand.schedules (wake) where not paused and wake is not null;
+
+create table minutehand.firings (
+    tenant   minutehand.tenant not null default '',
+    schedule text              not null,
+    nominal  timestamptz       not null,
+    fired    timestamptz       not null default clock_timestamp(),
+    -- fired, asked, skipped, missed or refused.
+    outcome  text              not null,
+    -- How many moments the row stands for, if several were missed.
+    count    integer           not null default 1,
+    job      uuid,
+    primary key (tenant, schedule, nominal)
+);
+create index firings_nominal on minutehand.firings (nominal);

@@ -1,0 +1,84 @@
+"""Documentation and messages avoid the phrases in wordlist.toml."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.docs.reading import ROOT
+
+WORDLIST = Path(__file__).parent / "wordlist.toml"
+TEST_REFERENCE = re.compile(r"`tests/[\w/]+\.py::\w+`")
+
+# Files that must be clean. Add a glob when its files are.
+CLEAN = (
+    "*.md",
+    "docs/**/*.md",
+    "events/**/*.md",
+    "layers/**/*.md",
+    "template.yaml",
+    "pipeline/template.yaml",
+    "samconfig.toml",
+    "tests/docs/**/*.py",
+    "tests/docs/**/*.sql",
+)
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A pattern to avoid, an example of it, and a suggestion."""
+
+    pattern: re.Pattern[str]
+    example: str
+    suggestion: str
+
+    def findings(self, path: Path, text: str) -> Iterator[str]:
+        """Yield one line per match: file, line number, phrase and suggestion."""
+        for match in self.pattern.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: {match[0].strip()!r}: prefer {self.suggestion!r}"
+
+
+def read_wordlist() -> list[Phrase]:
+    entries = tomllib.loads(WORDLIST.read_text("utf-8"))["phrase"]
+    flags = re.IGNORECASE | re.MULTILINE
+    return [
+        Phrase(re.compile(each["pattern"], flags), each["example"], each["suggestion"]) for each in entries
+    ]
+
+
+def find_phrases(root: Path, globs: Iterable[str]) -> list[str]:
+    """Search files for all phrases; names of tests in the documentation do not count."""
+    phrases = read_wordlist()
+    findings: list[str] = []
+    for path in sorted({path for glob in globs for path in root.glob(glob)}):
+        text = TEST_REFERENCE.sub("", path.read_text("utf-8"))
+        for phrase in phrases:
+            findings += phrase.findings(path.relative_to(root), text)
+    return findings
+
+
+def test_clean_files_avoid_the_phrases_of_the_wordlist() -> None:
+    findings = find_phrases(ROOT, CLEAN)
+
+    assert not findings, "\n" + "\n".join(findings)
+
+
+def test_clean_globs_match_files() -> None:
+    assert [glob for glob in CLEAN if not any(ROOT.glob(glob)) and not glob.startswith("layers/")] == []
+
+
+def test_wordlist_patterns_match_their_examples() -> None:
+    assert [phrase.example for phrase in read_wordlist() if not phrase.pattern.search(phrase.example)] == []
+
+
+def test_finding_has_file_line_phrase_and_suggestion(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "page.md").write_text("# Page\n\n" + read_wordlist()[0].example + "\n")
+
+    findings = find_phrases(tmp_path, ("docs/*.md",))
+
+    assert findings == [
+        "docs/page.md:3: " + repr("who" + "ever") + ": prefer " + repr(read_wordlist()[0].suggestion)
+    ]

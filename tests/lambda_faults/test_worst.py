@@ -80,7 +80,7 @@ def work_off(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_nothing_is_lost_nor_done_twice(new_stage: NewStage, seed: int) -> None:
+def test_no_job_is_lost_or_finished_twice(new_stage: NewStage, seed: int) -> None:
     stage = new_stage(clock=Clock(speed=10), **SHORT)
     stage.lambda_.limit("DispatcherFunction", 3)
     stage.lambda_.limit("WorkerFunction", 10)

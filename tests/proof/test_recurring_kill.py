@@ -29,7 +29,7 @@ def born(db: Database, job_id: UUID) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(("kind", "point"), POINTS)
-def test_whenever_its_worker_is_killed_one_next_occurrence_is_born_and_every_attempt_is_kept(
+def test_killed_worker_leaves_exactly_one_next_occurrence(
     database: servers.Database, db: Database, kind: str, point: str
 ) -> None:
     job_id = enqueue(kind, connection=db).id

@@ -75,7 +75,7 @@ MOMENTS = [
 
 
 @pytest.mark.parametrize(("every", "zone", "was", "comes"), MOMENTS)
-def test_the_next_occurrence_is_counted_from_the_nominal_moment_in_the_zone(
+def test_next_occurrence_counts_from_the_nominal_moment(
     direct_queue: Queue, every: str, zone: str | None, was: str, comes: str
 ) -> None:
     job = recurring(direct_queue, every, zone, moment(was))
@@ -141,9 +141,7 @@ ENDS: dict[str, tuple[Outcome, bool]] = {
 
 @pytest.mark.parametrize("way", ENDS)
 @pytest.mark.parametrize("key", [None, "report"])
-def test_the_next_occurrence_comes_with_the_end_of_this_one_unless_it_is_cancelled(
-    queue: Queue, way: str, key: str | None
-) -> None:
+def test_finish_creates_the_next_occurrence_unless_cancelled(queue: Queue, way: str, key: str | None) -> None:
     outcome, bears = ENDS[way]
     job = recurring(queue, key=key)
 
@@ -212,7 +210,7 @@ def test_a_job_that_a_user_has_enqueued_with_the_key_meanwhile_goes_first(queue:
     assert [(row["id"], row["payload"]) for row in upcoming(queue)] == [(users, "new")]
 
 
-def test_a_user_who_enqueues_the_key_afterwards_replaces_the_next_occurrence(queue: Queue) -> None:
+def test_enqueue_with_the_key_replaces_the_next_occurrence(queue: Queue) -> None:
     finish(recurring(queue, key="report"), Done())
     queue.enqueue(key="report", payload="new", delay=LONG)
 
@@ -236,7 +234,7 @@ def test_cancelling_the_upcoming_occurrence_ends_the_recurrence(queue: Queue) ->
     assert upcoming(queue) == []
 
 
-def test_a_handler_that_says_cancel_ends_the_recurrence_and_one_that_fails_does_not(queue: Queue) -> None:
+def test_cancel_ends_the_recurrence_and_failure_does_not(queue: Queue) -> None:
     for error, most in ((Cancel("the customer left"), 0), (Fail("no"), 1)):
         queue.pass_time(recurring(queue, key="report").id)
         queue.work(raising(error))
@@ -278,7 +276,7 @@ def test_however_often_it_is_finished_one_occurrence_is_born(
     assert [each.next for each in endings if each.next] == [upcoming(queue)[0]["id"]]
 
 
-def test_work_that_was_finished_late_bears_it_while_nobody_else_has_claimed(queue: Queue) -> None:
+def test_late_finish_creates_the_next_occurrence_if_unclaimed(queue: Queue) -> None:
     job = recurring(queue)
     queue.pass_time(job.id)
     queue.offer()
@@ -297,7 +295,7 @@ def test_a_worker_that_lost_its_claim_bears_nothing_in_its_transaction(queue: Qu
     assert upcoming(queue) == []
 
 
-def test_a_dead_occurrence_that_is_retried_recurs_no_second_time_and_a_cancelled_one_goes_on(
+def test_retried_occurrence_does_not_recur_twice(
     queue: Queue,
 ) -> None:
     dead = recurring(queue)

@@ -305,7 +305,7 @@ def test_overlap_skips_while_the_last_job_is_not_finished(queue: Queue) -> None:
     assert [outcome for _, outcome, _ in ledger(queue)] == ["fired", "skipped", "skipped", "fired"]
 
 
-def test_overlap_replaces_the_job_that_waits_and_leaves_the_running_one_alone(queue: Queue) -> None:
+def test_overlap_replace_replaces_only_the_pending_job(queue: Queue) -> None:
     put(queue, overlap="replace")
     for hour in (1, 2):
         fire_due(queue.database, NOON + hour * HOUR)
@@ -325,7 +325,7 @@ def test_overlap_allows_as_many_as_there_are(queue: Queue) -> None:
         assert fire_due(queue.database, NOON + hour * HOUR) == Fired(fired=1)
 
 
-def test_ahead_enqueues_before_the_moment_and_takes_back_what_a_change_makes_wrong(queue: Queue) -> None:
+def test_change_withdraws_jobs_enqueued_ahead(queue: Queue) -> None:
     put(queue, ahead=3 * HOUR)
     assert fire_due(queue.database, NOON + MINUTE).fired == 3
     assert [job["visible"] > NOON for job in jobs(queue)] == [True] * 3
@@ -380,7 +380,7 @@ def test_what_is_done_by_hand_is_written_down(queue: Queue) -> None:
     assert isinstance(trail[3]["job"], UUID)
 
 
-def test_a_change_of_the_job_keeps_the_next_moment_and_a_change_of_the_timing_does_not(queue: Queue) -> None:
+def test_only_a_change_of_timing_moves_the_next_moment(queue: Queue) -> None:
     put(queue, "PT7H", starts=NOON + 30 * MINUTE)
     later = NOON + 2 * HOUR
 
@@ -449,7 +449,7 @@ def test_a_job_that_no_rule_lets_in_any_more_holds_up_no_other(queue: Queue) -> 
     assert schedules.get(queue.database, "large").next == NOON + 2 * HOUR
 
 
-def test_a_schedule_that_this_code_cannot_read_is_looked_at_again_and_holds_up_no_other(queue: Queue) -> None:
+def test_unreadable_schedule_is_retried_and_blocks_no_other(queue: Queue) -> None:
     for name in ("good", "strange"):
         put(queue, name=name)
     queue.sql("update minutehand.schedules set every = 'full moon' where name = 'strange'")

@@ -28,10 +28,22 @@ PORT = click.IntRange(0, 65535)
 
 @click.command(context_settings={"show_default": True})
 @click.option("--template", default="template.yaml", type=click.Path(path_type=Path), help="The template.")
-@click.option("--set", "parameters", multiple=True, callback=_pairs, metavar="PARAMETER=VALUE",
-              help="A parameter of the template; repeatable.")  # fmt: skip
-@click.option("--env", "environment", multiple=True, callback=_pairs, metavar="NAME=VALUE",
-              help="A variable for all functions, which overrides the template; repeatable.")  # fmt: skip
+@click.option(
+    "--set",
+    "parameters",
+    multiple=True,
+    callback=_pairs,
+    metavar="PARAMETER=VALUE",
+    help="A parameter of the template; repeatable.",
+)
+@click.option(
+    "--env",
+    "environment",
+    multiple=True,
+    callback=_pairs,
+    metavar="NAME=VALUE",
+    help="A variable for all functions, which overrides the template; repeatable.",
+)
 @click.option("--every", default=60.0, type=click.FloatRange(0.1, 86400), help="Seconds between ticks.")
 @click.option(
     "--concurrency",

@@ -74,8 +74,11 @@ def choose_python(wanted: set[str], given: str | None, say: Callable[[str], None
     found = found or here
     if wanted != {found.version}:
         names = " and ".join(sorted(wanted))
-        say(f"built for Python {found.version}: {names} of the template is not on the PATH" if given is None
-            else f"built for Python {found.version} as requested; the template specifies {names}")  # fmt: skip
+        say(
+            f"built for Python {found.version}: {names} of the template is not on the PATH"
+            if given is None
+            else f"built for Python {found.version} as requested; the template specifies {names}"
+        )
     return found
 
 
@@ -136,12 +139,24 @@ def _make(layer: Layer, folder: Path, python: Interpreter) -> None:
     scratch = folder / ".scratch"
     shutil.copytree(layer.content, scratch, ignore=shutil.ignore_patterns(*IGNORED))
     done = subprocess.run(
-        ["make", "--silent", "--makefile", layer.content / "Makefile", f"build-{layer.id}",
-         f"VERSION={python.version}", f"PYTHON={python.path}", f"HOST_PYTHON={sys.executable}",
-         f"PIP={sys.executable} -m pip"],
-        cwd=scratch, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        [
+            "make",
+            "--silent",
+            "--makefile",
+            layer.content / "Makefile",
+            f"build-{layer.id}",
+            f"VERSION={python.version}",
+            f"PYTHON={python.path}",
+            f"HOST_PYTHON={sys.executable}",
+            f"PIP={sys.executable} -m pip",
+        ],
+        cwd=scratch,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
         env={**os.environ, "ARTIFACTS_DIR": str(folder)},
-    )  # fmt: skip
+    )
     if done.returncode:
         raise BuildError(f"{layer.id} could not be built:\n{done.stderr.strip() or done.stdout.strip()}")
     shutil.rmtree(scratch)
@@ -164,5 +179,6 @@ def compile_in(folder: Path, python: Interpreter) -> None:
     """Compile all modules, because execution environments cannot store compiled ones."""
     subprocess.run(
         [python.path, "-S", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", folder],
-        capture_output=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        check=False,
+    )

@@ -36,13 +36,24 @@ class Emulator:
     """
 
     def __init__(
-        self, template: Path | str = "template.yaml", *,
+        self,
+        template: Path | str = "template.yaml",
+        *,
         environment: Mapping[str, str | Mapping[str, str]] | None = None,
-        parameters: Mapping[str, str] | None = None, stack: str = "minutehand", region: str = "us-east-1",
-        python: str | None = None, concurrency: int = 10, freeze: bool = True, idle_seconds: float = 300.0,
-        clock: Clock | None = None, hooks: Hooks | None = None, port: int = 0, cache: Path = Path(".emulator"),
-        log: Log = lambda function, line: None, say: Callable[[str], None] = lambda line: None,
-    ) -> None:  # fmt: skip
+        parameters: Mapping[str, str] | None = None,
+        stack: str = "minutehand",
+        region: str = "us-east-1",
+        python: str | None = None,
+        concurrency: int = 10,
+        freeze: bool = True,
+        idle_seconds: float = 300.0,
+        clock: Clock | None = None,
+        hooks: Hooks | None = None,
+        port: int = 0,
+        cache: Path = Path(".emulator"),
+        log: Log = lambda function, line: None,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
         """Read the template; `with` builds it."""
         self.template = _read(Path(template), parameters or {}, stack, region)
         self.clock, self.hooks, self.meter = clock or Clock(), hooks or WellBehaved(), Meter()
@@ -67,10 +78,15 @@ class Emulator:
             self.url = endpoint.url
             for id, function in self.template.functions.items():
                 self._pools[id] = Pool(
-                    function, launch(function, built, self._variables(id), self.template.region),
-                    concurrency=self.concurrency, guard=guard, meter=self.meter, hooks=lambda: self.hooks,
-                    log=self._log, freeze=self._freeze,
-                )  # fmt: skip
+                    function,
+                    launch(function, built, self._variables(id), self.template.region),
+                    concurrency=self.concurrency,
+                    guard=guard,
+                    meter=self.meter,
+                    hooks=lambda: self.hooks,
+                    log=self._log,
+                    freeze=self._freeze,
+                )
                 stack.callback(self._pools[id].close)
             self._queue.start()
             stack.callback(self._queue.close)
@@ -94,9 +110,13 @@ class Emulator:
             "max_pool_connections": 100,
         }
         return boto3.client(
-            "lambda", endpoint_url=self.url, region_name=self.template.region, config=Config(**config | settings),
-            aws_access_key_id="emulator", aws_secret_access_key="emulator",
-        )  # fmt: skip
+            "lambda",
+            endpoint_url=self.url,
+            region_name=self.template.region,
+            config=Config(**config | settings),
+            aws_access_key_id="emulator",
+            aws_secret_access_key="emulator",
+        )
 
     def invoke(self, function: str, event: object = None) -> Result:
         """Invoke a function by logical id, name or ARN, and return the result; raise Refused for a throttle."""

@@ -63,13 +63,26 @@ class Environment:
         self.home = Path(tempfile.mkdtemp(prefix="lambda-"))
         self._host, self._port, runtime_port = free_address()
         self._process = subprocess.Popen(
-            [launch.server, "--log-level", "fatal",
-             "--runtime-interface-emulator-address", f"{self._host}:{self._port}",
-             "--runtime-api-address", f"{self._host}:{runtime_port}",
-             launch.python, "-S", Path(__file__).with_name("bootstrap.py"), launch.handler],
-            cwd=launch.task, env={**launch.variables, "HOME": str(self.home), "TMPDIR": str(self.home)},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            [
+                launch.server,
+                "--log-level",
+                "fatal",
+                "--runtime-interface-emulator-address",
+                f"{self._host}:{self._port}",
+                "--runtime-api-address",
+                f"{self._host}:{runtime_port}",
+                launch.python,
+                "-S",
+                Path(__file__).with_name("bootstrap.py"),
+                launch.handler,
+            ],
+            cwd=launch.task,
+            env={**launch.variables, "HOME": str(self.home), "TMPDIR": str(self.home)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         guard.watch(self._process.pid)
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -96,10 +109,16 @@ class Environment:
         began = min(over, self._began or (over if cold and status != 200 else asked))  # it may be heard late
         answer = self._judge(invocation, status, body, timeout)
         return Result(
-            payload=answer.payload, error=answer.error, broken=answer.broken or self._dead, log=tuple(self._tail),
-            cold=cold, ms=(over - began) * 1000, init_ms=(began - asked) * 1000 if cold else 0.0, pid=self.pid,
+            payload=answer.payload,
+            error=answer.error,
+            broken=answer.broken or self._dead,
+            log=tuple(self._tail),
+            cold=cold,
+            ms=(over - began) * 1000,
+            init_ms=(began - asked) * 1000 if cold else 0.0,
+            pid=self.pid,
             id=invocation.id,
-        )  # fmt: skip
+        )
 
     @property
     def began(self) -> float:
@@ -170,9 +189,14 @@ class Environment:
         connection.sock = connect(self._host, self._port, lambda: self._process.poll() is None)
         try:
             connection.request(
-                "POST", NOT_LAMBDAS, invocation.payload or b"{}",
-                {"X-Amzn-RequestId": invocation.id, "X-Amz-Client-Context": b64encode(json.dumps(ticket).encode())},
-            )  # fmt: skip
+                "POST",
+                NOT_LAMBDAS,
+                invocation.payload or b"{}",
+                {
+                    "X-Amzn-RequestId": invocation.id,
+                    "X-Amz-Client-Context": b64encode(json.dumps(ticket).encode()),
+                },
+            )
             response = connection.getresponse()
             return response.status, response.read()
         finally:

@@ -20,9 +20,17 @@ class Pool:
     """A function, its environments and its concurrency."""
 
     def __init__(
-        self, function: Function, launch: Launch, *, concurrency: Concurrency, guard: Guard, meter: Meter,
-        hooks: Callable[[], Hooks], log: Log, freeze: bool,
-    ) -> None:  # fmt: skip
+        self,
+        function: Function,
+        launch: Launch,
+        *,
+        concurrency: Concurrency,
+        guard: Guard,
+        meter: Meter,
+        hooks: Callable[[], Hooks],
+        log: Log,
+        freeze: bool,
+    ) -> None:
         """Start nothing."""
         self.function = function
         self._launch, self._concurrency, self._guard, self._meter = launch, concurrency, guard, meter
@@ -121,19 +129,29 @@ def launch(function: Function, built: Built, variables: dict[str, str], region: 
     """Return the parameters to start an environment of this function."""
     path = built.path_of(function)
     return Launch(
-        server=built.server, python=built.python.path, task=path[0], handler=function.handler,
+        server=built.server,
+        python=built.python.path,
+        task=path[0],
+        handler=function.handler,
         variables={
-            "AWS_ACCESS_KEY_ID": "emulator", "AWS_SECRET_ACCESS_KEY": "emulator",
-            "AWS_REGION": region, "AWS_DEFAULT_REGION": region,
-            **function.variables, **variables,
+            "AWS_ACCESS_KEY_ID": "emulator",
+            "AWS_SECRET_ACCESS_KEY": "emulator",
+            "AWS_REGION": region,
+            "AWS_DEFAULT_REGION": region,
+            **function.variables,
+            **variables,
             "AWS_EXECUTION_ENV": f"AWS_Lambda_{function.runtime}",
             "AWS_LAMBDA_FUNCTION_NAME": function.name,
             "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory),
             "AWS_LAMBDA_FUNCTION_TIMEOUT": "86400",  # for the local server: the deadline is the emulator's
             "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-            "LAMBDA_TASK_ROOT": str(path[0]), "LAMBDA_RUNTIME_DIR": str(path[-1]),
-            "LANG": "C.UTF-8", "TZ": ":UTC", "PATH": "/usr/local/bin:/usr/bin:/bin",
-            "PYTHONPATH": ":".join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1",
+            "LAMBDA_TASK_ROOT": str(path[0]),
+            "LAMBDA_RUNTIME_DIR": str(path[-1]),
+            "LANG": "C.UTF-8",
+            "TZ": ":UTC",
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PYTHONPATH": ":".join(map(str, path)),
+            "PYTHONDONTWRITEBYTECODE": "1",
         },
-    )  # fmt: skip
+    )

@@ -104,12 +104,17 @@ def event_of(request: BaseHTTPRequestHandler, body: bytes) -> dict[str, Any]:
         query.setdefault(name, []).append(value)
     text = _text(body)
     event = {
-        "version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": address.query,
-        "cookies": cookies, "headers": headers,
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": address.query,
+        "cookies": cookies,
+        "headers": headers,
         "queryStringParameters": {name: ",".join(values) for name, values in query.items()},
         "requestContext": _context(request, path, headers),
-        "body": b64encode(body).decode() if text is None else text, "isBase64Encoded": text is None,
-    }  # fmt: skip
+        "body": b64encode(body).decode() if text is None else text,
+        "isBase64Encoded": text is None,
+    }
     return {
         name: value
         for name, value in event.items()
@@ -119,14 +124,23 @@ def event_of(request: BaseHTTPRequestHandler, body: bytes) -> dict[str, Any]:
 
 def _context(request: BaseHTTPRequestHandler, path: str, headers: dict[str, str]) -> dict[str, Any]:
     return {
-        "accountId": ACCOUNT, "apiId": "emulator", "domainName": headers.get("host", ""), "domainPrefix": "emulator",
+        "accountId": ACCOUNT,
+        "apiId": "emulator",
+        "domainName": headers.get("host", ""),
+        "domainPrefix": "emulator",
         "http": {
-            "method": request.command, "path": path, "protocol": "HTTP/1.1",
-            "sourceIp": request.client_address[0], "userAgent": headers.get("user-agent", ""),
+            "method": request.command,
+            "path": path,
+            "protocol": "HTTP/1.1",
+            "sourceIp": request.client_address[0],
+            "userAgent": headers.get("user-agent", ""),
         },
-        "requestId": str(uuid4()), "routeKey": "$default", "stage": "$default",
-        "time": datetime.now(UTC).strftime("%d/%b/%Y:%H:%M:%S +0000"), "timeEpoch": int(time.time() * 1000),
-    }  # fmt: skip
+        "requestId": str(uuid4()),
+        "routeKey": "$default",
+        "stage": "$default",
+        "time": datetime.now(UTC).strftime("%d/%b/%Y:%H:%M:%S +0000"),
+        "timeEpoch": int(time.time() * 1000),
+    }
 
 
 def response_of(result: dict[str, Any]) -> tuple[int, dict[str, str], bytes, tuple[str, ...]]:

@@ -42,8 +42,11 @@ class InvokeApi:
         if (largest := LARGEST.get(call.kind)) is None:
             raise Refused(400, "InvalidParameterValueException", f"InvocationType must not be {call.kind}.")
         if len(call.payload) > largest:
-            raise Refused(413, "RequestTooLargeException", f"Request must be smaller than {largest} bytes for the "
-                          "InvokeFunction operation")  # fmt: skip
+            raise Refused(
+                413,
+                "RequestTooLargeException",
+                f"Request must be smaller than {largest} bytes for the InvokeFunction operation",
+            )
         invocation = _invocation(call, function)
         if call.kind == "Event":
             self._accept(invocation)

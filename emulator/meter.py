@@ -46,9 +46,13 @@ class Meter:
         """Count and bill an invocation."""
         billed = max(1, ceil(answer.ms + answer.init_ms))
         self.count(
-            function, invocations=1, cold_starts=int(answer.cold), errors=int(answer.error is not None),
-            billed_ms=billed, gb_seconds=billed / 1000 * memory_mb / 1024,
-        )  # fmt: skip
+            function,
+            invocations=1,
+            cold_starts=int(answer.cold),
+            errors=int(answer.error is not None),
+            billed_ms=billed,
+            gb_seconds=billed / 1000 * memory_mb / 1024,
+        )
 
     @property
     def total(self) -> Reading:

@@ -31,9 +31,14 @@ class Misbehaviour(WellBehaved):
     """
 
     def __init__(
-        self, seed: int, *, functions: Collection[str] | None = None, throttle: Throttle | None = None,
-        hops: int | None = HOPS, **odds: Any,
-    ) -> None:  # fmt: skip
+        self,
+        seed: int,
+        *,
+        functions: Collection[str] | None = None,
+        throttle: Throttle | None = None,
+        hops: int | None = HOPS,
+        **odds: Any,
+    ) -> None:
         """Do nothing yet; without odds, only chains of `hops` invocations are stopped."""
         self.seed, self.odds, self.hops = seed, Odds(**odds), hops
         self.functions, self.throttle = functions, throttle or Throttle()

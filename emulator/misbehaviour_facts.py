@@ -55,10 +55,17 @@ class Ledger:
         """Record a fault."""
         number = self.number(invocation)
         with self._lock:
-            self._facts.append(Fact(
-                what=what, function=invocation.function, id=invocation.id, number=number,
-                run=self._runs[invocation.id], after=after, at=at,
-            ))  # fmt: skip
+            self._facts.append(
+                Fact(
+                    what=what,
+                    function=invocation.function,
+                    id=invocation.id,
+                    number=number,
+                    run=self._runs[invocation.id],
+                    after=after,
+                    at=at,
+                )
+            )
 
     @property
     def facts(self) -> list[Fact]:

@@ -97,11 +97,16 @@ def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
 
 def _emulator(plan: Plan, environment: Mapping[str, str], console: Console, show: Show) -> Emulator:
     return Emulator(
-        plan.template, environment=environment, parameters=plan.parameters, python=plan.python,
-        concurrency=plan.concurrency, freeze=plan.freeze, port=plan.lambda_port,
+        plan.template,
+        environment=environment,
+        parameters=plan.parameters,
+        python=plan.python,
+        concurrency=plan.concurrency,
+        freeze=plan.freeze,
+        port=plan.lambda_port,
         say=lambda line: console.print(f"functions   {line}", highlight=False, soft_wrap=True),
         log=lambda function, line: show.log(function.removesuffix("Function").lower(), parsed(line)),
-    )  # fmt: skip
+    )
 
 
 def _worst(plan: Plan) -> Misbehaviour:
@@ -154,8 +159,9 @@ def _report(emulator: Emulator, console: Console) -> None:
         console.print(
             f"{id:<20} {used.invocations} invocations, {used.cold_starts} cold, {used.errors} errors, "
             f"{used.throttles} throttles, {used.billed_ms} ms billed, {used.gb_seconds:.3f} GB-s",
-            highlight=False, soft_wrap=True,
-        )  # fmt: skip
+            highlight=False,
+            soft_wrap=True,
+        )
     for failure in emulator.failures:
         context = failure.record["requestContext"]
         console.print(

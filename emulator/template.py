@@ -108,10 +108,14 @@ class _Reader:
                 f"the template does not have the parameter {', '.join(sorted(unknown))}"
             )
         pseudo = {
-            "AWS::AccountId": ACCOUNT, "AWS::Partition": "aws", "AWS::Region": self._region,
-            "AWS::StackName": self._stack, "AWS::URLSuffix": "amazonaws.com", "AWS::NotificationARNs": [],
+            "AWS::AccountId": ACCOUNT,
+            "AWS::Partition": "aws",
+            "AWS::Region": self._region,
+            "AWS::StackName": self._stack,
+            "AWS::URLSuffix": "amazonaws.com",
+            "AWS::NotificationARNs": [],
             "AWS::StackId": f"arn:aws:cloudformation:{self._region}:{ACCOUNT}:stack/{self._stack}/0",
-        }  # fmt: skip
+        }
         return {**{name: facts.get("Default", "") for name, facts in declared.items()}, **given, **pseudo}
 
     def _of_type(self, kind: str) -> list[str]:

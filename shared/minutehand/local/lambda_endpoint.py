@@ -126,10 +126,17 @@ class _Request(BaseHTTPRequestHandler):
             self._reply(refusal(404, "UnknownOperationException", "The emulation knows Invoke only."))
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self._reply(self.functions.answer(Call(
-            function=unquote(named[1]), kind=headers.get("x-amz-invocation-type", "RequestResponse"),
-            payload=payload, qualifier=parse_qs(address.query).get("Qualifier", [None])[0], headers=headers,
-        )))  # fmt: skip
+        self._reply(
+            self.functions.answer(
+                Call(
+                    function=unquote(named[1]),
+                    kind=headers.get("x-amz-invocation-type", "RequestResponse"),
+                    payload=payload,
+                    qualifier=parse_qs(address.query).get("Qualifier", [None])[0],
+                    headers=headers,
+                )
+            )
+        )
 
     def do_GET(self) -> None:
         """Know nothing else."""

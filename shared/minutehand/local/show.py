@@ -14,9 +14,17 @@ from minutehand.database import Record
 LATE_MS = 5000
 COUNTED = ("enqueued", "done", "retried", "snoozed", "cancelled", "dead", "lost", "late", "crashed")
 STYLES = {
-    "enqueued": "cyan", "offered": "blue", "claimed": "yellow", "late": "magenta", "done": "green",
-    "retried": "dark_orange", "dead": "bold red", "lost": "red", "crashed": "bold red", "failed": "bold red",
-}  # fmt: skip
+    "enqueued": "cyan",
+    "offered": "blue",
+    "claimed": "yellow",
+    "late": "magenta",
+    "done": "green",
+    "retried": "dark_orange",
+    "dead": "bold red",
+    "lost": "red",
+    "crashed": "bold red",
+    "failed": "bold red",
+}
 
 
 class Show:
@@ -79,10 +87,12 @@ class Show:
         with self._lock:
             self._console.print(
                 f"\nall jobs are finished: {self.summary()}. Enqueue another job from a second terminal:\n"
-                f"  {_command()} enqueue echo '{{\"hello\": \"world\"}}'\n"
+                f'  {_command()} enqueue echo \'{{"hello": "world"}}\'\n'
                 f"  curl -H 'content-type: application/json' -d '{{\"kind\": \"echo\"}}' http://127.0.0.1:{port}/jobs\n"
-                "Press Ctrl-C to stop.\n", highlight=False, soft_wrap=True,
-            )  # fmt: skip
+                "Press Ctrl-C to stop.\n",
+                highlight=False,
+                soft_wrap=True,
+            )
 
     def _line(self, name: str, kind: str, job: str, text: str) -> None:
         with self._lock:

@@ -62,9 +62,14 @@ class Due:
         if self.timing.overlap == "replace":
             job["key"] = schedule_key(self.name)
         return {
-            "tenant": self.record["tenant"], "schedule": self.name, "nominal": line.nominal.isoformat(),
-            "outcome": line.outcome, "count": line.count, "late": line.late, "job": job,
-        }  # fmt: skip
+            "tenant": self.record["tenant"],
+            "schedule": self.name,
+            "nominal": line.nominal.isoformat(),
+            "outcome": line.outcome,
+            "count": line.count,
+            "late": line.late,
+            "job": job,
+        }
 
 
 def fire_due(database: Database, now: datetime | None = None) -> Fired:

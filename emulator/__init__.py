@@ -1,4 +1,4 @@
-"""Lambda on this machine: the built functions of a template under the real runtime client, behind the Invoke API.
+"""Emulator: run the functions of a template locally, with Lambda's runtime client and Invoke API.
 
 template → build → function (its environments) → invoke API and asynchronous queue; hooks make it misbehave.
 """
@@ -8,10 +8,9 @@ from emulator.clock import Clock
 from emulator.emulation import Emulator
 from emulator.errors import EmulatorError
 from emulator.hooks import Environment, Hooks, WellBehaved
-from emulator.invocation import Answer, Invocation, Refused, throttled
+from emulator.invocation import Invocation, Refused, Result, throttled
 
 __all__ = [
-    "Answer",
     "Clock",
     "Emulator",
     "EmulatorError",
@@ -20,6 +19,7 @@ __all__ = [
     "Hooks",
     "Invocation",
     "Refused",
+    "Result",
     "WellBehaved",
     "throttled",
 ]

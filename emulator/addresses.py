@@ -1,17 +1,18 @@
-"""An address of its own on the loopback for every environment, out of the way of the ports that connections take."""
+"""Addresses: a loopback address and free ports for each environment."""
 
 import random
 import socket
 import time
 from collections.abc import Callable
 
-PORTS = range(10_000, 30_000)  # below those that Linux gives to connections
+# Below the ports that Linux uses for outgoing connections.
+PORTS = range(10_000, 30_000)
 SECONDS = 30
 _random = random.SystemRandom()
 
 
 def free_address() -> tuple[str, int, int]:
-    """Return a loopback address and two ports that are free there."""
+    """Return a loopback address and two free ports."""
     while True:
         host = f"127.{_random.randint(1, 254)}.{_random.randint(0, 255)}.{_random.randint(1, 254)}"
         first, second = _random.sample(PORTS, 2)
@@ -20,7 +21,7 @@ def free_address() -> tuple[str, int, int]:
 
 
 def connect(host: str, port: int, alive: Callable[[], bool]) -> socket.socket:
-    """Connect to a server that has only just been started; raise OSError if it does not live to listen."""
+    """Connect to a server that is starting; raise OSError if it exits first."""
     deadline = time.monotonic() + SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The asynchronous queue: events are accepted at once, tried with Lambda's patience, and given up by its rules."""
+"""Asynchronous queue: accept events, run them, retry them and give them up by Lambda's rules."""
 
 import json
 import time
@@ -15,16 +15,18 @@ from emulator.clock import Clock
 from emulator.errors import NotSettledError
 from emulator.function import Pool
 from emulator.hooks import Hooks
-from emulator.invocation import Answer, Invocation, Refused
+from emulator.invocation import Invocation, Refused, Result
 from emulator.meter import Meter
 
-AFTER_ERRORS = (60.0, 120.0)  # seconds until the second and the third attempt
-BACK_OFF, LONGEST_BACK_OFF = 1.0, 300.0  # after a throttle or a fault of Lambda's
+# Seconds until the second and the third attempt.
+AFTER_ERRORS = (60.0, 120.0)
+# Seconds after a throttle or an internal error of Lambda.
+BACKOFF, MAX_BACKOFF = 1.0, 300.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """An event that was given up, and the record that Lambda sends to the on-failure destination."""
+    """A failed event, and the record that Lambda sends to the on-failure destination."""
 
     function: str
     destination: str | None
@@ -38,16 +40,16 @@ class _Waiting:
     invocation: Invocation = field(compare=False)
     refusals: int = field(default=0, compare=False)
     tries: int = field(default=0, compare=False)
-    last: Answer | None = field(default=None, compare=False)
+    last: Result | None = field(default=None, compare=False)
 
 
 class AsyncQueue:
-    """Holds events until a function has answered them, or they are too old, or were tried too often."""
+    """Store events until a function has handled them, or they are too old or out of attempts."""
 
     def __init__(
         self, clock: Clock, pool: Callable[[str], Pool], hooks: Callable[[], Hooks], meter: Meter
     ) -> None:
-        """Begin empty; `start` serves it."""
+        """Start empty; `start` begins to run events."""
         self.failures: list[Failure] = []
         self._clock, self._pool, self._hooks, self._meter = clock, pool, hooks, meter
         self._waiting: list[_Waiting] = []
@@ -58,18 +60,18 @@ class AsyncQueue:
         self._thread = Thread(target=self._serve, daemon=True)
 
     def start(self) -> None:
-        """Serve events until `close`."""
+        """Run events until `close`."""
         self._thread.start()
 
     def close(self) -> None:
-        """Forget what waits; what runs is not waited for."""
+        """Discard pending events; do not wait for running ones."""
         with self._clock.changed:
             self._closing = True
             self._clock.changed.notify_all()
         self._thread.join()
 
     def accept(self, invocation: Invocation) -> None:
-        """Queue an event, which Lambda answers with 202 whatever becomes of it."""
+        """Queue an event; Lambda always answers 202."""
         self._meter.count(invocation.function, events=1)
         invocation = replace(invocation, accepted=self._clock.now())
         for delay in self._hooks().deliver(invocation):
@@ -77,22 +79,22 @@ class AsyncQueue:
 
     @property
     def next_due(self) -> float | None:
-        """When the next event is due, by the clock."""
+        """The time at which the next event is due."""
         with self._clock.changed:
             return self._waiting[0].due if self._waiting else None
 
     def __len__(self) -> int:
-        """Count the events that wait or run."""
+        """Return the number of pending and running events."""
         with self._clock.changed:
             return len(self._waiting) + self._running
 
     def settle(self, seconds: float = 60.0) -> None:
-        """Wait until nothing runs and nothing is due by now; raise NotSettledError after these real seconds."""
+        """Wait until no event is running or due; raise NotSettledError after so many real seconds."""
         deadline = time.monotonic() + seconds
         with self._clock.changed:
             while self._running or (self._waiting and self._waiting[0].due <= self._clock.now()):
                 if (left := deadline - time.monotonic()) <= 0:
-                    raise NotSettledError(f"{self._running} events still run after {seconds:g} s")
+                    raise NotSettledError(f"{self._running} events are still running after {seconds:g} s")
                 self._clock.changed.wait(left)
 
     def _put(self, waiting: _Waiting) -> None:
@@ -123,7 +125,7 @@ class AsyncQueue:
             self._clock.changed.notify_all()
 
     def _attempt(self, waiting: _Waiting) -> None:
-        """Start an attempt, or put the event back if there is no place for it."""
+        """Start an attempt, or put the event back if the concurrency is used up."""
         pool = self._pool(waiting.invocation.function)
         if self._clock.now() - waiting.invocation.accepted > pool.function.age:
             self._give_up(waiting, pool, "EventAgeExceeded")
@@ -156,13 +158,13 @@ class AsyncQueue:
             self._later(waiting, pool, AFTER_ERRORS[min(waiting.tries, len(AFTER_ERRORS)) - 1])
 
     def _back_off(self, waiting: _Waiting, pool: Pool) -> None:
-        """Put it back for longer each time, with chance in it: a fleet that was refused does not return as one."""
+        """Put it back with exponential backoff and jitter."""
         waiting.refusals += 1
-        seconds = BACK_OFF * 2 ** min(waiting.refusals - 1, 9) * self._chance.uniform(0.5, 1.5)
-        self._later(waiting, pool, min(LONGEST_BACK_OFF, seconds))
+        seconds = BACKOFF * 2 ** min(waiting.refusals - 1, 9) * self._chance.uniform(0.5, 1.5)
+        self._later(waiting, pool, min(MAX_BACKOFF, seconds))
 
     def _later(self, waiting: _Waiting, pool: Pool, seconds: float) -> None:
-        """Put it back for then, or for the moment at which it is too old."""
+        """Put it back until then, or until it is too old."""
         expires = waiting.invocation.accepted + pool.function.age + 0.001
         waiting.due = min(self._clock.now() + seconds, expires)
         self._put(waiting)
@@ -179,9 +181,9 @@ class AsyncQueue:
 
 
 def describe(
-    invocation: Invocation, arn: str, condition: str, tries: int, last: Answer | None, moment: str
+    invocation: Invocation, arn: str, condition: str, tries: int, last: Result | None, moment: str
 ) -> dict[str, Any]:
-    """Return the record of an event that was given up, as an on-failure destination gets it."""
+    """Return the record of a failed event, as an on-failure destination receives it."""
     record: dict[str, Any] = {
         "version": "1.0",
         "timestamp": moment.replace("+00:00", "Z"),

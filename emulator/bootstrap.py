@@ -1,4 +1,4 @@
-"""Runs inside of an execution environment: Lambda's runtime client, given what its local server leaves out.
+"""Bootstrap: run Lambda's runtime client in an execution environment, with what the local server lacks.
 
 That server counts the init as time of the first invocation, knows one region, and drops the trace. A ticket that
 travels as the client context brings them; the function sees none of this. Standard library and awslambdaric only.
@@ -11,19 +11,20 @@ import sys
 import time
 from typing import Any
 
-MARK = "\x1e"  # begins a line on standard output that is for the emulator
+# Begins a line on standard output that is addressed to the emulator.
+MARK = "\x1e"
 
 
 def tell(*words: object) -> None:
-    """Say something to the emulator."""
+    """Send a message to the emulator."""
     os.write(1, f"{MARK}{' '.join(map(str, words))}\n".encode())
 
 
 def main() -> None:
-    """Serve invocations until the end of the process."""
+    """Handle invocations until the process ends."""
     tell("born", os.getpid())
-    os.environ.pop("AWS_LAMBDA_FUNCTION_TIMEOUT", None)  # the local server's, which Lambda does not tell
-    for give in (site.setquit, site.setcopyright, site.sethelper):  # what -S has left out
+    os.environ.pop("AWS_LAMBDA_FUNCTION_TIMEOUT", None)  # set by the local server, not by Lambda
+    for give in (site.setquit, site.setcopyright, site.sethelper):  # omitted by -S
         give()
     from awslambdaric import __main__ as client  # type: ignore[import-not-found]
     from awslambdaric import bootstrap

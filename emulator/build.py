@@ -1,4 +1,4 @@
-"""Builds what `sam build` would: function folders as they are, layers by their Makefiles, for a Python that is here."""
+"""Build: build functions and layers like `sam build`, for a local Python."""
 
 import os
 import re
@@ -21,16 +21,16 @@ ELSEWHERE = re.compile(r"\.\./[\w./-]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Interpreter:
-    """A Python that runs the functions."""
+    """A Python interpreter for the functions."""
 
     path: Path
     version: str
-    """As 3.13."""
+    """For example 3.13."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Built:
-    """Everything that an execution environment is made of."""
+    """The files of an execution environment."""
 
     server: Path
     runtime: Path
@@ -40,13 +40,13 @@ class Built:
     layers: Mapping[str, Path]
 
     def path_of(self, function: Function) -> list[Path]:
-        """Where the function's modules are looked for: its own, those of its layers (the last first), the runtime's."""
+        """Return the module search path: the function, its layers (the last one first), the runtime."""
         layers = [self.layers[id] / "python" for id in reversed(function.layers) if id in self.layers]
         return [self.functions[function.id], *layers, self.runtime]
 
 
 def build(template: Template, cache: Cache, python: str | None, say: Callable[[str], None]) -> Built:
-    """Build what has changed since the last time."""
+    """Build everything that has changed."""
     wanted = {function.runtime.removeprefix("python") for function in template.functions.values()}
     interpreter = choose_python(wanted, python, say)
     used = {id for function in template.functions.values() for id in function.layers}
@@ -64,23 +64,26 @@ def build(template: Template, cache: Cache, python: str | None, say: Callable[[s
 
 
 def choose_python(wanted: set[str], given: str | None, say: Callable[[str], None]) -> Interpreter:
-    """Return the interpreter that was given, or the template's if it is on the PATH, or else the one that runs this."""
+    """Return the given interpreter, or the template's if it is on the PATH, or the current one."""
     if given is not None:
-        if (found := _look_at(given)) is None:
-            raise BuildError(f"{given} is no Python that runs: give one with --python")
+        if (found := _inspect(given)) is None:
+            raise BuildError(f"{given} is not a working Python interpreter; choose another with --python")
     else:
-        found = next(filter(None, (_look_at(f"python{version}") for version in sorted(wanted))), None)
+        found = next(filter(None, (_inspect(f"python{version}") for version in sorted(wanted))), None)
     here = Interpreter(path=_bare(), version=f"{sys.version_info.major}.{sys.version_info.minor}")
     found = found or here
     if wanted != {found.version}:
         names = " and ".join(sorted(wanted))
-        say(f"built for Python {found.version}: the template's {names} is not on the PATH" if given is None
-            else f"built for Python {found.version} as asked; the template says {names}")  # fmt: skip
+        say(
+            f"built for Python {found.version}: {names} of the template is not on the PATH"
+            if given is None
+            else f"built for Python {found.version} as requested; the template specifies {names}"
+        )
     return found
 
 
-def _look_at(name: str) -> Interpreter | None:
-    """Return an interpreter by its name or path, if it is there and does run: some names only promise."""
+def _inspect(name: str) -> Interpreter | None:
+    """Return an interpreter by its name or path, or None if it does not run."""
     path = shutil.which(name)
     if path is None:
         return None
@@ -92,13 +95,13 @@ def _look_at(name: str) -> Interpreter | None:
 
 
 def _bare() -> Path:
-    """Return this interpreter without its virtual environment, of which the functions are to see nothing."""
+    """Return the base interpreter of this virtual environment, which functions must not see."""
     return Path(getattr(sys, "_base_executable", "") or sys.executable)
 
 
 def _build_function(function: Function, cache: Cache, python: Interpreter) -> Path:
     if not function.code.is_dir():
-        raise BuildError(f"{function.id}: its CodeUri {function.code} is no folder")
+        raise BuildError(f"{function.id}: its CodeUri {function.code} is not a directory")
     inputs = [digest(function.code), str(python.path), python.version]
 
     def fill(folder: Path) -> None:
@@ -115,13 +118,13 @@ def _build_layer(layer: Layer, cache: Cache, python: Interpreter) -> Path:
     if not layer.makefile:
         return layer.content
     if not makefile.is_file():
-        raise BuildError(f"{layer.id}: there is no {makefile}")
+        raise BuildError(f"{layer.id}: {makefile} does not exist")
     inputs = [digest(layer.content, *_beside(layer.content)), layer.id, str(python.path), python.version]
     return cache.make(layer.id, inputs, lambda folder: _make(layer, folder, python))
 
 
 def _beside(content: Path) -> list[Path]:
-    """Return what a Makefile uses from outside of its folder: files beside it, and the folders that it names."""
+    """Return the inputs of a Makefile outside its directory: sibling files and the directories that it names."""
     files = [path for path in sorted(content.parent.iterdir()) if path.is_file()]
     names = ELSEWHERE.findall((content / "Makefile").read_text("utf-8"))
     folders = {(base / name).resolve() for name in names for base in (content, content.parent)}
@@ -132,22 +135,34 @@ def _beside(content: Path) -> list[Path]:
 
 
 def _make(layer: Layer, folder: Path, python: Interpreter) -> None:
-    """Run the Makefile as SAM does, in a copy of its folder, with one more word: the version of Python."""
+    """Run the Makefile like SAM, in a copy of its directory, with the version of Python as an additional variable."""
     scratch = folder / ".scratch"
     shutil.copytree(layer.content, scratch, ignore=shutil.ignore_patterns(*IGNORED))
     done = subprocess.run(
-        ["make", "--silent", "--makefile", layer.content / "Makefile", f"build-{layer.id}",
-         f"VERSION={python.version}", f"PYTHON={python.path}", f"HOST_PYTHON={sys.executable}",
-         f"PIP={sys.executable} -m pip"],
-        cwd=scratch, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        [
+            "make",
+            "--silent",
+            "--makefile",
+            layer.content / "Makefile",
+            f"build-{layer.id}",
+            f"VERSION={python.version}",
+            f"PYTHON={python.path}",
+            f"HOST_PYTHON={sys.executable}",
+            f"PIP={sys.executable} -m pip",
+        ],
+        cwd=scratch,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
         env={**os.environ, "ARTIFACTS_DIR": str(folder)},
-    )  # fmt: skip
+    )
     if done.returncode:
         raise BuildError(f"{layer.id} could not be built:\n{done.stderr.strip() or done.stdout.strip()}")
     shutil.rmtree(scratch)
     if not any(folder.iterdir()):
         raise BuildError(
-            f"{layer.id}: build-{layer.id} of {layer.content}/Makefile made nothing in ARTIFACTS_DIR"
+            f"{layer.id}: build-{layer.id} of {layer.content}/Makefile wrote nothing to ARTIFACTS_DIR"
         )
     compile_in(folder, python)
 
@@ -161,8 +176,9 @@ def _compiled(folder: Path, python: Interpreter) -> Path:
 
 
 def compile_in(folder: Path, python: Interpreter) -> None:
-    """Compile every module: an execution environment keeps nothing that it compiles."""
+    """Compile all modules, because execution environments cannot store compiled ones."""
     subprocess.run(
         [python.path, "-S", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", folder],
-        capture_output=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        check=False,
+    )

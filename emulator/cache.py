@@ -1,4 +1,4 @@
-"""What was built, kept by what it was built from, so that a second start is quick."""
+"""Cache: build results by the hash of their inputs."""
 
 import hashlib
 import shutil
@@ -13,12 +13,12 @@ IGNORED = {"__pycache__", ".git", ".mypy_cache", ".ruff_cache"}
 
 @dataclass(frozen=True)
 class Cache:
-    """A directory with one folder for each thing in each of its versions."""
+    """A directory of build results, one for each name and version."""
 
     home: Path
 
     def make(self, name: str, inputs: Iterable[str], build: Callable[[Path], None]) -> Path:
-        """Return the folder that `build` fills, anew only if the inputs have changed.
+        """Return the directory that `build` fills; build again only if the inputs have changed.
 
         It comes into being whole or not at all, though several processes make it at once.
         """
@@ -31,7 +31,7 @@ class Cache:
             try:
                 build(scratch)
                 scratch.chmod(0o755)
-                with suppress(OSError):  # another process was first, with the same
+                with suppress(OSError):  # another process has built the same
                     scratch.replace(folder)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""How much may run at once: the account's concurrency, and what functions have reserved of it."""
+"""Concurrency: the limits of the account and of functions with a reservation."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,19 +8,19 @@ from emulator.invocation import throttled
 
 
 class Concurrency:
-    """Counts places, by logical id; both limits may change while invocations run."""
+    """Count running invocations by logical id; the limits may change at any time."""
 
     def __init__(self, account: int, reserved: Mapping[str, int | None]) -> None:
-        """Begin with nothing running."""
+        """Start with no invocations."""
         self._lock = Lock()
         self.account = account
         self.reserved = dict(reserved)
         self._running: Counter[str] = Counter()
         self.highest: Counter[str] = Counter()
-        """The most that ran at once."""
+        """The highest number of simultaneous invocations."""
 
     def take(self, function: str) -> None:
-        """Take a place; raise Lambda's 429 if there is none."""
+        """Count an invocation; raise Lambda's 429 if the limit is reached."""
         with self._lock:
             own = self.reserved.get(function)
             if own is not None and self._running[function] >= own:
@@ -31,12 +31,12 @@ class Concurrency:
             self.highest[function] = max(self.highest[function], self._running[function])
 
     def give_back(self, function: str) -> None:
-        """Give a place back."""
+        """Count the end of an invocation."""
         with self._lock:
             self._running[function] -= 1
 
     def running(self, function: str) -> int:
-        """Return how many invocations of a function are under way."""
+        """Return the number of running invocations of a function."""
         with self._lock:
             return self._running[function]
 

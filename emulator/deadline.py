@@ -1,4 +1,4 @@
-"""The time that an invocation has: it can begin anew, stand still, and be called off."""
+"""Deadline: the time limit of an invocation, which can be restarted, paused and cancelled."""
 
 from collections.abc import Callable
 from threading import RLock, Timer
@@ -6,10 +6,10 @@ from time import monotonic
 
 
 class Deadline:
-    """Calls `expire` once the seconds have passed, unless it was called off before."""
+    """Call `expire` after a number of seconds, unless it is cancelled."""
 
     def __init__(self, seconds: float, expire: Callable[[], None]) -> None:
-        """Begin."""
+        """Start the time."""
         self._expire = expire
         self._lock = RLock()
         self._timer: Timer | None = None
@@ -17,14 +17,14 @@ class Deadline:
         self.begin(seconds)
 
     def begin(self, seconds: float) -> None:
-        """Begin anew with these seconds."""
+        """Restart with this number of seconds."""
         with self._lock:
             self._left = seconds
             if not self._paused:
                 self.resume()
 
     def pause(self) -> None:
-        """Let no time pass."""
+        """Pause the time."""
         with self._lock:
             if self._timer is not None and not self._paused:
                 self._timer.cancel()
@@ -32,7 +32,7 @@ class Deadline:
             self._paused = True
 
     def resume(self) -> None:
-        """Let time pass again."""
+        """Continue the time."""
         with self._lock:
             self._paused = False
             if self._timer is not None:
@@ -44,7 +44,7 @@ class Deadline:
                 self._timer.start()
 
     def call_off(self) -> None:
-        """Never expire."""
+        """Cancel the deadline."""
         with self._lock:
             self._over = True
             if self._timer is not None:

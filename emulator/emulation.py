@@ -1,4 +1,4 @@
-"""The emulator: the built functions of a template behind Lambda's Invoke API, while a `with` block lasts."""
+"""Emulator: run the functions of a template behind Lambda's Invoke API, inside a `with` block."""
 
 import json
 import time
@@ -18,7 +18,7 @@ from emulator.errors import EmulatorError, UnknownParameterError
 from emulator.function import Log, Pool, launch
 from emulator.guard import Guard
 from emulator.hooks import Hooks, WellBehaved
-from emulator.invocation import Answer, Invocation
+from emulator.invocation import Invocation, Result
 from emulator.invoke_api import ARN, InvokeApi
 from emulator.meter import Meter
 from emulator.parts import architecture
@@ -29,21 +29,32 @@ REAP_SECONDS = 5.0
 
 
 class Emulator:
-    """Lambda on this machine.
+    """A local emulation of Lambda.
 
     `environment` is set in every function, or under a function's logical id in that one; it wins over the template.
     `concurrency` is the account's: 10 is what new accounts have.
     """
 
     def __init__(
-        self, template: Path | str = "template.yaml", *,
+        self,
+        template: Path | str = "template.yaml",
+        *,
         environment: Mapping[str, str | Mapping[str, str]] | None = None,
-        parameters: Mapping[str, str] | None = None, stack: str = "minutehand", region: str = "us-east-1",
-        python: str | None = None, concurrency: int = 10, freeze: bool = True, idle_seconds: float = 300.0,
-        clock: Clock | None = None, hooks: Hooks | None = None, port: int = 0, cache: Path = Path(".emulator"),
-        log: Log = lambda function, line: None, say: Callable[[str], None] = lambda line: None,
-    ) -> None:  # fmt: skip
-        """Read the template; building is for `with`."""
+        parameters: Mapping[str, str] | None = None,
+        stack: str = "minutehand",
+        region: str = "us-east-1",
+        python: str | None = None,
+        concurrency: int = 10,
+        freeze: bool = True,
+        idle_seconds: float = 300.0,
+        clock: Clock | None = None,
+        hooks: Hooks | None = None,
+        port: int = 0,
+        cache: Path = Path(".emulator"),
+        log: Log = lambda function, line: None,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """Read the template; `with` builds it."""
         self.template = _read(Path(template), parameters or {}, stack, region)
         self.clock, self.hooks, self.meter = clock or Clock(), hooks or WellBehaved(), Meter()
         reserved = {id: function.reserved for id, function in self.template.functions.items()}
@@ -57,7 +68,7 @@ class Emulator:
         self._closing = Event()
 
     def __enter__(self) -> Self:
-        """Build what has changed, and serve."""
+        """Build what has changed, and start."""
         with ExitStack() as stack:
             built = build(self.template, self._cache, self._python, self._say)
             guard = Guard()
@@ -67,10 +78,15 @@ class Emulator:
             self.url = endpoint.url
             for id, function in self.template.functions.items():
                 self._pools[id] = Pool(
-                    function, launch(function, built, self._variables(id), self.template.region),
-                    concurrency=self.concurrency, guard=guard, meter=self.meter, hooks=lambda: self.hooks,
-                    log=self._log, freeze=self._freeze,
-                )  # fmt: skip
+                    function,
+                    launch(function, built, self._variables(id), self.template.region),
+                    concurrency=self.concurrency,
+                    guard=guard,
+                    meter=self.meter,
+                    hooks=lambda: self.hooks,
+                    log=self._log,
+                    freeze=self._freeze,
+                )
                 stack.callback(self._pools[id].close)
             self._queue.start()
             stack.callback(self._queue.close)
@@ -80,11 +96,11 @@ class Emulator:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End everything that was started."""
+        """Stop everything."""
         self._stack.close()
 
     def client(self, **settings: Any) -> Any:
-        """Return a boto3 client of this Lambda, which does not try again by itself; settings are botocore's."""
+        """Return a boto3 client of this Lambda without retries; `settings` are those of botocore."""
         import boto3
         from botocore.config import Config
 
@@ -94,12 +110,16 @@ class Emulator:
             "max_pool_connections": 100,
         }
         return boto3.client(
-            "lambda", endpoint_url=self.url, region_name=self.template.region, config=Config(**config | settings),
-            aws_access_key_id="emulator", aws_secret_access_key="emulator",
-        )  # fmt: skip
+            "lambda",
+            endpoint_url=self.url,
+            region_name=self.template.region,
+            config=Config(**config | settings),
+            aws_access_key_id="emulator",
+            aws_secret_access_key="emulator",
+        )
 
-    def invoke(self, function: str, event: object = None) -> Answer:
-        """Invoke a function, by logical id, name or ARN, and wait for its answer; raise Refused for a throttle."""
+    def invoke(self, function: str, event: object = None) -> Result:
+        """Invoke a function by logical id, name or ARN, and return the result; raise Refused for a throttle."""
         return self.run(self._invocation(function, event, asynchronous=False))
 
     def send(self, function: str, event: object = None) -> str:
@@ -108,14 +128,14 @@ class Emulator:
         self._queue.accept(invocation)
         return invocation.id
 
-    def run(self, invocation: Invocation) -> Answer:
+    def run(self, invocation: Invocation) -> Result:
         """Run a synchronous invocation."""
         pool = self._pools[invocation.function]
         pool.admit(invocation)
         return pool.run(invocation)
 
     def tick(self, moment: datetime | None = None) -> None:
-        """Let every schedule of the template come once, with this scheduled time."""
+        """Send the event of every schedule once, with this scheduled time."""
         said = (moment or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
         for function in self.template.functions.values():
             for schedule in function.schedules:
@@ -128,30 +148,30 @@ class Emulator:
         return self._pools[self._known(function).id]
 
     def function(self, function: str) -> Function:
-        """Return what the template says of a function."""
+        """Return the function's declaration in the template."""
         return self._known(function)
 
     def limit(self, function: str, reserved: int | None) -> None:
-        """Change the reserved concurrency of a function; None gives it back to the account."""
+        """Change the reserved concurrency of a function; None removes it."""
         self.concurrency.reserved[self._known(function).id] = reserved
 
     @property
     def failures(self) -> list[Failure]:
-        """The events that were given up, with the records of the on-failure destination."""
+        """The failed events, with the records of the on-failure destination."""
         with self.clock.changed:
             return list(self._queue.failures)
 
     @property
     def pending(self) -> int:
-        """How many events wait or run."""
+        """The number of pending and running events."""
         return len(self._queue)
 
     def settle(self, seconds: float = 60.0) -> None:
-        """Wait until no event runs and none is due; raise NotSettledError after these real seconds."""
+        """Wait until no event is running or due; raise NotSettledError after so many real seconds."""
         self._queue.settle(seconds)
 
     def pass_time(self, seconds: float, patience: float = 60.0) -> None:
-        """Let the clock pass from one due event to the next, each answered before the next; for a clock of speed 0."""
+        """Advance the clock to each due event and wait for its result; for a clock with speed 0."""
         until = self.clock.now() + seconds
         deadline = time.monotonic() + patience
         while True:
@@ -171,7 +191,7 @@ class Emulator:
         named = ARN.fullmatch(function)
         if named is None or (id := self._id_of(named[1])) is None:
             known = ", ".join(self.template.functions)
-            raise EmulatorError(f"the template has no function {function}: it has {known}")
+            raise EmulatorError(f"the template does not contain the function {function}; it contains {known}")
         return self.template.functions[id]
 
     def _id_of(self, name: str) -> str | None:
@@ -195,7 +215,7 @@ class Emulator:
 
 
 def _read(path: Path, parameters: Mapping[str, str], stack: str, region: str) -> Template:
-    """Read a template for this machine's processor, if it leaves that open."""
+    """Read a template for this machine's architecture, unless the template sets it."""
     own = {"Architecture": architecture(), **parameters}
     try:
         return read_template(path, own, stack=stack, region=region)

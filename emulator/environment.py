@@ -1,4 +1,4 @@
-"""One execution environment: Lambda's local server and the runtime client under it, one invocation at a time."""
+"""Environment: an execution environment with Lambda's local server and its runtime client."""
 
 import json
 import os
@@ -22,9 +22,10 @@ from emulator.addresses import connect, free_address
 from emulator.bootstrap import MARK
 from emulator.deadline import Deadline
 from emulator.guard import Guard
-from emulator.invocation import Answer, Invocation, failure
+from emulator.invocation import Invocation, Result, failure
 
-INIT_SECONDS = 60.0  # Lambda allows 10; a laptop that starts many at once needs longer
+# Lambda allows 10 s; a laptop that starts several environments needs more.
+INIT_SECONDS = 60.0
 OF_THE_SERVER = re.compile(r"(START|END|REPORT) RequestId: \S+")
 RAISED = {"errorMessage", "errorType", "requestId", "stackTrace"}
 NOT_LAMBDAS = (
@@ -34,7 +35,7 @@ NOT_LAMBDAS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """What is needed to start an environment of a function."""
+    """The parameters to start an environment of a function."""
 
     server: Path
     python: Path
@@ -44,10 +45,10 @@ class Launch:
 
 
 class Environment:
-    """The processes, their logs, and what may be done to them."""
+    """The processes of an environment and their logs."""
 
     def __init__(self, launch: Launch, guard: Guard, log: Callable[[str], None]) -> None:
-        """Start the server; the runtime begins with the first invocation."""
+        """Start the server; the runtime starts with the first invocation."""
         self.pid = 0
         self.used = monotonic()
         self.invocations = 0
@@ -62,19 +63,32 @@ class Environment:
         self.home = Path(tempfile.mkdtemp(prefix="lambda-"))
         self._host, self._port, runtime_port = free_address()
         self._process = subprocess.Popen(
-            [launch.server, "--log-level", "fatal",
-             "--runtime-interface-emulator-address", f"{self._host}:{self._port}",
-             "--runtime-api-address", f"{self._host}:{runtime_port}",
-             launch.python, "-S", Path(__file__).with_name("bootstrap.py"), launch.handler],
-            cwd=launch.task, env={**launch.variables, "HOME": str(self.home), "TMPDIR": str(self.home)},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            [
+                launch.server,
+                "--log-level",
+                "fatal",
+                "--runtime-interface-emulator-address",
+                f"{self._host}:{self._port}",
+                "--runtime-api-address",
+                f"{self._host}:{runtime_port}",
+                launch.python,
+                "-S",
+                Path(__file__).with_name("bootstrap.py"),
+                launch.handler,
+            ],
+            cwd=launch.task,
+            env={**launch.variables, "HOME": str(self.home), "TMPDIR": str(self.home)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         guard.watch(self._process.pid)
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def invoke(self, invocation: Invocation, arn: str, timeout: float, seconds: float) -> Answer:
-        """Send an event and wait for its answer; `seconds` after the handler began, everything is killed."""
+    def invoke(self, invocation: Invocation, arn: str, timeout: float, seconds: float) -> Result:
+        """Send an event and return the result; kill everything `seconds` after the handler began."""
         self.invocations += 1
         cold = self.invocations == 1
         self._tail, self._began, self._seconds = [], 0.0, seconds
@@ -94,49 +108,55 @@ class Environment:
             self._ended.wait(5)  # for what it logged, which comes by another way
         began = min(over, self._began or (over if cold and status != 200 else asked))  # it may be heard late
         answer = self._judge(invocation, status, body, timeout)
-        return Answer(
-            payload=answer.payload, error=answer.error, broken=answer.broken or self._dead, log=tuple(self._tail),
-            cold=cold, ms=(over - began) * 1000, init_ms=(began - asked) * 1000 if cold else 0.0, pid=self.pid,
+        return Result(
+            payload=answer.payload,
+            error=answer.error,
+            broken=answer.broken or self._dead,
+            log=tuple(self._tail),
+            cold=cold,
+            ms=(over - began) * 1000,
+            init_ms=(began - asked) * 1000 if cold else 0.0,
+            pid=self.pid,
             id=invocation.id,
-        )  # fmt: skip
+        )
 
     @property
     def began(self) -> float:
-        """When the handler began, by the monotonic clock; 0 or the last invocation's as long as it has not."""
+        """When the handler began, by the monotonic clock; 0 or the previous value until it begins."""
         return self._began
 
     @property
     def dead(self) -> bool:
-        """Whether it was killed."""
+        """Whether the environment was killed."""
         return self._dead
 
     def freeze(self) -> None:
-        """Stop the function's processes, as Lambda does between invocations."""
+        """Freeze the processes, as Lambda does between invocations."""
         with self._lock:
             if self._deadline is not None:
                 self._deadline.pause()
             self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let them go on."""
+        """Continue the processes."""
         with self._lock:
             self._signal(signal.SIGCONT)
             if self._deadline is not None:
                 self._deadline.resume()
 
     def kill(self) -> None:
-        """End everything at once."""
+        """Kill all processes."""
         with self._lock:
             if self._dead:
                 return
             self._dead = True
             children = [] if self.pid else self._children()
-            # The server last: a function that outlives it complains.
+            # The server last, because a function that outlives it logs an error.
             for group in [*filter(None, [self.pid]), *children, self._process.pid]:
                 _kill_group(group)
 
     def close(self) -> None:
-        """End everything and leave nothing behind."""
+        """Kill all processes and remove all files."""
         self.kill()
         self._process.wait()
         self._reader.join(10)
@@ -169,23 +189,28 @@ class Environment:
         connection.sock = connect(self._host, self._port, lambda: self._process.poll() is None)
         try:
             connection.request(
-                "POST", NOT_LAMBDAS, invocation.payload or b"{}",
-                {"X-Amzn-RequestId": invocation.id, "X-Amz-Client-Context": b64encode(json.dumps(ticket).encode())},
-            )  # fmt: skip
+                "POST",
+                NOT_LAMBDAS,
+                invocation.payload or b"{}",
+                {
+                    "X-Amzn-RequestId": invocation.id,
+                    "X-Amz-Client-Context": b64encode(json.dumps(ticket).encode()),
+                },
+            )
             response = connection.getresponse()
             return response.status, response.read()
         finally:
             connection.close()
 
-    def _judge(self, invocation: Invocation, status: int, body: bytes, timeout: float) -> Answer:
+    def _judge(self, invocation: Invocation, status: int, body: bytes, timeout: float) -> Result:
         if self._expired:
             text = f"RequestId: {invocation.id} Error: Task timed out after {timeout:.2f} seconds"
             self._tell(f"{invocation.id} Task timed out after {timeout:.2f} seconds")
             return failure("Sandbox.Timedout", text)
         if status == 200:
-            return Answer(payload=body, error="Unhandled" if _is_error(body, invocation.id) else None)
+            return Result(payload=body, error="Unhandled" if _is_error(body, invocation.id) else None)
         if status and not self._dead:
-            return Answer(payload=body, error="Unhandled", broken=True)
+            return Result(payload=body, error="Unhandled", broken=True)
         text = f"RequestId: {invocation.id} Error: Runtime exited with error: signal: killed"
         return failure("Runtime.ExitError", text)
 
@@ -222,7 +247,7 @@ class Environment:
 
 
 def _is_error(body: bytes, id: str) -> bool:
-    """Say whether this is an error: the server tells one like a result, but only the runtime client's bear all this."""
+    """Whether the body is an error; the server does not mark errors, but only they contain all these fields."""
     try:
         answer = json.loads(body)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What can be wrong with an emulation, each with a sentence that says what to do.
+"""Errors of the emulator; each message says what to do.
 
 EmulatorError
 ├── TemplateError              the template says what the emulator cannot follow
@@ -9,15 +9,15 @@ EmulatorError
 
 
 class EmulatorError(Exception):
-    """Something about an emulation is not as it must be; the sentence says what to do."""
+    """The emulator cannot run; the message says what to do."""
 
 
 class TemplateError(EmulatorError):
-    """The template says what the emulator cannot follow."""
+    """The template contains something that the emulator does not support."""
 
 
 class UnknownParameterError(TemplateError):
-    """The template has no such parameter."""
+    """The template does not have the parameter."""
 
 
 class BuildError(EmulatorError):
@@ -25,4 +25,4 @@ class BuildError(EmulatorError):
 
 
 class NotSettledError(EmulatorError):
-    """What was to come to rest did not."""
+    """Events did not finish in time."""

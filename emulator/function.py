@@ -1,4 +1,4 @@
-"""A function's execution environments: as many as there are invocations, idle ones used again, the last one first."""
+"""Function: the execution environments of a function; idle ones are reused, the last one first."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -9,7 +9,7 @@ from emulator.concurrency import Concurrency
 from emulator.environment import Environment, Launch
 from emulator.guard import Guard
 from emulator.hooks import Hooks
-from emulator.invocation import Answer, Invocation, Refused
+from emulator.invocation import Invocation, Refused, Result
 from emulator.meter import Meter
 from emulator.template import Function
 
@@ -17,13 +17,21 @@ Log = Callable[[str, str], None]
 
 
 class Pool:
-    """One function, its environments and its concurrency."""
+    """A function, its environments and its concurrency."""
 
     def __init__(
-        self, function: Function, launch: Launch, *, concurrency: Concurrency, guard: Guard, meter: Meter,
-        hooks: Callable[[], Hooks], log: Log, freeze: bool,
-    ) -> None:  # fmt: skip
-        """Start nothing yet."""
+        self,
+        function: Function,
+        launch: Launch,
+        *,
+        concurrency: Concurrency,
+        guard: Guard,
+        meter: Meter,
+        hooks: Callable[[], Hooks],
+        log: Log,
+        freeze: bool,
+    ) -> None:
+        """Start nothing."""
         self.function = function
         self._launch, self._concurrency, self._guard, self._meter = launch, concurrency, guard, meter
         self._hooks, self._log, self._freeze = hooks, log, freeze
@@ -34,12 +42,12 @@ class Pool:
 
     @property
     def environments(self) -> list[Environment]:
-        """All that are alive, the idle ones first."""
+        """All environments, idle ones first."""
         with self._lock:
             return [*self._idle, *self._busy]
 
     def admit(self, invocation: Invocation) -> None:
-        """Take a place for an invocation, which `run` gives back; raise Refused if there is none."""
+        """Reserve concurrency for an invocation, which `run` releases; raise Refused if the limit is reached."""
         try:
             self._hooks().before(invocation)
             self._concurrency.take(self.function.id)
@@ -47,7 +55,7 @@ class Pool:
             self._meter.count(self.function.id, throttles=int(refusal.status == 429))
             raise
 
-    def run(self, invocation: Invocation) -> Answer:
+    def run(self, invocation: Invocation) -> Result:
         """Run an admitted invocation in an idle environment or a new one."""
         environment = None
         try:
@@ -59,7 +67,7 @@ class Pool:
         return answer
 
     def reap(self, idle_seconds: float) -> None:
-        """End the environments that have been idle for that long."""
+        """End environments that have been idle for so long."""
         with self._lock:
             old = [each for each in self._idle if monotonic() - each.used >= idle_seconds]
             self._idle = [each for each in self._idle if each not in old]
@@ -67,7 +75,7 @@ class Pool:
             environment.close()
 
     def close(self) -> None:
-        """End all environments, whatever they are at."""
+        """End all environments, even busy ones."""
         with self._lock:
             self._closed = True
             environments, self._idle = [*self._idle, *self._busy], []
@@ -87,7 +95,7 @@ class Pool:
             self._busy.add(environment)
         return environment
 
-    def _run_in(self, environment: Environment, invocation: Invocation) -> Answer:
+    def _run_in(self, environment: Environment, invocation: Invocation) -> Result:
         hooks, timeout = self._hooks(), self.function.timeout
         try:
             with hooks.during(invocation, environment):
@@ -118,22 +126,32 @@ class Pool:
 
 
 def launch(function: Function, built: Built, variables: dict[str, str], region: str) -> Launch:
-    """Put together what an environment of this function is started with."""
+    """Return the parameters to start an environment of this function."""
     path = built.path_of(function)
     return Launch(
-        server=built.server, python=built.python.path, task=path[0], handler=function.handler,
+        server=built.server,
+        python=built.python.path,
+        task=path[0],
+        handler=function.handler,
         variables={
-            "AWS_ACCESS_KEY_ID": "emulator", "AWS_SECRET_ACCESS_KEY": "emulator",
-            "AWS_REGION": region, "AWS_DEFAULT_REGION": region,
-            **function.variables, **variables,
+            "AWS_ACCESS_KEY_ID": "emulator",
+            "AWS_SECRET_ACCESS_KEY": "emulator",
+            "AWS_REGION": region,
+            "AWS_DEFAULT_REGION": region,
+            **function.variables,
+            **variables,
             "AWS_EXECUTION_ENV": f"AWS_Lambda_{function.runtime}",
             "AWS_LAMBDA_FUNCTION_NAME": function.name,
             "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory),
             "AWS_LAMBDA_FUNCTION_TIMEOUT": "86400",  # for the local server: the deadline is the emulator's
             "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-            "LAMBDA_TASK_ROOT": str(path[0]), "LAMBDA_RUNTIME_DIR": str(path[-1]),
-            "LANG": "C.UTF-8", "TZ": ":UTC", "PATH": "/usr/local/bin:/usr/bin:/bin",
-            "PYTHONPATH": ":".join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1",
+            "LAMBDA_TASK_ROOT": str(path[0]),
+            "LAMBDA_RUNTIME_DIR": str(path[-1]),
+            "LANG": "C.UTF-8",
+            "TZ": ":UTC",
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PYTHONPATH": ":".join(map(str, path)),
+            "PYTHONDONTWRITEBYTECODE": "1",
         },
-    )  # fmt: skip
+    )

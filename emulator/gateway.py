@@ -1,4 +1,4 @@
-"""API Gateway's part: HTTP requests become events of the format 2.0 for a function, and its answers responses."""
+"""Gateway: convert HTTP requests to events of format 2.0, and results to HTTP responses."""
 
 import time
 from base64 import b64decode, b64encode
@@ -11,15 +11,15 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from uuid import uuid4
 
 from emulator.errors import EmulatorError
-from emulator.invocation import ACCOUNT, Answer, Refused
+from emulator.invocation import ACCOUNT, Refused, Result
 
 LARGEST = 10 * 1024 * 1024
 
 
 class Gateway:
-    """Serves one function over HTTP on 127.0.0.1, without an authoriser, while the `with` block lasts."""
+    """Serve a function over HTTP on 127.0.0.1 without an authoriser, inside a `with` block."""
 
-    def __init__(self, invoke: Callable[[dict[str, Any]], Answer], port: int) -> None:
+    def __init__(self, invoke: Callable[[dict[str, Any]], Result], port: int) -> None:
         """Open the port."""
 
         class Request(_Request):
@@ -29,17 +29,17 @@ class Gateway:
             self._server = ThreadingHTTPServer(("127.0.0.1", port), Request)
         except OSError as error:
             raise EmulatorError(
-                f"port {port} is not free ({error.strerror}): choose another with --port"
+                f"port {port} is not available ({error.strerror}); choose another with --port"
             ) from None
         self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The base URL."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
-        """Start to serve."""
+        """Start serving."""
         self._thread.start()
         return self
 
@@ -51,7 +51,7 @@ class Gateway:
 
 
 class _Request(BaseHTTPRequestHandler):
-    function: Callable[[dict[str, Any]], Answer]
+    function: Callable[[dict[str, Any]], Result]
     protocol_version = "HTTP/1.1"
 
     def _serve(self) -> None:
@@ -89,11 +89,11 @@ class _Request(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def event_of(request: BaseHTTPRequestHandler, body: bytes) -> dict[str, Any]:
-    """Return the event that API Gateway would make of a request."""
+    """Return the event of a request in API Gateway's format."""
     address = urlsplit(request.path)
     path = unquote(address.path)
     names = sorted({name.lower() for name in request.headers})
@@ -104,12 +104,17 @@ def event_of(request: BaseHTTPRequestHandler, body: bytes) -> dict[str, Any]:
         query.setdefault(name, []).append(value)
     text = _text(body)
     event = {
-        "version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": address.query,
-        "cookies": cookies, "headers": headers,
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": address.query,
+        "cookies": cookies,
+        "headers": headers,
         "queryStringParameters": {name: ",".join(values) for name, values in query.items()},
         "requestContext": _context(request, path, headers),
-        "body": b64encode(body).decode() if text is None else text, "isBase64Encoded": text is None,
-    }  # fmt: skip
+        "body": b64encode(body).decode() if text is None else text,
+        "isBase64Encoded": text is None,
+    }
     return {
         name: value
         for name, value in event.items()
@@ -119,18 +124,27 @@ def event_of(request: BaseHTTPRequestHandler, body: bytes) -> dict[str, Any]:
 
 def _context(request: BaseHTTPRequestHandler, path: str, headers: dict[str, str]) -> dict[str, Any]:
     return {
-        "accountId": ACCOUNT, "apiId": "emulator", "domainName": headers.get("host", ""), "domainPrefix": "emulator",
+        "accountId": ACCOUNT,
+        "apiId": "emulator",
+        "domainName": headers.get("host", ""),
+        "domainPrefix": "emulator",
         "http": {
-            "method": request.command, "path": path, "protocol": "HTTP/1.1",
-            "sourceIp": request.client_address[0], "userAgent": headers.get("user-agent", ""),
+            "method": request.command,
+            "path": path,
+            "protocol": "HTTP/1.1",
+            "sourceIp": request.client_address[0],
+            "userAgent": headers.get("user-agent", ""),
         },
-        "requestId": str(uuid4()), "routeKey": "$default", "stage": "$default",
-        "time": datetime.now(UTC).strftime("%d/%b/%Y:%H:%M:%S +0000"), "timeEpoch": int(time.time() * 1000),
-    }  # fmt: skip
+        "requestId": str(uuid4()),
+        "routeKey": "$default",
+        "stage": "$default",
+        "time": datetime.now(UTC).strftime("%d/%b/%Y:%H:%M:%S +0000"),
+        "timeEpoch": int(time.time() * 1000),
+    }
 
 
 def response_of(result: dict[str, Any]) -> tuple[int, dict[str, str], bytes, tuple[str, ...]]:
-    """Return status, headers, body and cookies of a function's answer."""
+    """Return the status, headers, body and cookies of a result."""
     body = str(result.get("body") or "")
     content = b64decode(body) if result.get("isBase64Encoded") else body.encode()
     headers = {name.lower(): str(value) for name, value in (result.get("headers") or {}).items()}

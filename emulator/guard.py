@@ -1,4 +1,4 @@
-"""Ends what the emulator started once the emulator has ended, however that ended: its standard input closes.
+"""Guard: kill the processes of the emulator when it ends, which closes the standard input.
 
 Lines of `+ 123` and `- 123` say which process groups are alive.
 """
@@ -12,25 +12,25 @@ from threading import Lock
 
 
 class Guard:
-    """The process that outlives the emulator for a moment."""
+    """A process that outlives the emulator."""
 
     def __init__(self) -> None:
-        """Start it, in a session of its own, so that Ctrl-C at the terminal does not reach it."""
+        """Start it in a new session, so that Ctrl-C does not reach it."""
         self._lock = Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-S", "-E", __file__], stdin=subprocess.PIPE, start_new_session=True
         )
 
     def watch(self, group: int) -> None:
-        """End this group when the emulator ends."""
+        """Kill this process group when the emulator ends."""
         self._say(f"+ {group}\n")
 
     def forget(self, group: int) -> None:
-        """Let it be: it has ended."""
+        """Stop watching a process group that has ended."""
         self._say(f"- {group}\n")
 
     def close(self) -> None:
-        """End everything that is still watched, and the guard."""
+        """Kill all watched process groups and end the guard."""
         self._process.communicate()
 
     def _say(self, line: str) -> None:
@@ -41,7 +41,7 @@ class Guard:
 
 
 def main() -> None:
-    """Wait for the end of the input, then kill what is left."""
+    """Wait for the end of the input, then kill the watched process groups."""
     groups: set[int] = set()
     for line in sys.stdin:
         sign, _, group = line.partition(" ")

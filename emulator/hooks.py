@@ -8,60 +8,60 @@ from emulator.invocation import Invocation
 
 
 class Environment(Protocol):
-    """What a hook may do to the execution environment of an invocation, from any thread and at any time."""
+    """The controls of an execution environment for hooks, usable from any thread at any time."""
 
     @property
     def pid(self) -> int:
-        """The runtime's process, 0 until it was born."""
+        """The pid of the runtime; 0 before it starts."""
 
     @property
     def began(self) -> float:
-        """When the handler began, by the monotonic clock; 0 or the last invocation's as long as it has not."""
+        """When the handler began, by the monotonic clock; 0 or the previous value until it begins."""
 
     def kill(self) -> None:
-        """End its processes at once; the invocation under way answers with Runtime.ExitError."""
+        """Kill its processes; the running invocation fails with Runtime.ExitError."""
 
     def freeze(self) -> None:
-        """Stop its processes; while it is frozen, the invocation's time does not run out."""
+        """Freeze its processes; the invocation's time is paused."""
 
     def thaw(self) -> None:
-        """Let its processes go on."""
+        """Continue its processes."""
 
 
 class Hooks(Protocol):
-    """Asked at every step; inherit from WellBehaved and override what shall be worse."""
+    """Hooks into each step; inherit from WellBehaved and override some."""
 
     def deliver(self, invocation: Invocation) -> Sequence[float]:
-        """Say, for an event that was just accepted, after how many seconds each of its copies is delivered.
+        """Return the seconds after which each copy of an accepted event is delivered.
 
-        [0] is once and at once, [] never, [0, 0] twice, [180] three minutes late. Seconds of the emulator's clock;
-        an event that is older than its function's MaximumEventAgeInSeconds by then goes to the destination.
+        [0] delivers it once, [] never, [0, 0] twice, [180] three minutes late, by the emulator's clock. An event
+        that is then older than MaximumEventAgeInSeconds goes to the destination.
         """
 
     def before(self, invocation: Invocation) -> None:
-        """Raise Refused (a throttle: `throttled(reason)`; a fault: status 500) to refuse an attempt. Do not wait."""
+        """Raise Refused (a throttle: `throttled(reason)`; a fault: status 500) to refuse an attempt. Must not block."""
 
     def seconds(self, invocation: Invocation, timeout: float) -> float:
-        """Say after how many seconds the environment is killed; the function goes on being told `timeout`."""
+        """Return the seconds after which the environment is killed; the function still sees `timeout`."""
 
     def during(self, invocation: Invocation, environment: Environment) -> AbstractContextManager[object]:
-        """Enclose an invocation: entered before its event is sent, left when the answer is there."""
+        """Enclose an invocation, from before its event is sent until its result arrives."""
 
 
 class WellBehaved:
-    """Lambda on a good day."""
+    """Lambda without faults."""
 
     def deliver(self, invocation: Invocation) -> Sequence[float]:
-        """Once, at once."""
+        """Deliver the event once, immediately."""
         return (0.0,)
 
     def before(self, invocation: Invocation) -> None:
-        """Let it pass."""
+        """Allow the attempt."""
 
     def seconds(self, invocation: Invocation, timeout: float) -> float:
-        """At its timeout."""
+        """Return the timeout."""
         return timeout
 
     def during(self, invocation: Invocation, environment: Environment) -> AbstractContextManager[object]:
-        """Leave it in peace."""
+        """Do nothing."""
         return nullcontext()

@@ -1,4 +1,4 @@
-"""What CloudFormation's functions say, as far as functions and layers of a template use them."""
+"""Intrinsics: resolve CloudFormation's intrinsic functions, as far as functions and layers use them."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ class Resolver:
     mappings: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, value: Any) -> Any:
-        """Return the value with everything in it resolved; what AWS::NoValue removes is left out."""
+        """Return the value with all functions resolved; AWS::NoValue removes an entry."""
         if isinstance(value, list):
             return [made for entry in value if (made := self(entry)) is not NOTHING]
         if not isinstance(value, dict):
@@ -31,9 +31,9 @@ class Resolver:
         return {name: made for name, entry in value.items() if (made := self(entry)) is not NOTHING}
 
     def condition(self, name: str) -> bool:
-        """Return what a condition of the template says."""
+        """Return the value of a condition."""
         if name not in self.conditions:
-            raise TemplateError(f"the template has no condition {name}")
+            raise TemplateError(f"the template does not have the condition {name}")
         return bool(self(self.conditions[name]))
 
     def _known(self, name: str, value: Any) -> Callable[[], Any] | None:
@@ -67,7 +67,7 @@ class Resolver:
         return self.mappings[mapping][str(first)][second]
 
     def _substitute(self, text: str, own: Mapping[str, Any]) -> str:
-        def say(found: re.Match[str]) -> str:
+        def substitute(found: re.Match[str]) -> str:
             literal, name = found.groups()
             if literal:
                 return f"${{{name}}}"
@@ -75,9 +75,9 @@ class Resolver:
                 return str(self(own[name]))
             return str(self._attribute(name) if "." in name else self._ref(name))
 
-        return VARIABLE.sub(say, text)
+        return VARIABLE.sub(substitute, text)
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return a list, which a CommaDelimitedList is not yet."""
+    """Return a list; split a CommaDelimitedList."""
     return value if isinstance(value, list) else str(value).split(",")

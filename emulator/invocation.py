@@ -1,4 +1,4 @@
-"""An invocation and its answer, as Lambda's Invoke API knows them."""
+"""Invocation: a call of a function and its result, as in Lambda's Invoke API."""
 
 import json
 import re
@@ -8,18 +8,18 @@ from time import time
 from typing import Any
 from uuid import uuid4
 
-ACCOUNT = "012345678912"  # the one that Lambda's own emulator tells the function
+ACCOUNT = "012345678912"  # as in Lambda's local server
 HOPS = re.compile(r"Lineage=[^;:]*:(\d+)")
 
 
 def new_trace() -> str:
-    """Return a trace header of a chain that begins here."""
+    """Return the trace header of a new chain."""
     return f"Root=1-{int(time()):08x}-{secrets.token_hex(12)};Lineage={secrets.token_hex(4)}:0"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
-    """A call of a function: synchronous, or an event with its attempt and the moment that it was accepted."""
+    """A call of a function: synchronous, or an event with its attempt and the time of its acceptance."""
 
     function: str
     """Logical id."""
@@ -34,7 +34,7 @@ class Invocation:
 
     @property
     def hops(self) -> int:
-        """How many functions of the chain came before this one."""
+        """The number of functions before this one in the chain."""
         found = HOPS.search(self.trace)
         return int(found[1]) if found else 0
 
@@ -47,15 +47,15 @@ class Invocation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What became of an invocation."""
+class Result:
+    """The result of an invocation."""
 
     payload: bytes = b""
     status: int = 200
     error: str | None = None
-    """`Unhandled` where the function raised, ran out of time or exited."""
+    """`Unhandled` if the function raised an error, timed out or exited."""
     broken: bool = False
-    """The execution environment is gone."""
+    """Whether the execution environment has ended."""
     log: tuple[str, ...] = ()
     cold: bool = False
     ms: float = 0.0
@@ -64,21 +64,21 @@ class Answer:
     id: str = ""
 
     def json(self) -> Any:
-        """Return the payload, read."""
+        """Return the parsed payload."""
         return json.loads(self.payload) if self.payload else None
 
 
-def failure(kind: str, message: str, **facts: Any) -> Answer:
-    """Return the answer of an environment that did not survive."""
+def failure(kind: str, message: str, **facts: Any) -> Result:
+    """Return the result of an environment that ended."""
     body = json.dumps({"errorType": kind, "errorMessage": message}).encode()
-    return Answer(payload=body, error="Unhandled", broken=True, **facts)
+    return Result(payload=body, error="Unhandled", broken=True, **facts)
 
 
 class Refused(Exception):
-    """Lambda would not invoke: a status, the name of the error, and for throttles the reason."""
+    """Lambda refused an invocation: a status, the name of the error, and the reason of a throttle."""
 
     def __init__(self, status: int, name: str, message: str, reason: str | None = None) -> None:
-        """Say what the caller is told."""
+        """Set the error for the caller."""
         super().__init__(message)
         self.status, self.name, self.message, self.reason = status, name, message, reason
 

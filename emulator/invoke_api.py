@@ -1,4 +1,4 @@
-"""Lambda's Invoke API over the pools, so that boto3 finds here what it finds on AWS."""
+"""Invoke API: Lambda's Invoke API for boto3."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable
 from typing import Any
 
-from emulator.invocation import Answer, Invocation, Refused, new_trace
+from emulator.invocation import Invocation, Refused, Result, new_trace
 from minutehand.local.lambda_endpoint import Call, Reply, refusal
 
 ARN = re.compile(
@@ -17,15 +17,15 @@ LOG_TAIL = 4096
 
 
 class InvokeApi:
-    """Answers Invoke calls: checks them as Lambda does and passes them on."""
+    """Validate Invoke calls like Lambda, and run them."""
 
     def __init__(
         self,
         find: Callable[[str], str | None],
-        invoke: Callable[[Invocation], Answer],
+        invoke: Callable[[Invocation], Result],
         accept: Callable[[Invocation], None],
     ) -> None:
-        """`find` gives the logical id of a name; the others run an invocation, or queue it."""
+        """`find` returns the logical id of a name; `invoke` runs an invocation, `accept` queues it."""
         self._find, self._invoke, self._accept = find, invoke, accept
 
     def answer(self, call: Call) -> Reply:
@@ -40,10 +40,13 @@ class InvokeApi:
         if call.kind == "DryRun":
             return Reply(status=204)
         if (largest := LARGEST.get(call.kind)) is None:
-            raise Refused(400, "InvalidParameterValueException", f"{call.kind} is no InvocationType.")
+            raise Refused(400, "InvalidParameterValueException", f"InvocationType must not be {call.kind}.")
         if len(call.payload) > largest:
-            raise Refused(413, "RequestTooLargeException", f"Request must be smaller than {largest} bytes for the "
-                          "InvokeFunction operation")  # fmt: skip
+            raise Refused(
+                413,
+                "RequestTooLargeException",
+                f"Request must be smaller than {largest} bytes for the InvokeFunction operation",
+            )
         invocation = _invocation(call, function)
         if call.kind == "Event":
             self._accept(invocation)
@@ -86,7 +89,7 @@ def _client_context(header: str | None) -> dict[str, Any] | None:
     return context if isinstance(context, dict) else None
 
 
-def _reply(answer: Answer, call: Call) -> Reply:
+def _reply(answer: Result, call: Call) -> Reply:
     headers = {"X-Amz-Executed-Version": "$LATEST", "x-amzn-RequestId": answer.id}
     if answer.error is not None:
         headers["X-Amz-Function-Error"] = answer.error

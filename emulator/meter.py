@@ -1,15 +1,15 @@
-"""The meter: what the invocations would be billed."""
+"""Meter: count what Lambda would bill."""
 
 from dataclasses import dataclass, field, replace
 from math import ceil
 from threading import Lock
 
-from emulator.invocation import Answer
+from emulator.invocation import Result
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a function used: an invocation is a request, and its init is billed with it."""
+    """The usage of a function; the init of an environment is billed too."""
 
     invocations: int = 0
     cold_starts: int = 0
@@ -18,18 +18,18 @@ class Reading:
     billed_ms: int = 0
     gb_seconds: float = 0.0
     events: int = 0
-    """Accepted by the asynchronous queue."""
+    """Events accepted by the asynchronous queue."""
     expired: int = 0
-    """Events given up: too old, or tried too often."""
+    """Failed events: too old, or out of attempts."""
 
     def __add__(self, other: "Reading") -> "Reading":
-        """Add another."""
+        """Add the counts."""
         return Reading(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
 
 
 @dataclass
 class Meter:
-    """Counts, by logical id."""
+    """Counts by logical id."""
 
     functions: dict[str, Reading] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -42,16 +42,20 @@ class Meter:
                 reading, **{name: getattr(reading, name) + n for name, n in more.items()}
             )
 
-    def count_answer(self, function: str, answer: Answer, memory_mb: int) -> None:
-        """Bill an invocation."""
+    def count_answer(self, function: str, answer: Result, memory_mb: int) -> None:
+        """Count and bill an invocation."""
         billed = max(1, ceil(answer.ms + answer.init_ms))
         self.count(
-            function, invocations=1, cold_starts=int(answer.cold), errors=int(answer.error is not None),
-            billed_ms=billed, gb_seconds=billed / 1000 * memory_mb / 1024,
-        )  # fmt: skip
+            function,
+            invocations=1,
+            cold_starts=int(answer.cold),
+            errors=int(answer.error is not None),
+            billed_ms=billed,
+            gb_seconds=billed / 1000 * memory_mb / 1024,
+        )
 
     @property
     def total(self) -> Reading:
-        """All functions together."""
+        """The sum of all functions."""
         with self._lock:
             return sum(self.functions.values(), Reading())

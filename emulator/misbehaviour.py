@@ -1,4 +1,4 @@
-"""Misbehaviour: Lambda at its worst, by seed, so that what once went wrong goes wrong again."""
+"""Misbehaviour: faults of Lambda, chosen by a seed so that they can be reproduced."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -19,21 +19,27 @@ from emulator.misbehaviour_throttle import Buckets, Throttle
 
 __all__ = ["Fact", "Misbehaviour", "Throttle"]
 
-HOPS = 16  # after so many, Lambda takes a chain for a loop
+# After so many hops, Lambda assumes a loop.
+HOPS = 16
 
 
 class Misbehaviour(WellBehaved):
-    """Makes an emulator misbehave, while `with misbehaviour.upon(emulator):` lasts.
+    """Make an emulator misbehave inside `with misbehaviour.upon(emulator):`.
 
     What happens to the n-th invocation of a function is decided by the seed and n, not by when it comes or what else
     runs. `functions` are the logical ids that it concerns, all if not said; `odds` are the words of Odds.
     """
 
     def __init__(
-        self, seed: int, *, functions: Collection[str] | None = None, throttle: Throttle | None = None,
-        hops: int | None = HOPS, **odds: Any,
-    ) -> None:  # fmt: skip
-        """Do nothing yet; without odds, nothing but the end of chains that are `hops` long."""
+        self,
+        seed: int,
+        *,
+        functions: Collection[str] | None = None,
+        throttle: Throttle | None = None,
+        hops: int | None = HOPS,
+        **odds: Any,
+    ) -> None:
+        """Do nothing yet; without odds, only chains of `hops` invocations are stopped."""
         self.seed, self.odds, self.hops = seed, Odds(**odds), hops
         self.functions, self.throttle = functions, throttle or Throttle()
         self._ledger, self._mine = Ledger(), local()
@@ -41,7 +47,7 @@ class Misbehaviour(WellBehaved):
         self._buckets = Buckets(self.throttle, self._clock)
 
     def __repr__(self) -> str:
-        """Say how to make the same again."""
+        """Return the code that reproduces it."""
         usual = Misbehaviour(0)
         said = {
             name: value for name, value in asdict(self.odds).items() if value != getattr(usual.odds, name)
@@ -53,7 +59,7 @@ class Misbehaviour(WellBehaved):
 
     @contextmanager
     def upon(self, lambda_: Emulator) -> Iterator[Self]:
-        """Misbehave; an error that passes through is told the seed. Afterwards all is as it was."""
+        """Misbehave inside the block; add the seed to an error that passes through."""
         hooks, reserved = lambda_.hooks, dict(lambda_.concurrency.reserved)
         self._clock, self._buckets = lambda_.clock, Buckets(self.throttle, lambda_.clock)
         if self.throttle.at_once is not None:
@@ -63,7 +69,7 @@ class Misbehaviour(WellBehaved):
         try:
             yield self
         except BaseException as error:
-            error.add_note(f"Lambda misbehaved; to have it again: {self!r}, which has {self.told}")
+            error.add_note(f"Lambda misbehaved; reproduce it with {self!r}, which did: {self.told}")
             raise
         finally:
             lambda_.hooks = hooks
@@ -71,41 +77,41 @@ class Misbehaviour(WellBehaved):
 
     @property
     def facts(self) -> list[Fact]:
-        """What was done until now."""
+        """The faults until now."""
         return self._ledger.facts
 
     @property
     def did(self) -> Counter[str]:
-        """How often each thing was done."""
+        """The number of faults of each kind."""
         return Counter(fact.what for fact in self.facts)
 
     @property
     def told(self) -> str:
-        """What was done, in words."""
-        return ", ".join(f"{what} {times}" for what, times in sorted(self.did.items())) or "done nothing"
+        """The number of faults, as text."""
+        return ", ".join(f"{what} {times}" for what, times in sorted(self.did.items())) or "nothing"
 
     @property
     def longest(self) -> Counter[str]:
-        """By function, how many functions came before it in the longest chain."""
+        """The length of the longest chain before each function."""
         return self._ledger.longest
 
     @property
     def recursive_invocations_dropped(self) -> Counter[str]:
-        """By function, what CloudWatch would count under this name."""
+        """The value of a CloudWatch metric for each function."""
         return Counter(fact.function for fact in self.facts if fact.what == "cut")
 
     def delivery(self, function: str, number: int) -> Delivery:
-        """Say what is decided for the n-th event of a function."""
+        """Return the fate of the n-th event of a function."""
         return (
             draw_delivery(self.odds, self.seed, function, number) if self._concerns(function) else Delivery()
         )
 
     def run(self, function: str, number: int, time: int = 1) -> Run:
-        """Say what is decided for the n-th invocation of a function when it runs for the first, second, ... time."""
+        """Return the fate of a run of the n-th invocation of a function; runs count from 1."""
         return draw_run(self.odds, self.seed, function, number, time) if self._concerns(function) else Run()
 
     def deliver(self, invocation: Invocation) -> Sequence[float]:
-        """Lose, delay or duplicate an event; drop one whose chain is too long."""
+        """Lose, delay or duplicate an event; drop it if its chain is too long."""
         decided = self.delivery(invocation.function, self._ledger.number(invocation))
         if self._too_long(invocation):
             self._note("cut", invocation, invocation.hops)
@@ -115,7 +121,7 @@ class Misbehaviour(WellBehaved):
         return decided.delays
 
     def before(self, invocation: Invocation) -> None:
-        """Throttle; refuse a synchronous invocation whose chain is too long."""
+        """Throttle an attempt; refuse a synchronous invocation if its chain is too long."""
         self._ledger.number(invocation)
         if not invocation.event and self._too_long(invocation):
             self._note("cut", invocation, invocation.hops)
@@ -128,14 +134,14 @@ class Misbehaviour(WellBehaved):
                 raise
 
     def seconds(self, invocation: Invocation, timeout: float) -> float:
-        """Let it live past its timeout."""
+        """Let it overrun its timeout."""
         self._mine.timeout = timeout
         overrun: float = self._mine.run.overrun  # of the `during` around it, in this thread
         return timeout + overrun
 
     @contextmanager
     def during(self, invocation: Invocation, environment: Environment) -> Iterator[None]:
-        """Kill it or freeze it, and see whether it lived past its timeout."""
+        """Kill or freeze it, and record whether it overran its timeout."""
         number, time = self._ledger.number(invocation), self._ledger.begin(invocation)
         self._mine.run = decided = self.run(invocation.function, number, time)
 

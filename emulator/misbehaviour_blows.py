@@ -1,4 +1,4 @@
-"""Blows: what strikes an environment while its handler is at work, and never when it is over."""
+"""Blows: kill or freeze an environment while its handler runs, and never afterwards."""
 
 from collections.abc import Callable
 from threading import Event, Thread
@@ -14,10 +14,10 @@ Tell = Callable[[str, float], None]
 
 
 class Blows:
-    """Encloses an invocation: kills or freezes its environment at a moment of the handler's time."""
+    """Enclose an invocation, and kill or freeze its environment at given times."""
 
     def __init__(self, run: Run, environment: Environment, frozen: float, tell: Tell) -> None:
-        """Strike nothing before `with`; `tell` is told each blow and how long after the beginning it came."""
+        """Do nothing before `with`; `tell` is called with each blow and the seconds since the handler began."""
         self._run, self._environment, self._frozen, self._tell = run, environment, frozen, tell
         self._over = Event()
         self._before = environment.began
@@ -25,13 +25,13 @@ class Blows:
         self._thread = Thread(target=self._strike, daemon=True) if strikes else None
 
     def __enter__(self) -> Self:
-        """Begin to watch."""
+        """Start the watch."""
         if self._thread is not None:
             self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the environment in peace, thawed."""
+        """Stop the watch and thaw the environment."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -47,7 +47,7 @@ class Blows:
             self._environment.thaw()
 
     def _reaches(self, moment: float) -> bool:
-        """Wait until the handler has worked for so long; say False if it was over before."""
+        """Wait until the handler has run for so long; return False if it ended before."""
         while (began := self._environment.began) in (0.0, self._before):
             if self._over.wait(LOOK_SECONDS):
                 return False

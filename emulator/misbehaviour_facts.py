@@ -1,4 +1,4 @@
-"""Facts: what a misbehaviour did, to which invocation, and when; and which invocation of its function each one is."""
+"""Facts: the record of faults, and the numbers of invocations."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -9,26 +9,26 @@ from emulator.invocation import Invocation
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """Something that was done: lost, delayed, duplicated, cut, throttled, killed, frozen or overran."""
+    """A fault: lost, delayed, duplicated, cut, throttled, killed, frozen or overran."""
 
     what: str
     function: str
     id: str
     number: int
-    """Invocations of a function are counted from 0."""
+    """The number of the invocation, counted from 0 for each function."""
     run: int
-    """And the runs of an invocation from 1; 0 before the first."""
+    """The number of the run, counted from 1; 0 before the first."""
     after: float
-    """Seconds from the handler's beginning, or from the event's acceptance; of a cut chain its hops."""
+    """Seconds after the handler began or the event was accepted; for a cut chain, its hops."""
     at: float
     """By the emulator's clock."""
 
 
 class Ledger:
-    """Keeps the facts, and numbers the invocations as they come."""
+    """Record faults, and number invocations."""
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Start empty."""
         self._lock = Lock()
         self._facts: list[Fact] = []
         self._numbers: dict[str, int] = {}
@@ -37,7 +37,7 @@ class Ledger:
         self._longest: Counter[str] = Counter()
 
     def number(self, invocation: Invocation) -> int:
-        """Return which invocation of its function this is: all copies and attempts of an event are the same one."""
+        """Return the number of an invocation; all copies and attempts of an event have the same."""
         with self._lock:
             if invocation.id not in self._numbers:
                 self._numbers[invocation.id] = self._counts[invocation.function]
@@ -52,22 +52,29 @@ class Ledger:
             return self._runs[invocation.id]
 
     def note(self, what: str, invocation: Invocation, at: float, after: float = 0.0) -> None:
-        """Keep a fact."""
+        """Record a fault."""
         number = self.number(invocation)
         with self._lock:
-            self._facts.append(Fact(
-                what=what, function=invocation.function, id=invocation.id, number=number,
-                run=self._runs[invocation.id], after=after, at=at,
-            ))  # fmt: skip
+            self._facts.append(
+                Fact(
+                    what=what,
+                    function=invocation.function,
+                    id=invocation.id,
+                    number=number,
+                    run=self._runs[invocation.id],
+                    after=after,
+                    at=at,
+                )
+            )
 
     @property
     def facts(self) -> list[Fact]:
-        """All until now."""
+        """All faults until now."""
         with self._lock:
             return list(self._facts)
 
     @property
     def longest(self) -> Counter[str]:
-        """By function, how many functions came before it in the longest chain."""
+        """The length of the longest chain before each function."""
         with self._lock:
             return self._longest.copy()

@@ -1,14 +1,15 @@
-"""Fate: what a seed has in store for the n-th invocation of a function, whenever and beside whatever it runs."""
+"""Fate: the faults of the n-th invocation of a function, derived from a seed."""
 
 from dataclasses import dataclass
 from random import Random
 
-OVERRUN_SECONDS = 0.68  # what a function was seen to live past its timeout
+# How long a function was observed to overrun its timeout.
+OVERRUN_SECONDS = 0.68
 
 
 @dataclass(frozen=True, kw_only=True)
 class Odds:
-    """How likely each misbehaviour is, from 0 to 1, and how bad it is then.
+    """The probability of each fault, from 0 to 1, and its size.
 
     An event is lost, late or duplicated; a run of it is killed or frozen, and may overrun its timeout.
     """
@@ -22,17 +23,17 @@ class Odds:
     within: float = 0.2
     """Kills and freezes come at a random moment of the handler's first `within` seconds."""
     frozen: float = 5.0
-    """Seconds until a frozen environment is thawed; more than the lease for the worst."""
+    """Seconds until a frozen environment is thawed; should exceed the lease."""
     late_by: tuple[float, float] = (60.0, 600.0)
-    """Seconds of the emulator's clock, from and to."""
+    """Minimum and maximum, in seconds of the emulator's clock."""
     apart: float = 30.0
-    """Of two copies, half come at once, the others up to so many seconds of the emulator's clock apart."""
+    """Half of the duplicates arrive together, the others up to so many seconds apart, by the emulator's clock."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no chance."""
+        """Refuse values that are not probabilities."""
         for name in ("kill", "freeze", "overrun", "duplicate", "late", "lose"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is a chance from 0 to 1, not {getattr(self, name)}")
+                raise ValueError(f"{name} must be a probability from 0 to 1, got {getattr(self, name)}")
         if self.kill + self.freeze > 1 or self.duplicate + self.late + self.lose > 1:
             raise ValueError(
                 "kill and freeze exclude each other, as do duplicate, late and lose: at most 1 together"
@@ -41,16 +42,16 @@ class Odds:
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """What becomes of an event: the seconds after which each copy of it is delivered."""
+    """The fate of an event: the seconds after which each copy is delivered."""
 
     word: str = ""
-    """lost, delayed or duplicated; empty for once and at once."""
+    """lost, delayed or duplicated; empty if it is delivered normally."""
     delays: tuple[float, ...] = (0.0,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What becomes of one run: seconds from the handler's beginning, None for never."""
+    """The fate of a run: seconds after the handler began, or None."""
 
     kill: float | None = None
     freeze: float | None = None
@@ -58,7 +59,7 @@ class Run:
 
 
 def draw_delivery(odds: Odds, seed: int, function: str, number: int) -> Delivery:
-    """Draw for the n-th event of a function."""
+    """Return the fate of the n-th event of a function."""
     dice = Random(f"{seed} {function} {number} delivery")
     chance, moment, apart = dice.random(), dice.random(), dice.random()
     if chance < odds.lose:
@@ -72,7 +73,7 @@ def draw_delivery(odds: Odds, seed: int, function: str, number: int) -> Delivery
 
 
 def draw_run(odds: Odds, seed: int, function: str, number: int, time: int) -> Run:
-    """Draw for the n-th invocation of a function, which runs for the first, second, ... time."""
+    """Return the fate of a run of the n-th invocation of a function."""
     dice = Random(f"{seed} {function} {number} run {time}")
     chance, moment, patience = dice.random(), dice.random() * odds.within, dice.random()
     return Run(

@@ -1,4 +1,4 @@
-"""Throttle: so many at a time, and so many starts a minute of the emulator's clock."""
+"""Throttle: limit the concurrency and the starts per minute, by the emulator's clock."""
 
 from dataclasses import dataclass
 from threading import Lock
@@ -12,26 +12,26 @@ MINUTE = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Throttle:
-    """How much Lambda lets through of each function; None is no limit."""
+    """The limits of each function; None is unlimited."""
 
     at_once: int | None = None
-    """As reserved concurrency does."""
+    """The maximum concurrency."""
     a_minute: float | None = None
     burst: int = 1
-    """How many may start at once after a rest."""
+    """The size of a burst."""
 
 
 class Buckets:
-    """A bucket of tokens for each function, which begins full."""
+    """A token bucket for each function, initially full."""
 
     def __init__(self, throttle: Throttle, clock: Clock) -> None:
-        """Begin now, by the clock."""
+        """Start at the current time."""
         self._throttle, self._clock = throttle, clock
         self._lock = Lock()
         self._held: dict[str, tuple[float, float]] = {}
 
     def take(self, function: str) -> None:
-        """Take a token; raise Lambda's 429 if there is none."""
+        """Take a token; raise Lambda's 429 if the bucket is empty."""
         if self._throttle.a_minute is None:
             return
         with self._lock:
@@ -43,5 +43,5 @@ class Buckets:
 
     def _tokens(self, function: str, a_second: float) -> float:
         tokens, since = self._held.get(function, (float(self._throttle.burst), self._clock.now()))
-        # A little more: a back-off that is as long as a token takes must find one, however floats add up.
+        # The tolerance compensates for rounding: a backoff as long as a token takes must find one.
         return min(float(self._throttle.burst), tokens + (self._clock.now() - since) * a_second + 1e-9)

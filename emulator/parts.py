@@ -47,9 +47,22 @@ def provide_runtime(cache: Cache, python: str) -> Path:
 def install(folder: Path, python: str, *arguments: str) -> None:
     """Install wheels for this machine's processor and that version of Python into a folder."""
     tag = PLATFORMS[architecture()]
-    pip("install", "--no-compile", "--only-binary=:all:", "--implementation", "cp", "--python-version", python,
-        "--platform", f"manylinux_2_28_{tag}", "--platform", f"manylinux2014_{tag}", "--target", str(folder),
-        *arguments)  # fmt: skip
+    pip(
+        "install",
+        "--no-compile",
+        "--only-binary=:all:",
+        "--implementation",
+        "cp",
+        "--python-version",
+        python,
+        "--platform",
+        f"manylinux_2_28_{tag}",
+        "--platform",
+        f"manylinux2014_{tag}",
+        "--target",
+        str(folder),
+        *arguments,
+    )
 
 
 def pip(*arguments: str) -> None:

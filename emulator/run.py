@@ -1,4 +1,4 @@
-"""A run of everything at the terminal: Postgres, the functions of the template, ticks and the API, until Ctrl-C."""
+"""Run: start Postgres, the functions of a template, ticks and the API, until Ctrl-C."""
 
 import secrets
 import time
@@ -41,7 +41,7 @@ UNFINISHED = [state for state in STATES if state not in FINISHED]
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a run is to start."""
+    """The options of a run."""
 
     template: Path
     port: int = 8080
@@ -58,11 +58,11 @@ class Plan:
 
 
 def run(plan: Plan, console: Console, stop: Event) -> None:
-    """Start everything, show what happens until `stop` is set, and end everything in the opposite order."""
+    """Start everything, print events until `stop` is set, and stop everything in reverse order."""
     show = Show(console)
     with ExitStack() as stack:
         url = stack.enter_context(serve_database(console))
-        console.print(f"schema      {'made' if migrate(url) else 'is there'}")
+        console.print(f"schema      {'created' if migrate(url) else 'up to date'}")
         signing = f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
         receiver = stack.enter_context(receive(signing))
         environment = {**_environment(url, receiver, signing), **plan.environment}
@@ -73,7 +73,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         worst = _worst(plan)
         stack.enter_context(worst.upon(emulator))
         stack.enter_context(_api(plan, emulator, console, environment["MINUTEHAND_API_TOKENS"]))
-        console.print(f"ticks       every {plan.every:g} s, the first one now\n")
+        console.print(f"ticks       every {plan.every:g} s, starting now\n")
         if plan.seed:
             for job in seed_jobs(plan.template.absolute().parent, receiver.url):
                 enqueue(**job, connection=Database(url))
@@ -82,7 +82,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         _report(emulator, console)
         if plan.worst is not None:
             console.print(f"--worst {plan.worst}   {worst.told}", soft_wrap=True)
-    console.print(f"stopped; {show.summary()}")
+    console.print(f"stopped: {show.summary()}")
 
 
 def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
@@ -98,15 +98,20 @@ def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
 
 def _emulator(plan: Plan, environment: Mapping[str, str], console: Console, show: Show) -> Emulator:
     return Emulator(
-        plan.template, environment=environment, parameters=plan.parameters, python=plan.python,
-        concurrency=plan.concurrency, freeze=plan.freeze, port=plan.lambda_port,
+        plan.template,
+        environment=environment,
+        parameters=plan.parameters,
+        python=plan.python,
+        concurrency=plan.concurrency,
+        freeze=plan.freeze,
+        port=plan.lambda_port,
         say=lambda line: console.print(f"functions   {line}", highlight=False, soft_wrap=True),
         log=lambda function, line: show.log(function.removesuffix("Function").lower(), parsed(line)),
-    )  # fmt: skip
+    )
 
 
 def _worst(plan: Plan) -> Misbehaviour:
-    """On a good day, too, Lambda cuts chains."""
+    """Return the misbehaviour; without a seed Lambda only stops long chains."""
     return Misbehaviour(0) if plan.worst is None else Misbehaviour(plan.worst, frozen=10.0, **WORST)
 
 
@@ -155,10 +160,11 @@ def _report(emulator: Emulator, console: Console) -> None:
         console.print(
             f"{id:<20} {used.invocations} invocations, {used.cold_starts} cold, {used.errors} errors, "
             f"{used.throttles} throttles, {used.billed_ms} ms billed, {used.gb_seconds:.3f} GB-s",
-            highlight=False, soft_wrap=True,
-        )  # fmt: skip
+            highlight=False,
+            soft_wrap=True,
+        )
     for failure in emulator.failures:
         context = failure.record["requestContext"]
         console.print(
-            f"given up    {failure.function} {context['requestId']} {context['condition']}", soft_wrap=True
+            f"failed      {failure.function} {context['requestId']} {context['condition']}", soft_wrap=True
         )

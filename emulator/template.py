@@ -1,4 +1,4 @@
-"""What a SAM template says about its functions, its layers and its schedules."""
+"""Template: the functions, layers and schedules of a SAM template."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ SCHEDULES = {"ScheduleV2", "Schedule"}
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """A schedule of a function and the text that it sends."""
+    """A schedule of a function, and its event."""
 
     name: str
     input: str = "{}"
@@ -25,7 +25,7 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class Function:
-    """A function as the template describes it."""
+    """A function of the template."""
 
     id: str
     name: str
@@ -47,7 +47,7 @@ class Function:
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """A layer as the template describes it."""
+    """A layer of the template."""
 
     id: str
     content: Path
@@ -67,12 +67,12 @@ class Template:
 def read_template(
     path: Path, parameters: Mapping[str, str], *, stack: str = "minutehand", region: str = "us-east-1"
 ) -> Template:
-    """Read a template with these parameters; one that has neither value nor default is empty."""
+    """Read a template with these parameters; a parameter without a value or default is empty."""
     try:
         text = path.read_text("utf-8")
     except OSError as error:
         raise TemplateError(
-            f"{path} cannot be read ({error.strerror}): name a template with --template"
+            f"{path} cannot be read ({error.strerror}); choose a template with --template"
         ) from None
     try:
         body = yaml_parse(text)
@@ -81,7 +81,7 @@ def read_template(
         raise
     except Exception as error:
         raise TemplateError(
-            f"{path} is not a template that can be followed: {type(error).__name__}: {error}"
+            f"the template {path} is not supported: {type(error).__name__}: {error}"
         ) from None
 
 
@@ -104,12 +104,18 @@ class _Reader:
 
     def _parameters(self, declared: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
         if unknown := given.keys() - declared.keys():
-            raise UnknownParameterError(f"the template has no parameter {', '.join(sorted(unknown))}")
+            raise UnknownParameterError(
+                f"the template does not have the parameter {', '.join(sorted(unknown))}"
+            )
         pseudo = {
-            "AWS::AccountId": ACCOUNT, "AWS::Partition": "aws", "AWS::Region": self._region,
-            "AWS::StackName": self._stack, "AWS::URLSuffix": "amazonaws.com", "AWS::NotificationARNs": [],
+            "AWS::AccountId": ACCOUNT,
+            "AWS::Partition": "aws",
+            "AWS::Region": self._region,
+            "AWS::StackName": self._stack,
+            "AWS::URLSuffix": "amazonaws.com",
+            "AWS::NotificationARNs": [],
             "AWS::StackId": f"arn:aws:cloudformation:{self._region}:{ACCOUNT}:stack/{self._stack}/0",
-        }  # fmt: skip
+        }
         return {**{name: facts.get("Default", "") for name, facts in declared.items()}, **given, **pseudo}
 
     def _of_type(self, kind: str) -> list[str]:
@@ -126,7 +132,7 @@ class _Reader:
         return f"{self._stack}-{id}" if name is NOTHING else str(name)
 
     def _name(self, id: str, attribute: str | None) -> str:
-        """Name a resource: a function as Lambda will, a layer by its logical id, anything else by something alike."""
+        """Return the name or attribute of a resource; for resources other than functions and layers, a placeholder."""
         kind = self._resources.get(id, {}).get("Type", "")
         if kind == FUNCTION and attribute in (None, "Arn"):
             name = self._function_name(id)

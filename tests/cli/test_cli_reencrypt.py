@@ -27,7 +27,7 @@ def test_reencrypt_makes_the_old_key_unnecessary(invoke, lines, waiting, monkeyp
     again = invoke("reencrypt")
 
     assert (again.exit_code, again.stderr) == (0, "0 payloads re-encrypted\n")
-    (entry, *_) = lines(invoke("audit", "--verb", "rotate", "-o", "json"))
+    (entry, *_) = lines(invoke("audit", "--verb", "reencrypt", "-o", "json"))
     assert "s3cret" not in str(entry)
 
 

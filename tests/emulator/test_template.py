@@ -49,10 +49,10 @@ def test_the_project_s_own_template_is_followed_on_both_processors() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("Resources: [", "is not a template that can be followed"),
+        ("Resources: [", "is not supported"),
         (
             "Resources: {F: {Type: AWS::Serverless::Function, Properties: {CodeUri: !If [Nope, a, b]}}}",
-            "no condition Nope",
+            "does not have the condition Nope",
         ),
     ],
 )
@@ -68,7 +68,7 @@ def test_a_template_that_cannot_be_followed_is_refused_in_a_sentence(
 def test_a_template_or_parameter_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match=r"none\.yaml cannot be read"):
         read_template(tmp_path / "none.yaml", {})
-    with pytest.raises(TemplateError, match="no parameter Greetings"):
+    with pytest.raises(TemplateError, match="does not have the parameter Greetings"):
         read_template(STACK, {"Greetings": "x"})
 
 
@@ -87,15 +87,15 @@ def test_a_layer_that_cannot_be_built_says_why(new_lambda: NewLambda, project: P
     with pytest.raises(BuildError, match=r"Words could not be built:\nout of words"):
         new_lambda(project)
     makefile.write_text("build-Words:\n\t@true\n")
-    with pytest.raises(BuildError, match=r"Words: build-Words of .* made nothing"):
+    with pytest.raises(BuildError, match=r"Words: build-Words of .* wrote nothing"):
         new_lambda(project)
     makefile.unlink()
-    with pytest.raises(BuildError, match=r"Words: there is no .*Makefile"):
+    with pytest.raises(BuildError, match=r"Words: .*Makefile does not exist"):
         new_lambda(project)
 
 
 def test_an_unknown_function_is_named_with_those_that_there_are(new_lambda: NewLambda) -> None:
-    with pytest.raises(EmulatorError, match="no function Nobody: it has Echo, Patient"):
+    with pytest.raises(EmulatorError, match="the function Nobody; it contains Echo, Patient"):
         new_lambda().invoke("Nobody")
 
 
@@ -104,7 +104,7 @@ def test_a_python_that_is_not_there_is_said_in_one_line() -> None:
 
     found = choose_python({"3.99"}, None, said.append)
 
-    assert said == [f"built for Python {found.version}: the template's 3.99 is not on the PATH"]
+    assert said == [f"built for Python {found.version}: 3.99 of the template is not on the PATH"]
     assert "venv" not in str(found.path)
-    with pytest.raises(BuildError, match="is no Python that runs"):
+    with pytest.raises(BuildError, match="is not a working Python"):
         choose_python({"3.99"}, "/nowhere/python", said.append)

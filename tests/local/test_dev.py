@@ -94,11 +94,11 @@ def test_dev_runs_the_seed_and_continues_after_a_restart(
 
     for word in ("enqueued", "offered", "claimed", "done", "retried", "dead"):
         assert re.search(rf"^\d\d:\d\d:\d\d  {word}\b", seen, re.MULTILINE), word
-    assert re.search(r"stopped; 14 enqueued, 13 done, 5 retried, 1 dead", seen)
+    assert re.search(r"stopped: 14 enqueued, 13 done, 5 retried, 1 dead", seen)
     assert left_behind(project) == []
 
     again = start(project, "--no-seed")
-    until(again, "all is done")
+    until(again, "all jobs are finished")
     url = (project / ".minutehand" / "url").read_text()
     with psycopg.connect(url) as connection:
         ends = connection.execute(
@@ -155,7 +155,7 @@ def test_second_run_in_a_directory_is_refused(project: Path) -> None:
     finished(first)
 
     assert second.returncode == 5
-    assert "a local run is at work in" in said
+    assert "a local run is already using" in said
 
 
 def test_port_in_use_is_a_one_line_error(project: Path) -> None:
@@ -166,7 +166,7 @@ def test_port_in_use_is_a_one_line_error(project: Path) -> None:
         said = finished(run)
 
     assert run.returncode == 5
-    assert said.count("\n") == 1 and "is in use: choose another with --port" in said
+    assert said.count("\n") == 1 and "is in use; choose another with --port" in said
 
 
 def test_data_of_another_version_are_a_one_line_error(project: Path) -> None:
@@ -174,7 +174,7 @@ def test_data_of_another_version_are_a_one_line_error(project: Path) -> None:
 
     run = start(project)
 
-    assert "holds the data of Postgres 16" in finished(run).splitlines()[-1]
+    assert "contains the data of Postgres 16" in finished(run).splitlines()[-1]
     assert run.returncode == 5
 
 
@@ -213,5 +213,5 @@ def test_newer_schema_is_a_one_line_error(project: Path, direct_database: Databa
 def test_directory_without_a_project_is_a_one_line_error(tmp_path: Path) -> None:
     run = start(tmp_path)
 
-    assert "has no functions/worker" in finished(run)
+    assert "does not contain functions/worker" in finished(run)
     assert run.returncode == 5

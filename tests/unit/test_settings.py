@@ -152,7 +152,7 @@ def test_only_settings_read_variables_of_minutehand() -> None:
     library = [path for path in LIBRARY.rglob("*.py") if not is_allowed(path)]
     reading = {
         str(path.relative_to(ROOT)): found
-        for path in library
+        for path in [*library, *(ROOT / "functions").rglob("*.py")]
         if (found := list(environment_reads(path.read_text("utf-8"))))
     }
 

@@ -1,4 +1,4 @@
-"""Make the data of a Postgres, once: whole or not at all, and open to nobody without their password."""
+"""Data: create the data directory of a Postgres, completely or not at all, protected by a password."""
 
 import os
 import secrets
@@ -16,24 +16,24 @@ OURS = {"lock", "password", "port"}
 
 
 def check_data(home: Path, binaries: Path) -> None:
-    """Raise unless the data, if there are any, are of this version and their password is there."""
-    if not _made(home):
+    """Raise an error if data exist and their version differs or their password is missing."""
+    if not _exists(home):
         return
-    found, wanted = (home / "data" / "PG_VERSION").read_text().strip(), major(binaries)
-    if found != wanted:
+    found, expected = (home / "data" / "PG_VERSION").read_text().strip(), major(binaries)
+    if found != expected:
         raise OtherVersionError(
-            f"{home} holds the data of Postgres {found} and this is Postgres {wanted}: "
-            "name another directory, or delete this one to start afresh"
+            f"{home} contains the data of Postgres {found}, but this is Postgres {expected}; "
+            "use another directory, or delete this one to start with new data"
         )
     if not (home / "password").exists():
         raise NoPasswordError(
-            f"{home} has lost its password file: put it back, or delete the directory to start afresh"
+            f"the password file in {home} is missing; restore it, or delete the directory to start with new data"
         )
 
 
 def make_data(home: Path, binaries: Path, user: str | None) -> None:
-    """Make the data unless they are there, beside their place first."""
-    if _made(home):
+    """Create the data unless they exist; they are renamed into place when they are complete."""
+    if _exists(home):
         return
     place = _place(home, user)
     password = secrets.token_urlsafe(24)
@@ -44,35 +44,35 @@ def make_data(home: Path, binaries: Path, user: str | None) -> None:
     unfinished.rename(place)
 
 
-def _made(home: Path) -> bool:
+def _exists(home: Path) -> bool:
     return (home / "data" / "PG_VERSION").exists()
 
 
 def _place(home: Path, user: str | None) -> Path:
-    """Return where the data go: here, or somewhere shared if the server's user cannot come here."""
+    """Return the directory for the data: in `home`, or a shared one if the server's user cannot enter it."""
     here = home / "data"
     if here.is_symlink():
         here.unlink()
     elif here.exists():
-        raise StartError(f"{here} holds something else: move it away, or name another directory")
+        raise StartError(f"{here} contains other files; move it away, or use another directory")
     if user is None:
         return here
     if {path.name for path in home.iterdir()} <= OURS:
         home.chmod(home.stat().st_mode | 0o011)
-    return here if can_enter(home, user) else _elsewhere(home)
+    return here if can_enter(home, user) else _shared_place(home)
 
 
-def _elsewhere(home: Path) -> Path:
+def _shared_place(home: Path) -> Path:
     for shared in SHARED_HOME.glob("data-*/home"):
-        _forget(shared.parent)
+        _remove_orphan(shared.parent)
     shared = make_shared_directory("data")
     (home / "data").symlink_to(shared / "data")
     (shared / "home").write_text(str(home))
     return shared / "data"
 
 
-def _forget(shared: Path) -> None:
-    """Remove the data of a temporary directory that is gone; nobody would come back for them."""
+def _remove_orphan(shared: Path) -> None:
+    """Remove the data of a temporary directory that no longer exists."""
     home = Path((shared / "home").read_text())
     if home.is_relative_to(Path(tempfile.gettempdir()).resolve()) and not (home / "data").is_symlink():
         shutil.rmtree(shared, ignore_errors=True)
@@ -87,9 +87,9 @@ def _initialise(data: Path, password: str, binaries: Path, user: str | None) -> 
             shutil.chown(data, user)
             shutil.chown(secret.name, user)
         initdb = runnable(binaries, user) / "initdb"
-        made = run([initdb, *INITDB, f"--pwfile={secret.name}", "-D", data], user)
-    if made.returncode:
-        raise StartError(f"the data of Postgres could not be made: {made.stderr.strip()}")
+        result = run([initdb, *INITDB, f"--pwfile={secret.name}", "-D", data], user)
+    if result.returncode:
+        raise StartError(f"the data directory of Postgres could not be created: {result.stderr.strip()}")
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""A local run: Postgres, API, dispatcher, workers and some real work, on the loopback, until Ctrl-C."""
+"""`minutehand dev`: run Postgres, the API, the dispatcher and workers on the loopback, until Ctrl-C."""
 
 import os
 import secrets
@@ -38,7 +38,7 @@ DISPATCHER_SECONDS, WORKER_SECONDS = 30.0, 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a local run is to start."""
+    """The options of a local run."""
 
     root: Path
     port: int
@@ -61,32 +61,34 @@ class Plan:
     default=1.0,
     show_default=True,
     type=click.FloatRange(0.1, 3600),
-    help="Seconds between ticks; 60 on AWS.",
+    help="Seconds between ticks (60 on AWS).",
 )
 @click.option(
     "--workers",
     default=2,
     show_default=True,
     type=click.IntRange(1, 64),
-    help="Worker processes at the most.",
+    help="Maximum number of worker processes.",
 )
-@click.option("--seed/--no-seed", default=True, help="Enqueue the example webhooks of events/seed first.")
-@click.option("--until-idle", is_flag=True, help="End when nothing is left to do.")
+@click.option(
+    "--seed/--no-seed", default=True, help="Enqueue the example webhooks of events/seed at the start."
+)
+@click.option("--until-idle", is_flag=True, help="Stop when all jobs are finished.")
 @click.option(
     "--root",
     default=".",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder with functions/.",
+    help="The directory that contains functions/.",
 )
 def dev(root: Path, port: int, every: float, workers: int, seed: bool, until_idle: bool) -> None:
     """Run everything on this machine and show what happens.
 
-    Postgres comes from a wheel and keeps its data in .minutehand; DATABASE_URL names another one instead. The
-    functions run as on Lambda, each in processes of its own. Ctrl-C ends them all.
+    Postgres comes from a wheel and stores its data in .minutehand; set DATABASE_URL to use another server. The
+    functions run in separate processes, as on Lambda. Press Ctrl-C to stop.
 
     \b
-    minutehand dev                 the example webhooks, then whatever you enqueue
-    minutehand dev --no-seed       an empty queue, or where you left it
+    minutehand dev                 start with the example webhooks
+    minutehand dev --no-seed       start with an empty queue, or continue the last run
     """
     plan = Plan(
         root=root.absolute(), port=port, every=every, workers=workers, seed=seed, until_idle=until_idle
@@ -99,34 +101,34 @@ def dev(root: Path, port: int, every: float, workers: int, seed: bool, until_idl
 
 
 def check(plan: Plan) -> None:
-    """Raise LocalError for what would stop the run halfway."""
+    """Raise LocalError if the run cannot start."""
     if not (plan.root / "functions" / "worker" / "app.py").exists():
         raise LocalError(
-            f"{plan.root} has no functions/worker: run this in a minutehand project, or name one with --root"
+            f"{plan.root} does not contain functions/worker; run this in a minutehand project, or use --root"
         )
     if not is_free(plan.port):
         raise PortInUseError(
-            f"port {plan.port} is in use: choose another with --port, or end the process that listens there"
+            f"port {plan.port} is in use; choose another with --port, or end the process that listens on it"
         )
 
 
 def run(plan: Plan, console: Console, stop: Event) -> None:
-    """Start everything, show what happens until `stop` is set, and end everything in the opposite order."""
+    """Start everything, print events until `stop` is set, and stop everything in reverse order."""
     show = Show(console)
     with ExitStack() as stack:
         url = stack.enter_context(serve_database(console))
         applied = migrate(url)
-        console.print(f"schema      {'made' if applied else 'is there'}")
+        console.print(f"schema      {'created' if applied else 'up to date'}")
         signing = HTTP_SECRETS.text() or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
         receiver = stack.enter_context(receive(signing.split(",")[0].strip()))
         environment = _environment(url, receiver, signing)
         stack.enter_context(_functions(plan, show, environment, stop))
         stack.enter_context(_api(plan, environment))
-        console.print(f"API         http://127.0.0.1:{plan.port}  (open to this machine only)")
+        console.print(f"API         http://127.0.0.1:{plan.port}  (accessible from this machine only)")
         console.print(f"console     http://127.0.0.1:{plan.port}/console")
         console.print(f"ticks       every {plan.every:g} s; on AWS every minute\n")
         _watch(plan, show, Database(url), receiver, stop)
-    console.print(f"\nstopped; {show.summary()}")
+    console.print(f"\nstopped: {show.summary()}")
 
 
 def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:

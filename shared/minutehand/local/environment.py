@@ -1,9 +1,9 @@
-"""One execution environment of a local run: a process that loads a function and serves one event at a time.
+"""Environment: a process of a local run that loads a function and handles one event at a time.
 
     python -m minutehand.local.environment functions/worker worker 60
 
-Events come in as lines of JSON on standard input, which ends the process when it closes. What the function prints
-goes to standard output as it is; a line that begins with a record separator is the answer to an event.
+Events are lines of JSON on standard input; the process ends when it closes. Standard output contains the function's
+output; a line that begins with a record separator is the answer to an event.
 """
 
 import json
@@ -20,7 +20,7 @@ ANSWER = "\x1e"
 
 @dataclass(frozen=True)
 class Context:
-    """What Lambda passes beside an event."""
+    """The context that Lambda passes with an event."""
 
     function_name: str
     timeout: float
@@ -31,16 +31,16 @@ class Context:
 
     @property
     def invoked_function_arn(self) -> str:
-        """A name of the right shape."""
+        """An ARN in Lambda's format."""
         return f"arn:aws:lambda:local:000000000000:function:{self.function_name}"
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return the milliseconds until this process would be killed."""
+        """Return the milliseconds until the timeout."""
         return max(0, round((self.began + self.timeout - monotonic()) * 1000))
 
 
 def serve(directory: str, name: str, timeout: float) -> None:
-    """Serve events until standard input closes."""
+    """Handle events until standard input closes."""
     sys.path.insert(0, directory)
     handler = import_module("app").handler
     for line in sys.stdin:

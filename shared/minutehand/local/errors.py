@@ -1,40 +1,40 @@
-"""What can be wrong with a local run, each with a sentence that says what to do.
+"""Errors of local runs; each message says what to do.
 
 LocalError
-├── NoPostgresError        the wheel that Postgres comes in is missing, or has no such version
-├── PortInUseError         another process listens on the port that was asked for
-├── OtherVersionError      the directory holds the data of another version of Postgres
-├── NoPasswordError        the directory holds data, and the password made with them is gone
-├── AlreadyRunningError    a server, or a whole local run, is at work in that directory
-└── StartError             Postgres would not start, or its first data could not be made
+├── NoPostgresError        the wheel with Postgres is missing, or does not contain the version
+├── PortInUseError         another process listens on the requested port
+├── OtherVersionError      the directory contains the data of another version of Postgres
+├── NoPasswordError        the directory contains data, but their password file is missing
+├── AlreadyRunningError    a server or a local run is using the directory
+└── StartError             Postgres did not start, or its data could not be created
 """
 
 from minutehand.errors import MinutehandError
 
 
 class LocalError(MinutehandError):
-    """Something about a local run is not as it must be; the sentence says what to do."""
+    """A local run cannot start; the message says what to do."""
 
 
 class NoPostgresError(LocalError):
-    """The wheel that Postgres comes in is missing, or has no such version."""
+    """The wheel with Postgres is missing, or does not contain the version."""
 
 
 class PortInUseError(LocalError):
-    """Another process listens on the port that was asked for."""
+    """Another process listens on the requested port."""
 
 
 class OtherVersionError(LocalError):
-    """The directory holds the data of another version of Postgres."""
+    """The directory contains the data of another version of Postgres."""
 
 
 class NoPasswordError(LocalError):
-    """The directory holds data, and the password that was made with them is gone."""
+    """The directory contains data, but their password file is missing."""
 
 
 class AlreadyRunningError(LocalError):
-    """A server, or a whole local run, is at work in that directory."""
+    """A server or a local run is using the directory."""
 
 
 class StartError(LocalError):
-    """Postgres would not start, or its first data could not be made."""
+    """Postgres did not start, or its data could not be created."""

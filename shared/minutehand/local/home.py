@@ -1,4 +1,4 @@
-"""The directory of a local run: Postgres's data, the lock that makes it one run at a time, and what to remember."""
+"""Home: the directory of a local run, with Postgres's data, a lock and the ports to use again."""
 
 import os
 import socket
@@ -19,13 +19,14 @@ HOME = Path(".minutehand")
 
 @contextmanager
 def serve_database(console: Console) -> Iterator[str]:
-    """Start this directory's Postgres, or use the one of DATABASE_URL; give its URL."""
+    """Start the Postgres of this directory, or use DATABASE_URL; yield the URL."""
     if url := DATABASE_URL.read():
-        console.print("Postgres    the one of DATABASE_URL")
+        console.print("Postgres    from DATABASE_URL")
         yield url
         return
-    with alone(HOME):
-        postgres.stop(HOME)  # what a killed run has left behind
+    with lock_home(HOME):
+        # A killed run may have left a server behind.
+        postgres.stop(HOME)
         console.print("Postgres    starting ...", end="\r")
         server = postgres.start(HOME)
         note = HOME / "url"
@@ -39,22 +40,22 @@ def serve_database(console: Console) -> Iterator[str]:
 
 
 @contextmanager
-def alone(home: Path) -> Iterator[None]:
-    """Hold the directory for one local run at a time; the lock goes with the process, however that ends."""
+def lock_home(home: Path) -> Iterator[None]:
+    """Lock the directory for one local run; the lock ends with the process."""
     home.mkdir(parents=True, exist_ok=True)
     with (home / "run.lock").open("w") as lock:
         try:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError:
             raise AlreadyRunningError(
-                f"a local run is at work in {home.absolute()}: use that one, or end it with Ctrl-C"
+                f"a local run is already using {home.absolute()}; use it, or end it with Ctrl-C"
             ) from None
         yield
 
 
 @contextmanager
 def receive(secret: str) -> Iterator[Receiver]:
-    """Receive at the port of the last time, so that what is still to be delivered finds its way after a restart."""
+    """Start a receiver on the port of the last run, so that pending deliveries reach it after a restart."""
     note = HOME / "receiver-port"
     last = int(note.read_text()) if note.exists() else 0
     with Receiver(secret=secret, port=last if last and is_free(last) else 0) as receiver:
@@ -64,7 +65,7 @@ def receive(secret: str) -> Iterator[Receiver]:
 
 
 def is_free(port: int) -> bool:
-    """Say whether one could listen on that port of 127.0.0.1."""
+    """Whether the port is free on 127.0.0.1."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

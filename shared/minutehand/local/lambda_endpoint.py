@@ -1,7 +1,7 @@
-"""Lambda's Invoke call on the loopback, so that the dispatcher reaches local workers as it reaches real ones.
+"""Lambda endpoint: the Invoke API on the loopback, so that the dispatcher invokes local workers like real ones.
 
-boto3 finds it by AWS_ENDPOINT_URL_LAMBDA. What it does with a call is for the functions behind it to say; those of a
-local run take asynchronous invocations only: 202 at once, the pool does the rest.
+boto3 uses the endpoint in AWS_ENDPOINT_URL_LAMBDA. The functions behind the endpoint handle the calls; those of a local
+run accept only asynchronous invocations, answer 202 and queue the event.
 """
 
 import json
@@ -21,7 +21,7 @@ INVOKE = re.compile(r"/2015-03-31/functions/([^/]+)/invocations")
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """An Invoke call; the names of its headers are in small letters."""
+    """An Invoke call; header names are in lower case."""
 
     function: str
     kind: str
@@ -32,7 +32,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What the caller is told."""
+    """The reply to the caller."""
 
     status: int
     payload: bytes = b""
@@ -40,14 +40,14 @@ class Reply:
 
 
 class Functions(Protocol):
-    """What is behind an endpoint."""
+    """The functions behind an endpoint."""
 
     def answer(self, call: Call) -> Reply:
-        """Answer a call; called from many threads."""
+        """Answer a call; this is called from several threads."""
 
 
 def refusal(status: int, name: str, message: str, reason: str | None = None) -> Reply:
-    """Return an error as Lambda words it."""
+    """Return an error in Lambda's format."""
     body = {"Type": "User" if status < 500 else "Service", "Message": message} | (
         {"Reason": reason} if reason else {}
     )
@@ -126,10 +126,17 @@ class _Request(BaseHTTPRequestHandler):
             self._reply(refusal(404, "UnknownOperationException", "The emulation knows Invoke only."))
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self._reply(self.functions.answer(Call(
-            function=unquote(named[1]), kind=headers.get("x-amz-invocation-type", "RequestResponse"),
-            payload=payload, qualifier=parse_qs(address.query).get("Qualifier", [None])[0], headers=headers,
-        )))  # fmt: skip
+        self._reply(
+            self.functions.answer(
+                Call(
+                    function=unquote(named[1]),
+                    kind=headers.get("x-amz-invocation-type", "RequestResponse"),
+                    payload=payload,
+                    qualifier=parse_qs(address.query).get("Qualifier", [None])[0],
+                    headers=headers,
+                )
+            )
+        )
 
     def do_GET(self) -> None:
         """Know nothing else."""

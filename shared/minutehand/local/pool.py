@@ -1,4 +1,4 @@
-"""A function's execution environments on this machine: as many processes as are needed, one event each at a time."""
+"""Pool: the local execution environments of a function; each process handles one event at a time."""
 
 import json
 import os
@@ -18,9 +18,9 @@ Listener = Callable[[str, dict[str, Any]], None]
 
 @dataclass
 class Pool:
-    """A function, its processes and the events that wait for them.
+    """A function, its processes and its pending events.
 
-    `listen` is told of every line of JSON that the function logs, and of `crashed` environments.
+    `listen` is called for each line that the function logs, and for each environment that crashed.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Pool:
     _closing: bool = False
 
     def start(self) -> None:
-        """Start the environments; their processes come with the first event."""
+        """Start the environments; a process starts with the first event."""
         self._threads = [Thread(target=self._serve, args=(slot,), daemon=True) for slot in range(self.size)]
         for thread in self._threads:
             thread.start()
@@ -45,7 +45,7 @@ class Pool:
         self._events.put(event)
 
     def close(self) -> None:
-        """End the processes, each after the event it is at."""
+        """End the processes after their current events."""
         self._closing = True
         for _ in self._threads:
             self._events.put(None)
@@ -78,7 +78,7 @@ class Pool:
             self.listen(self.name, {"message": "crashed", "exit": process.wait()})
 
     def _relay(self, process: subprocess.Popen[str]) -> bool:
-        """Pass the function's log on until its answer comes; say False if it died instead."""
+        """Forward the function's log until it answers; return False if it exited instead."""
         for line in process.stdout or ():
             if line.startswith(ANSWER):
                 answer = json.loads(line[1:])
@@ -97,7 +97,8 @@ class Pool:
             self.name,
             str(self.timeout),
         ]
-        process = subprocess.Popen(  # in a session of its own, so that Ctrl-C at the terminal reaches the parent alone
+        # In a new session, so that Ctrl-C in the terminal reaches only the parent.
+        process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -123,7 +124,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def parsed(line: str) -> dict[str, Any]:
-    """Read a line that a function logged: its JSON, or the text that it printed."""
+    """Parse a logged line: return its JSON object, or its text."""
     try:
         parsed = json.loads(line)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Start a Postgres that nobody has to install: the server comes in a wheel, its data stay in a directory.
+"""Postgres: start a server that comes in a wheel, with its data in a directory.
 
-<directory>/data        what Postgres keeps; a link to /var/lib/minutehand if root's own directory is private
-<directory>/password    of its one role, made with the data, readable to nobody else
-<directory>/port        of the last time, so that the address survives a restart
+<directory>/data        the data; a link to /var/lib/minutehand if the directory of root is private
+<directory>/password    the password of the only role, readable only by its owner
+<directory>/port        the last port, so that the address survives a restart
 """
 
 import os
@@ -59,7 +59,7 @@ class Server:
     binaries: Path
 
     def stop(self) -> None:
-        """Stop in order, cutting the connections that are open; once it is stopped, again does nothing."""
+        """Stop the server and close its connections; do nothing if it is stopped."""
         stop(self.directory, binaries=self.binaries)
 
 
@@ -72,10 +72,10 @@ def start(
     fsync: bool = True,
     settings: Mapping[str, str] | None = None,
 ) -> Server:
-    """Start the server of that directory on the loopback, the first time with new data.
+    """Start the server of a directory on the loopback; the first start creates the data.
 
-    `binaries` is another installation than the wheel's. Without `port` it is the port of the last time, or any free
-    one. `fsync=False` is faster and may lose the data when the machine fails, though not when only the server does.
+    `binaries` is an installation to use instead of the wheel. The default of `port` is the last port, or a free one.
+    `fsync=False` is faster, but loses data if the machine crashes; it does not if only the server crashes.
     """
     directory.mkdir(parents=True, exist_ok=True)
     cluster = _Cluster(directory.resolve(), binaries or from_the_wheel(version), unprivileged_user())
@@ -86,7 +86,7 @@ def start(
 
 
 def stop(directory: Path, *, version: int = 18, binaries: Path | None = None) -> None:
-    """Stop whatever server runs on that directory, such as one whose starter was killed."""
+    """Stop the server of a directory, even if another process started it."""
     _Cluster(directory.resolve(), binaries or from_the_wheel(version), unprivileged_user()).stop()
 
 
@@ -109,23 +109,24 @@ class _Cluster:
             psutil.wait_procs([server], SECONDS_TO_DIE)
         if server := self.running():
             raise AlreadyRunningError(
-                f"Postgres runs on {self.home} already: use it, or end it first with: kill -INT {server.pid}"
+                f"Postgres is already running on {self.home}; use it, or end it with: kill -INT {server.pid}"
             )
-        self.clear_away()
+        self.clean_up()
         check_data(self.home, self.binaries)
 
     def start(self, port: int | None, settings: Mapping[str, str]) -> Server:
         if port and not _free(port):
             raise PortInUseError(
-                f"port {port} is in use: name another, or end the process that listens on it"
+                f"port {port} is in use; choose another, or end the process that listens on it"
             )
         chosen = port or self.last_port() or _any_port()
-        complaint = self.start_on(chosen, settings)
-        if complaint and not port and not _free(chosen):
-            chosen = _any_port()  # the one that was free is taken by now
-            complaint = self.start_on(chosen, settings)
-        if complaint:
-            raise StartError(f"Postgres did not start: {complaint} (see {self.log})")
+        failure = self.start_on(chosen, settings)
+        if failure and not port and not _free(chosen):
+            # Another process has taken the port in the meantime.
+            chosen = _any_port()
+            failure = self.start_on(chosen, settings)
+        if failure:
+            raise StartError(f"Postgres did not start: {failure} (see {self.log})")
         (self.home / "port").write_text(str(chosen))
         url = f"postgresql://postgres:{(self.home / 'password').read_text()}@{HOST}:{chosen}/postgres"
         return Server(url, chosen, self.home, self.binaries)
@@ -140,8 +141,8 @@ class _Cluster:
         return next((line for line in reversed(lines) if "FATAL" in line), started.stderr.strip())
 
     def last_port(self) -> int | None:
-        remembered = self.home / "port"
-        port = int(remembered.read_text()) if remembered.exists() else None
+        file = self.home / "port"
+        port = int(file.read_text()) if file.exists() else None
         return port if port and _free(port) else None
 
     def options(self, settings: Mapping[str, str]) -> str:
@@ -152,14 +153,14 @@ class _Cluster:
     def stop(self) -> None:
         if self.running():
             self.pg_ctl("stop", "-m", "fast")
-        self.clear_away()
+        self.clean_up()
 
     def pg_ctl(self, verb: str, *options: str | Path) -> CompletedProcess[str]:
         program = runnable(self.binaries, self.user) / "pg_ctl"
         return run([program, verb, "-D", self.data, "-w", "-t", SECONDS_TO_ANSWER, *options], self.user)
 
     def running(self) -> psutil.Process | None:
-        """Return the server's process; the number in a stale file may be somebody else's by now."""
+        """Return the server's process; the pid in an old file may belong to another process."""
         try:
             pid = int((self.data / "postmaster.pid").read_text().split()[0])
         except (FileNotFoundError, IndexError):
@@ -170,10 +171,11 @@ class _Cluster:
         data = str(self.data)
         return [process for process in psutil.process_iter() if _serves(process, data)]
 
-    def clear_away(self) -> None:
-        """Remove what a killed server left behind: its children leave by themselves, unless they are busy.
+    def clean_up(self) -> None:
+        """Remove what a killed server left behind: its busy children, and its lock files.
 
-        Its lock files must go too, where nobody reaps it: Postgres takes a process that is a zombie to be alive.
+        Idle children exit by themselves. Postgres takes a zombie process for a running server, so the lock files have
+        to be removed.
         """
         _, busy = psutil.wait_procs(self.processes(), SECONDS_TO_DIE)
         for process in busy:

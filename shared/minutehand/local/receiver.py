@@ -1,4 +1,4 @@
-"""Receive what local runs deliver: a small HTTP server on the loopback that checks, remembers and misbehaves."""
+"""Receiver: a small HTTP server on the loopback for the deliveries of local runs and tests."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ _LONGEST_WAIT = 60
 
 @dataclass(frozen=True)
 class Received:
-    """One delivery as it came in and how it was answered; header names are in lower case."""
+    """A delivery and the status of its response; header names are in lower case."""
 
     at: datetime
     method: str
@@ -39,17 +39,17 @@ class Received:
 
 
 class Receiver:
-    """A receiver on 127.0.0.1, at the port given or a free one; the path of a delivery says how it is answered.
+    """A receiver on 127.0.0.1, on a given port or a free one; the path of a delivery determines the response.
 
     /ok               200
-    /flaky?fail=2     503 to the first two attempts of each job, then 200; it says Retry-After: 1, or what after=5 says,
-                      or nothing with after=0
+    /flaky?fail=2     503 for the first two attempts of each job, then 200; Retry-After is 1, or the value of `after`,
+                      and is not sent with after=0
     /broken           500, always
     /gone             410
-    /slow?seconds=3   200 after this time, which is a minute at most
+    /slow?seconds=3   200 after this time, limited to a minute
 
-    With a secret it answers 401 to whatever is not signed with it.
-    It remembers the latest deliveries, as many as `keep`, and tells `on_delivery` of each before it answers.
+    With a secret, unsigned deliveries get 401. The latest deliveries, up to `keep`, are stored in `received`.
+    `on_delivery` is called for each before the response.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Receiver:
         keep: int = 1000,
         on_delivery: Callable[[Received], None] | None = None,
     ) -> None:
-        """Prepare it; it listens from `start` on, or inside `with`."""
+        """Open nothing; `start` or `with` opens the port."""
         self._secret = secret
         self._port = port
         self._on_delivery = on_delivery
-        self._kept: deque[Received] = deque(maxlen=keep)
+        self._received: deque[Received] = deque(maxlen=keep)
         self._attempts = _Attempts()
         self._stopping = Event()
         self._server: _Server | None = None
@@ -79,67 +79,67 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """Where it listens, without a slash at the end."""
+        """The base URL, without a slash at the end."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def received(self) -> list[Received]:
-        """The latest deliveries, the oldest of them first."""
-        return list(self._kept)
+        """The latest deliveries, oldest first."""
+        return list(self._received)
 
     def start(self) -> None:
-        """Listen, in a thread of its own."""
+        """Listen in a thread."""
         self._stopping.clear()
         self._server = _Server(("127.0.0.1", self._port), self)
         self._port = self._server.server_port
         Thread(target=self._server.serve_forever, args=[0.05], daemon=True).start()
 
     def stop(self) -> None:
-        """Answer what is still waiting at once, then listen no more."""
+        """Answer slow deliveries immediately and close the port."""
         self._stopping.set()
         if self._server:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
 
-    def answer(self, method: str, target: str, headers: dict[str, str], body: bytes) -> "Answer":
-        """Check a delivery, remember it, and say how to answer it."""
+    def answer(self, method: str, target: str, headers: dict[str, str], body: bytes) -> "Response":
+        """Verify a delivery, store it and return the response."""
         url = urlsplit(target)
         query = dict(parse_qsl(url.query))
         now = datetime.now(UTC)
         verified = self._secret is not None and is_signed(self._secret, headers, body, now)
         refused = self._secret is not None and not verified
         answer = (
-            Answer(401, "not signed with the secret") if refused else self._behave(url.path, query, headers)
+            Response(401, "not signed with the secret") if refused else self._behave(url.path, query, headers)
         )
         received = Received(now, method, url.path, query, headers, body, verified, answer.status)
-        self._kept.append(received)
+        self._received.append(received)
         if self._on_delivery:
             self._on_delivery(received)
         self._stopping.wait(answer.delay)
         return answer
 
-    def _behave(self, path: str, query: dict[str, str], headers: dict[str, str]) -> "Answer":
+    def _behave(self, path: str, query: dict[str, str], headers: dict[str, str]) -> "Response":
         match path:
             case "/ok":
-                return Answer(200, "received")
+                return Response(200, "received")
             case "/flaky" if self._attempts.count(headers.get("webhook-id", "")) > _number(query, "fail"):
-                return Answer(200, "received at last")
+                return Response(200, "received")
             case "/flaky":
                 after = _number(query, "after")
-                return Answer(503, "not yet", {"retry-after": str(after)} if after else {})
+                return Response(503, "not yet", {"retry-after": str(after)} if after else {})
             case "/broken":
-                return Answer(500, "broken, as always")
+                return Response(500, "broken")
             case "/gone":
-                return Answer(410, "gone")
+                return Response(410, "gone")
             case "/slow":
-                return Answer(200, "received, slowly", delay=min(_number(query, "seconds"), _LONGEST_WAIT))
-        return Answer(404, "the paths are /ok, /flaky, /broken, /gone and /slow")
+                return Response(200, "received", delay=min(_number(query, "seconds"), _LONGEST_WAIT))
+        return Response(404, "the paths are /ok, /flaky, /broken, /gone and /slow")
 
 
 @dataclass(frozen=True)
-class Answer:
-    """How a delivery is answered: a status, a sentence in a JSON object, and after how many seconds."""
+class Response:
+    """A response: a status, a message in a JSON object, and a delay in seconds."""
 
     status: int
     message: str
@@ -148,7 +148,7 @@ class Answer:
 
     @property
     def body(self) -> bytes:
-        """The bytes that are sent."""
+        """The body to send."""
         return json.dumps({"message": self.message}).encode()
 
 
@@ -158,21 +158,21 @@ def _number(query: dict[str, str], name: str) -> int:
 
 
 def is_signed(secret: str, headers: dict[str, str], body: bytes, now: datetime) -> bool:
-    """Whether a delivery is signed with this secret as the Standard Webhooks specification says, and is fresh."""
+    """Whether a delivery has a valid and recent signature, as specified by Standard Webhooks."""
     id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     try:
         age = now - datetime.fromtimestamp(int(timestamp), UTC)
     except (ValueError, OverflowError, OSError):
         return False
     key = base64.b64decode(secret.removeprefix("whsec_") + "==")
-    proof = hmac.digest(key, f"{id}.{timestamp}.".encode() + body, hashlib.sha256)
-    expected = b"v1," + base64.b64encode(proof)
+    digest = hmac.digest(key, f"{id}.{timestamp}.".encode() + body, hashlib.sha256)
+    expected = b"v1," + base64.b64encode(digest)
     given = headers.get("webhook-signature", "").encode().split()
     return abs(age) <= _TOLERANCE and any(hmac.compare_digest(expected, one) for one in given)
 
 
 class _Attempts:
-    """How often each job was seen; of the latest ten thousand jobs."""
+    """The number of attempts of each job, for the latest 10,000 jobs."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -194,7 +194,7 @@ class _Server(ThreadingHTTPServer):
         self.receiver = receiver
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # Who hangs up or never speaks is no error of a receiver.
+        # A client that disconnects or sends nothing is not an error.
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -206,7 +206,7 @@ class _Handler(BaseHTTPRequestHandler):
     def receive(self) -> None:
         length = self.headers.get("content-length", "0")
         if not length.isdigit() or int(length) > _LARGEST or "transfer-encoding" in self.headers:
-            answer = Answer(413, "a body has a content-length of at most 1 MiB")
+            answer = Response(413, "the body must have a content-length of at most 1 MiB")
         else:
             headers = {name.lower(): value for name, value in self.headers.items()}
             answer = self.server.receiver.answer(
@@ -216,7 +216,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = receive
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: Response) -> None:
         self.send_response(answer.status)
         for name, value in {"content-type": "application/json", **answer.headers}.items():
             self.send_header(name, value)

@@ -1,4 +1,4 @@
-"""Read the seed: real webhooks of a real service, and the plan by which a local run delivers them."""
+"""Seed: example jobs that deliver real webhooks in a local run."""
 
 import json
 from datetime import timedelta
@@ -9,7 +9,7 @@ from minutehand.model.retry import Retry
 
 
 def seed_jobs(root: Path, receiver_url: str) -> list[dict[str, Any]]:
-    """Return what to enqueue, each job as the arguments of `enqueue`, from events/seed under this root."""
+    """Return the jobs of events/seed under this root, each as arguments of `enqueue`."""
     folder = root / "events" / "seed"
     plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
     return [_job(folder, receiver_url, **planned) for planned in plan["jobs"]]

@@ -1,4 +1,4 @@
-"""The API of a local run: a process that serves functions/api on the loopback until its standard input closes.
+"""Serve the API of a local run: functions/api on the loopback, until standard input closes.
 
 python -m minutehand.local.serve_api functions/api 8080
 """
@@ -11,7 +11,7 @@ import uvicorn
 
 
 def serve(directory: str, port: int) -> None:
-    """Serve the application; end with the parent, even one that was killed."""
+    """Serve the application until the parent ends, even if it is killed."""
     sys.path.insert(0, directory)
     config = uvicorn.Config(
         import_module("app").app, host="127.0.0.1", port=port, log_level="warning", lifespan="off"

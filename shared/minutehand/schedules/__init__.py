@@ -1,24 +1,24 @@
-"""Schedules: what is enqueued again and again, by a clock and a time zone, and what became of each of its moments.
+"""Schedules: enqueue a job whenever a recurrence is due, in a time zone, and record what happened at each moment.
 
     from minutehand import NewJob, schedules
 
     schedules.save(database, schedules.Schedule("report", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin"))
 
-`schedule` is the value, `plan` decides which moments fire, `fire` writes them down, and is called by every tick;
-`manage` is for people, `install` for code that declares its schedules.
+`schedule` is the value. `plan` decides which moments fire. `fire` records them and enqueues jobs; every tick calls it.
+`manage` contains the operations of people, `install` those of code that declares its schedules.
 """
 
 from minutehand.schedules.install import Installed, install, load
 from minutehand.schedules.manage import (
     Firing,
-    firings,
     get,
+    list_firings,
     list_schedules,
     pause,
-    put,
     remove,
     resume,
     run_now,
+    save,
 )
 from minutehand.schedules.schedule import Moment, Schedule, StoredSchedule, check, preview
 
@@ -29,15 +29,15 @@ __all__ = [
     "Schedule",
     "StoredSchedule",
     "check",
-    "firings",
     "get",
     "install",
+    "list_firings",
     "list_schedules",
     "load",
     "pause",
     "preview",
-    "put",
     "remove",
     "resume",
     "run_now",
+    "save",
 ]

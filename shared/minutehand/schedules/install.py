@@ -1,4 +1,4 @@
-"""Install: the schedules that code declares become those of the table, and what is not declared any more goes."""
+"""Install: write the schedules that code declares, and remove those that it no longer declares."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from importlib import import_module
 
 from minutehand.database import Database
 from minutehand.errors import ConfigurationError, InvalidJobError
-from minutehand.schedules.manage import clock, drop, write
+from minutehand.schedules.manage import clock, delete, write
 from minutehand.schedules.schedule import Schedule, check
 
 SOURCE = "code"
@@ -15,7 +15,7 @@ SOURCE = "code"
 
 @dataclass(frozen=True)
 class Installed:
-    """The names of the schedules that are new, changed, kept as they were, and removed."""
+    """The names of the schedules that were added, changed, kept and removed."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -24,45 +24,54 @@ class Installed:
 
 
 def install(
-    database: Database, schedules: Iterable[Schedule], source: str = SOURCE, *, version: str | None = None,
+    database: Database,
+    schedules: Iterable[Schedule],
+    source: str = SOURCE,
+    *,
+    version: str | None = None,
     now: datetime | None = None,
-) -> Installed:  # fmt: skip
-    """Make the schedules of a source exactly these, in one transaction.
+) -> Installed:
+    """Replace all schedules of a source with these, in one transaction.
 
-    What is declared as before is kept with its next moment, and paused if it was; so every instance may install, at
-    every start. What is declared no more is removed. `version` is that of the code: with another one, and at the first
-    time, `@reboot` fires. A schedule of that name which was put by hand, or is another source's, is refused.
+    An unchanged schedule keeps its next moment and stays paused if it was; so every instance may install at every
+    start. Schedules that are no longer declared are removed. `version` is the version of the code: `@reboot` fires at
+    the first installation and whenever the version changes. Raises InvalidJobError if a name is used by a schedule of
+    another source.
     """
     declared = _by_name(schedules)
     with database.transaction():
         database.run("lock_schedules")
         now = now or clock(database)
-        there = {record["name"]: record for record in database.run("list_schedules", source=None, own=True)}
-        own = {name: record for name, record in there.items() if record["source"] == source}
-        _refuse_others(set(declared) & (set(there) - set(own)), source)
-        done: dict[str, list[str]] = {"added": [], "changed": [], "kept": []}
+        existing = {
+            record["name"]: record for record in database.run("list_schedules", source=None, own=True)
+        }
+        own = {name: record for name, record in existing.items() if record["source"] == source}
+        _refuse_others(set(declared) & (set(existing) - set(own)), source)
+        names: dict[str, list[str]] = {"added": [], "changed": [], "kept": []}
         for name, schedule in declared.items():
             hash = schedule.digest(version)
             fate = "added" if name not in own else "kept" if own[name]["hash"] == hash else "changed"
             if fate != "kept":
                 write(database, schedule, now, source=source, hash=hash)
-            done[fate].append(name)
+            names[fate].append(name)
         removed = sorted(set(own) - set(declared))
         for name in removed:
-            drop(database, name, now)
-    return Installed(**{fate: tuple(names) for fate, names in done.items()}, removed=tuple(removed))
+            delete(database, name, now)
+    return Installed(**{fate: tuple(each) for fate, each in names.items()}, removed=tuple(removed))
 
 
 def load(place: str) -> list[Schedule]:
-    """Return the schedules that `module:NAME` holds; the name is SCHEDULES unless it is said."""
+    """Return the schedules in `module:NAME`; the default name is SCHEDULES."""
     module, _, name = place.partition(":")
     try:
         found = getattr(import_module(module), name or "SCHEDULES")
     except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"no schedules are found at {place}: {error}") from None
+        raise ConfigurationError(f"schedules could not be loaded from {place}: {error}") from None
     schedules = list(found) if isinstance(found, (list, tuple)) else [found]
-    if strangers := [each for each in schedules if not isinstance(each, Schedule)]:
-        raise ConfigurationError(f"{place} holds what is no Schedule: {type(strangers[0]).__name__}")
+    if others := [each for each in schedules if not isinstance(each, Schedule)]:
+        raise ConfigurationError(
+            f"{place} must contain only Schedule objects, got {type(others[0]).__name__}"
+        )
     return schedules
 
 
@@ -71,7 +80,7 @@ def _by_name(schedules: Iterable[Schedule]) -> dict[str, Schedule]:
     for schedule in schedules:
         check(schedule, code=True)
         if schedule.name in declared:
-            raise InvalidJobError("schedule_is_named", f"two schedules are called {schedule.name!r}")
+            raise InvalidJobError("schedule_is_named", f"the schedule name {schedule.name!r} is used twice")
         declared[schedule.name] = schedule
     return declared
 
@@ -81,5 +90,5 @@ def _refuse_others(names: set[str], source: str) -> None:
         name = min(names)
         raise InvalidJobError(
             "schedule_is_own",
-            f"the schedule {name!r} was not installed by {source!r}; remove it, or rename yours",
+            f"schedule {name!r} exists and was not installed by {source!r}; remove it, or rename yours",
         )

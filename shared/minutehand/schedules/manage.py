@@ -1,4 +1,4 @@
-"""Manage: what people do to schedules: put, pause, resume, run now, remove; and what they look at."""
+"""Manage: save, pause, resume, run, remove and list schedules."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MAX_LISTED = 1000
 
 @dataclass(frozen=True)
 class Firing:
-    """A line of the ledger: what became of a moment, or of `count` moments that were missed, and the job."""
+    """A line of the ledger: the outcome of a moment, or of `count` missed moments, and the job."""
 
     nominal: datetime
     fired: datetime
@@ -30,138 +30,158 @@ class Firing:
 
 
 class _Undo(Exception):
-    """What was tried goes well, and is taken back."""
+    """Roll back a trial that succeeded."""
 
 
-def put(
-    database: Database, schedule: Schedule, *, who: str | None = None, now: datetime | None = None
+def save(
+    database: Database, schedule: Schedule, *, actor: str | None = None, now: datetime | None = None
 ) -> StoredSchedule:
-    """Write a schedule; one of that name is changed. Raises InvalidJobError for what cannot be one.
+    """Create a schedule, or change the one of that name. Raises InvalidJobError if it is invalid.
 
-    Its next moment is computed anew where its timing is another, and stays where only its job is.
+    The next moment is computed again if the timing changes, and kept if only the job changes.
     """
     check(schedule)
     with database.transaction():
         stored = write(database, schedule, now or clock(database))
-        _record(database, "put", who, schedule.name, every=schedule.every, zone=schedule.zone)
+        _record(database, "put", actor, schedule.name, every=schedule.every, zone=schedule.zone)
     return stored
 
 
 def write(
-    database: Database, schedule: Schedule, now: datetime, *, source: str | None = None, hash: str | None = None
-) -> StoredSchedule:  # fmt: skip
-    """Write a schedule that was checked, in the caller's transaction, and try whether its job would be let in."""
-    _try_out(database, schedule)
+    database: Database,
+    schedule: Schedule,
+    now: datetime,
+    *,
+    source: str | None = None,
+    hash: str | None = None,
+) -> StoredSchedule:
+    """Write a checked schedule in the caller's transaction, after a trial that its job can be enqueued."""
+    _try_enqueue(database, schedule)
     found = database.run("get_schedule", name=schedule.name)
     before = StoredSchedule.from_record(found[0]) if found else None
-    same = before is not None and _times(before.schedule) == _times(schedule)
+    unchanged = before is not None and _times(before.schedule) == _times(schedule)
     if before is not None:
         database.run("withdraw_ahead", name=schedule.name, now=now)
-    keeps = same and not schedule.ahead and schedule.every != REBOOT
-    following = before.next if before and keeps else first_after(schedule, now)
+    keeps_next = unchanged and not schedule.ahead and schedule.every != REBOOT
+    following = before.next if before and keeps_next else first_after(schedule, now)
     timing = vars(schedule.timing) | {"every": schedule.every, "name": schedule.name}
     record = database.run(
-        "save_schedule", **timing, source=source, hash=hash, next=following,
+        "save_schedule",
+        **timing,
+        source=source,
+        hash=hash,
+        next=following,
         wake=following and following - schedule.ahead,
         job=encode_secret(schedule.job, schedule.name, getattr(database, "tenant", "")),
-    )  # fmt: skip
+    )
     return StoredSchedule.from_record(record[0])
 
 
 def first_after(schedule: Schedule, now: datetime) -> datetime | None:
-    """Return the next moment; `@reboot` comes at once."""
+    """Return the next moment; `@reboot` fires immediately."""
     return now if schedule.every == REBOOT else schedule.timing.after(schedule.every, now)
 
 
-def pause(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> StoredSchedule:
-    """Fire no more until `resume`; what was enqueued ahead of its moment is taken back."""
-    return _turn(database, name, True, who, now)
+def pause(
+    database: Database, name: str, *, actor: str | None = None, now: datetime | None = None
+) -> StoredSchedule:
+    """Stop firing until `resume`; jobs that were enqueued ahead of their moment are withdrawn."""
+    return _set_paused(database, name, True, actor, now)
 
 
-def resume(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> StoredSchedule:
-    """Go on with the moment that is next by now: what a pause left out is not caught up with."""
-    return _turn(database, name, False, who, now)
+def resume(
+    database: Database, name: str, *, actor: str | None = None, now: datetime | None = None
+) -> StoredSchedule:
+    """Continue with the next moment from now; moments during the pause are not caught up."""
+    return _set_paused(database, name, False, actor, now)
 
 
-def _turn(database: Database, name: str, paused: bool, who: str | None, now: datetime | None) -> StoredSchedule:
+def _set_paused(
+    database: Database, name: str, paused: bool, actor: str | None, now: datetime | None
+) -> StoredSchedule:
     with database.transaction():
         before, now = get(database, name), now or clock(database)
         if before.paused == paused:
             return before
-        following = before.next if paused else _next_by_now(before, now)
+        following = before.next if paused else _next_from(before, now)
         if paused:
             database.run("withdraw_ahead", name=name, now=now)
         wake = following and following - before.schedule.ahead
         records = database.run("pause_schedule", name=name, paused=paused, next=following, wake=wake)
-        _record(database, "pause" if paused else "resume", who, name)
+        _record(database, "pause" if paused else "resume", actor, name)
     return StoredSchedule.from_record(records[0])
 
 
-def _next_by_now(stored: StoredSchedule, now: datetime) -> datetime | None:
+def _next_from(stored: StoredSchedule, now: datetime) -> datetime | None:
     if stored.schedule.every == REBOOT:
         return stored.next
     return first_after(stored.schedule, now)
 
 
-def run_now(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> UUID:
-    """Enqueue the job at once, beside the schedule's own moments; return its id."""
-    from minutehand.schedules.fire import ask
+def run_now(database: Database, name: str, *, actor: str | None = None, now: datetime | None = None) -> UUID:
+    """Enqueue the job now, in addition to the schedule's moments; return its id."""
+    from minutehand.schedules.fire import enqueue_now
 
     with database.transaction():
-        stored = get(database, name)
-        job = ask(database, stored, now or clock(database))
-        _record(database, "run", who, name, job=job)
+        job = enqueue_now(database, get(database, name), now or clock(database))
+        _record(database, "run", actor, name, job=job)
     return job
 
 
-def remove(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> None:
-    """Remove a schedule; its jobs stay, but for those that were enqueued ahead of their moment."""
+def remove(database: Database, name: str, *, actor: str | None = None, now: datetime | None = None) -> None:
+    """Remove a schedule; its jobs stay, except those that were enqueued ahead of their moment."""
     with database.transaction():
-        drop(database, name, now or clock(database))
-        _record(database, "remove", who, name)
+        delete(database, name, now or clock(database))
+        _record(database, "remove", actor, name)
 
 
-def drop(database: Database, name: str, now: datetime) -> None:
+def delete(database: Database, name: str, now: datetime) -> None:
     """Remove a schedule in the caller's transaction."""
     database.run("withdraw_ahead", name=name, now=now)
     if not database.run("remove_schedule", name=name):
-        raise NotFoundError(f"there is no schedule {name!r}")
+        raise NotFoundError(f"schedule {name!r} does not exist")
 
 
 def get(database: Database, name: str) -> StoredSchedule:
-    """Return a schedule as it stands; raise NotFoundError if there is none."""
+    """Return a schedule; raise NotFoundError if it does not exist."""
     found = database.run("get_schedule", name=name)
     if not found:
-        raise NotFoundError(f"there is no schedule {name!r}")
+        raise NotFoundError(f"schedule {name!r} does not exist")
     return StoredSchedule.from_record(found[0])
 
 
 def list_schedules(database: Database, source: str | None = None) -> list[StoredSchedule]:
-    """Return all schedules by name, or those that one code declares."""
+    """Return all schedules in the order of their names, or only those of a source."""
     return [
-        StoredSchedule.from_record(record) for record in database.run("list_schedules", source=source, own=False)
+        StoredSchedule.from_record(record)
+        for record in database.run("list_schedules", source=source, own=False)
     ]
 
 
-def firings(database: Database, name: str, *, most: int = 50, before: datetime | None = None) -> list[Firing]:
-    """Return what became of a schedule's moments, the last first; go on with `before`."""
-    if not 1 <= most <= MAX_LISTED:
-        raise InvalidJobError("page_is_bounded", f"a page has 1 to {MAX_LISTED} firings")
+def list_firings(
+    database: Database, name: str, *, limit: int = 50, before: datetime | None = None
+) -> list[Firing]:
+    """Return the outcomes of a schedule's moments, newest first; `before` continues a list."""
+    if not 1 <= limit <= MAX_LISTED:
+        raise InvalidJobError(
+            "page_is_bounded", f"limit must be an integer from 1 to {MAX_LISTED}, got {limit}"
+        )
     check_moment(before)
-    return [Firing(**record) for record in database.run("list_firings", name=name, most=most, before=before)]
+    records = database.run("list_firings", name=name, limit=limit, before=before)
+    return [Firing(**record) for record in records]
 
 
 def clock(database: Database) -> datetime:
-    """Return the moment by the database's clock."""
+    """Return the time of the database's clock."""
     moment: datetime = database.run("clock")[0]["now"]
     return moment
 
 
-def _try_out(database: Database, schedule: Schedule) -> None:
-    """Enqueue the job and take it back: what no rule lets in is refused now, and not at its moment."""
-    said = {name: value for name, value in vars(schedule.job).items() if value is not None}
+def _try_enqueue(database: Database, schedule: Schedule) -> None:
+    """Enqueue the job and roll back, so that an invalid job is refused now and not at its moment."""
+    options = {name: value for name, value in vars(schedule.job).items() if value is not None}
     with suppress(_Undo, KeyTakenError), database.transaction():
-        enqueue(**said, connection=database)
+        enqueue(**options, connection=database)
         raise _Undo
 
 
@@ -170,8 +190,8 @@ def _times(schedule: Schedule) -> tuple[Any, ...]:
 
 
 def _record(
-    database: Database, verb: str, who: str | None, name: str, job: UUID | None = None, **facts: Any
+    database: Database, verb: str, actor: str | None, name: str, job: UUID | None = None, **facts: Any
 ) -> None:
     from minutehand.operations.audit import record
 
-    record(database, f"schedule {verb}", who, job, schedule=name, **facts)
+    record(database, f"schedule {verb}", actor, job, schedule=name, **facts)

@@ -8,15 +8,19 @@ from minutehand.model.recurrence import REBOOT
 from minutehand.schedules.timing import LEAST, Timing
 
 Outcome = Literal["fired", "asked", "skipped", "missed", "refused"]
-GRACE = timedelta(minutes=5)  # what is no later than this was not missed: a tick or two went by, or a deploy
-REACH = timedelta(days=60)  # catch-up reaches no further back; the ledger is kept longer
-AT_ONCE = 100  # moments of one schedule in one transaction
-COUNTED = 1000  # missed moments; there may be more
+# A moment that is less late than this is not missed: a few ticks were skipped, for example by a deploy.
+GRACE = timedelta(minutes=5)
+# How far back catch-up reaches; the ledger is kept longer.
+REACH = timedelta(days=60)
+# Moments of one schedule in one transaction.
+AT_ONCE = 100
+# Missed moments that are counted; there may be more.
+COUNTED = 1000
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the ledger to be: what becomes of a moment; `late` if it was missed and is caught up with."""
+    """A planned line of the ledger: the outcome of a moment; `late` if a missed moment is caught up."""
 
     nominal: datetime
     outcome: Outcome
@@ -26,14 +30,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Plan:
-    """The lines, and the moment that comes next."""
+    """The lines, and the next moment."""
 
     lines: tuple[Line, ...]
     next: datetime | None
 
 
 def plan(timing: Timing, every: str, first: datetime, now: datetime, busy: bool) -> Plan:
-    """Decide about the moments from `first` until now, or so far ahead; `busy` while the last job is not finished."""
+    """Plan the moments from `first` to now plus `ahead`; `busy` means that the last job is not finished."""
     if every == REBOOT:
         return Plan((Line(first, "fired"),), None)
     fresh, until = now - GRACE, now + timing.ahead
@@ -45,16 +49,16 @@ def plan(timing: Timing, every: str, first: datetime, now: datetime, busy: bool)
     lines = [Line(m, _outcome(timing, busy or place > 0), late=m < fresh) for place, m in enumerate(chosen)]
     begin = chosen[0] if late else max(first, fresh)
     missed = timing.between(every, first, begin - LEAST, COUNTED)
-    told = [Line(missed[0], "missed", len(missed))] if missed else []
-    return Plan((*told, *lines), timing.after(every, chosen[-1] if chosen else max(until, first - LEAST)))
+    skipped = [Line(missed[0], "missed", len(missed))] if missed else []
+    return Plan((*skipped, *lines), timing.after(every, chosen[-1] if chosen else max(until, first - LEAST)))
 
 
 def _late(timing: Timing, every: str, first: datetime, fresh: datetime) -> list[datetime]:
-    """Return those of the moments that were missed which are caught up with."""
+    """Return the missed moments that are caught up."""
     if timing.catch_up == "none" or first >= fresh:
         return []
-    most = timing.most if timing.catch_up == "all" else 1
-    return timing.latest(every, max(first, fresh - REACH), fresh - LEAST, most)
+    limit = timing.most if timing.catch_up == "all" else 1
+    return timing.latest(every, max(first, fresh - REACH), fresh - LEAST, limit)
 
 
 def _outcome(timing: Timing, busy: bool) -> Outcome:

@@ -1,4 +1,4 @@
-"""Schedule: a name, when it recurs, and the job that each of its moments enqueues."""
+"""Schedule: a name, a recurrence, and the job to enqueue at each moment."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -22,13 +22,17 @@ MAX_PREVIEWED = 1000
 
 @dataclass(frozen=True)
 class Schedule:
-    """What is enqueued again and again.
+    """A job that is enqueued repeatedly.
 
-    `every` is a cron expression of 5 or 6 fields, @daily and its like, or an ISO 8601 duration, by the clocks of
-    `zone`, from `starts` to `ends`. Each job runs up to `jitter` later, by a share that the name decides. `ahead` has
-    jobs enqueued so long before their moment. `catch_up` says what becomes of moments that an outage swallowed: none,
-    the last, or all, though at most `most`. `overlap` says what a moment does while the last job is not finished:
-    allow another, skip this one, or replace the one that waits.
+    every      a cron expression of 5 or 6 fields, a name such as @daily, or an ISO 8601 duration
+    zone       the time zone of `every`; UTC if it is None
+    starts     no moments before this one
+    ends       no moments after this one
+    jitter     each job runs up to this much later, by a fraction derived from the name
+    ahead      jobs are enqueued this long before their moment
+    catch_up   which moments fire after an outage: none, the last, or all, limited to `most`
+    overlap    what happens at a moment while the last job is not finished: allow another job, skip the moment, or
+               replace the pending job
     """
 
     name: str
@@ -45,21 +49,21 @@ class Schedule:
 
     @property
     def timing(self) -> Timing:
-        """What decides when it fires."""
-        said = {each.name: getattr(self, each.name) for each in fields(Timing)}
-        return Timing(**said | {"zone": self.zone or "UTC"})
+        """The part that decides when it fires."""
+        values = {each.name: getattr(self, each.name) for each in fields(Timing)}
+        return Timing(**values | {"zone": self.zone or "UTC"})
 
     def digest(self, version: str | None = None) -> str:
-        """Return a hash of all that is said; another version of the code counts only for `@reboot`."""
-        said = [repr(getattr(self.timing, each.name)) for each in fields(Timing)]
-        parts = [self.name, self.every, *said, template.encode_job(self.job)]
+        """Return a hash of all fields; the version of the code is included only for `@reboot`."""
+        values = [repr(getattr(self.timing, each.name)) for each in fields(Timing)]
+        parts = [self.name, self.every, *values, template.encode_job(self.job)]
         parts += [version or ""] if self.every == REBOOT else []
         return sha256("\0".join(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredSchedule:
-    """A schedule as it stands in the table: `next` is its next moment, `fired` its last, and `last` the job of it."""
+    """A schedule in the table: `next` is its next moment, `fired` its last one, and `last` the job of that one."""
 
     schedule: Schedule
     tenant: str
@@ -74,33 +78,38 @@ class StoredSchedule:
 
     @classmethod
     def from_record(cls, record: Record) -> "StoredSchedule":
-        """Build it from what a statement returned."""
+        """Build it from a record."""
         job = template.decode_job(record["job"])
-        said = {each.name: record[each.name] for each in fields(Schedule) if each.name != "job"}
-        own = {each.name: record[each.name] for each in fields(cls) if each.name != "schedule"}
-        return cls(schedule=Schedule(job=job, **said), **own)
+        options = {each.name: record[each.name] for each in fields(Schedule) if each.name != "job"}
+        state = {each.name: record[each.name] for each in fields(cls) if each.name != "schedule"}
+        return cls(schedule=Schedule(job=job, **options), **state)
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment of a schedule, in UTC and by the clocks of its zone."""
+    """A moment of a schedule, in UTC and in the local time of its zone."""
 
     utc: datetime
     local: datetime
 
 
 def preview(
-    every: str, zone: str | None = None, n: int = 10, *, after: datetime | None = None,
-    starts: datetime | None = None, ends: datetime | None = None,
-) -> list[Moment]:  # fmt: skip
-    """Return the next n moments after `after`, or after now; without a database, by this machine's clock."""
+    every: str,
+    zone: str | None = None,
+    n: int = 10,
+    *,
+    after: datetime | None = None,
+    starts: datetime | None = None,
+    ends: datetime | None = None,
+) -> list[Moment]:
+    """Return the next n moments after `after`, or after now by this machine's clock; needs no database."""
     check_recurrence(every, zone)
     for name, moment in (("starts", starts), ("ends", ends), ("after", after)):
         _check_moment(name, moment)
     if not 0 < n <= MAX_PREVIEWED:
         raise InvalidJobError("preview_is_bounded", sentence("preview_is_bounded"))
     timing = Timing(zone=zone or "UTC", starts=starts, ends=ends)
-    clocks = ZoneInfo(zone) if zone and zone != "UTC" else UTC
+    local = ZoneInfo(zone) if zone and zone != "UTC" else UTC
 
     def moments() -> Iterator[Moment]:
         moment = after or datetime.now(UTC)
@@ -108,14 +117,14 @@ def preview(
             found = timing.after(every, moment)
             if found is None:
                 return
-            yield Moment(found, found.astimezone(clocks))
+            yield Moment(found, found.astimezone(local))
             moment = found
 
     return list(moments())
 
 
 def check(schedule: Schedule, *, code: bool = False) -> None:
-    """Raise InvalidJobError for what cannot be a schedule; only code's may be `@reboot`."""
+    """Raise InvalidJobError if a schedule is invalid; only code may use `@reboot`."""
     if not isinstance(schedule.name, str) or not 0 < len(schedule.name) <= 200 or "\0" in schedule.name:
         raise InvalidJobError("schedule_is_named", sentence("schedule_is_named"))
     if not (code and schedule.every == REBOOT):
@@ -124,12 +133,15 @@ def check(schedule: Schedule, *, code: bool = False) -> None:
         _check_moment(name, getattr(schedule, name))
     for name in ("jitter", "ahead"):
         if not isinstance(getattr(schedule, name), timedelta):
-            raise InvalidJobError("number_is_in_range", f"{name} is a timedelta")
-    for rule, said, known in (
+            raise InvalidJobError(
+                "number_is_in_range",
+                f"{name} must be a timedelta, got {type(getattr(schedule, name)).__name__}",
+            )
+    for rule, value, known in (
         ("catch_up_is_known", schedule.catch_up, get_args(CatchUp)),
         ("overlap_is_known", schedule.overlap, get_args(Overlap)),
     ):
-        if said not in known:
+        if value not in known:
             raise InvalidJobError(rule, sentence(rule))
     if not isinstance(schedule.most, int) or isinstance(schedule.most, bool):
         raise InvalidJobError("most_is_1_to_1000", sentence("most_is_1_to_1000"))
@@ -138,4 +150,4 @@ def check(schedule: Schedule, *, code: bool = False) -> None:
 
 def _check_moment(name: str, moment: Any) -> None:
     if moment is not None and (not isinstance(moment, datetime) or moment.utcoffset() is None):
-        raise InvalidJobError("moment_is_finite", f"{name} is a datetime with a time zone")
+        raise InvalidJobError("moment_is_finite", f"{name} must be a datetime with a time zone")

@@ -1,4 +1,4 @@
-"""Timing: the moments of a schedule, between its start and its end, and how far a job may be from them."""
+"""Timing: the moments of a schedule between its start and its end."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ NOTHING, LEAST = timedelta(), timedelta(microseconds=1)
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """When a schedule fires, and what is done about moments that are late, or that come while the last job runs.
+    """When a schedule fires, and how late or overlapping moments are handled.
 
-    A duration counts from `starts`; without one from the first second of 2001 in the zone, which was a Monday: so P1D
-    comes at midnight, P1W on Mondays, P1M on the first and PT15M at the quarters.
+    A duration counts from `starts`. Without `starts` it counts from the first second of 2001 in the zone, a Monday, so
+    that P1D fires at midnight, P1W on Mondays, P1M on the first day and PT15M at each quarter of an hour.
     """
 
     zone: str = "UTC"
@@ -33,7 +33,7 @@ class Timing:
     overlap: Overlap = "allow"
 
     def after(self, every: str, moment: datetime) -> datetime | None:
-        """Return the first moment of `every` that is later than this; None when it is over."""
+        """Return the first moment of `every` after this one; None after the end."""
         if every == REBOOT:
             return None
         if self.starts is not None:
@@ -41,9 +41,9 @@ class Timing:
         found = next_after(every, self.zone, moment, anchor=self.starts or beginning(self.zone))
         return None if found is None or (self.ends is not None and found > self.ends) else found
 
-    def between(self, every: str, first: datetime, last: datetime, most: int) -> list[datetime]:
-        """Return the moments from `first` to `last`, both included, but no more than the first so many."""
-        return list(islice(self._between(every, first, last), most))
+    def between(self, every: str, first: datetime, last: datetime, limit: int) -> list[datetime]:
+        """Return the moments from `first` to `last`, both included, limited to the earliest."""
+        return list(islice(self._between(every, first, last), limit))
 
     def _between(self, every: str, first: datetime, last: datetime) -> Iterator[datetime]:
         moment = self.after(every, first - LEAST)
@@ -51,22 +51,22 @@ class Timing:
             yield moment
             moment = self.after(every, moment)
 
-    def latest(self, every: str, first: datetime, last: datetime, most: int) -> list[datetime]:
-        """Return the last so many moments from `first` to `last`, without counting through a long outage."""
+    def latest(self, every: str, first: datetime, last: datetime, limit: int) -> list[datetime]:
+        """Return the latest moments from `first` to `last`, without computing all of a long outage."""
         window = timedelta(minutes=10)
         while True:
             begin = max(first, last - window)
-            found = self.between(every, begin, last, most * 50)
-            if begin == first or len(found) >= most:
-                return found[-most:]
+            found = self.between(every, begin, last, limit * 50)
+            if begin == first or len(found) >= limit:
+                return found[-limit:]
             window *= 2
 
     def run_at(self, name: str, nominal: datetime) -> datetime:
-        """Return when the job of a moment runs: the jitter is the same share of the whole for every one of a name."""
-        share = int.from_bytes(sha256(name.encode()).digest()[:6]) / 2**48
-        return nominal + self.jitter * share
+        """Return when the job of a moment runs; the jitter is a fixed fraction for each name."""
+        fraction = int.from_bytes(sha256(name.encode()).digest()[:6]) / 2**48
+        return nominal + self.jitter * fraction
 
 
 def beginning(zone: str) -> datetime:
-    """Return the first second of 2001, by the clocks of a zone."""
+    """Return the first second of 2001 in a zone."""
     return datetime(2001, 1, 1, tzinfo=UTC if zone == "UTC" else ZoneInfo(zone))

@@ -13,12 +13,9 @@ from minutehand.settings.masks import mask_all, mask_database_url, mask_sinks
 
 Value = TypeVar("Value")
 
-# The functions of the stack that read a setting.
 API, DISPATCHER, MIGRATE, WORKER = "api", "dispatcher", "migrate", "worker"
-# Any other process that uses the library: an application, a script, the command line.
-LIBRARY = "library"
-CLI = "cli"
-TESTS = "tests"
+# `library` is any other process that uses the library.
+LIBRARY, CLI, TESTS = "library", "cli", "tests"
 EVERYWHERE = (API, DISPATCHER, MIGRATE, WORKER, LIBRARY)
 
 SETTINGS: dict[str, Setting[Any]] = {}
@@ -138,7 +135,7 @@ SCHEDULES = _declare(
     "MINUTEHAND_SCHEDULES",
     TEXT,
     "",
-    "The list of schedules to install at the first tick, as module:NAME.",
+    "The schedules to install at the first tick, as module:NAME.",
     DISPATCHER,
 )
 VERSION = _declare(

@@ -1,2 +1,2 @@
--- Writes moments into the ledger, and enqueues a job for each that was not in it.
+-- Records moments in the ledger, and enqueues a job for each new one.
 select tenant, schedule, nominal, outcome, job from minutehand.fire(%(firings)s::json)

@@ -1,4 +1,4 @@
--- Schedules by name, of the session's tenant or of all; whose session it is is asked once, and not for each row.
+-- Schedules by name, of the session's tenant or of all; the subqueries evaluate current_tenant() once.
 select tenant, name, every, zone, starts, ends, jitter, ahead, catch_up, most, overlap, job, paused, source, hash, next,
        fired, last, created, changed
   from minutehand.schedules

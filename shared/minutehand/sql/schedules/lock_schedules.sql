@@ -1,2 +1,2 @@
--- One installation of schedules at a time, until the end of the transaction.
+-- Serialises installations of schedules until the end of the transaction.
 select pg_advisory_xact_lock(6074190483)

@@ -1,4 +1,4 @@
--- Pauses a schedule, or has it go on with the moment that is next by now.
+-- Pauses or resumes a schedule.
 update minutehand.schedules
    set paused = %(paused)s, next = %(next)s, wake = %(wake)s, changed = clock_timestamp()
  where tenant = minutehand.current_tenant() and name = %(name)s

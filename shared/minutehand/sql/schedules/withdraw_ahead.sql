@@ -1,2 +1,2 @@
--- Takes back what a schedule enqueued ahead of its moment.
+-- Withdraws the jobs that a schedule enqueued ahead of their moment.
 select minutehand.withdraw_ahead(minutehand.current_tenant(), %(name)s, %(now)s) as withdrawn

@@ -1,4 +1,4 @@
--- Moves schedules on to their next moment.
+-- Advances schedules to their next moment.
 update minutehand.schedules s
    set next = m.next, wake = m.wake, fired = coalesce(m.fired, s.fired), last = coalesce(m.last, s.last)
   from json_to_recordset(%(moves)s::json) as m (tenant text, name text, next timestamptz, wake timestamptz,

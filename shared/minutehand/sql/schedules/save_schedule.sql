@@ -1,9 +1,9 @@
--- Writes a schedule as it was said; what it has done so far stays.
+-- Creates or changes a schedule; its last firing is kept.
 insert into minutehand.schedules as s
        (tenant, name, every, zone, starts, ends, jitter, ahead, catch_up, most, overlap, job, source, hash, next, wake)
 values (minutehand.current_tenant(), %(name)s, %(every)s, %(zone)s, %(starts)s, %(ends)s, %(jitter)s, %(ahead)s, %(catch_up)s,
         %(most)s, %(overlap)s,
-        -- Read as fire reads it, so that what it could not (\u0000) is refused now, and not at its moment.
+        -- Parsed as `fire` parses it, so that an invalid job (\u0000) is refused now and not at its moment.
         (select %(job)s::json from json_populate_record(null::minutehand.new_job, %(job)s::json)), %(source)s, %(hash)s, %(next)s, %(wake)s)
     on conflict (tenant, name) do update
    set every = excluded.every, zone = excluded.zone, starts = excluded.starts, ends = excluded.ends,

@@ -274,7 +274,7 @@ def test_what_waits_is_encrypted_anew_and_then_needs_the_old_key_no_more(
     key.setenv("MINUTEHAND_ENCRYPTION_KEY", OTHER)
     if not gone:
         key.setenv(PREVIOUS, KEY)
-        assert list(reencrypt(queue.database, who="ada")) == [4, 1]
+        assert list(reencrypt(queue.database, actor="ada")) == [4, 1]
         key.delenv(PREVIOUS)
         assert list(reencrypt(queue.database)) == []
     run_now(queue.database, "nightly")

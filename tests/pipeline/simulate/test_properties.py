@@ -120,7 +120,8 @@ def test_database_pauses_only_between_distant_ticks() -> None:
         return float(rows(0, simulated(given_jobs, **policy), 0.0, 86_400.0)[-1]["awake_seconds"])
 
     assert awake() == 86_400.0
-    assert awake(interval=3600.0, idle=100.0) == pytest.approx(24 * 100 + 2 * 100, abs=10.0)
+    # 24 ticks of 0.1 s; the first job extends the first by 9.9 s; the second wakes the database; each runs for 1 s.
+    assert awake(interval=3600.0, idle=100.0) == pytest.approx(24 * 100.1 + 9.9 + 100 + 2 * 0.9)
 
 
 def test_every_tick_of_the_window_is_counted() -> None:

@@ -1,4 +1,4 @@
-"""An archive from end to end, of so many rows and of twice as many: rows a second, and how the time grows."""
+"""Archive a day from end to end, then one with twice the rows: rows per second, and growth."""
 
 import os
 import tempfile
@@ -7,7 +7,7 @@ from datetime import timedelta
 from bench.measure import Measured, seconds
 from bench.memory import memory_lines, peak_memory
 from minutehand.database import connect
-from minutehand_pipeline.archive.run import ArchiveConfig, run
+from minutehand_pipeline.archive.archive import ArchiveConfig, archive
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.session import build_session
 from tests.pipeline.history import fill_history
@@ -16,8 +16,8 @@ HOME = ("jobs_done",)
 
 
 def measure(url: str, jobs: int) -> list[Measured]:
-    """Measure one day of `jobs` finished jobs, then one of twice as many; the session is warm by then."""
-    os.environ["DATABASE_URL"] = url  # where Spark's tasks look for it, in processes of their own
+    """Measure a day of `jobs` finished jobs, then one of twice as many, after a warm-up."""
+    os.environ["DATABASE_URL"] = url  # for Spark's tasks, which are other processes
     spark = build_session("minutehand bench", cores=2)
 
     def carried(rows: int) -> float:
@@ -29,7 +29,7 @@ def measure(url: str, jobs: int) -> list[Measured]:
             config = ArchiveConfig(
                 lake=Lake(folder), homes=HOME, since=day, until=day, wait=timedelta(minutes=1)
             )
-            return seconds(lambda: run(spark, config))
+            return seconds(lambda: archive(spark, config))
 
     carried(jobs // 100)
     with peak_memory() as of_one:
@@ -38,9 +38,11 @@ def measure(url: str, jobs: int) -> list[Measured]:
         two = carried(2 * jobs)
     return [
         Measured(
-            f"archive {jobs:,} rows, read, written, compared, committed", f"{jobs / one:,.0f} rows/s",
-            ratio=f"{two / one:.2f}", aim="<= 2.2 for twice the rows",
+            f"archive {jobs:,} rows, read, written, compared, committed",
+            f"{jobs / one:,.0f} rows/s",
+            ratio=f"{two / one:.2f}",
+            aim="<= 2.2 for twice the rows",
         ),
         *memory_lines(of_one),
         *memory_lines(of_two, aim="the same for twice the rows"),
-    ]  # fmt: skip
+    ]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.measure import Measured, against
-from minutehand_pipeline.load.run import Config, run
+from minutehand_pipeline.load.load import LoadConfig, load
 from minutehand_pipeline.session import build_session
 
 ROUNDS = 3
@@ -31,13 +31,15 @@ def measure(url: str, rows: int) -> list[Measured]:
             connection.execute("checkpoint")
 
         def ours() -> None:
-            result = run(spark, Config((str(parquet),), load=f"bench {os.getpid()} {next(loads)}"))
+            result = load(spark, LoadConfig((str(parquet),), load=f"bench {os.getpid()} {next(loads)}"))
             assert result.created == rows
 
         def raw() -> None:
-            with connection.cursor() as cursor, cursor.copy(
-                "copy minutehand.jobs_live (kind, key, payload) from stdin"
-            ) as copy, text.open("rb") as lines:  # fmt: skip
+            with (
+                connection.cursor() as cursor,
+                cursor.copy("copy minutehand.jobs_live (kind, key, payload) from stdin") as copy,
+                text.open("rb") as lines,
+            ):
                 while part := lines.read(1 << 20):
                     copy.write(part)
 

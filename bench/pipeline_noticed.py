@@ -1,4 +1,4 @@
-"""What workers notice of an archive: p99 of offer and claim while one runs, and while none does, in turn."""
+"""The effect of an archive on workers: p99 of offer and claim with and without a running archive."""
 
 import os
 import tempfile
@@ -18,7 +18,7 @@ from minutehand.enqueue import enqueue
 from minutehand.finish import finish
 from minutehand.model.outcome import Done
 from minutehand.offer import offer
-from minutehand_pipeline.archive.run import ArchiveConfig, run
+from minutehand_pipeline.archive.archive import ArchiveConfig, archive
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.session import build_session
 from tests.pipeline.history import fill_history
@@ -33,9 +33,9 @@ Span = tuple[float, float]
 
 
 def measure(url: str, jobs: int) -> list[Measured]:
-    """Measure a worker with a hundred jobs a second while days of `jobs` finished ones are archived.
+    """Measure a worker with a hundred jobs per second while days of `jobs` finished jobs are archived.
 
-    Spark has the lowest priority, since elsewhere it has machines of its own; what the database does for it has not.
+    Spark runs at the lowest priority, because it normally runs on other machines. The database does not.
     """
     os.environ["DATABASE_URL"] = url  # before the session, whose tasks have its environment
     with psycopg.connect(url, autocommit=True) as connection:
@@ -50,13 +50,13 @@ def measure(url: str, jobs: int) -> list[Measured]:
 
 
 def _archived(lake: Lake, days: list[date]) -> list[Span]:
-    """Archive a day, then let as much time go by as that took; return when archives ran. The first one warms up."""
+    """Archive a day, then wait as long as that took; return when archives ran. The first day is a warm-up."""
     os.nice(19)  # of this process and all that it starts from now on
     spark = build_session("minutehand bench", cores=1)
     spans = []
     for day in days:
         began = perf_counter()
-        run(
+        archive(
             spark,
             ArchiveConfig(lake=lake, homes=("jobs_done",), since=day, until=day, wait=timedelta(minutes=1)),
         )
@@ -100,6 +100,9 @@ def _line(what: str, place: int, samples: list[Sample], spans: list[Span]) -> Me
     calm = [s[place] for s in samples if any(until <= s[0] < 2 * until - since for since, until in spans)]
     with_it, without = (quantiles(each, n=100)[-1] for each in (busy, calm))
     return Measured(
-        f"p99 of {what} while an archive runs / while none does", f"{with_it * 1000:.2f} ms",
-        f"{without * 1000:.2f} ms", f"{with_it / without:.2f}", "<= 1.20",
-    )  # fmt: skip
+        f"p99 of {what} while an archive runs / while none does",
+        f"{with_it * 1000:.2f} ms",
+        f"{without * 1000:.2f} ms",
+        f"{with_it / without:.2f}",
+        "<= 1.20",
+    )

@@ -13,12 +13,12 @@ from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.cost import billed, costs
 from minutehand_pipeline.report.durations import durations
 from minutehand_pipeline.report.lateness import lateness
-from minutehand_pipeline.report.run import run
+from minutehand_pipeline.report.report import make_report
 from minutehand_pipeline.report.throughput import by_hour
-from minutehand_pipeline.report.window import read_attempts, read_jobs, window_of
+from minutehand_pipeline.report.window import choose_window, read_attempts, read_jobs
 from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.session import build_session
-from tests.pipeline.report.recorded import record
+from tests.pipeline.report.recording import record
 
 DAYS = 28
 
@@ -56,22 +56,32 @@ def _measure(spark: SparkSession, jobs: int, whole: bool) -> list[Measured]:
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake(folder)
         record(spark, lake, jobs, DAYS)
-        files = {name: [str(Path(lake.table(HOMES[home]).uri, file.path)) for file in lake.table(HOMES[home]).files()]
-                 for name, home in (("jobs", "jobs_done"), ("attempts", "attempts"))}  # fmt: skip
+        files = {
+            name: [
+                str(Path(lake.table(HOMES[home]).uri, file.path)) for file in lake.table(HOMES[home]).files()
+            ]
+            for name, home in (("jobs", "jobs_done"), ("attempts", "attempts"))
+        }
         config = ReportConfig(lake=folder)
         _tables(spark, config)  # what is compiled once does not count
         ours = min(seconds(lambda: _tables(spark, config)) for _ in range(2))
         peer = min(seconds(lambda: _peer(files)) for _ in range(2))
-        lines = [Measured(f"report: four tables of {jobs:,} jobs / DuckDB", f"{ours:.1f} s", f"{peer:.1f} s",
-                          f"{peer / ours:.2f}")]  # fmt: skip
+        lines = [
+            Measured(
+                f"report: four tables of {jobs:,} jobs / DuckDB",
+                f"{ours:.1f} s",
+                f"{peer:.1f} s",
+                f"{peer / ours:.2f}",
+            )
+        ]
         if whole:
-            took = seconds(lambda: run(spark, ReportConfig(lake=folder, out=Path(folder, "report"))))
+            took = seconds(lambda: make_report(spark, ReportConfig(lake=folder, out=Path(folder, "report"))))
             lines.append(Measured(f"report: all of {jobs:,} jobs", f"{took:.1f} s", aim="state it"))
         return lines
 
 
 def _tables(spark: SparkSession, config: ReportConfig) -> None:
-    window = window_of(config)
+    window = choose_window(config)
     jobs = read_jobs(spark, config, window).persist()
     attempts = read_attempts(spark, config, window).persist()
     made: tuple[DataFrame, ...] = (

@@ -10,10 +10,10 @@ AIM = "stated"
 
 
 def measure(attempts: int = ATTEMPTS, cores: int = 2) -> list[Measured]:
-    """Play a month whose attempts fail one time in ten, with max_attempts 3, and one window in this process."""
+    """Simulate a month in which one attempt in ten fails, with max_attempts 3, and one window in this process."""
     from minutehand_pipeline.session import build_session
     from minutehand_pipeline.simulate.policy import Policy
-    from minutehand_pipeline.simulate.run import Config, run
+    from minutehand_pipeline.simulate.simulate import SimulationConfig, simulate
     from minutehand_pipeline.simulate.synthetic import Synthetic
 
     spark = build_session("bench simulate", cores=cores, settings={"spark.driver.memory": "3g"})
@@ -23,31 +23,34 @@ def measure(attempts: int = ATTEMPTS, cores: int = 2) -> list[Measured]:
     policy = Policy(name="max_attempts 3", capacity=10_000, chunk=10, max_attempts=3)
     with peak_memory() as peaks:
         began = perf_counter()
-        result = run(spark, Config(synthetic=month, policies=(policy,)))
+        result = simulate(spark, SimulationConfig(synthetic=month, policies=(policy,)))
         took = perf_counter() - began
-    (played,) = result.played
+    (result,) = result.simulated
     return [
         Measured(
-            f"simulate {played.attempts:,} attempts on {cores} cores, {days} windows",
-            f"{took:,.0f} s", "", f"{played.attempts / took:,.0f}/s", AIM,
+            f"simulate {result.attempts:,} attempts on {cores} cores, {days} windows",
+            f"{took:,.0f} s",
+            "",
+            f"{result.attempts / took:,.0f}/s",
+            AIM,
         ),
         *memory_lines(peaks, aim="bounded by a window"),
         _engine(attempts // 100),
-    ]  # fmt: skip
+    ]
 
 
 def _engine(attempts: int) -> Measured:
-    """Measure the engine alone, in one process and without Spark."""
+    """Measure the engine in this process, without Spark."""
     import pyarrow as pa
 
     from minutehand_pipeline.simulate.arrivals import read_arrivals
     from minutehand_pipeline.simulate.engine import Simulation
     from minutehand_pipeline.simulate.policy import Policy
-    from minutehand_pipeline.simulate.synthetic import Synthetic, hour_of
+    from minutehand_pipeline.simulate.synthetic import Synthetic, generate_hour
 
     day = Synthetic(rate=(attempts / 24 / 60,), run=1.0)
-    table = pa.Table.from_batches(batch for hour in range(24) for batch in hour_of(day, 0, hour))
-    jobs = read_arrivals(table, 0.0, 1e12, named=False)
+    table = pa.Table.from_batches(batch for hour in range(24) for batch in generate_hour(day, 0, hour))
+    jobs = read_arrivals(table, 0.0, 1e12, with_names=False)
     began = process_time()
     Simulation(Policy(capacity=10_000, chunk=10), jobs).run()
     took = process_time() - began

@@ -8,8 +8,8 @@ import psycopg
 from pyspark.sql import DataFrame, SparkSession
 
 from bench.measure import Measured, against
+from minutehand_pipeline.queue.source import register
 from minutehand_pipeline.session import build_session
-from minutehand_pipeline.sources.queue import register
 from tests.pipeline.history import LAST, fill_history
 
 JARS = [Path("/usr/share/java/postgresql.jar"), Path(os.environ.get("JDBC_JAR", "/nowhere"))]
@@ -71,7 +71,9 @@ def _jdbc(spark: SparkSession, url: str) -> DataFrame:
         f"(select {texts} from minutehand.jobs_done) jobs",
         predicates=bounds,
         properties={
-            "user": parts["user"], "password": parts.get("password", ""), "fetchsize": "10000",
+            "user": parts["user"],
+            "password": parts.get("password", ""),
+            "fetchsize": "10000",
             "driver": "org.postgresql.Driver",
         },
-    )  # fmt: skip
+    )

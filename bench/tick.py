@@ -5,7 +5,7 @@ from statistics import median
 
 from bench.measure import ROUNDS, Measured, seconds
 from minutehand.database import Database
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.offer import offer
 
 CAPACITY = 100
@@ -37,8 +37,8 @@ def measure(url: str, backlogs: tuple[int, ...]) -> list[Measured]:
 
 def tick(database: Database) -> None:
     """Do what a tick does in the database."""
-    keep_up(database)
-    database.run("count", most=1000, now=None)
+    run_maintenance(database)
+    database.run("count_due", limit=1000, now=None)
     offer(database, CAPACITY, timedelta(minutes=2))
 
 

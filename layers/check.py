@@ -1,9 +1,9 @@
-"""Check that everything in a built layer loads where it is meant for; tell what does not, and fail.
+"""Check that every file of a built layer loads on its Python and architecture; list the files that do not, and fail.
 
     python3 check.py DIRECTORY VERSION MACHINE
 
-DIRECTORY is the layer's `python`, VERSION the Python that it is for, MACHINE `aarch64`, `x86_64`, or `any` for a
-layer that both share, which must have no machine code.
+DIRECTORY is the layer's `python`, VERSION its Python, and MACHINE `aarch64`, `x86_64`, or `any` for a layer that both
+architectures share, which must contain no machine code.
 """
 
 import re
@@ -12,14 +12,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-NUMBERS = {"aarch64": 183, "x86_64": 62}  # as ELF has them
+# The machine numbers of ELF.
+NUMBERS = {"aarch64": 183, "x86_64": 62}
 NAMES = {number: name for name, number in NUMBERS.items()}
-HEADER = struct.Struct("<4sBB12xH")  # magic, class, byte order; type is in the padding; machine
+# Magic, class, byte order and machine; the padding contains the type.
+HEADER = struct.Struct("<4sBB12xH")
 TAG = re.compile(r"\.(cpython-[^.]+)\.(?:so|pyc)$")
 
 
-def strangers(layer: Path, version: str, machine: str) -> Iterator[str]:
-    """Tell each file that would not load, and why."""
+def find_faults(layer: Path, version: str, machine: str) -> Iterator[str]:
+    """Yield each file that would not load, with the reason."""
     for path in sorted(layer.rglob("*")):
         if re.search(r"\.so(\.|$)", path.name):
             fault = wrong_library(path, version, machine)
@@ -32,14 +34,14 @@ def strangers(layer: Path, version: str, machine: str) -> Iterator[str]:
 
 
 def wrong_library(path: Path, version: str, machine: str) -> str:
-    """Tell why a library would not load: its machine, by what is in it, or its Python, by its name."""
+    """Return why a shared library would not load: its content names another machine, or its name another Python."""
     if (found := machine_of(path)) != machine:
         return f"for {found}, not for {machine}"
     return wrong_tag(path, f"cpython-{version.replace('.', '')}-{machine}-linux-gnu")
 
 
 def machine_of(path: Path) -> str:
-    """Return the machine that a library is for."""
+    """Return the machine of a shared library."""
     with path.open("rb") as file:
         head = file.read(HEADER.size)
     if len(head) < HEADER.size or head[:4] != b"\x7fELF":
@@ -49,11 +51,11 @@ def machine_of(path: Path) -> str:
 
 
 def wrong_tag(path: Path, tag: str) -> str:
-    """Tell if a name bears another Python's tag; a name without one is for every Python."""
+    """Return a fault if a name has the tag of another Python; a name without a tag is for every Python."""
     found = TAG.search(path.name)
     return f"tagged {found[1]}, not {tag}" if found and found[1] != tag else ""
 
 
 if __name__ == "__main__":
-    if faults := list(strangers(Path(sys.argv[1]), sys.argv[2], sys.argv[3])):
+    if faults := list(find_faults(Path(sys.argv[1]), sys.argv[2], sys.argv[3])):
         sys.exit("\n".join([f"this layer would not load on Python {sys.argv[2]}, {sys.argv[3]}:", *faults]))

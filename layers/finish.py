@@ -1,10 +1,10 @@
-"""Finish a built layer: drop what only installers read, compile, and leave the same bytes whenever it is built.
+"""Finish a built layer: remove the files of installers, compile, and make the result reproducible.
 
     python3 finish.py DIRECTORY VERSION PYTHON [compiled]
 
-DIRECTORY is the layer's `python`, VERSION the Python that it is for, PYTHON an interpreter that may be of this
-version. Lambda cannot write into a layer, so what is not compiled here is compiled at every cold start. With
-`compiled`, what is compiled here does not keep its source, half a megabyte of the zip that nothing reads.
+DIRECTORY is the layer's `python`, VERSION its Python, and PYTHON an interpreter, which may have another version. Lambda
+cannot write to a layer, so a module that is not compiled here is compiled at every cold start. With `compiled`, the
+sources of compiled modules are removed: half a megabyte of the zip that nothing reads.
 """
 
 import os
@@ -15,10 +15,11 @@ from shutil import rmtree
 
 from zones import pack
 
-# Of a distribution's papers, what importlib.metadata reads stays: METADATA and entry_points.txt; and its licence.
+# The files of a distribution that only installers read. METADATA, entry_points.txt and the licence stay.
 NEEDLESS = ("RECORD", "INSTALLER", "REQUESTED", "WHEEL", "direct_url.json", "top_level.txt", "sboms")
-MOMENT = 946_684_800  # 2000-01-01: a zip knows no time before 1980, wherever it is made
-TELL_VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
+# 2000-01-01, because a zip cannot contain a time before 1980 in any time zone.
+MOMENT = 946_684_800
+PRINT_VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
 def finish(layer: Path, version: str, python: str, *, compiled: bool = False) -> None:
@@ -33,41 +34,40 @@ def finish(layer: Path, version: str, python: str, *, compiled: bool = False) ->
             f"{layer.parent.name}: no .pyc, for want of a Python {version}: {python} is {found}",
             file=sys.stderr,
         )
-    settle(layer)
+    normalise(layer)
 
 
 def strip(layer: Path) -> None:
-    """Remove the commands, which name the Python of the host, and what only installers and type checkers read."""
-    papers = (path / name for path in layer.glob("*.dist-info") for name in NEEDLESS)
-    for path in (layer / "bin", *papers, *layer.rglob("*.pyi")):
+    """Remove commands, which name the Python of the host, and files that only installers and type checkers read."""
+    metadata = (path / name for path in layer.glob("*.dist-info") for name in NEEDLESS)
+    for path in (layer / "bin", *metadata, *layer.rglob("*.pyi")):
         rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def version_of(python: str) -> str:
-    """Return an interpreter's version as it tells it; a name on the PATH need not run."""
+    """Return the version that an interpreter prints, or a note if it does not run."""
     try:
-        told = subprocess.run([python, "-c", TELL_VERSION], capture_output=True, text=True, check=True)
+        done = subprocess.run([python, "-c", PRINT_VERSION], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return "nothing that runs"
-    return told.stdout.strip()
+    return done.stdout.strip()
 
 
 def compile_all(layer: Path, python: str, *, instead: bool = False) -> None:
-    """Compile for good: Python never compares the .pyc with the source, whose time a zip changes.
+    """Compile so that Python does not compare a .pyc with its source, whose time a zip changes.
 
-    Instead of the source, a .pyc lies where the source was: a trace still names file and line.
+    With `instead`, a .pyc replaces its source; tracebacks still contain file and line.
     """
-    subprocess.run(
-        [python, "-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash",
-         *(["-b"] if instead else []), "-s", layer.parent, "-p", "/opt", layer],
-        check=True, env={**os.environ, "PYTHONHASHSEED": "0"},
-    )  # fmt: skip
+    options = ["-q", "-f", "--invalidation-mode", "unchecked-hash", *(["-b"] if instead else [])]
+    places = ["-s", layer.parent, "-p", "/opt", layer]
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    subprocess.run([python, "-m", "compileall", *options, *places], check=True, env=environment)
     for source in layer.rglob("*.py") if instead else ():
         source.unlink()
 
 
-def settle(layer: Path) -> None:
-    """Give every file the same time and mode, which a zip would keep."""
+def normalise(layer: Path) -> None:
+    """Give every file the same time and mode, because a zip stores both."""
     for path in (layer, *layer.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
         os.utime(path, (MOMENT, MOMENT))

@@ -1,4 +1,4 @@
-"""What spark-submit runs: the verbs of `minutehand pipeline`."""
+"""Entry point for spark-submit: the commands of `minutehand pipeline`."""
 
 from runpy import run_module
 

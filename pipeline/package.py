@@ -1,9 +1,9 @@
-"""Package the pipeline for a cluster, which has a Spark and a Python of its own, and nothing else that it needs.
+"""Package the pipeline for a cluster that has only Spark and Python.
 
     python pipeline/package.py [--python 3.11] [--machine x86_64] [--into dist]
 
-Makes minutehand-pipeline-<python>-<machine>.tar.gz, everything but Spark for `spark-submit --archives`, the wheel, and
-main.py, which spark-submit runs. Any machine packages for it; the same bytes come of the same inputs.
+Writes minutehand-pipeline-<python>-<machine>.tar.gz, which has everything but Spark, for `spark-submit --archives`; the
+wheel; and main.py, which spark-submit runs. It runs on any machine, and the same inputs give the same bytes.
 """
 
 import argparse
@@ -18,10 +18,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-MACHINES = ("x86_64",)  # pgpq has no wheel for Linux on arm64
+# pgpq has no wheel for Linux on arm64.
+MACHINES = ("x86_64",)
 PYTHONS = ("3.11", "3.12", "3.13")
-FLAT = 1_767_225_600  # 2026-01-01: when every file was made, as far as the archive knows
-NEEDLESS = (
+# The modification time of every file in the archive: 2026-01-01.
+MODIFIED = 1_767_225_600
+EXCLUDED = (
     "bin",
     "**/tests",
     "**/*.pyi",
@@ -32,8 +34,8 @@ NEEDLESS = (
     "**/direct_url.json",
 )
 
-# A link to an interpreter would name a place of this machine. This one finds the cluster's on the PATH, and its
-# packages beside itself, wherever Spark unpacks them.
+# A link to an interpreter would contain a path of this machine. This script finds the cluster's interpreter on the PATH
+# and the packages next to itself, wherever Spark unpacks them.
 PYTHON = """\
 #!/bin/sh
 here=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
@@ -42,12 +44,12 @@ PYTHONPATH="$here/lib${{PYTHONPATH:+:$PYTHONPATH}}" PYTHONNOUSERSITE=1 exec pyth
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Package as the arguments say."""
-    said = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    said.add_argument("--python", choices=PYTHONS, default=PYTHONS[0], help="the cluster's Python")
-    said.add_argument("--machine", choices=MACHINES, default=MACHINES[0], help="the cluster's processor")
-    said.add_argument("--into", type=Path, default=ROOT / "dist", help="the folder to write to")
-    options = said.parse_args(arguments)
+    """Parse the arguments and write the package."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--python", choices=PYTHONS, default=PYTHONS[0], help="the cluster's Python")
+    parser.add_argument("--machine", choices=MACHINES, default=MACHINES[0], help="the cluster's processor")
+    parser.add_argument("--into", type=Path, default=ROOT / "dist", help="the folder to write to")
+    options = parser.parse_args(arguments)
     options.into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         wheel = _wheel(Path(scratch))
@@ -68,15 +70,21 @@ def _wheel(scratch: Path) -> Path:
 
 
 def _install(lib: Path, wheel: Path, python: str, machine: str) -> None:
-    """Install what is pinned, for the cluster's Python and processor; it has the glibc of Amazon Linux 2023."""
+    """Install the pinned packages for the cluster's Python and processor, and the glibc of Amazon Linux 2023."""
     glibcs = [*(f"_2_{minor}" for minor in range(34, 16, -1)), "2014"]
     platforms = [word for glibc in glibcs for word in ("--platform", f"manylinux{glibc}_{machine}")]
-    _pip(
-        "install", "--no-compile", "--no-deps", "--only-binary=:all:", "--require-hashes", "--implementation", "cp",
-        "--python-version", python, *platforms, "--target", str(lib), "--requirement", str(HERE / "requirements.lock"),
-    )  # fmt: skip
+    options = [
+        "--no-compile",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--require-hashes",
+        "--implementation",
+        "cp",
+    ]
+    target = ["--target", str(lib), "--requirement", str(HERE / "requirements.lock")]
+    _pip("install", *options, "--python-version", python, *platforms, *target)
     shutil.unpack_archive(wheel, lib, "zip")
-    for pattern in NEEDLESS:
+    for pattern in EXCLUDED:
         for path in list(lib.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     check = [sys.executable, str(ROOT / "layers" / "check.py"), str(lib), python, machine]
@@ -90,18 +98,18 @@ def _interpreter(path: Path, version: str) -> None:
 
 
 def _pack(folder: Path, archive: Path) -> None:
-    """Write the folder's files in their order, as nobody's and of no time."""
+    """Write the folder's files, sorted, without owners and times."""
     with (
         archive.open("wb") as file,
-        gzip.GzipFile("", "wb", compresslevel=4, fileobj=file, mtime=FLAT) as packed,
+        gzip.GzipFile("", "wb", compresslevel=4, fileobj=file, mtime=MODIFIED) as packed,
         tarfile.open(fileobj=packed, mode="w") as tar,
     ):
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            tar.add(path, str(path.relative_to(folder)), filter=_flat)
+            tar.add(path, str(path.relative_to(folder)), filter=_normalized)
 
 
-def _flat(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = FLAT, 0, 0, "", ""
+def _normalized(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = MODIFIED, 0, 0, "", ""
     entry.mode = 0o755 if entry.mode & 0o100 else 0o644
     return entry
 

@@ -25,7 +25,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from minutehand.database import close_own
+from minutehand.database import close_thread_databases
 from tests.servers import DIRECT, POOLS, REQUIRED, Database, Servers
 
 NewDatabase = Callable[..., Database]
@@ -98,7 +98,7 @@ def database(servers: Servers, server_name: str) -> Iterator[Database]:
     """A migrated database without jobs on the server of the run."""
     with servers.address(server_name).clean() as database:
         yield database
-        close_own()
+        close_thread_databases()
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def direct_database(servers: Servers) -> Iterator[Database]:
     """A migrated database without jobs on one server, for what no server does differently."""
     with servers.address("direct-18").clean() as database:
         yield database
-        close_own()
+        close_thread_databases()
 
 
 @pytest.fixture
@@ -140,4 +140,4 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     yield
-    close_own()
+    close_thread_databases()

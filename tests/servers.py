@@ -137,6 +137,7 @@ class Servers:
         databases = serving(run, url, lambda url: None, start=start, clock=False)
         address = Address("", self._open.enter_context(databases))
         address.url = address.admin_url
+        self._open.callback(address.reused.discard)
         return address
 
     def _pooled(self, name: str, program: str, direct: Address) -> Address:

@@ -1,1 +1,1 @@
-"""The pipeline: carry what is finished to a lake, learn from it, and enqueue from it; only this knows Spark."""
+"""The Spark pipeline: archive finished jobs to a lake, report on them, simulate policies and load jobs from files."""

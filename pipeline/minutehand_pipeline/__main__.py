@@ -1,4 +1,4 @@
-"""The pipeline without the command line's other verbs: `python -m minutehand_pipeline`, and what spark-submit runs."""
+"""Run the pipeline's commands without the rest of the CLI: `python -m minutehand_pipeline` and `spark-submit`."""
 
 import sys
 

@@ -1,36 +1,36 @@
-"""The pipeline's errors, each with a sentence that says what to do.
+"""The pipeline's errors. Each message says what to do.
 
 MinutehandError
 └── PipelineError
-    ├── MissingError      a part that this machine needs is not installed: Java, Spark, a driver
-    ├── LakeError         the lake is not what it has to be: another's, newer, half there
-    ├── BusyError         another run does the same at this moment
-    ├── DisagreeError     what was read is not what was written; nothing was committed, nothing dropped
-    └── InputError        what was asked for, or the files of it, cannot be used
+    ├── MissingError      something is not installed: Java, Spark, a driver
+    ├── LakeError         the lake cannot be read or written: wrong queue, newer version, damaged
+    ├── BusyError         another run is doing the same work
+    ├── MismatchError     the written files differ from the database; nothing was committed or dropped
+    └── InputError        an argument, an option or an input file is not usable
 """
 
 from minutehand.errors import MinutehandError
 
 
 class PipelineError(MinutehandError):
-    """The root of the pipeline's part of the tree."""
+    """Base class of the pipeline's errors."""
 
 
 class MissingError(PipelineError):
-    """Something is not installed; the sentence says what to run."""
+    """A dependency is not installed. The message names the command that installs it."""
 
 
 class LakeError(PipelineError):
-    """The lake cannot be read or written as it is."""
+    """The lake cannot be read or written in its present state."""
 
 
 class BusyError(PipelineError):
-    """Another run holds what this one wants."""
+    """Another run holds the lock or committed first."""
 
 
-class DisagreeError(PipelineError):
-    """Two counts of the same thing differ."""
+class MismatchError(PipelineError):
+    """The files written do not match the database."""
 
 
 class InputError(PipelineError):
-    """What was given cannot be used."""
+    """An argument, an option or an input file is not usable."""

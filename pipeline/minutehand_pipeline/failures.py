@@ -1,4 +1,4 @@
-"""What goes wrong inside Spark, told as the one sentence at the root of it."""
+"""Translate errors from Spark into single messages."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ from minutehand.errors import MinutehandError
 from minutehand_pipeline import errors as pipeline_errors
 from minutehand_pipeline.errors import MissingError, PipelineError
 
-# What the extras bring, by the name under which Python misses it.
+# The extras that install each module.
 EXTRAS = {
     "adbc_driver_manager": "pipeline",
     "adbc_driver_postgresql": "pipeline",
@@ -24,14 +24,20 @@ EXTRAS = {
 }
 
 TRACE = "Traceback (most recent call last):"
-JAVAS = re.compile(r"\n\s*at [\w.$]+|\n\s*JVM stacktrace:|\n\s*Driver stacktrace:")
+JAVA_TRACE = re.compile(r"\n\s*at [\w.$]+|\n\s*JVM stacktrace:|\n\s*Driver stacktrace:")
 LAST_LINE = re.compile(r"^([A-Za-z_][\w.]*)(?:: (.*))?$", re.MULTILINE)
-MEMORY = "Spark's Java ran out of memory: give it more, such as SPARK_DRIVER_MEMORY=4g, or ask for fewer days at once"
+OUT_OF_MEMORY = (
+    "Spark's Java ran out of memory: set SPARK_DRIVER_MEMORY=4g or more, or process fewer days at once"
+)
+JAVA_EXITED = (
+    "Spark's Java exited: it was killed or ran out of memory (set SPARK_DRIVER_MEMORY=4g or more); "
+    "run the same command again"
+)
 
 
 @contextmanager
-def in_a_sentence() -> Iterator[None]:
-    """Raise what goes wrong within as a MinutehandError where its sentence is known; the rest goes on as it is."""
+def translated_errors() -> Iterator[None]:
+    """Raise known errors as a MinutehandError, and other errors unchanged."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -39,60 +45,55 @@ def in_a_sentence() -> Iterator[None]:
     except MinutehandError:
         raise
     except Exception as error:
-        if _spark_has_gone():
-            raise PipelineError(
-                "Spark's Java ended in the middle of it: killed, or out of memory (SPARK_DRIVER_MEMORY=4g "
-                "gives it more); run the same command again"
-            ) from error
-        if not _is_spark_s(error):
+        if _java_exited():
+            raise PipelineError(JAVA_EXITED) from error
+        if not _is_from_spark(error):
             raise
-        raise told(str(error)) from error
+        raise translate(str(error)) from error
 
 
-def told(text: str) -> MinutehandError:
-    """Return what Spark said as an error of ours: of the same kind where a task of ours raised it."""
+def translate(text: str) -> MinutehandError:
+    """Translate the text of a Spark error. An error of minutehand that a task raised keeps its class."""
     if "java.lang.OutOfMemoryError" in text:
-        return PipelineError(MEMORY)
+        return PipelineError(OUT_OF_MEMORY)
     if TRACE in text:
-        return _raised_in_python(text.split(TRACE, 1)[1])
-    line = next(
-        (line.strip(": ") for line in text.splitlines() if _says_something(line)), "it gave no reason"
-    )
+        return _from_python(text.split(TRACE, 1)[1])
+    line = next((line.strip(": ") for line in text.splitlines() if _has_content(line)), "no reason given")
     return PipelineError(f"Spark: {re.sub(r' SQLSTATE: .*', '', line)}")
 
 
-def _raised_in_python(trace: str) -> MinutehandError:
-    found = LAST_LINE.findall(JAVAS.split(trace, maxsplit=1)[0])
+def _from_python(trace: str) -> MinutehandError:
+    found = LAST_LINE.findall(JAVA_TRACE.split(trace, maxsplit=1)[0])
     if not found:
         return PipelineError("Spark: a task failed (--debug shows where)")
-    kind, sentence = found[-1]
+    kind, message = found[-1]
     module, _, name = kind.rpartition(".")
     ours = {library_errors.__name__: library_errors, pipeline_errors.__name__: pipeline_errors}.get(module)
     known = getattr(ours, name, None)
     if known is not None and known.__init__ is Exception.__init__:
-        error: MinutehandError = known(sentence)
+        error: MinutehandError = known(message)
         return error
-    return PipelineError(sentence if ours else f"Spark: a task failed with {name}: {sentence}")
+    return PipelineError(message if ours else f"Spark: a task failed with {name}: {message}")
 
 
-def _says_something(line: str) -> bool:
-    said = line.strip(": ")
-    return bool(said) and not said.startswith("An error occurred while calling")
+def _has_content(line: str) -> bool:
+    content = line.strip(": ")
+    return bool(content) and not content.startswith("An error occurred while calling")
 
 
 def _missing(error: ModuleNotFoundError) -> MissingError | None:
     package = (error.name or "").partition(".")[0]
     if package not in EXTRAS:
         return None
-    return MissingError(f"{package} is an extra; run: pip install 'minutehand[{EXTRAS[package]}]'")
+    return MissingError(f"{package} is not installed; run: pip install 'minutehand[{EXTRAS[package]}]'")
 
 
-def _is_spark_s(error: Exception) -> bool:
+def _is_from_spark(error: Exception) -> bool:
     return type(error).__module__.partition(".")[0] in ("pyspark", "py4j")
 
 
-def _spark_has_gone() -> bool:
-    """Whether this process had started a Java for Spark, and it ended by itself."""
+def _java_exited() -> bool:
+    """Whether this process started a Java for Spark that has exited."""
     if "pyspark" not in sys.modules:
         return False
     from pyspark import SparkContext

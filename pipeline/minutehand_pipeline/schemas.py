@@ -1,18 +1,17 @@
-"""The lake's tables, once: what Spark, Arrow and Delta make of a row of the queue, and what docs/lake.md publishes.
+"""The schemas of the lake's tables, which docs/pipeline/lake.md publishes.
 
-Ids are texts, moments are UTC with microseconds, durations are seconds, and what was JSON is the text of it. `day` is
-the UTC day by which a table is partitioned. A column, once published, keeps its name and type; new ones come at the
-end, may be null, and are null in what was written before them.
+Ids and JSON are strings, times are UTC with microseconds, durations are seconds. `day` is the UTC day by which a table
+is partitioned. A published column keeps its name and type. New columns are added at the end, and are null in older
+files.
 """
 
 from dataclasses import dataclass
 
 from pyspark.sql import types as T
 
-TEXT, WHOLE, LONG, TRUTH, MOMENT = (
+TEXT, INTEGER, BOOLEAN, TIME = (
     T.StringType(),
     T.IntegerType(),
-    T.LongType(),
     T.BooleanType(),
     T.TimestampType(),
 )
@@ -20,10 +19,13 @@ TEXT, WHOLE, LONG, TRUTH, MOMENT = (
 
 @dataclass(frozen=True)
 class Home:
-    """A table of the queue that lies in days, and its table in the lake: the column that dates a row, and its key."""
+    """A table of the queue that is partitioned by day, and its table in the lake.
 
-    name: str  # in Postgres
-    lake: str  # the folder in the lake
+    `name` is the table in Postgres, `lake` the folder in the lake, `dated` the column that determines a row's day.
+    """
+
+    name: str
+    lake: str
     dated: str
     key: tuple[str, ...]
     schema: T.StructType
@@ -42,21 +44,21 @@ JOBS = _schema(
     ("kind", TEXT),
     ("key", TEXT),
     ("state", TEXT),  # done, dead or cancelled
-    ("enqueued", MOMENT),
-    ("run_at", MOMENT),
-    ("visible", MOMENT),
-    ("claimed", MOMENT),  # when the last claim was made
-    ("deleted", MOMENT),  # when it was finished
-    ("attempts", WHOLE),
-    ("max_attempts", WHOLE),
-    ("priority", WHOLE),
+    ("enqueued", TIME),
+    ("run_at", TIME),
+    ("visible", TIME),
+    ("claimed", TIME),  # when the last claim was made
+    ("deleted", TIME),  # when it was finished
+    ("attempts", INTEGER),
+    ("max_attempts", INTEGER),
+    ("priority", INTEGER),
     ("timeout", T.DoubleType()),
-    ("failed", TRUTH),
-    ("cancelled", TRUTH),
-    ("personal", TRUTH),
+    ("failed", BOOLEAN),
+    ("cancelled", BOOLEAN),
+    ("personal", BOOLEAN),
     ("every", TEXT),
     ("zone", TEXT),
-    ("nominal", MOMENT),
+    ("nominal", TIME),
     ("schedule", TEXT),
     ("version", TEXT),
     ("payload", TEXT),
@@ -69,14 +71,14 @@ JOBS = _schema(
 ATTEMPTS = _schema(
     ("day", T.DateType()),  # of `ended`
     ("job", TEXT),
-    ("attempt", WHOLE),
-    ("started", MOMENT),
-    ("ended", MOMENT),
+    ("attempt", INTEGER),
+    ("started", TIME),
+    ("ended", TIME),
     ("tenant", TEXT),
     ("queue", TEXT),
     ("kind", TEXT),
     ("outcome", TEXT),  # done, retrying, snoozed, released, dead, cancelled, superseded, lapsed
-    ("memory_mb", WHOLE),
+    ("memory_mb", INTEGER),
     ("worker", TEXT),
     ("request", TEXT),
     ("version", TEXT),
@@ -87,7 +89,7 @@ ATTEMPTS = _schema(
 EVENTS = _schema(
     ("day", T.DateType()),  # of `at`
     ("id", TEXT),
-    ("at", MOMENT),
+    ("at", TIME),
     ("tenant", TEXT),
     ("name", TEXT),
     ("job", TEXT),

@@ -1,4 +1,4 @@
-"""The Spark session: a cluster's own where there is one, else one on all cores of this machine."""
+"""The Spark session: the cluster's, or a local one on all cores of this machine."""
 
 import logging
 import os
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("minutehand_pipeline")
 
-# How rows are to be read and written, wherever this runs.
+# Settings that every session needs.
 ALWAYS = {
-    "spark.sql.session.timeZone": "UTC",  # a day is one of UTC, never of the machine
+    "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # its default is INT96, which others read badly
+    # The default, INT96, is deprecated and other readers support it poorly.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 
-# What a cluster decides for itself.
-ALONE = {
+# Settings of a local session, which a cluster makes itself.
+LOCAL = {
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Duser.timezone=UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -37,44 +38,43 @@ ALONE = {
     "spark.log.level": "ERROR",
 }
 
-RETRIES = 4  # a plain local[n] runs each task once
+# Attempts at a task; local[n] without it would make only one.
+TASK_ATTEMPTS = 4
 
 
 def build_session(name: str, *, cores: int | None = None, settings: Mapping[str, str] = {}) -> "SparkSession":
-    """Return the session to use: the active one, the one that spark-submit prepared, or a new one on this machine.
+    """Return the active session, the one that spark-submit prepared, or a new local one.
 
-    `cores` and `settings` are for the last only. What Java says on its standard streams is then kept from a person's
-    eyes, unless the logger `minutehand_pipeline` is at DEBUG. Raises MissingError without Spark or Java.
+    `cores` and `settings` apply to a local session only. Its Java's output is hidden unless the logger
+    `minutehand_pipeline` is at DEBUG. Raises MissingError if Spark or Java is not installed.
     """
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:
-        raise MissingError("Spark is an extra; run: pip install 'minutehand[pipeline,spark]'") from error
+        raise MissingError("Spark is not installed; run: pip install 'minutehand[pipeline,spark]'") from error
     active = SparkSession.getActiveSession()
-    with _ctrl_c_as_it_was():
-        spark = active or (_given(name) if _is_given() else _local(name, cores, settings))
+    with _restored_sigint():
+        spark = active or (_submitted(name) if _is_submitted() else _local(name, cores, settings))
     for setting, value in ALWAYS.items():
         spark.conf.set(setting, value)
     return spark
 
 
 @contextmanager
-def _ctrl_c_as_it_was() -> Iterator[None]:
-    """Undo Spark's own handler, which puts a question to Java in the middle of another, and breaks both."""
+def _restored_sigint() -> Iterator[None]:
+    """Restore the handler of Ctrl-C. Spark's own calls Java in the middle of another call, which breaks both."""
     before = signal.getsignal(signal.SIGINT)
     yield
     if before is not None and current_thread() is main_thread():
         signal.signal(signal.SIGINT, before)
 
 
-def _is_given() -> bool:
-    return any(
-        os.environ.get(said)
-        for said in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
-    )
+def _is_submitted() -> bool:
+    names = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+    return any(os.environ.get(name) for name in names)
 
 
-def _given(name: str) -> "SparkSession":
+def _submitted(name: str) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     return SparkSession.builder.appName(name).getOrCreate()
@@ -84,24 +84,24 @@ def _local(name: str, cores: int | None, settings: Mapping[str, str]) -> "SparkS
     from pyspark.sql import SparkSession
 
     cores = cores or os.cpu_count() or 1
-    facts = {
+    options = {
         "spark.app.name": name,
-        "spark.master": f"local[{cores},{RETRIES}]",
+        "spark.master": f"local[{cores},{TASK_ATTEMPTS}]",
         "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY", "2g"),
         "spark.sql.shuffle.partitions": str(cores),
-        **ALONE,
+        **LOCAL,
         **ALWAYS,
         **settings,
     }
-    _start_java(facts)
+    _start_java(options)
     builder = SparkSession.builder
-    for setting, value in facts.items():
+    for setting, value in options.items():
         builder = builder.config(setting, value)
     return builder.getOrCreate()
 
 
-def _start_java(facts: Mapping[str, str]) -> None:
-    """Start the Java that the session will find, unless this process has one already."""
+def _start_java(options: Mapping[str, str]) -> None:
+    """Start the Java that the session will use, unless this process has one."""
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -110,24 +110,24 @@ def _start_java(facts: Mapping[str, str]) -> None:
         return
     ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # A machine whose own name leads nowhere is none of Spark's business: all of it is on the loopback.
+    # Everything runs on the loopback interface, so the machine's name need not resolve.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "localhost")
-    conf = SparkConf().setAll(list(facts.items()))
-    with tempfile.TemporaryFile() as said:
+    conf = SparkConf().setAll(list(options.items()))
+    with tempfile.TemporaryFile() as output:
         try:
-            SparkContext(conf=conf, gateway=launch_gateway(conf, _streams(said)))  # type: ignore[no-untyped-call]
+            SparkContext(conf=conf, gateway=launch_gateway(conf, _streams(output)))  # type: ignore[no-untyped-call]
         except PySparkRuntimeError as error:
-            raise MissingError(f"Java did not start for Spark: {_last_words(said)}") from error
+            raise MissingError(f"Java did not start for Spark: {_last_line(output)}") from error
 
 
-def _streams(said: IO[bytes]) -> dict[str, Any]:
-    """Where Java's standard streams lead: neither its greetings nor a worker's last words are for everybody."""
-    loud = LOG.isEnabledFor(logging.DEBUG)
-    return {"stdout": sys.__stderr__ if loud else said, "stderr": sys.__stderr__ if loud else said}
+def _streams(output: IO[bytes]) -> dict[str, Any]:
+    """Return where Java's output goes: to a file, or to standard error if debugging."""
+    stream = sys.__stderr__ if LOG.isEnabledFor(logging.DEBUG) else output
+    return {"stdout": stream, "stderr": stream}
 
 
-def _last_words(said: IO[bytes]) -> str:
-    said.seek(0)
-    lines = said.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "it said nothing (--debug shows what it says)"
+def _last_line(output: IO[bytes]) -> str:
+    output.seek(0)
+    lines = output.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "no output (pass --debug to see all of it)"

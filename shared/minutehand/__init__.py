@@ -1,11 +1,11 @@
-"""A job queue for code that runs on AWS Lambda and data that is in Postgres.
+"""A job queue for AWS Lambda and Postgres.
 
     from minutehand import enqueue
 
     enqueue("welcome", {"email": "ada@example.com"}, run_at=tomorrow_at_eight, key="welcome/ada")
 
-The modules in the order in which a job meets them: `enqueue`, `tick`, `offer`, `fan_out`, `claim`, `handle`,
-`finish`; `answer` and `work` put the last three together for a worker; `operate` and `read` are for people.
+The modules of this folder are the flow of a job: `enqueue`, `tick`, `offer`, `fan_out`, `claim`, `handle`, `finish`.
+`work` runs the last three for a worker. `operations` changes jobs and `queries` reads them.
 """
 
 from minutehand.database import Database

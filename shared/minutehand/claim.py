@@ -1,33 +1,42 @@
-"""Claim: an offered ack becomes the worker's own, or a worker takes what is due by itself."""
+"""Claim: exchange offered acks for claims, or take due jobs without an offer."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from minutehand.database import Database
-from minutehand.job import UNNAMED, Job, Worker
+from minutehand.job import Job
 from minutehand.model.offer import Offer
+from minutehand.model.worker import UNNAMED, Worker
 
 
 def claim(
     database: Database, offers: Sequence[Offer], lease: timedelta, grace: timedelta, worker: Worker = UNNAMED
 ) -> list[Job]:
-    """Claim what is still on offer, in the offers' order.
+    """Claim the jobs that are still on offer, in the order of the offers.
 
-    The lease runs for the worker's time left, or the job's own timeout if that is shorter, plus a grace. An event
-    that comes twice, late, or after the job was replaced claims nothing.
+    The lease lasts for the worker's remaining time, or for the job's timeout if that is shorter, plus the grace. A
+    duplicate or late event, or one for a job that was replaced, claims nothing.
     """
     ids, acks = [offer.id for offer in offers], [offer.ack for offer in offers]
     records = database.run("claim", ids=ids, acks=acks, lease=lease, grace=grace)
-    places = {job_id: place for place, job_id in enumerate(ids)}
-    records.sort(key=lambda record: places[record["id"]])
+    positions = {job_id: position for position, job_id in enumerate(ids)}
+    records.sort(key=lambda record: positions[record["id"]])
     return [Job.from_record(record, database, lease, grace, worker) for record in records]
 
 
 def take(
-    database: Database, queue: str, most: int, lease: timedelta, grace: timedelta, now: datetime | None = None,
+    database: Database,
+    queue: str,
+    limit: int,
+    lease: timedelta,
+    grace: timedelta,
+    now: datetime | None = None,
     worker: Worker = UNNAMED,
-) -> list[Job]:  # fmt: skip
-    """Offer and claim in one: take up to `most` due jobs of a queue, the higher priority and the longest due first."""
-    records = database.run("take", queue=queue, most=most, lease=lease, grace=grace, now=now)
+) -> list[Job]:
+    """Offer and claim in one step: take up to `limit` due jobs of a queue.
+
+    Higher priorities come first, then the jobs that have been due the longest.
+    """
+    records = database.run("take", queue=queue, limit=limit, lease=lease, grace=grace, now=now)
     records.sort(key=lambda record: (-record["priority"], record["run_at"]))
     return [Job.from_record(record, database, lease, grace, worker) for record in records]

@@ -1,4 +1,4 @@
-"""Enqueue: a job becomes a row, visible from its moment on."""
+"""Enqueue: insert jobs as rows that become visible at a given time."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -44,23 +44,45 @@ def enqueue(
     throttle: timedelta | None = None,
     connection: Connection | Database | None = None,
 ) -> Enqueued:
-    """Enqueue one job; with your own `connection` it commits or rolls back with your data.
+    """Enqueue one job. With your own `connection` it commits or rolls back with your data.
 
-    `on_conflict` says what happens when `key` has an upcoming job: replace it, ignore the new one, raise
-    KeyTakenError, or merge the payloads. A running job is never touched: the new one runs after it, unless
-    `unique_while` is "running". `unique_for` takes the key for that long, whatever becomes of the job. `debounce` has
-    the job wait until nobody has enqueued it for that long, at most `debounce_max` in all; `throttle` has it wait
-    until that long after the one before. Raises InvalidJobError for what cannot be a job, and writes nothing then.
+    `on_conflict` decides what happens if `key` has an upcoming job: "replace" it, "ignore" the new job, "raise"
+    KeyTakenError, or "merge" the payloads. A running job never changes: the new job runs after it, unless
+    `unique_while` is "running". `unique_for` reserves the key for that long, even if the job finishes earlier.
+    `debounce` delays the job until it has not been enqueued for that long, at most `debounce_max` in all. `throttle`
+    delays it until that long after the previous one. Raises InvalidJobError, and writes nothing, if the job breaks a
+    rule.
     """
-    job = NewJob(
-        kind, payload, queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers, every, zone,
-        personal, tenant, on_conflict, unique_while, unique_for, debounce, debounce_max, throttle,
-    )  # fmt: skip
-    job, database = middleware.prepare(job), database_of(connection)
-    row = database.run("enqueue", **_said(job, database, lambda: _clock(database)))[0]
-    became = Enqueued(id=row["id"], outcome=row["outcome"], visible=row["visible"])
-    publish(database, [emit.enqueued(job, became)])
-    return became
+    job = middleware.prepare(
+        NewJob(
+            kind=kind,
+            payload=payload,
+            queue=queue,
+            key=key,
+            run_at=run_at,
+            delay=delay,
+            priority=priority,
+            max_attempts=max_attempts,
+            retry=retry,
+            timeout=timeout,
+            headers=headers,
+            every=every,
+            zone=zone,
+            personal=personal,
+            tenant=tenant,
+            on_conflict=on_conflict,
+            unique_while=unique_while,
+            unique_for=unique_for,
+            debounce=debounce,
+            debounce_max=debounce_max,
+            throttle=throttle,
+        )
+    )
+    database = database_of(connection)
+    (record,) = database.run("enqueue", **_parameters(job, database, lambda: _clock(database)))
+    result = Enqueued(**record)
+    publish(database, [emit.enqueued(job, result)])
+    return result
 
 
 def enqueue_many(
@@ -70,11 +92,11 @@ def enqueue_many(
     connection: Connection | Database | None = None,
     chunk: int = 5000,
 ) -> Iterator[Enqueued | Rejected]:
-    """Enqueue any number of jobs through COPY, and yield in order what became of each.
+    """Enqueue any number of jobs with COPY, and yield the result of each in order.
 
-    A job's own `on_conflict` goes before that of the call. Holds one chunk in memory; each chunk is a transaction of
-    its own (or a savepoint of yours). It works as it is read: what you do not iterate is not enqueued. A chunk that
-    the database refuses is halved until the item at fault is alone.
+    A job's `on_conflict` takes precedence over the argument. One chunk is in memory at a time; each chunk is a
+    transaction, or a savepoint of yours. This is a generator: jobs are enqueued only as you iterate. A chunk that the
+    database refuses is split in halves until the faulty job is alone.
     """
     database = database_of(connection)
     numbered = enumerate(middleware.prepare_all(jobs))
@@ -100,29 +122,30 @@ def _copy(
     database: Database, items: Sequence[tuple[int, NewJob | InvalidJobError]], on_conflict: OnConflict
 ) -> list[Enqueued]:
     now = cache(lambda: _clock(database))
-    rows = [(ordinal, _said(job, database, now)) for ordinal, job in items]
+    rows = [(ordinal, _parameters(job, database, now)) for ordinal, job in items]
     load = uuid4()
     with database.transaction():
-        database.copy("copy_incoming", ((load, ordinal, *said.values()) for ordinal, said in rows))
-        answers = database.run("enqueue_incoming", load=load, on_conflict=on_conflict)
-    became = [Enqueued(a["id"], a["outcome"], a["visible"], a["ordinal"]) for a in answers]
+        database.copy("copy_incoming", ((load, ordinal, *row.values()) for ordinal, row in rows))
+        records = database.run("enqueue_incoming", load=load, on_conflict=on_conflict)
+    results = [Enqueued(**record) for record in records]
     jobs = {ordinal: job for ordinal, job in items if isinstance(job, NewJob)}
-    publish(database, (emit.enqueued(jobs[each.ordinal], each) for each in became))
-    return became
+    publish(database, (emit.enqueued(jobs[each.ordinal], each) for each in results))
+    return results
 
 
-def _said(job: NewJob | InvalidJobError, database: Database, clock: Callable[[], datetime]) -> dict[str, Any]:
-    """Return the parameters of a job, its payload encrypted if this process has a key."""
-    said = parameters(job, clock)
+def _parameters(
+    job: NewJob | InvalidJobError, database: Database, clock: Callable[[], datetime]
+) -> dict[str, Any]:
+    """Return the statement parameters of a job, with its payload encrypted if this process has a key."""
+    clear = parameters(job, clock)
     if not encrypts():
-        return said
-    from minutehand.encryption.envelope import (
-        sealed,  # here, so that who encrypts nothing does not pay for it
-    )
+        return clear
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.encryption.envelope import encrypt_parameters
 
-    return sealed(said, clock, getattr(database, "tenant", ""))
+    return encrypt_parameters(clear, clock, getattr(database, "tenant", ""))
 
 
 def _clock(database: Database) -> datetime:
-    moment: datetime = database.run("clock")[0]["now"]
-    return moment
+    now: datetime = database.run("clock")[0]["now"]
+    return now

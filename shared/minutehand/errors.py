@@ -1,26 +1,26 @@
-"""Every error that minutehand raises, each with a sentence that says what to do, and a `type` for programs.
+"""The errors that minutehand raises. Each message says how to fix the problem; each class has a `type` for programs.
 
 MinutehandError
-├── InvalidJobError (ValueError)    what was asked for cannot be a job; `rule` names the rule it breaks
+├── InvalidJobError (ValueError)    the job breaks a rule; `rule` is its name, the same in SQL
 │   └── PayloadError                the payload is not JSON, or too large
-├── KeyTakenError                   on_conflict="raise", and the key has an upcoming job
+├── KeyTakenError                   the key has an upcoming job, and on_conflict is "raise"
 ├── NotFoundError                   there is no job with that id
-├── RunningError                    a running job is not touched
-├── LostError                       the claim is another worker's by now
-├── UnfinishedError (TimeoutError)  the wait for a job is over, and it is not finished
-├── UnknownKindError                no handler file bears the kind's name
-├── ConfigurationError              a setting is missing or wrong
-├── MismatchError                   the payload is not of the type that its handler asks for
-│   └── SealBrokenError             an encrypted payload was changed, or is another job's
-├── KeyMissingError                 an encrypted payload's key is not here; the job waits for it
-├── EventsRefusedError              a sink did not take events; it is logged, and raised to nobody
+├── RunningError                    the job is running, and cannot be changed
+├── LostError                       the lease was lost: another worker claimed the job
+├── UnfinishedError (TimeoutError)  the wait for a job timed out
+├── UnknownKindError                there is no handler for the kind
+├── ConfigurationError              a setting is missing or invalid
+├── MismatchError                   the payload does not match the handler's type
+│   └── DecryptionError             an encrypted payload was modified, or belongs to another job
+├── KeyMissingError                 the encryption key is not available; the job waits for it
+├── EventsRefusedError              a sink refused events; logged, never raised to a caller
 └── DatabaseError
     ├── UnreachableError            no connection, or it broke
-    ├── ReadOnlyError               a replica, or a database set to read only
-    ├── ForbiddenError              the role may not do this
-    ├── ConflictError               concurrent transactions got in each other's way: run yours again
+    ├── ReadOnlyError               the server is a replica, or the database is read-only
+    ├── ForbiddenError              the database role lacks a privilege
+    ├── ConflictError               concurrent transactions conflicted: run yours again
     └── SchemaError                 the schema is missing or older than this code
-        └── NewerSchemaError        the schema is newer, as after a rollback of the code
+        └── NewerSchemaError        the schema is newer than this code, as after a rollback of the code
 """
 
 import re
@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 
 class MinutehandError(Exception):
-    """The root of the tree; `type` is what a program tells errors apart by: `KeyTakenError` is of type `key_taken`."""
+    """The root of the tree. `type` identifies the error for programs: `key_taken` for KeyTakenError."""
 
     type: ClassVar[str] = "minutehand"
 
@@ -40,11 +40,11 @@ class MinutehandError(Exception):
 
 
 class InvalidJobError(MinutehandError, ValueError):
-    """What was asked for cannot be a job; `rule` is the name of the rule it breaks, the same in SQL."""
+    """The job breaks a rule; `rule` is the rule's name, the same in SQL."""
 
-    def __init__(self, rule: str, sentence: str) -> None:
-        """Carry the rule's name beside its sentence."""
-        super().__init__(sentence)
+    def __init__(self, rule: str, message: str) -> None:
+        """Store the rule's name with the message."""
+        super().__init__(message)
         self.rule = rule
 
 
@@ -53,7 +53,7 @@ class PayloadError(InvalidJobError):
 
 
 class KeyTakenError(MinutehandError):
-    """The key has an upcoming job already, and the enqueuer asked to be told."""
+    """The key has an upcoming job, and `on_conflict` is "raise"."""
 
 
 class NotFoundError(MinutehandError):
@@ -61,50 +61,49 @@ class NotFoundError(MinutehandError):
 
 
 class RunningError(MinutehandError):
-    """A running job is not touched."""
+    """The job is running, and cannot be changed."""
 
 
 class LostError(MinutehandError):
-    """The claim is another worker's by now: whatever this one still does, the queue will not take it."""
+    """The lease was lost: another worker claimed the job, and the queue accepts no outcome from this one."""
 
 
 class UnfinishedError(MinutehandError, TimeoutError):
-    """The wait for a job is over, and it is not finished; `state` is what it is in."""
+    """The wait for a job timed out; `state` is the job's state."""
 
     def __init__(self, job_id: object, state: str, waited: timedelta) -> None:
-        """Carry the state beside the sentence."""
-        super().__init__(
-            f"job {job_id} is {state} after {waited.total_seconds():g} s; wait longer, or look again"
-        )
+        """Store the state with the message."""
+        seconds = waited.total_seconds()
+        super().__init__(f"job {job_id} is still {state} after {seconds:g} s; wait longer or try again later")
         self.state = state
 
 
 class UnknownKindError(MinutehandError):
-    """No handler file bears the kind's name."""
+    """There is no handler for the kind."""
 
 
 class ConfigurationError(MinutehandError):
-    """A setting is missing or wrong."""
+    """A setting is missing or invalid."""
 
 
 class MismatchError(MinutehandError):
-    """The payload is not of the type that the handler's signature asks for."""
+    """The payload does not match the type in the handler's signature."""
 
 
-class SealBrokenError(MismatchError):
-    """What is encrypted was changed, or is not this job's, or had to be encrypted and is not."""
+class DecryptionError(MismatchError):
+    """An encrypted value was modified or belongs to another job, or a value should be encrypted and is not."""
 
 
 class KeyMissingError(MinutehandError):
-    """The key of what is encrypted is not at hand."""
+    """The encryption key is not available to this process."""
 
 
 class EventsRefusedError(MinutehandError):
-    """A sink of events answered, and did not take them."""
+    """A sink answered that it did not accept the events."""
 
 
 class DatabaseError(MinutehandError):
-    """Postgres refused, or could not be asked."""
+    """Postgres refused a statement, or could not be reached."""
 
 
 class UnreachableError(DatabaseError):
@@ -112,7 +111,7 @@ class UnreachableError(DatabaseError):
 
 
 class ReadOnlyError(DatabaseError):
-    """The server takes no writes: a replica, or a database set to read only."""
+    """The server accepts no writes: it is a replica, or the database is read-only."""
 
 
 class ForbiddenError(DatabaseError):
@@ -120,11 +119,11 @@ class ForbiddenError(DatabaseError):
 
 
 class ConflictError(DatabaseError):
-    """Concurrent transactions got in each other's way; the whole transaction can be run again."""
+    """Concurrent transactions conflicted. Run the whole transaction again."""
 
 
 class SchemaError(DatabaseError):
-    """The schema is missing, older or newer than this code."""
+    """The schema is missing, or does not match this code."""
 
 
 class NewerSchemaError(SchemaError):

@@ -1,4 +1,4 @@
-"""Fan-out: each chunk of offers becomes an asynchronous invocation of the worker that serves it."""
+"""Fan-out: invoke the worker of each chunk of offers asynchronously."""
 
 import math
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ THREADS = 32
 
 
 class Invoker(Protocol):
-    """Whatever can start a worker: Lambda, or a pool of processes on this machine."""
+    """Starts workers: Lambda, or a pool of local processes."""
 
     def invoke(self, worker: str, event: dict[str, Any]) -> None:
-        """Hand over an event without waiting for its work; raise if it was not accepted."""
+        """Hand over an event without waiting for the work; raise if the event was not accepted."""
 
 
 @dataclass(frozen=True)
 class Invitation:
-    """Offers of one queue, and the worker function that is to claim them."""
+    """Offers of one queue, and the worker function to claim them."""
 
     worker: str
     queue: str
@@ -30,13 +30,13 @@ class Invitation:
 
     @property
     def event(self) -> dict[str, Any]:
-        """What the worker is told: `{"queue": ..., "offers": [[id, ack], ...]}`; a payload never travels."""
+        """The worker's event: `{"queue": ..., "offers": [[id, ack], ...]}`. It never contains a payload."""
         return {"queue": self.queue, "offers": [[str(offer.id), str(offer.ack)] for offer in self.offers]}
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An invitation that was not accepted, and why."""
+    """An invitation that was not accepted, and the reason."""
 
     invitation: Invitation
     reason: str
@@ -44,7 +44,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class FanOut:
-    """How many invitations were accepted, and the others."""
+    """The number of accepted invitations, and the refused ones."""
 
     invoked: int
     refused: tuple[Refusal, ...] = ()
@@ -53,37 +53,37 @@ class FanOut:
 def fan_out(
     invoker: Invoker, offers: Sequence[Offer], routes: WorkerRoutes, chunk: int = 1, until: float = math.inf
 ) -> FanOut:
-    """Invoke a worker for every `chunk` offers that share worker and queue, many at a time.
+    """Invoke a worker for every `chunk` offers that share worker and queue, in parallel.
 
-    What was not begun by the monotonic second `until` is refused, as if Lambda had not answered.
+    Invitations not sent by the monotonic second `until` count as refused.
     """
-    invited = invitations(offers, routes, chunk)
-    if not invited:
+    planned = invitations(offers, routes, chunk)
+    if not planned:
         return FanOut(0)
-    with ThreadPoolExecutor(min(THREADS, len(invited))) as pool:
-        refused = tuple(
-            filter(None, pool.map(lambda invitation: _invoke(invoker, invitation, until), invited))
-        )
-    return FanOut(len(invited) - len(refused), refused)
+    with ThreadPoolExecutor(min(THREADS, len(planned))) as pool:
+        results = pool.map(lambda invitation: _invoke(invoker, invitation, until), planned)
+        refused = tuple(filter(None, results))
+    return FanOut(len(planned) - len(refused), refused)
 
 
 def invitations(offers: Sequence[Offer], routes: WorkerRoutes, chunk: int) -> list[Invitation]:
-    """Return the invitations of a fan-out."""
-    together: dict[tuple[str, str], list[Offer]] = {}
+    """Group offers into invitations."""
+    groups: dict[tuple[str, str], list[Offer]] = {}
     for offer in offers:
-        together.setdefault((routes.worker(offer.queue, offer.kind), offer.queue), []).append(offer)
+        groups.setdefault((routes.worker(offer.queue, offer.kind), offer.queue), []).append(offer)
     return [
         Invitation(worker, queue, tuple(offers[start : start + chunk]))
-        for (worker, queue), offers in together.items()
+        for (worker, queue), offers in groups.items()
         for start in range(0, len(offers), chunk)
     ]
 
 
 def _invoke(invoker: Invoker, invitation: Invitation, until: float) -> Refusal | None:
     if monotonic() > until:
-        return Refusal(invitation, "no time was left to invite it")
+        return Refusal(invitation, "the tick ran out of time")
     try:
         invoker.invoke(invitation.worker, invitation.event)
-    except Exception as error:  # whatever it is, the other chunks go out
+    # Any error refuses this invitation only; the others go out.
+    except Exception as error:
         return Refusal(invitation, f"{type(error).__name__}: {error}")
     return None

@@ -1,10 +1,17 @@
-"""Finish: an outcome becomes the row's next state, if the claim is still this worker's."""
+"""Finish: write an attempt's outcome to its row, if the claim still holds."""
 
-from datetime import timedelta
-from typing import Literal, assert_never
+from datetime import datetime, timedelta
+from typing import Any, Literal, assert_never
 
-from minutehand.errors import DatabaseError, InvalidJobError, KeyTakenError, UnreachableError
-from minutehand.job import Job
+from minutehand.errors import (
+    ConflictError,
+    DatabaseError,
+    InvalidJobError,
+    KeyTakenError,
+    UnreachableError,
+)
+from minutehand.lease import Claim
+from minutehand.model.occurrence import merge_errors, next_of
 from minutehand.model.outcome import (
     Cancelled,
     Done,
@@ -17,79 +24,141 @@ from minutehand.model.outcome import (
     Settled,
     Snoozed,
 )
+from minutehand.model.payload import encode
+from minutehand.settings.table import ENCRYPT_RESULTS
 
-FARTHEST = timedelta(days=2_880_000)  # the calendar of the database ends in the year 9999
+# The database's calendar ends in the year 9999.
+LONGEST_DELAY = timedelta(days=2_880_000)
 
 
-def finish(job: Job, outcome: Outcome) -> Finish:
-    """Write the outcome, in one statement fenced by the job's ack.
+def finish(claim: Claim, outcome: Outcome) -> Finish:
+    """Write the outcome in one statement, fenced by the claim's ack.
 
-    `lost` is no error: another worker has claimed the job meanwhile, and nothing was overwritten. `superseded`
-    means that the job would come back, but a newer upcoming job has its key. A broken connection is opened again
-    once, which the fence makes safe; an outcome that the database refuses is a failure of the attempt.
+    `lost` is not an error: another worker has claimed the job since, and nothing was written. `superseded` means that
+    the job was to come back, but a newer upcoming job has its key. A broken connection is opened again once, which the
+    fence makes safe. If the database refuses an outcome, the attempt fails.
     """
     try:
-        return _finish(job, outcome)
+        return _finish(claim, outcome)
     except UnreachableError:
-        return _finish(job, outcome)
+        return _finish(claim, outcome)
     except (InvalidJobError, DatabaseError) as error:
-        return _finish(job, Failed({"type": "OutcomeError", "message": f"the outcome was refused: {error}"}))
+        refused = {"type": "OutcomeError", "message": f"the database refused the outcome: {error}"}
+        return _finish(claim, Failed(refused))
 
 
-def _finish(job: Job, outcome: Outcome) -> Finish:
+def complete(claim: Claim, result: object) -> Finish:
+    """Write `done` in the transaction that is open on the claim's database."""
+    text = None if result is None else encode(result)
+    try:
+        return _end(claim, "done", text, None)
+    except ConflictError:
+        # The statement waited for the row, and another session has finished the job.
+        return Finish("lost")
+
+
+def _finish(claim: Claim, outcome: Outcome) -> Finish:
     match outcome:
         case Done(result, error):
-            return _end(job, "done", result, error)
-        case Failed(error, _, final, result) if final or job.last:
-            return _end(job, "dead", result, error)
+            return _end(claim, "done", result, error)
+        case Failed(error, _, final, result) if final or claim.last:
+            return _end(claim, "dead", result, error)
         case Failed(error, delay, _, result):
-            wait = delay if delay is not None else job.retry.wait(job.attempt)
-            return _give_back(job, "retrying", wait, 0, error, result)
+            wait = delay if delay is not None else claim.retry.wait(claim.attempt)
+            return _give_back(claim, "retrying", wait, 0, error, result)
         case Cancelled(error, result):
-            return _end(job, "cancelled", result, error)
+            return _end(claim, "cancelled", result, error)
         case Snoozed(delay):
-            return _give_back(job, "snoozed", delay, 1)
+            return _give_back(claim, "snoozed", delay, 1)
         case Released(delay, error):
-            return _give_back(job, "released", delay, 1, error)
-        case Settled():
-            return Finish("done", next=job.next)
+            return _give_back(claim, "released", delay, 1, error)
+        case Settled(finished):
+            return finished
         case _:
             assert_never(outcome)
 
 
 def _end(
-    job: Job, ending: Literal["done", "dead", "cancelled"], result: str | None, error: Error | None
+    claim: Claim, ending: Literal["done", "dead", "cancelled"], result: str | None, error: Error | None
 ) -> Finish:
-    return Finish(ending if job.end(ending, result, error) else "lost", error=error, next=job.next)
+    """End the job. A recurring job gets its next occurrence in the same statement, unless it was cancelled."""
+    following, fault = (None, None) if ending == "cancelled" else _next_occurrence(claim)
+    ended = claim.database.run(
+        "finish",
+        **attempt_parameters(claim, ending, result, merge_errors(error, fault)),
+        failed=ending != "done",
+        cancelled=ending == "cancelled",
+        next=following,
+    )
+    return Finish(ending, error=error, next=ended[0]["next"]) if ended else Finish("lost", error=error)
 
 
 def _give_back(
-    job: Job,
+    claim: Claim,
     ending: Ending,
     delay: timedelta,
     refund: int,
     error: Error | None = None,
     result: str | None = None,
 ) -> Finish:
-    facts = job.attempt_facts(ending, result, error)
+    """Make the job visible again after a delay; `refund` is how many attempts it gets back."""
+    attempt = attempt_parameters(claim, ending, result, error)
+    delay = min(max(delay, timedelta()), LONGEST_DELAY)
     try:
-        back = job.database.run(
-            "give_back", **facts, delay=min(max(delay, timedelta()), FARTHEST), refund=refund
-        )
+        back = claim.database.run("give_back", **attempt, delay=delay, refund=refund)
     except KeyTakenError:
-        return _supersede(job, error, result)
-    return Finish(ending, back[0]["visible"], error) if back else _as_asked(job, error, result)
+        return _supersede(claim, error, result)
+    return Finish(ending, back[0]["visible"], error) if back else _cancel_if_requested(claim, error, result)
 
 
-def _as_asked(job: Job, error: Error | None, result: str | None) -> Finish:
-    """End what was asked to end, and does not go back; the others are lost."""
-    asked = job.database.run("check", id=job.id, ack=job.ack)
-    if not asked or asked[0]["cancelling"] is None:
+def _cancel_if_requested(claim: Claim, error: Error | None, result: str | None) -> Finish:
+    """End a job that was not given back because its cancellation was requested; otherwise the claim is lost."""
+    rows = claim.database.run("check_claim", id=claim.id, ack=claim.ack)
+    if not rows or rows[0]["cancelling"] is None:
         return Finish("lost", error=error)
-    return _end(job, "cancelled", result, {"type": "Cancelled", "message": asked[0]["cancelling"]})
+    return _end(claim, "cancelled", result, {"type": "Cancelled", "message": rows[0]["cancelling"]})
 
 
-def _supersede(job: Job, error: Error | None, result: str | None) -> Finish:
-    why = None if error is None else f"{error['type']}: {error['message']}"
-    ended = job.database.run("supersede", **job.attempt_facts("superseded", result, error), why=why)
+def _supersede(claim: Claim, error: Error | None, result: str | None) -> Finish:
+    """End a job that cannot come back, because a newer upcoming job has its key."""
+    reason = None if error is None else f"{error['type']}: {error['message']}"
+    attempt = attempt_parameters(claim, "superseded", result, error)
+    ended = claim.database.run("supersede", **attempt, reason=reason)
     return Finish("superseded" if ended else "lost")
+
+
+def attempt_parameters(
+    claim: Claim, ending: Ending, result: str | None, error: Error | None
+) -> dict[str, Any]:
+    """Return the parameters that every finishing statement has: the fence, and the attempt's history."""
+    worker = claim.lease.worker
+    return {
+        "id": claim.id,
+        "ack": claim.ack,
+        "outcome": ending,
+        "started": claim.claimed + claim.lease.waited,
+        "result": _stored_result(claim, result),
+        "error": None if error is None else encode(error),
+        "worker": worker.name,
+        "request": worker.request,
+        "memory_mb": worker.memory_mb,
+        "version": worker.version,
+    }
+
+
+def _stored_result(claim: Claim, result: str | None) -> str | None:
+    """Return the result as its row stores it: encrypted with MINUTEHAND_ENCRYPT_RESULTS."""
+    if result is None or not ENCRYPT_RESULTS.read():
+        return result
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.encryption.envelope import encrypt_result
+
+    return encrypt_result(result, claim)
+
+
+def _next_occurrence(claim: Claim) -> tuple[datetime | None, Error | None]:
+    """Return the nominal time of the next occurrence of a recurring job, skipping missed ones."""
+    if not claim.every:
+        return None, None
+    now = claim.database.run("clock")[0]["now"]
+    return next_of(claim.every, claim.zone, claim.nominal or claim.run_at, now)

@@ -1,4 +1,4 @@
-"""Handlers: a kind's file is found and imported when the kind is first claimed, and not before."""
+"""Handlers: find the function of a kind. Its module is imported when the kind is first claimed."""
 
 import dataclasses
 import inspect
@@ -10,16 +10,13 @@ from typing import Any, Protocol
 from minutehand.errors import MismatchError, UnknownKindError
 from minutehand.job import Job
 from minutehand.middleware import Around, Middleware, around, import_optional
-from minutehand.model.payload import Unreadable
+from minutehand.model.payload import Unreadable, is_encrypted
 from minutehand.settings.table import ENCRYPTION_REQUIRED
 
 
 @dataclass(frozen=True)
 class Handler:
-    """A user's function with what its signature says: a payload's type, and whether it wants the job.
-
-    And with the middleware that goes around it.
-    """
+    """A user's function, what its signature asks for, and the middleware around it."""
 
     function: Callable[..., Any]
     payload_type: Any
@@ -34,19 +31,18 @@ class Handler:
         return cls(function, hints.get(names[0]) if names else None, len(names) > 1, around or Around())
 
     def __call__(self, job: Job) -> Any:
-        """Call the function through its middleware, with the payload in clear and in its type."""
-        if not getattr(self.function, "takes_sealed", False):
-            job.payload = in_clear(job)
+        """Decrypt the payload, convert it to the type of the signature, and call the function with its middleware."""
+        if not getattr(self.function, "takes_encrypted", False):
+            job.payload = decrypted(job)
         return self.around.run(job, self._handle)
 
     def _handle(self, job: Job) -> Any:
-        """Call the function; raise MismatchError when the payload does not fit."""
         payload = convert(job.payload, self.payload_type)
         return self.function(payload, job) if self.wants_job else self.function(payload)
 
 
 class Handlers(Protocol):
-    """Where a worker finds the handler of a kind."""
+    """Finds the handler of a kind."""
 
     def find(self, kind: str) -> Handler:
         """Return the kind's handler; raise UnknownKindError if there is none."""
@@ -56,27 +52,27 @@ class HandlerPackage:
     """The handlers in a package's modules: kind `billing.invoice` is `handle` in `<package>/billing/invoice.py`."""
 
     def __init__(self, package: str = "handlers", otherwise: Callable[[Any, Job], Any] | None = None) -> None:
-        """Name the package, and the function for kinds that have no file; nothing is imported yet.
+        """Remember the package, and the function for kinds that have no file; nothing is imported yet.
 
         A module `<package>._otherwise` takes precedence over `otherwise`.
         """
         self._package = package
-        self._fallback = otherwise
+        self._otherwise = otherwise
         self._found: dict[str, Handler] = {}
 
     def find(self, kind: str) -> Handler:
-        """Import the kind's module at its first call and return its handler."""
+        """Return the kind's handler, and import its module at the first call."""
         if kind not in self._found:
             try:
                 self._found[kind] = Handler.of(self._function(kind), around(self._package))
             except UnknownKindError as unknown:
-                return self._otherwise(unknown)
+                return self._fallback(unknown)
         return self._found[kind]
 
-    def _otherwise(self, unknown: UnknownKindError) -> Handler:
-        """Return the handler of kinds without a file. It is not cached, because a file may be added later."""
+    def _fallback(self, unknown: UnknownKindError) -> Handler:
+        """Return the handler of kinds without a file, such as routed ones. Not cached, since a file may be added."""
         module = import_optional(f"{self._package}._otherwise")
-        function = module.handle if module else self._fallback
+        function = module.handle if module else self._otherwise
         if function is None:
             raise unknown
         return Handler.of(function, around(self._package))
@@ -87,60 +83,63 @@ class HandlerPackage:
             raise UnknownKindError(f"no file {kind.replace('.', '/')}.py among the handlers")
         function = getattr(module, "handle", None)
         if not callable(function):
-            raise UnknownKindError(f"the handler file of {kind} has no function named handle")
+            raise UnknownKindError(f"the handler file of {kind} must define a function named handle")
         return typing.cast(Callable[..., Any], function)
 
 
 class HandlerTable:
-    """Handlers given as functions by kind, and the middleware around them, the first outermost."""
+    """Handlers given as functions by kind, and the middleware around them, outermost first."""
 
     def __init__(
-        self, functions: Mapping[str, Callable[..., Any]], middleware: Sequence[Middleware] = (),
+        self,
+        functions: Mapping[str, Callable[..., Any]],
+        middleware: Sequence[Middleware] = (),
         context: Callable[[Job], Any] | None = None,
-    ) -> None:  # fmt: skip
-        """Read the signatures."""
+    ) -> None:
+        """Read the functions' signatures."""
         around = Around(middleware, context)
         self._handlers = {kind: Handler.of(function, around) for kind, function in functions.items()}
 
     def find(self, kind: str) -> Handler:
-        """Return the kind's handler."""
+        """Return the kind's handler; raise UnknownKindError if there is none."""
         try:
             return self._handlers[kind]
         except KeyError:
             raise UnknownKindError(f"no handler for {kind}") from None
 
 
-def in_clear(job: Job) -> Any:
-    """Return the payload, decrypted if it is encrypted; refuse one that is not where MINUTEHAND_ENCRYPTION_REQUIRED."""
-    if not ENCRYPTION_REQUIRED.read() and not _looks_sealed(job.payload):
+def decrypted(job: Job) -> Any:
+    """Return the payload in clear text; with MINUTEHAND_ENCRYPTION_REQUIRED refuse one that was not encrypted."""
+    if not ENCRYPTION_REQUIRED.read() and not is_encrypted(job.payload):
         return job.payload
-    from minutehand.encryption.envelope import (
-        opened,  # here, so that who encrypts nothing does not pay for it
-    )
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.encryption.envelope import decrypted_payload
 
-    return opened(job)
-
-
-def _looks_sealed(payload: Any) -> bool:
-    return isinstance(payload, dict) and list(payload) == ["minutehand"]
+    return decrypted_payload(job)
 
 
 def convert(payload: Any, wanted: Any) -> Any:
-    """Return the payload as the type that a handler asks for: a dataclass or a pydantic model; else as it is."""
+    """Return the payload as the handler's dataclass or pydantic model, or unchanged if it asks for neither.
+
+    Raises MismatchError if the payload does not fit.
+    """
     if isinstance(payload, Unreadable):
         raise MismatchError(
-            "the payload is JSON that Python does not read: too deep, or a number of too many digits"
+            "the payload is JSON that Python cannot read: nested too deeply, or a number too large"
         )
     if hasattr(wanted, "model_validate"):
         try:
             return wanted.model_validate(payload)
         except ValueError as error:
             raise MismatchError(str(error)) from None
-    if dataclasses.is_dataclass(wanted):
-        import msgspec  # here, so that a worker whose handlers ask for no type does not pay for it
+    return _convert_dataclass(payload, wanted) if dataclasses.is_dataclass(wanted) else payload
 
-        try:
-            return msgspec.convert(payload, type=wanted)
-        except msgspec.ValidationError as error:
-            raise MismatchError(str(error)) from None
-    return payload
+
+def _convert_dataclass(payload: Any, wanted: Any) -> Any:
+    # Imported only when used, for the sake of cold starts.
+    import msgspec
+
+    try:
+        return msgspec.convert(payload, type=wanted)
+    except msgspec.ValidationError as error:
+        raise MismatchError(str(error)) from None

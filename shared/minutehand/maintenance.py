@@ -1,4 +1,4 @@
-"""Upkeep: what keeps the queue's table small and its scans short, done by every tick and every resident worker."""
+"""Maintenance: keep the table small and its scans short. Every tick and every resident worker runs it."""
 
 import logging
 from collections.abc import Callable
@@ -16,20 +16,21 @@ from minutehand.operations.retention import Step, apply_retention
 if TYPE_CHECKING:
     from minutehand.schedules.fire import Fired
 
-MOST_BURIED = 1000
+MAX_REAPED = 1000
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Upkeep:
-    """The jobs that ended as dead because their last worker never came back, and whether a sweep was made.
+class MaintenanceReport:
+    """What one run of maintenance did.
 
-    With a sweep, `retained` is what was done to days whose retention was over. `fired` is what schedules did.
+    `reaped` are the jobs that ended as dead because the worker of their last attempt died. `retained` lists what a
+    sweep did to days whose retention is over, `fired` what the schedules did; None if the database refused.
     """
 
-    buried: tuple[Record, ...]
+    reaped: tuple[Record, ...]
     swept: bool
     retained: tuple[Step, ...] = ()
     fired: "Fired | None" = None
@@ -37,10 +38,10 @@ class Upkeep:
 
 @dataclass(frozen=True)
 class Health:
-    """What slows a queue down before anybody notices.
+    """What slows a queue down.
 
-    The age of the oldest snapshot in this database, the dead rows for each live one, and of a hundred connections
-    that the server allows, how many are open.
+    The age of the oldest snapshot in this database, dead rows for each live row, and open connections as a percentage
+    of `max_connections`.
     """
 
     snapshot: timedelta
@@ -48,47 +49,51 @@ class Health:
     connections_percent: int
 
 
-def keep_up(database: Database, now: datetime | None = None) -> Upkeep:
-    """End what was to end; bury what has no attempt left; raise the floors.
+def run_maintenance(database: Database, now: datetime | None = None) -> MaintenanceReport:
+    """Cancel and reap abandoned jobs, fire schedules and raise the floors; every ten minutes, sweep as well."""
+    # Imported only when used: a worker that is invited to jobs runs no maintenance.
+    from minutehand.schedules.fire import fire_due
 
-    Every ten minutes sweep, make the days ahead and drop the old.
-    """
-    from minutehand.schedules.fire import fire_due, prune  # here: who is invited to jobs keeps nothing up
-
-    cancelled = database.run("cancel_lapsed", most=MOST_BURIED, now=now)
-    publish(database, (emit.row("cancelled", record) for record in cancelled))
-    buried = _bury(database, now)
-    publish(database, (emit.row("dead", record, error_type="WorkerDied") for record in buried))
-    fired = _or_later("schedules fire", lambda: fire_due(database, now))
+    cancelled = database.run("cancel_lapsed", limit=MAX_REAPED, now=now)
+    publish(database, (emit.row_event("cancelled", record) for record in cancelled))
+    reaped = _reap(database, now)
+    publish(database, (emit.row_event("dead", record, error_type="WorkerDied") for record in reaped))
+    fired = _or_next_tick("fire schedules", lambda: fire_due(database, now))
     database.run("raise_floor", now=now)
-    swept = bool(database.run("swept", now=now))
+    swept = bool(database.run("start_sweep", now=now))
     if swept:
-        database.run("sweep", now=now)
-        database.run("make_days")
-        _or_later("keys are freed", lambda: database.run("free_keys", now=now))
-        _or_later("old firings are forgotten", lambda: prune(database, now))
-    return Upkeep(buried, swept, apply_retention(database) if swept else (), fired)
+        _sweep(database, now)
+    return MaintenanceReport(reaped, swept, apply_retention(database) if swept else (), fired)
 
 
-def _or_later(what: str, part: Callable[[], Result]) -> Result | None:
-    """Do a part of the upkeep; where the database refuses, say so and leave it to the next tick: offers go out."""
+def _sweep(database: Database, now: datetime | None) -> None:
+    from minutehand.schedules.fire import prune
+
+    database.run("sweep", now=now)
+    database.run("make_days")
+    _or_next_tick("free keys", lambda: database.run("free_keys", now=now))
+    _or_next_tick("delete old firings", lambda: prune(database, now))
+
+
+def _or_next_tick(what: str, step: Callable[[], Result]) -> Result | None:
+    """Run a step. If the database refuses it, log that and leave it to the next tick, so that offers go out."""
     try:
-        return part()
+        return step()
     except UnreachableError:
         raise
     except (DatabaseError, InvalidJobError) as error:
-        logger.error("before %s, another tick is needed: %s", what, error)
+        logger.error("maintenance could not %s, and will try again at the next tick: %s", what, error)
         return None
 
 
-def _bury(database: Database, now: datetime | None) -> tuple[Record, ...]:
-    """Bury what has no attempt left, and have the next occurrence of what recurs born with it."""
-    spent = database.run("spent", most=MOST_BURIED, now=now)
-    nexts = [next_of(each["every"], each["zone"], each["nominal"], each["now"])[0] for each in spent]
-    ids = [each["id"] for each in spent]
-    return tuple(database.run("bury", most=MOST_BURIED, now=now, ids=ids, nexts=nexts))
+def _reap(database: Database, now: datetime | None) -> tuple[Record, ...]:
+    """End jobs that have no attempt left as dead; recurring ones get their next occurrence."""
+    recurring = database.run("spent_recurring", limit=MAX_REAPED, now=now)
+    nexts = [next_of(each["every"], each["zone"], each["nominal"], each["now"])[0] for each in recurring]
+    ids = [each["id"] for each in recurring]
+    return tuple(database.run("reap", limit=MAX_REAPED, now=now, ids=ids, nexts=nexts))
 
 
-def look(database: Database) -> Health:
-    """Return how the database is; it costs the same however long the queue is."""
+def check_health(database: Database) -> Health:
+    """Return the database's health. The cost does not depend on the length of the queue."""
     return Health(**database.run("health")[0])

@@ -1,4 +1,4 @@
-"""Middleware: what goes around every handler, and what every job passes before it is enqueued.
+"""Middleware: functions around every handler, and checks on every job before it is enqueued.
 
     # handlers/_middleware.py, or the module that MINUTEHAND_MIDDLEWARE names
     def timed(job, call_next):
@@ -8,11 +8,12 @@
         finally:
             print(job.kind, monotonic() - began)
 
-    middleware = [timed]        # the first is the outermost
-    context = connect_to_crm    # called for each attempt; what it returns is job.context
+    middleware = [timed]        # outermost first
+    context = connect_to_crm    # called for each attempt; its return value is job.context
 
-What a module named by MINUTEHAND_MIDDLEWARE calls `enqueuing`, a function or a list of them, and what is registered
-by `before_enqueue`, is given each NewJob and returns it, or another; or refuses it by raising InvalidJobError.
+Enqueue middleware is `enqueuing`, a function or a list of functions, in the module that MINUTEHAND_MIDDLEWARE names,
+and every function registered with `before_enqueue`. Each receives a NewJob and returns it or another NewJob; it rejects
+the job by raising InvalidJobError.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,14 +32,14 @@ from minutehand.settings.table import MIDDLEWARE
 Next = Callable[[Job], Any]
 Middleware = Callable[[Job, Next], Any]
 Check = Callable[[NewJob], NewJob]
-OwnCheck = TypeVar("OwnCheck", bound=Check)
+CheckFunction = TypeVar("CheckFunction", bound=Check)
 
 _checks: list[Check] = []
 
 
 @dataclass(frozen=True)
 class Around:
-    """What goes around a handler: middleware, the first outermost, within the context of each attempt."""
+    """The middleware of a handler, outermost first, and the factory of each attempt's context."""
 
     middleware: Sequence[Middleware] = ()
     context: Callable[[Job], Any] | None = None
@@ -49,7 +50,7 @@ class Around:
         return cls(_several(module, "middleware"), getattr(module, "context", None))
 
     def run(self, job: Job, handler: Next) -> Any:
-        """Call the handler with all that goes around it."""
+        """Call the handler inside its context and middleware."""
         call = handler
         for each in reversed(self.middleware):
             call = partial(_call, each, call)
@@ -58,7 +59,7 @@ class Around:
 
     @contextmanager
     def _context(self, job: Job) -> Iterator[None]:
-        """Make the attempt's own context; one that can be entered is left when the attempt ends, however it ends."""
+        """Make the attempt's context. A context manager is entered, and left when the attempt ends, however it ends."""
         if self.context is None:
             yield
             return
@@ -72,29 +73,32 @@ class Around:
 
 
 def around(package: str) -> Around:
-    """Return what goes around the handlers of a package: by MINUTEHAND_MIDDLEWARE, or by its own `_middleware`."""
+    """Return the middleware of a handler package: from MINUTEHAND_MIDDLEWARE, or from its `_middleware` module."""
     named = MIDDLEWARE.read()
-    return Around.of(_module(named)) if named else _own(f"{package}._middleware")
+    return Around.of(_module(named)) if named else _of_package(f"{package}._middleware")
 
 
-def before_enqueue(check: OwnCheck) -> OwnCheck:
-    """Have a function look at every job before it is enqueued in this process; may be used as a decorator."""
+def before_enqueue(check: CheckFunction) -> CheckFunction:
+    """Register enqueue middleware for this process. Usable as a decorator."""
     _checks.append(check)
     return check
 
 
 def prepare(job: NewJob) -> NewJob:
-    """Return what is to be enqueued, after all who are to look at it have done so; raise what they raise."""
+    """Return the job to enqueue after all enqueue middleware has run; raise what it raises."""
     named = MIDDLEWARE.read()
     for check in (*_checks, *(_several(_module(named), "enqueuing") if named else ())):
         before, job = job, check(job)
         if not isinstance(job, type(before)):
-            raise InvalidJobError("middleware_returns_a_job", "what looks at a NewJob returns a NewJob")
+            raise InvalidJobError(
+                "middleware_returns_a_job",
+                f"enqueue middleware must return a NewJob, got {type(job).__name__}",
+            )
     return job
 
 
 def prepare_all(jobs: Iterable[NewJob]) -> Iterator[NewJob | InvalidJobError]:
-    """Yield each job as it is to be enqueued, or why it is not."""
+    """Yield each job after enqueue middleware has run, or the error that rejected it."""
     for job in jobs:
         try:
             yield prepare(job)
@@ -116,7 +120,7 @@ def import_optional(name: str) -> ModuleType | None:
         raise
 
 
-def _own(name: str) -> Around:
+def _of_package(name: str) -> Around:
     module = import_optional(name)
     return Around.of(module) if module else Around()
 
@@ -127,10 +131,10 @@ def _module(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"{MIDDLEWARE.name} names {name}, which cannot be imported: {error}"
+            f"{MIDDLEWARE.name} must name a module that can be imported, got {name}: {error}"
         ) from error
 
 
 def _several(module: ModuleType, name: str) -> Sequence[Any]:
-    said = getattr(module, name, ())
-    return (said,) if callable(said) else tuple(said)
+    found = getattr(module, name, ())
+    return (found,) if callable(found) else tuple(found)

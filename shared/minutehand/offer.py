@@ -1,4 +1,4 @@
-"""Offer: due rows that there is room for get a fresh ack, and are hidden while the offer is good."""
+"""Offer: give due jobs a fresh ack, as far as there is capacity, and hide them while the offer lasts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,44 +10,46 @@ from minutehand.model.offer import Offer
 
 @dataclass(frozen=True)
 class Budget:
-    """How many jobs of a queue may be offered or running, and how many of it lapsed since the tick before."""
+    """How many jobs of a queue may be offered or running, and how many offers lapsed since the last tick."""
 
     queue: str
     budget: int
-    vain: int
+    lapsed: int
 
 
 @dataclass(frozen=True)
 class Offered:
-    """What a tick offers, and the budgets of the queues whose offers have lapsed."""
+    """The offers of a tick, and the budgets of queues whose offers have lapsed."""
 
     offers: tuple[Offer, ...]
     budgets: tuple[Budget, ...] = ()
 
 
 def offer(database: Database, capacity: int, ttl: timedelta, now: datetime | None = None) -> Offered:
-    """Offer due jobs, never more than bring the offered and running ones up to `capacity`.
+    """Offer due jobs, so that at most `capacity` jobs are offered or running.
 
-    Nor those of a queue up to more than its budget, which is lower where workers did not claim what they were
-    offered. The dispatcher's row is held meanwhile: two ticks at once count one after the other. `now` stands for
-    the database's clock in tests.
+    A queue whose workers did not claim what they were offered has a budget below the capacity. The statement locks the
+    dispatcher's row, so concurrent ticks count one after the other. Tests replace the database's clock by `now`.
     """
-    return database.again(lambda: _offer(database, capacity, ttl, now))
+    return database.retry_on_conflict(lambda: _offer(database, capacity, ttl, now))
 
 
 def withdraw(database: Database, offers: Sequence[Offer]) -> None:
-    """Take offers back of which no worker was told, so that they are due at the next tick."""
+    """Take back offers whose invitation was refused, so that their jobs are due at the next tick."""
     if offers:
         database.run("withdraw", ids=[offer.id for offer in offers], acks=[offer.ack for offer in offers])
 
 
 def _offer(database: Database, capacity: int, ttl: timedelta, now: datetime | None) -> Offered:
     with database.transaction():
-        database.run("lock", now=now)
-        budgets = tuple(Budget(**record) for record in database.run("budget", capacity=capacity))
+        database.run("start_tick", now=now)
+        budgets = tuple(Budget(**record) for record in database.run("adjust_budgets", capacity=capacity))
         records = database.run(
-            "offer", capacity=capacity, queues=[each.queue for each in budgets],
-            budgets=[each.budget for each in budgets], ttl=ttl, now=now,
-        )  # fmt: skip
-    offers = (Offer(**record) for record in records)
-    return Offered(tuple(offers), budgets)
+            "offer",
+            capacity=capacity,
+            queues=[each.queue for each in budgets],
+            budgets=[each.budget for each in budgets],
+            ttl=ttl,
+            now=now,
+        )
+    return Offered(tuple(Offer(**record) for record in records), budgets)

@@ -1,4 +1,4 @@
-"""Tick: count what is due, offer what there is room for, and invite a worker for each."""
+"""Tick: run maintenance, count what is due, offer what there is capacity for, and invite workers."""
 
 import math
 from collections.abc import Mapping
@@ -10,41 +10,45 @@ from minutehand.database import Database
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.fan_out import FanOut, Invoker, fan_out
-from minutehand.maintenance import Upkeep, keep_up
+from minutehand.maintenance import MaintenanceReport, run_maintenance
 from minutehand.offer import Offered, offer, withdraw
 from minutehand.settings import Settings
 
-COUNTED_AT_LEAST = 1000
+LOWEST_COUNT_LIMIT = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tick:
-    """What a tick saw and did.
+    """The figures of a tick.
 
-    `due` is by queue, counted no further than `most` of each; `late` is how long the longest of it has been due.
+    `due` counts due jobs by queue, up to `limit` each; `late` is how long the oldest of them has been due.
     """
 
     due: Mapping[str, int]
-    most: int
+    limit: int
     late: timedelta
     offered: Offered
     fan_out: FanOut
-    upkeep: Upkeep
+    maintenance: MaintenanceReport
     took: timedelta
 
 
 def tick(
-    database: Database, invoker: Invoker, settings: Settings, now: datetime | None = None, until: float = math.inf
-) -> Tick:  # fmt: skip
-    """Make one pass of the dispatcher; any number of them at once, or twice, do no harm.
+    database: Database,
+    invoker: Invoker,
+    settings: Settings,
+    now: datetime | None = None,
+    until: float = math.inf,
+) -> Tick:
+    """Make one pass of the dispatcher. Concurrent and repeated ticks are safe.
 
-    Nobody is invited after the monotonic second `until`. An offer whose invitation was refused is taken back: it
-    would only keep its job and its room for nothing.
+    No worker is invited after the monotonic second `until`. An offer whose invitation was refused is withdrawn, since
+    it would only block its job and use up capacity.
     """
     began = monotonic()
-    upkeep = keep_up(database, now)
-    most = max(settings.capacity, COUNTED_AT_LEAST)
-    due = database.run("count", most=most, now=now)
+    maintenance = run_maintenance(database, now)
+    limit = max(settings.capacity, LOWEST_COUNT_LIMIT)
+    due = database.run("count_due", limit=limit, now=now)
     offered = offer(database, settings.capacity, settings.offer_ttl, now)
     sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk, until)
     refused = {offer.id: offer for refusal in sent.refused for offer in refusal.invitation.offers}
@@ -52,10 +56,10 @@ def tick(
     publish(database, (emit.offered(offer) for offer in offered.offers if offer.id not in refused))
     return Tick(
         due={record["queue"]: record["due"] for record in due},
-        most=most,
+        limit=limit,
         late=max((record["late"] for record in due), default=timedelta()),
         offered=offered,
         fan_out=sent,
-        upkeep=upkeep,
+        maintenance=maintenance,
         took=timedelta(seconds=monotonic() - began),
     )

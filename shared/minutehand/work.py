@@ -1,9 +1,11 @@
-"""Work: claimed jobs are handled and finished, one after the other, by an invited worker or a resident one."""
+"""Work: claim jobs, then run one attempt of each, for an invocation event or as a resident worker."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from threading import Event as Flag
 from time import monotonic
 from typing import Any
@@ -13,121 +15,173 @@ from minutehand.claim import claim, take
 from minutehand.database import Database
 from minutehand.errors import ConflictError, DatabaseError, UnreachableError
 from minutehand.events import emit
-from minutehand.events.publish import Gathering, publish
+from minutehand.events.publish import EventBuffer, publish
 from minutehand.finish import finish
 from minutehand.handle import handle
 from minutehand.handlers import Handlers
-from minutehand.job import UNNAMED, Job, Worker
-from minutehand.maintenance import keep_up
-from minutehand.model.event import Observer
+from minutehand.job import Job
+from minutehand.lease import Lease
+from minutehand.maintenance import run_maintenance
+from minutehand.model.event import Hook, Name
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish, Interrupted, Released
+from minutehand.model.worker import UNNAMED, Worker
 
-TO_FINISH = timedelta(milliseconds=500)  # what a worker keeps of its time to write down how its job ended
-UPKEEP_SECONDS = 60.0
+# The part of a worker's time that is reserved for writing the last outcome.
+FINISH_TIME = timedelta(milliseconds=500)
+MAINTENANCE_SECONDS = 60.0
 
 
 class EventError(ValueError):
     """A worker's event is neither `{"offers": [[id, ack], ...]}` nor `{"queue": name}`."""
 
 
-def answer(
-    database: Database, handlers: Handlers, event: dict[str, Any], remaining: Callable[[], timedelta],
-    grace: timedelta, observer: Observer = emit.nobody, worker: Worker = UNNAMED,
-) -> list[Finish]:  # fmt: skip
-    """Answer an invitation: claim what it offers, or the next due job of its queue, and work it off.
+def run_event(
+    database: Database,
+    handlers: Handlers,
+    event: dict[str, Any],
+    remaining: Callable[[], timedelta],
+    grace: timedelta,
+    hook: Hook = emit.ignore,
+    worker: Worker = UNNAMED,
+) -> list[Finish]:
+    """Run the jobs that an invocation event offers, or the next due job of the queue that it names.
 
-    `remaining` tells the invocation's time left, which becomes the lease. What no time is left for is given back.
+    `remaining` returns the time left in the invocation, which becomes the lease. Jobs for which there is no time left
+    are given back.
     """
     offers, queue = parse(event)
-    lease = remaining() - TO_FINISH
-    if lease <= TO_FINISH:
+    lease = remaining() - FINISH_TIME
+    if lease <= FINISH_TIME:
         return []
-    grace += TO_FINISH
+    grace += FINISH_TIME
     jobs = (
         claim(database, offers, lease, grace, worker)
         if queue is None
         else take(database, queue, 1, lease, grace, worker=worker)
     )
-    end = monotonic() + (remaining() - TO_FINISH).total_seconds()
-    return work_off(jobs, handlers, lambda: monotonic() > end - TO_FINISH.total_seconds(), end, observer)
+    end = monotonic() + (remaining() - FINISH_TIME).total_seconds()
+    return run_jobs(jobs, handlers, lambda: monotonic() > end - FINISH_TIME.total_seconds(), end, hook)
 
 
-def work_off(
-    jobs: Sequence[Job], handlers: Handlers, stopping: Callable[[], bool], end: float = math.inf,
-    observer: Observer = emit.nobody,
-) -> list[Finish]:  # fmt: skip
-    """Handle and finish jobs in order; once `stopping`, give back the rest, which costs them no attempt.
-
-    So is what the time is too short for, judged by its timeout or by the longest before it; `end` is the worker's
-    last monotonic second. An interrupt gives back the job it interrupts, too; after any other error the job in hand
-    keeps its claim, and comes back when that lapses.
-    """
-    if not jobs:
-        return []
-    gathering = Gathering(jobs[0].database, observer, end + TO_FINISH.total_seconds() / 2)
-    try:
-        return _work_through(jobs, handlers, stopping, end, gathering)
-    finally:
-        gathering.send()
-
-
-def _work_through(
+def run_jobs(
     jobs: Sequence[Job],
     handlers: Handlers,
     stopping: Callable[[], bool],
-    end: float,
-    observer: Observer,
+    end: float = math.inf,
+    hook: Hook = emit.ignore,
 ) -> list[Finish]:
-    endings: list[Finish] = []
+    """Run claimed jobs in order; `end` is the worker's last monotonic second.
+
+    Jobs are given back, at no cost of an attempt, once `stopping` returns true, and when their timeout, or the longest
+    attempt so far, exceeds the time left. An interrupt also gives back the job that it interrupts. After any other
+    error the current job keeps its claim, and comes back when its lease ends.
+    """
+    if not jobs:
+        return []
+    events = EventBuffer(jobs[0].database, hook, end + FINISH_TIME.total_seconds() / 2)
+    try:
+        return _run_chunk(jobs, handlers, stopping, end, events)
+    finally:
+        events.send()
+
+
+def _run_chunk(
+    jobs: Sequence[Job], handlers: Handlers, stopping: Callable[[], bool], end: float, hook: Hook
+) -> list[Finish]:
+    finishes: list[Finish] = []
+    waiting = deque(job.lease for job in jobs)
     longest = 0.0
-    for place, job in enumerate(jobs):
-        began = monotonic()
-        if stopping() or (place > 0 and not _fits(job, longest, end - began)):
-            endings.append(_release(job, observer))
+    for position, job in enumerate(jobs):
+        waiting.popleft()
+        started = monotonic()
+        if stopping() or (position > 0 and not _fits(job, longest, end - started)):
+            finishes.append(_release(job, hook))
             continue
         try:
-            endings.append(_work_off(job, jobs[place + 1 :], handlers, end, observer))
+            finishes.append(run_attempt(job, waiting, handlers, end, hook))
         except BaseException as error:
-            _release_quietly(jobs[place if isinstance(error, Interrupted) else place + 1 :], observer)
+            _release_if_possible(jobs[position if isinstance(error, Interrupted) else position + 1 :], hook)
             raise
-        longest = max(longest, monotonic() - began)
-    return endings
+        longest = max(longest, monotonic() - started)
+    return finishes
+
+
+def run_attempt(job: Job, waiting: Iterable[Lease], handlers: Handlers, end: float, hook: Hook) -> Finish:
+    """Run one attempt: start its lease, handle the job, write the outcome."""
+    started = monotonic()
+    job.emit = partial(_emit, job, hook)
+    if job.lease.start(end, waiting):
+        hook(emit.claimed(job))
+        finished = finish(job, handle(job, handlers))
+    else:
+        finished = Finish("lost")
+    hook(emit.finished(job, finished, round((monotonic() - started) * 1000)))
+    return finished
+
+
+def _emit(job: Job, hook: Hook, name: Name, **facts: Any) -> None:
+    hook(emit.job_event(job, name, **facts))
+
+
+def _fits(job: Job, longest: float, left: float) -> bool:
+    return left >= (longest if job.timeout is None else job.timeout.total_seconds())
+
+
+def _release(job: Job, hook: Hook) -> Finish:
+    finished = finish(job, Released())
+    hook(emit.finished(job, finished, 0))
+    return finished
+
+
+def _release_if_possible(jobs: Sequence[Job], hook: Hook) -> None:
+    """Give jobs back while the database allows it; the others come back when their leases end."""
+    with suppress(DatabaseError):
+        for job in jobs:
+            _release(job, hook)
 
 
 def work(
-    database: Database, handlers: Handlers, stop: Flag, *, queue: str = "default", chunk: int = 10,
-    lease: timedelta = timedelta(minutes=5), grace: timedelta = timedelta(seconds=2),
-    idle: timedelta = timedelta(seconds=1), drain: bool = False, observer: Observer = emit.nobody,
+    database: Database,
+    handlers: Handlers,
+    stop: Flag,
+    *,
+    queue: str = "default",
+    chunk: int = 10,
+    lease: timedelta = timedelta(minutes=5),
+    grace: timedelta = timedelta(seconds=2),
+    idle: timedelta = timedelta(seconds=1),
+    drain: bool = False,
+    hook: Hook = emit.ignore,
     worker: Worker = UNNAMED,
-) -> int:  # fmt: skip
-    """Work a queue off until `stop` is set, or with `drain` until nothing is due; return how many jobs were handled.
+) -> int:
+    """Run a queue's jobs until `stop` is set, or with `drain` until none is due. Return how many jobs were handled.
 
-    Takes `chunk` jobs at a time and looks again after `idle` when there was none.
+    Takes `chunk` jobs at a time, and waits for `idle` when there are none. Runs maintenance once a minute.
     """
-    handled, upkept = 0, -math.inf
-    with _telling_when_halted(database, queue, observer):
+    handled, maintained = 0, -math.inf
+    with _publishing_halt(database, queue, hook):
         while not stop.is_set():
-            if monotonic() - upkept > UPKEEP_SECONDS:
-                keep_up(database)
-                upkept = monotonic()
+            if monotonic() - maintained > MAINTENANCE_SECONDS:
+                run_maintenance(database)
+                maintained = monotonic()
             jobs = take(database, queue, chunk, lease, grace, worker=worker)
-            endings = work_off(jobs, handlers, stop.is_set, observer=observer)
-            handled += sum(ending.ending not in ("released", "lost") for ending in endings)
+            finishes = run_jobs(jobs, handlers, stop.is_set, hook=hook)
+            handled += sum(finish.ending not in ("released", "lost") for finish in finishes)
             if not jobs and (drain or stop.wait(idle.total_seconds())):
                 break
     return handled
 
 
 @contextmanager
-def _telling_when_halted(database: Database, queue: str, observer: Observer) -> Iterator[None]:
-    """Tell that the worker stops for good; what passes, such as a server that is away, its caller may wait for."""
+def _publishing_halt(database: Database, queue: str, hook: Hook) -> Iterator[None]:
+    """Publish a `halted` event if the worker stops for good. The caller may wait out UnreachableError and conflicts."""
     try:
         yield
     except Exception as error:
         if not isinstance(error, (UnreachableError, ConflictError)):
             event = emit.halted(queue, error)
-            observer(event)
+            hook(event)
             publish(database, [event])
         raise
 
@@ -139,40 +193,11 @@ def parse(event: dict[str, Any]) -> tuple[list[Offer], str | None]:
             return _offers(pairs), None
         case {"queue": str(queue)}:
             return [], queue
-    raise EventError('the event is neither {"offers": [[id, ack], ...]} nor {"queue": name}')
+    raise EventError('event must be {"offers": [[id, ack], ...]} or {"queue": name}')
 
 
 def _offers(pairs: Any) -> list[Offer]:
     try:
         return [Offer(UUID(job_id), UUID(ack)) for job_id, ack in pairs]
     except (TypeError, ValueError, AttributeError) as error:
-        raise EventError(f"offers are a list of [id, ack] pairs of UUIDs: {error}") from None
-
-
-def _fits(job: Job, longest: float, left: float) -> bool:
-    return left >= (longest if job.timeout is None else job.timeout.total_seconds())
-
-
-def _release(job: Job, observer: Observer) -> Finish:
-    ending = finish(job, Released())
-    observer(emit.finished(job, ending, 0))
-    return ending
-
-
-def _release_quietly(jobs: Sequence[Job], observer: Observer) -> None:
-    """Give jobs back as far as that is still possible; the others come back when their leases are over."""
-    with suppress(DatabaseError):
-        for job in jobs:
-            _release(job, observer)
-
-
-def _work_off(job: Job, behind: Sequence[Job], handlers: Handlers, end: float, observer: Observer) -> Finish:
-    began = monotonic()
-    if job.begin(end, behind):
-        job.tell = lambda name, **facts: observer(emit.of(job, name, **facts))
-        observer(emit.claimed(job))
-        ending = finish(job, handle(job, handlers))
-    else:
-        ending = Finish("lost")
-    observer(emit.finished(job, ending, round((monotonic() - began) * 1000)))
-    return ending
+        raise EventError(f"offers must be a list of [id, ack] pairs of UUIDs: {error}") from None

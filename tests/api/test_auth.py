@@ -28,7 +28,7 @@ def local(monkeypatch, call):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_without_a_token_nothing_is_answered(call, token, problem, path):
+def test_a_request_without_a_token_is_refused(call, token, problem, path):
     answer = call().get(path)
 
     assert problem(answer, 401)["type"] == "urn:minutehand:problem:unauthorised"
@@ -37,9 +37,18 @@ def test_without_a_token_nothing_is_answered(call, token, problem, path):
 
 @pytest.mark.parametrize(
     "sent",
-    ["", "Bearer", "Bearer ", TOKEN, f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}",
-     f"Bearer {TOKEN},{OTHER}", "Bearer \u00fcber-the-hills-and-far"],
-)  # fmt: skip
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        TOKEN,
+        f"Basic {TOKEN}",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        f"Bearer {TOKEN},{OTHER}",
+        "Bearer \u00fcber-the-hills-and-far",
+    ],
+)
 def test_a_wrong_token_is_refused(call, token, problem, sent):
     problem(call(authorization=sent.encode("latin-1")).get("/jobs"), 401)
 
@@ -50,7 +59,7 @@ def test_two_tokens_in_one_request_are_refused(call, token, problem):
     problem(call().get("/jobs", headers=headers), 401)
 
 
-def test_any_of_the_tokens_lets_in_while_they_rotate(call, monkeypatch):
+def test_every_token_is_accepted_during_a_rotation(call, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", f" {TOKEN}, {OTHER} ,")
 
     for token in (TOKEN, OTHER):
@@ -66,14 +75,14 @@ def test_a_short_token_is_ignored_and_logged(call, monkeypatch, problem, log):
     assert call(authorization=f"Bearer {TOKEN}").get("/jobs").status_code == 200
 
 
-def test_short_tokens_alone_do_not_open_the_local_api(local, monkeypatch, problem):
+def test_a_short_token_does_not_open_the_local_api(local, monkeypatch, problem):
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", "short")
 
     problem(local("127.0.0.1").get("/jobs"), 401)
 
 
 @pytest.mark.parametrize("tokens", [None, "", " , "])
-def test_without_tokens_configured_the_api_is_closed_and_says_what_to_set(call, monkeypatch, problem, tokens):
+def test_an_api_without_tokens_is_closed_and_names_the_setting(call, monkeypatch, problem, tokens):
     if tokens is not None:
         monkeypatch.setenv("MINUTEHAND_API_TOKENS", tokens)
 
@@ -108,12 +117,12 @@ def test_a_local_run_is_closed_to_other_addresses(local, problem, client):
 
 
 @pytest.mark.parametrize("header", ["x_forwarded_for", "forwarded"])
-def test_a_local_run_is_closed_to_what_a_proxy_hands_on(local, problem, header):
+def test_a_local_run_refuses_proxied_requests(local, problem, header):
     problem(local("127.0.0.1", **{header: "127.0.0.1"}).get("/jobs"), 503)
 
 
 @pytest.mark.parametrize("value", ["0", "true", "", "11"])
-def test_only_1_makes_a_run_local(local, monkeypatch, problem, value):
+def test_only_the_value_1_enables_a_local_run(local, monkeypatch, problem, value):
     monkeypatch.setenv("MINUTEHAND_LOCAL", value)
 
     problem(local("127.0.0.1").get("/jobs"), 503)
@@ -125,14 +134,14 @@ def test_lambda_is_never_local(local, monkeypatch, problem):
     problem(local("127.0.0.1").get("/jobs"), 503)
 
 
-def test_tokens_are_asked_for_in_a_local_run_that_has_some(local, token, problem):
+def test_a_local_run_with_tokens_requires_one(local, token, problem):
     problem(local("127.0.0.1").get("/jobs"), 401)
 
 
 @pytest.mark.parametrize(
     "host", ["rebound.example", "localhost.example", "127.0.0.1.example:8080", "0.0.0.0", "127.0.0.1:x"]
 )
-def test_a_local_run_answers_to_no_other_name(local, problem, host):
+def test_a_local_run_refuses_other_host_names(local, problem, host):
     problem(local("127.0.0.1", host="localhost").get("/jobs", headers={"host": host}), 403)
 
 
@@ -157,7 +166,7 @@ def test_a_page_of_another_site_cannot_use_a_local_run(local, problem, headers):
         )
 
 
-def test_a_page_of_its_own_may_use_a_local_run(local):
+def test_the_console_may_use_a_local_run(local):
     caller = local("127.0.0.1", origin="http://localhost:8080", sec_fetch_site="same-origin")
 
     assert caller.post("/jobs", json={"kind": "echo"}).status_code == 201
@@ -166,7 +175,7 @@ def test_a_page_of_its_own_may_use_a_local_run(local):
 @pytest.mark.parametrize(
     "content_type", [None, "text/plain", "multipart/form-data", "application/x-www-form-urlencoded"]
 )
-def test_what_a_foreign_form_could_send_changes_nothing_in_a_local_run(local, problem, content_type):
+def test_a_form_of_another_site_changes_nothing_in_a_local_run(local, problem, content_type):
     job = local("127.0.0.1").post("/jobs", json={"kind": "echo", "delay": 60}).headers["location"]
     headers = {"content-type": content_type} if content_type else {}
 

@@ -5,7 +5,7 @@ from minutehand.queries import jobs as read
 FAR = "2999-01-31T08:00:00+01:00"
 
 
-def test_a_batch_goes_in_whole(api, jobs):
+def test_a_valid_batch_is_enqueued_completely(api, jobs):
     answer = api.post("/jobs/batch", json={"jobs": [{"kind": "echo", "payload": n} for n in range(1000)]})
 
     told = answer.json()
@@ -14,11 +14,16 @@ def test_a_batch_goes_in_whole(api, jobs):
     assert read.get(jobs, told["items"][7]["id"]).payload == 7
 
 
-def test_what_is_rejected_is_listed_and_the_rest_goes_in(api, jobs):
+def test_rejected_jobs_are_listed_and_the_others_enqueued(api, jobs):
     items = [
-        {"kind": "echo"}, {"kind": "no such name"}, {"kind": "echo", "colour": "red"}, 3,
-        {"kind": "echo", "run_at": "2026-01-31T08:00:00"}, {"kind": "echo", "delay": -1}, {"kind": "echo"},
-    ]  # fmt: skip
+        {"kind": "echo"},
+        {"kind": "no such name"},
+        {"kind": "echo", "colour": "red"},
+        3,
+        {"kind": "echo", "run_at": "2026-01-31T08:00:00"},
+        {"kind": "echo", "delay": -1},
+        {"kind": "echo"},
+    ]
     answer = api.post("/jobs/batch", json={"jobs": items})
 
     told = answer.json()
@@ -34,12 +39,14 @@ def test_what_is_rejected_is_listed_and_the_rest_goes_in(api, jobs):
         "delay_is_not_negative",
     ]
     assert [told["errors"][0]["pointer"] for told in problems[1:4]] == [
-        "#/jobs/2/colour", "#/jobs/3", "#/jobs/4/run_at",
-    ]  # fmt: skip
+        "#/jobs/2/colour",
+        "#/jobs/3",
+        "#/jobs/4/run_at",
+    ]
     assert sum(depth.jobs for depth in read.stats(jobs)) == 2
 
 
-def test_keys_are_kept_within_a_batch_and_with_what_is_there(api, jobs):
+def test_keys_are_unique_within_a_batch_and_with_existing_jobs(api, jobs):
     items = [{"kind": "echo", "key": key, "run_at": FAR} for key in ("a", "b", "a")]
 
     first = api.post("/jobs/batch", json={"jobs": items}).json()

@@ -28,7 +28,7 @@ JSON = {"Content-Type": "application/json"}
         b'{"kind": "echo", "payload": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     ],
 )
-def test_what_is_not_plain_json_is_refused_as_broken(api, jobs, problem, body):
+def test_invalid_json_is_refused(api, jobs, problem, body):
     told = problem(api.post("/jobs", content=body, headers=JSON), 400)
 
     assert told["type"] == "urn:minutehand:problem:broken-json"
@@ -38,21 +38,21 @@ def test_what_is_not_plain_json_is_refused_as_broken(api, jobs, problem, body):
 @pytest.mark.parametrize(
     "body", [rb'{"kind": "echo", "payload": 1e400}', rb'{"kind": "echo", "payload": "\ud800"}']
 )
-def test_a_payload_that_would_not_survive_is_refused(api, jobs, problem, body):
+def test_a_payload_that_cannot_be_stored_is_refused(api, jobs, problem, body):
     assert problem(api.post("/jobs", content=body, headers=JSON), 422)["rule"] == "payload_is_json"
 
 
 @pytest.mark.parametrize(
     "body", [rb'{"kind": "\ud800"}', rb'{"kind": "echo", "\ud800": 1}', rb'{"kind": "e\u0000"}']
 )
-def test_text_that_is_no_text_is_refused_and_can_be_told(api, jobs, problem, body):
+def test_invalid_text_is_refused(api, jobs, problem, body):
     problem(api.post("/jobs", content=body, headers=JSON), 422)
 
 
 @pytest.mark.parametrize(
     "content_type", [None, "text/plain", "application/x-www-form-urlencoded", "application/xml"]
 )
-def test_only_json_is_read(api, jobs, problem, content_type):
+def test_only_json_is_accepted(api, jobs, problem, content_type):
     headers = {"Content-Type": content_type} if content_type else {}
 
     told = problem(api.post("/jobs", content=b'{"kind": "echo"}', headers=headers), 415)
@@ -67,12 +67,12 @@ def test_the_content_type_may_name_its_charset(api, jobs):
 
 
 @pytest.mark.parametrize(("path", "most"), [("/jobs", MEBIBYTE), ("/jobs/batch", 6 * MEBIBYTE)])
-def test_a_body_over_the_bound_is_refused(api, jobs, problem, path, most):
+def test_a_body_above_the_size_limit_is_refused(api, jobs, problem, path, most):
     problem(api.post(path, content=b" " * (most + 1), headers=JSON), 413)
     problem(api.post(path, content=b" " * most, headers=JSON), 400)
 
 
-def test_a_body_without_a_length_is_bounded_while_it_comes(api, jobs, problem):
+def test_a_chunked_body_is_limited_while_it_is_read(api, jobs, problem):
     sent = 0
 
     def chunks():
@@ -91,7 +91,7 @@ def test_an_action_without_a_body_refuses_one(api, jobs, problem):
     assert api.post(f"{path}/promote", json={}).status_code == 200
 
 
-def test_nothing_that_was_sent_is_in_a_problem(api, jobs, problem):
+def test_problems_quote_nothing_of_the_request(api, jobs, problem):
     for body in (
         '{"kind": "s3cret" oops',
         json.dumps({"kind": "echo", "payload": 1, "delay": "s3cret", "key": ["s3cret"]}),

@@ -24,14 +24,14 @@ def test_a_job_is_cancelled_with_a_reason(api, later):
     assert answer.json()["error"]["message"] == "the order was withdrawn"
 
 
-def test_a_reason_is_not_needed(api, later):
+def test_a_job_is_cancelled_without_a_reason(api, later):
     assert api.post(f"{later}/cancel").json()["error"]["message"] == "on request"
 
 
 @pytest.mark.parametrize(
     "why", [{"reason": "a\0b"}, {"reason": "x" * 1001}, {"reason": 1}, {"because": "x"}, []]
 )
-def test_a_hostile_reason_is_refused(api, later, problem, why):
+def test_an_invalid_reason_is_refused(api, later, problem, why):
     problem(api.post(f"{later}/cancel", json=why), 422)
 
 
@@ -39,7 +39,7 @@ def test_a_job_is_promoted(api, later):
     assert api.post(f"{later}/promote").json()["state"] == "due"
 
 
-def test_a_job_is_moved_to_a_moment_or_by_a_delay_from_now(api, jobs, later):
+def test_a_job_is_rescheduled_to_a_moment_or_by_a_delay(api, jobs, later):
     moved = api.post(f"{later}/reschedule", json={"run_at": "2998-01-31T08:00:00Z"}).json()
     assert datetime.fromisoformat(moved["visible"]) == datetime.fromisoformat("2998-01-31T08:00:00Z")
 
@@ -62,14 +62,14 @@ def test_a_job_is_moved_to_a_moment_or_by_a_delay_from_now(api, jobs, later):
         ({"at": FAR}, None),
     ],
 )
-def test_a_move_to_nowhere_is_refused(api, later, problem, to, rule):
+def test_an_invalid_reschedule_is_refused(api, later, problem, to, rule):
     before = api.get(later).json()
 
     assert problem(api.post(f"{later}/reschedule", json=to), 422).get("rule") == rule
     assert api.get(later).json() == before
 
 
-def test_a_dead_job_is_brought_back(api, dead):
+def test_a_dead_job_is_retried(api, dead):
     answer = api.post(f"/jobs/{dead.id}/retry").json()
 
     assert (answer["state"], answer["attempts"], answer["deleted"]) == ("due", 0, None)
@@ -84,7 +84,7 @@ def test_a_dead_job_whose_key_is_taken_stays_dead(api, jobs, dead, problem):
 @pytest.mark.parametrize(
     ("action", "body"), [("cancel", None), ("promote", None), ("reschedule", {"delay": 1})]
 )
-def test_a_running_job_is_not_touched(api, jobs, running, problem, action, body):
+def test_a_running_job_is_not_changed(api, jobs, running, problem, action, body):
     told = problem(api.post(f"/jobs/{running.id}/{action}", json=body), 409)
 
     assert (told["state"], told["detail"]) == ("running", "the job is running")
@@ -100,12 +100,12 @@ def test_a_finished_job_is_not_changed(api, dead, problem, action):
     assert (told["state"], told["detail"]) == ("dead", "it is dead already")
 
 
-def test_a_job_that_waits_is_not_retried(api, later, problem):
+def test_an_upcoming_job_is_not_retried(api, later, problem):
     assert problem(api.post(f"{later}/retry"), 409)["state"] == "scheduled"
 
 
 @pytest.mark.parametrize("action", ["cancel", "promote", "reschedule", "retry"])
-def test_a_job_that_is_not_there_cannot_be_changed(api, problem, action):
+def test_changing_an_unknown_job_is_a_404(api, problem, action):
     body = {"delay": 1} if action == "reschedule" else None
 
     problem(api.post(f"/jobs/{uuid4()}/{action}", json=body), 404)

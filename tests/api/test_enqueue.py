@@ -12,7 +12,7 @@ from tests.api.world import claim_one
 FAR = "2999-01-31T08:00:00+01:00"
 
 
-def test_a_job_is_created_and_its_location_leads_to_it(api, jobs):
+def test_the_location_of_a_created_job_is_its_path(api, jobs):
     answer = api.post("/jobs", json={"kind": "echo", "payload": {"a": 1}})
 
     told = answer.json()
@@ -22,26 +22,40 @@ def test_a_job_is_created_and_its_location_leads_to_it(api, jobs):
     assert api.get(answer.headers["location"]).json()["id"] == told["id"]
 
 
-def test_every_field_arrives(api, jobs):
+def test_every_field_is_stored(api, jobs):
     said = {
-        "kind": "orders.ship", "payload": [1, None], "queue": "slow", "key": "k/1", "run_at": FAR, "priority": 9,
-        "max_attempts": 1, "timeout": "PT1M30S", "headers": {"trace": "x"},
+        "kind": "orders.ship",
+        "payload": [1, None],
+        "queue": "slow",
+        "key": "k/1",
+        "run_at": FAR,
+        "priority": 9,
+        "max_attempts": 1,
+        "timeout": "PT1M30S",
+        "headers": {"trace": "x"},
         "retry": {"strategy": "linear", "min": 1.5, "max": "PT2M", "factor": 2, "jitter": False},
-    }  # fmt: skip
+    }
     row = read.get(jobs, api.post("/jobs", json=said).json()["id"])
 
     assert (row.kind, row.payload, row.queue, row.key, row.priority, row.max_attempts) == (
-        "orders.ship", [1, None], "slow", "k/1", 9, 1,
-    )  # fmt: skip
+        "orders.ship",
+        [1, None],
+        "slow",
+        "k/1",
+        9,
+        1,
+    )
     assert (row.run_at, row.timeout, row.headers) == (
-        datetime.fromisoformat(FAR), timedelta(seconds=90), {"trace": "x"},
-    )  # fmt: skip
+        datetime.fromisoformat(FAR),
+        timedelta(seconds=90),
+        {"trace": "x"},
+    )
     assert Retry.from_json(row.retry) == Retry(
         strategy="linear", min=timedelta(seconds=1.5), max=timedelta(minutes=2), factor=2, jitter=False
     )
 
 
-def test_what_is_said_of_a_key_and_of_recurrence_arrives(api, jobs):
+def test_key_and_recurrence_options_are_stored(api, jobs):
     def say(**said: Any) -> Any:
         return api.post("/jobs", json={"kind": "echo", **said}).json()
 
@@ -59,7 +73,7 @@ def test_what_is_said_of_a_key_and_of_recurrence_arrives(api, jobs):
     assert datetime.fromisoformat(waits["visible"]) > datetime.now(UTC) + timedelta(minutes=59)
 
 
-def test_what_is_null_is_as_if_it_were_not_said(api, jobs):
+def test_null_fields_are_treated_as_omitted(api, jobs):
     fields = set(NewJob.__dataclass_fields__) - {"kind", "payload", "on_conflict"}
     row = read.get(jobs, api.post("/jobs", json={"kind": "echo", **dict.fromkeys(fields)}).json()["id"])
 
@@ -84,16 +98,18 @@ def test_a_delay_is_seconds_or_iso_8601(api, jobs, said, seconds):
     assert abs((row.run_at - row.enqueued).total_seconds() - seconds) < 0.25
 
 
-def test_a_key_is_replaced_ignored_or_raised_as_asked(api, jobs, problem):
+def test_on_conflict_replaces_ignores_or_raises(api, jobs, problem):
     def say(**more: Any) -> Any:
         return api.post("/jobs", json={"kind": "echo", "key": "k", "run_at": FAR, **more})
 
     first = say()
     assert first.status_code == 201
     for on_conflict, payload, outcome in [
-        ("replace", [1], "replaced"), ("ignore", [2], "ignored"), ("merge", [2], "merged"),
+        ("replace", [1], "replaced"),
+        ("ignore", [2], "ignored"),
+        ("merge", [2], "merged"),
         ("replace", [1, 2], "ignored"),
-    ]:  # fmt: skip
+    ]:
         answer = say(on_conflict=on_conflict, payload=payload)
         assert (answer.status_code, answer.json()["outcome"]) == (200, outcome)
         assert answer.headers["location"] == first.headers["location"]
@@ -139,7 +155,7 @@ def test_a_key_is_replaced_ignored_or_raised_as_asked(api, jobs, problem):
         ({"payload": "x" * 262_144}, "payload_fits"),
     ],
 )
-def test_what_breaks_a_rule_is_refused_by_the_rules_name(api, jobs, problem, said, rule):
+def test_a_broken_rule_is_named_in_the_problem(api, jobs, problem, said, rule):
     told = problem(api.post("/jobs", json={"kind": "echo", **said}), 422)
 
     assert told["type"] == "urn:minutehand:problem:invalid"
@@ -184,7 +200,7 @@ def test_what_breaks_a_rule_is_refused_by_the_rules_name(api, jobs, problem, sai
         ({"personal": 1}, "#/personal"),
     ],
 )
-def test_what_is_of_the_wrong_form_is_refused_with_its_place(api, jobs, problem, said, pointer):
+def test_a_malformed_field_is_refused_with_its_pointer(api, jobs, problem, said, pointer):
     told = problem(api.post("/jobs", json={"kind": "echo", **said}), 422)
 
     assert told["type"] == "urn:minutehand:problem:malformed"
@@ -193,7 +209,7 @@ def test_what_is_of_the_wrong_form_is_refused_with_its_place(api, jobs, problem,
 
 
 @pytest.mark.parametrize("said", [b"null", b"[]", b'"echo"', b"1", b"[[[]]]"])
-def test_a_body_that_is_no_object_is_refused(api, problem, said):
+def test_a_body_that_is_not_an_object_is_refused(api, problem, said):
     problem(api.post("/jobs", content=said, headers={"Content-Type": "application/json"}), 422)
 
 

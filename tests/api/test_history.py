@@ -24,7 +24,7 @@ def born(jobs):
     return [str(enqueue("echo", connection=jobs).id) for _ in range(7)][::-1]
 
 
-def test_links_lead_on_and_back(api, born):
+def test_links_lead_to_the_next_and_previous_page(api, born):
     seen, answer = [], api.get("/jobs?limit=3&kind=echo")
     while True:
         seen.append(ids(answer))
@@ -42,7 +42,7 @@ def test_links_lead_on_and_back(api, born):
     assert ids(api.get("/jobs?limit=2&page=last")) == born[5:]
 
 
-def test_a_total_and_a_place_are_told_if_asked(api, born):
+def test_total_and_place_are_returned_if_requested(api, born):
     first = api.get("/jobs?limit=3&total=true").json()
     second = api.get(first["next"]).json()
 
@@ -50,7 +50,7 @@ def test_a_total_and_a_place_are_told_if_asked(api, born):
     assert api.get("/jobs").json()["total"] is None
 
 
-def test_a_listing_is_narrowed_by_windows_and_version(api, jobs, dead, born):
+def test_a_listing_is_filtered_by_time_and_version(api, jobs, dead, born):
     hour, now = timedelta(hours=1), clock(jobs)
 
     def found(**filters):
@@ -65,13 +65,13 @@ def test_a_listing_is_narrowed_by_windows_and_version(api, jobs, dead, born):
     assert found(version="none") == 0
 
 
-def test_next_links_keep_their_windows(api, jobs, born):
+def test_next_links_keep_the_time_filters(api, jobs, born):
     page = api.get("/jobs", params={"limit": 4, "since": (clock(jobs) - timedelta(hours=1)).isoformat()})
 
     assert ids(api.get(page.json()["next"])) == born[4:]
 
 
-def test_the_attempts_of_a_job_are_told(api, jobs, dead, problem):
+def test_the_attempts_of_a_job_are_listed(api, jobs, dead, problem):
     jobs.connection.execute(ATTEMPT, [dead.id])
     told = api.get(f"/jobs/{dead.id}/attempts").json()["attempts"]
 
@@ -96,7 +96,7 @@ def test_a_job_is_found_by_its_key(api, jobs, problem):
     problem(api.get("/queues/mail/keys/welcome/ä b?tenant=ada"), 404)
 
 
-def test_queues_are_told(api, jobs):
+def test_queues_are_listed(api, jobs):
     enqueue("echo", queue="mail", connection=jobs)
 
     assert api.get("/queues").json() == {"queues": ["mail"]}
@@ -116,7 +116,7 @@ def test_counts_are_since_a_moment_and_by_kind(api, jobs, dead):
     assert counted(queue="mail") == set()
 
 
-def test_a_histogram_is_told_with_its_zeros(api, jobs, dead):
+def test_a_histogram_includes_empty_bins(api, jobs, dead):
     bins = api.get("/stats/histogram").json()["bins"]
 
     assert len(bins) == 25 and sum(each["dead"] for each in bins) == 1
@@ -126,7 +126,7 @@ def test_a_histogram_is_told_with_its_zeros(api, jobs, dead):
     assert api.get("/stats/histogram?zone=Mars").json()["rule"] == "zone_is_known"
 
 
-def test_durations_failures_and_today_are_told(api, jobs, dead):
+def test_durations_failures_and_today_are_returned(api, jobs, dead):
     jobs.connection.execute(ATTEMPT, [dead.id])
     (spread,) = api.get("/stats/durations?by=kind").json()["durations"]
 
@@ -136,7 +136,7 @@ def test_durations_failures_and_today_are_told(api, jobs, dead):
     assert api.get("/stats/today?zone=Mars").status_code == 422
 
 
-def test_retention_is_said_as_a_whole_and_read_back(api, problem):
+def test_retention_is_replaced_as_a_whole(api, problem):
     assert api.get("/retention").json() == {"retention": [], "keep_until_archived": False}
     api.put("/retention", json={"done": "P1D", "dead": 60})
     api.put("/retention", json={"queue": "mail", "done": "forever", "keep_until_archived": True})
@@ -156,7 +156,7 @@ def test_retention_is_said_as_a_whole_and_read_back(api, problem):
     problem(api.put("/retention", json={"unknown": 1}), 422)
 
 
-def test_a_result_is_waited_for(api, jobs):
+def test_wait_returns_a_finished_job(api, jobs):
     enqueue("echo", connection=jobs)
     job = claim_one(jobs)
     finish(job, result=1)

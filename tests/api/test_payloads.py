@@ -43,20 +43,37 @@ def there_and_back(api: Any, text: str) -> Any:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(payload=PAYLOADS, ascii_only=st.booleans())
-def test_any_payload_survives(api, payload, ascii_only):
+def test_any_payload_is_returned_unchanged(api, payload, ascii_only):
     assert same(there_and_back(api, json.dumps(payload, ensure_ascii=ascii_only)), payload)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["1e22", "1E+22", "-0.0", "5e-324", "1.7976931348623157e308", "0.1", "1.0", "9007199254740993", "-1" + "0" * 300,
-     "null", "true", '""', r'"\u0000"', '"\U0001f4a9\u202e"', r'"\ud83d\udca9"', '{"": {"__proto__": 1}}', "[[], {}]"],
-)  # fmt: skip
-def test_what_others_lose_survives(api, text):
+    [
+        "1e22",
+        "1E+22",
+        "-0.0",
+        "5e-324",
+        "1.7976931348623157e308",
+        "0.1",
+        "1.0",
+        "9007199254740993",
+        "-1" + "0" * 300,
+        "null",
+        "true",
+        '""',
+        r'"\u0000"',
+        '"\U0001f4a9\u202e"',
+        r'"\ud83d\udca9"',
+        '{"": {"__proto__": 1}}',
+        "[[], {}]",
+    ],
+)
+def test_unusual_json_is_returned_unchanged(api, text):
     assert same(there_and_back(api, text), json.loads(text))
 
 
-def test_what_sql_put_in_can_be_read(api, jobs):
+def test_a_payload_enqueued_in_sql_is_returned(api, jobs):
     jobs.connection.execute("""select minutehand.enqueue('echo', '{"a": "\\ud800", "b": 1e22}')""")
     (job,) = api.get("/jobs").json()["jobs"]
 

@@ -41,7 +41,7 @@ def unreachable(function, jobs, token):
         ("PUT", "/stats", 405),
     ],
 )
-def test_the_router_tells_problems(api, problem, method, path, status):
+def test_routing_errors_are_problems(api, problem, method, path, status):
     answer = api.request(method, path)
 
     assert problem(answer, status)["type"] == "about:blank"
@@ -49,7 +49,7 @@ def test_the_router_tells_problems(api, problem, method, path, status):
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/stats", "/jobs/0198a5b0-0000-7000-8000-000000000001", "/health"])
-def test_an_unreachable_database_is_a_503_that_says_when_to_come_back(unreachable, problem, log, path):
+def test_an_unreachable_database_is_a_503_with_retry_after(unreachable, problem, log, path):
     answer = unreachable.get(path)
 
     assert problem(answer, 503)["type"] == "urn:minutehand:problem:unavailable"
@@ -59,7 +59,7 @@ def test_an_unreachable_database_is_a_503_that_says_when_to_come_back(unreachabl
     assert "s3cret" not in log.getvalue() + answer.text
 
 
-def test_an_unreachable_database_takes_no_jobs(unreachable, problem):
+def test_enqueuing_without_a_database_is_a_503(unreachable, problem):
     problem(unreachable.post("/jobs", json={"kind": "echo"}), 503)
     problem(unreachable.post("/jobs/batch", json={"jobs": [{"kind": "echo"}]}), 503)
 
@@ -73,7 +73,7 @@ def test_a_database_without_the_schema_is_a_503(empty_database, on_database, fun
     assert "minutehand migrate" in log.getvalue()
 
 
-def test_a_database_that_takes_no_writes_is_a_503(api, database, jobs, problem):
+def test_a_read_only_database_is_a_503(api, database, jobs, problem):
     name = jobs.connection.info.dbname
     jobs.close()
     with Database(database.admin_url).connection as admin:
@@ -82,7 +82,7 @@ def test_a_database_that_takes_no_writes_is_a_503(api, database, jobs, problem):
     problem(api.post("/jobs", json={"kind": "echo"}), 503)
 
 
-def test_a_setting_that_is_missing_is_a_500_that_names_nothing(function, jobs, token, problem, log):
+def test_a_missing_setting_is_a_500_without_its_name(function, jobs, token, problem, log):
     function.app.dependency_overrides.pop(connect)
 
     answer = TestClient(function.app, headers={"Authorization": f"Bearer {token}"}).get("/jobs")
@@ -91,7 +91,7 @@ def test_a_setting_that_is_missing_is_a_500_that_names_nothing(function, jobs, t
     assert "DATABASE_URL" in log.getvalue()
 
 
-def test_a_fault_that_nobody_foresaw_is_a_500_without_internals(api, function, problem, log):
+def test_an_unexpected_error_is_a_500_without_details(api, function, problem, log):
     def fail():
         raise ZeroDivisionError("-".join(["s3", "cret"]))
 
@@ -124,7 +124,7 @@ def test_every_library_error_has_a_status(function, jobs):
     ("method", "path", "body"),
     [("POST", "/jobs/change", {"verb": "promote", "ids": [str(UUID(int=0))]}), ("GET", "/jobs", None)],
 )
-def test_what_the_role_of_the_api_may_not_do_is_a_403_that_keeps_the_reason_to_the_log(
+def test_a_missing_privilege_is_a_403_and_only_the_log_names_it(
     direct_database, on_database, function, token, problem, log, method, path, body
 ):
     bears = {"Authorization": f"Bearer {token}"}
@@ -140,7 +140,7 @@ def test_what_the_role_of_the_api_may_not_do_is_a_403_that_keeps_the_reason_to_t
     assert "permission denied" in log.getvalue()
 
 
-def test_each_request_is_one_line_without_what_it_carried(api, log):
+def test_each_request_is_one_log_line_without_its_body(api, log):
     api.post("/jobs", json={"kind": "echo", "payload": "s3cret", "key": "s3cret"})
     api.get("/jobs?key=s3cret")
     api.post("/jobs", json={"kind": "s3cret!"})
@@ -156,12 +156,12 @@ def test_each_request_is_one_line_without_what_it_carried(api, log):
     assert "s3cret" not in log.getvalue()
 
 
-def test_no_answer_is_kept_by_a_cache(api):
+def test_no_response_may_be_cached(api):
     for path in ("/jobs", "/health", "/nowhere"):
         assert api.get(path).headers["cache-control"] == "no-store"
 
 
-def test_requests_at_once_do_not_share_a_connection(function, database, jobs, token, monkeypatch):
+def test_concurrent_requests_do_not_share_a_connection(function, database, jobs, token, monkeypatch):
     monkeypatch.setenv("DATABASE_URL", database.url)
     function.app.dependency_overrides.clear()
     batch = {"jobs": [{"kind": "echo"}, {"kind": "not a name"}, {"kind": "echo"}]}

@@ -9,7 +9,7 @@ from minutehand.model.new_job import NewJob
 from tests.api.world import claim_one, finish
 
 
-def test_what_a_job_carries_is_masked_unless_asked_for(api, dead):
+def test_payload_headers_and_trace_are_masked_by_default(api, dead):
     masked = api.get(f"/jobs/{dead.id}")
     whole = api.get(f"/jobs/{dead.id}?include=payload").json()
 
@@ -24,7 +24,7 @@ def test_what_a_job_carries_is_masked_unless_asked_for(api, dead):
     assert "secret" not in api.get("/jobs").text
 
 
-def test_a_result_is_told_with_the_payload(api, jobs):
+def test_a_result_is_included_with_the_payload(api, jobs):
     enqueue("echo", connection=jobs)
     job = claim_one(jobs)
     finish(job, result={"sent": 2**70})
@@ -32,11 +32,11 @@ def test_a_result_is_told_with_the_payload(api, jobs):
     assert api.get(f"/jobs/{job.id}?include=payload").json()["result"] == {"sent": 2**70}
 
 
-def test_a_job_that_is_not_there_is_not_found(api, problem):
+def test_reading_an_unknown_job_is_a_404(api, problem):
     assert problem(api.get(f"/jobs/{uuid4()}"), 404)["type"] == "urn:minutehand:problem:no-such-job"
 
 
-def test_an_id_that_is_none_is_refused(api, problem):
+def test_an_invalid_id_is_refused(api, problem):
     assert problem(api.get("/jobs/1;drop"), 422)["errors"][0]["parameter"] == "id"
 
 
@@ -63,14 +63,24 @@ def test_a_listing_is_filtered(api, jobs, dead):
 
 @pytest.mark.parametrize(
     "query",
-    ["state=late", "limit=0", "limit=1001", "limit=1e3", "limit=99999999999999999999", "before=x", "status=dead",
-     "queue=%00", "include=payload", "kind=a&kind=b&x"],
-)  # fmt: skip
-def test_a_listing_refuses_what_it_does_not_know(api, problem, query):
+    [
+        "state=late",
+        "limit=0",
+        "limit=1001",
+        "limit=1e3",
+        "limit=99999999999999999999",
+        "before=x",
+        "status=dead",
+        "queue=%00",
+        "include=payload",
+        "kind=a&kind=b&x",
+    ],
+)
+def test_a_listing_refuses_invalid_parameters(api, problem, query):
     problem(api.get(f"/jobs?{query}"), 422)
 
 
-def test_pages_visit_each_job_once_while_others_are_enqueued(api, jobs):
+def test_pages_return_each_job_once_while_others_are_enqueued(api, jobs):
     before = [became.id for became in enqueue_many([NewJob("echo")] * 25, connection=jobs)]
     enqueue("other", connection=jobs)
     seen, path, pages = [], "/jobs?kind=echo&state=due&state=retrying&limit=4", 0
@@ -85,7 +95,7 @@ def test_pages_visit_each_job_once_while_others_are_enqueued(api, jobs):
     assert pages == 7
 
 
-def test_a_next_link_keeps_odd_filters(api, jobs):
+def test_a_next_link_keeps_unusual_filters(api, jobs):
     for _ in range(2):
         enqueue("echo", key="a&b=ä/ %", queue=f"q{_}", connection=jobs)
 
@@ -105,7 +115,7 @@ def test_stats_count_by_queue_and_state(api, jobs, dead):
     ]
 
 
-def test_health_says_ok_and_no_more(api):
+def test_health_returns_only_its_status(api):
     answer = api.get("/health")
 
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})

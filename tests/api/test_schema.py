@@ -75,7 +75,7 @@ def schema(function, jobs, token):
     return schema
 
 
-def test_every_operation_is_tried(schema):
+def test_every_operation_is_listed_here(schema):
     assert sorted(result.ok().label for result in schema.get_all_operations()) == sorted(OPERATIONS)
 
 
@@ -89,7 +89,7 @@ def test_every_operation_is_tried(schema):
         if (label, mode) != ("GET /health", "negative")
     ],
 )
-def test_every_operation_answers_as_the_schema_says(schema, jobs, label, mode):
+def test_every_operation_conforms_to_the_schema(schema, jobs, label, mode):
     method, path = label.split()
     known = (
         {"id": str(enqueue("echo", key="k", connection=jobs).id)} if mode is GenerationMode.POSITIVE else None
@@ -113,7 +113,7 @@ def test_every_operation_answers_as_the_schema_says(schema, jobs, label, mode):
     call()
 
 
-def test_every_body_and_answer_has_an_example(function):
+def test_every_request_and_response_has_an_example(function):
     for path, operations in function.app.openapi()["paths"].items():
         for method, operation in operations.items():
             answers = {status: answer["content"] for status, answer in operation["responses"].items()}
@@ -125,7 +125,7 @@ def test_every_body_and_answer_has_an_example(function):
                 assert content[media_type]["example"], (method, path, status)
 
 
-def test_the_examples_of_bodies_are_accepted(api, function):
+def test_the_examples_of_requests_are_accepted(api, function):
     for path, operations in function.app.openapi()["paths"].items():
         for method, body in ((m, o["requestBody"]) for m, o in operations.items() if "requestBody" in o):
             examples = body["content"]["application/json"]["examples"].values()
@@ -140,7 +140,7 @@ def test_the_examples_of_bodies_are_accepted(api, function):
             assert examples, (method, path)
 
 
-def test_every_operation_but_health_asks_for_a_token(function):
+def test_every_operation_except_health_requires_a_token(function):
     paths = function.app.openapi()["paths"]
 
     assert {

@@ -11,9 +11,9 @@ from tests.api.world import finish
 from tests.servers import Database as Server
 
 
-def test_the_answer_comes_when_the_job_is_finished(api: Any, running: Job, database: Server) -> None:
+def test_wait_returns_when_the_job_is_finished(api: Any, running: Job, database: Server) -> None:
     def work() -> None:
-        running.database = Database(database.url)
+        running.lease.database = Database(database.url)
         finish(running, result={"sent": 3})
         running.database.close()
 
@@ -25,25 +25,25 @@ def test_the_answer_comes_when_the_job_is_finished(api: Any, running: Job, datab
     assert (answer.status_code, answer.json()["state"], answer.json()["result"]) == (200, "done", {"sent": 3})
 
 
-def test_a_job_that_is_not_finished_in_time_is_told_as_it_stands(api: Any, running: Job) -> None:
+def test_wait_returns_an_unfinished_job_after_its_limit(api: Any, running: Job) -> None:
     answer = api.get(f"/jobs/{running.id}?wait=1")
 
     assert (answer.status_code, answer.json()["state"]) == (200, "running")
 
 
-def test_a_job_that_is_not_there_is_not_waited_for(api: Any) -> None:
+def test_wait_does_not_wait_for_an_unknown_job(api: Any) -> None:
     assert api.get(f"/jobs/{uuid4()}?wait=20").status_code == 404
 
 
 @pytest.mark.parametrize("wait", ["-1", "21", "soon"])
-def test_nobody_waits_longer_than_the_gateway_does(api: Any, jobs: Database, wait: str) -> None:
+def test_wait_is_limited(api: Any, jobs: Database, wait: str) -> None:
     job = enqueue("echo", connection=jobs)
 
     assert api.get(f"/jobs/{job.id}?wait={wait}").status_code == 422
 
 
-def test_what_a_failed_attempt_had_so_far_is_told_only_unmasked(api: Any, running: Job) -> None:
-    assert running.end("dead", '{"secret": 3}', {"type": "Fail", "message": "no"})
+def test_a_partial_result_is_masked_by_default(api: Any, running: Job) -> None:
+    finish(running, result={"secret": 3}, error={"type": "Fail", "message": "no"})
 
     masked = api.get(f"/jobs/{running.id}/attempts")
     unmasked = api.get(f"/jobs/{running.id}/attempts?include=payload")

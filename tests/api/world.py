@@ -5,6 +5,8 @@ from typing import Any
 
 from minutehand import Database, Job
 from minutehand.claim import take
+from minutehand.finish import finish as finish_job
+from minutehand.model.outcome import Done, Failed
 from minutehand.model.payload import encode
 
 TOKEN = "a-token-for-the-examples"
@@ -18,4 +20,5 @@ def claim_one(database: Database, queue: str = "default") -> Job:
 
 def finish(job: Job, *, result: Any = None, error: dict[str, str] | None = None) -> None:
     """Finish a claimed job, well or badly."""
-    assert job.end("done" if error is None else "dead", encode(result), error)
+    outcome = Done(encode(result)) if error is None else Failed(error, final=True, result=encode(result))
+    assert finish_job(job, outcome).ending != "lost"

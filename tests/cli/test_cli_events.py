@@ -6,14 +6,14 @@ import signal
 import pytest
 
 from minutehand import Database, enqueue
-from minutehand.events.sinks import outlets
+from minutehand.events.sinks import deliveries
 
 
 @pytest.fixture
 def queue(direct_database, monkeypatch):
     """A database whose events are kept in its table."""
     monkeypatch.setenv("MINUTEHAND_EVENTS", "table")
-    outlets.cache_clear()
+    deliveries.cache_clear()
     database = Database(direct_database.url)
     yield database
     database.close()

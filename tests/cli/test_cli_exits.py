@@ -93,7 +93,7 @@ def test_read_only_database_can_be_read_and_writes_exit_with_3(run, direct_datab
     assert run("ls", url=direct_database.url).returncode == 0
     assert run("migrate", url=direct_database.url).returncode == 0  # there is nothing to apply
     for arguments in (["enqueue", "echo"], ["defaults", "echo", "--priority", "1"]):
-        assert "takes no writes" in sentence(run(*arguments, url=direct_database.url), 3)
+        assert "is read-only" in sentence(run(*arguments, url=direct_database.url), 3)
 
 
 def test_role_without_rights_exits_with_3(run, direct_database):
@@ -116,6 +116,7 @@ def test_debug_prints_the_traceback(run):
 
 def test_concurrent_migrations_apply_each_once(run, empty_database, popen):
     plan = run("migrate", "--plan", url=empty_database.url)
+    printed = run("migrate", "--sql", url=empty_database.url).stdout
     both = [popen("migrate", "-o", "json", url=empty_database.url) for _ in range(2)]
     applied = sorted(len(process.communicate(timeout=60)[0].splitlines()) for process in both)
     listed = run("migrate", "--status", url=empty_database.url)
@@ -125,7 +126,10 @@ def test_concurrent_migrations_apply_each_once(run, empty_database, popen):
     assert applied == [0, len(plan.stdout.splitlines()) - 1]
     assert len(listed.stdout.splitlines()) == len(plan.stdout.splitlines())
     assert run("migrate", url=empty_database.url).stderr == b"The schema is up to date.\n"
+    assert printed.startswith(b"begin;\n")
+    assert printed.endswith(b"\ncommit;\n")
     assert run("migrate", "--plan", url=empty_database.url).stdout == b""
+    assert run("migrate", "--sql", url=empty_database.url).stdout == b""
 
 
 def test_broken_pipe_exits_with_141_silently(run, direct_database, popen):

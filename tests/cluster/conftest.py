@@ -1,4 +1,4 @@
-"""The package, unpacked on a machine that has nothing else; a cluster of two workers; and a database with a history."""
+"""The unpacked package, a cluster of two workers, and a database with a history."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ DAYS, JOBS = 1, 2_000
 
 @dataclass(frozen=True)
 class Package:
-    """What `make package/pipeline` made: the archive, the entry, and where the archive is unpacked for the driver."""
+    """The output of `make package/pipeline`, and the folder where the archive is unpacked for the driver."""
 
     archive: Path
     main: Path
@@ -34,8 +34,9 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     subprocess.run(
         [sys.executable, str(ROOT / "pipeline" / "package.py"), "--python", version, "--into", str(dist)],
-        check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     (archive,) = dist.glob("minutehand-pipeline-*.tar.gz")
     unpacked = tmp_path_factory.mktemp("elsewhere") / "environment"
     unpacked.mkdir()
@@ -56,7 +57,7 @@ def queue(servers: Servers) -> Iterator[Database]:
 
 @pytest.fixture(scope="session")
 def standing(tmp_path_factory: pytest.TempPathFactory, queue: Database) -> Iterator[Cluster]:
-    """The cluster, whose machines know the database, and nothing of this one's Python but its interpreter."""
+    """The cluster. Its machines have the database's URL and only the interpreter of this Python."""
     home = tmp_path_factory.mktemp("cluster")
     interpreter = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
     cluster = Cluster(home, {**machine(home, interpreter), "DATABASE_URL": queue.url})
@@ -75,21 +76,21 @@ def cluster(standing: Cluster) -> Cluster:
 
 
 class Submit:
-    """Submits a verb as the page says it."""
+    """Submits a command as documented."""
 
     def __init__(self, cluster: Cluster, package: Package) -> None:
         self.cluster = cluster
         self._package = package
 
     def __call__(self, *words: str) -> Submitted:
-        """Submit, and leave it running."""
+        """Submit a command and return while it runs."""
         package = self._package
         return self.cluster.submit(
             *words, archive=package.archive, main=package.main, cwd=package.unpacked.parent
         )
 
     def losing_a_worker(self, *words: str) -> tuple[str, Submitted]:
-        """Submit, kill a worker while a task runs on it, and return what the job said in the end."""
+        """Submit a command, kill a worker while a task runs on it, and return the output."""
         self.cluster.complete()
         submitted = self(*words)
         try:
@@ -103,5 +104,5 @@ class Submit:
 
 @pytest.fixture(scope="session")
 def submit(standing: Cluster, package: Package) -> Submit:
-    """Submit verbs to the cluster."""
+    """Submit commands to the cluster."""
     return Submit(standing, package)

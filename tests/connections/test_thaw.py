@@ -16,7 +16,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="it takes Linux to dr
 
 
 @linux
-def test_a_connection_that_was_forgotten_on_the_way_is_replaced_before_the_next_statement(
+def test_dropped_connection_is_replaced_before_the_next_statement(
     direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Gate(direct_database.url) as gate:
@@ -32,7 +32,7 @@ def test_a_connection_that_was_forgotten_on_the_way_is_replaced_before_the_next_
 
 
 @linux
-def test_a_statement_on_a_connection_that_was_just_forgotten_fails_in_seconds(
+def test_statement_on_a_dropped_connection_fails_within_seconds(
     direct_database: servers.Database,
 ) -> None:
     with Gate(direct_database.url) as gate:
@@ -75,7 +75,7 @@ def test_a_database_that_takes_long_to_resume_is_waited_for(
         db.close()
 
 
-def test_a_database_that_takes_longer_than_the_timeout_is_there_at_the_next_call(
+def test_slow_database_is_available_at_the_next_call(
     direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "2")

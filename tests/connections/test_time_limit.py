@@ -30,6 +30,6 @@ def test_the_driver_is_told_what_the_url_says_and_0_is_no_limit(
 @pytest.mark.parametrize("said", ["soon", "inf", "-inf", "nan", "1e300"])
 def test_what_is_no_time_is_refused(said: str) -> None:
     with pytest.raises(
-        ConfigurationError, match="connect_timeout in DATABASE_URL is not a number of seconds"
+        ConfigurationError, match="connect_timeout in DATABASE_URL must be a number of seconds"
     ):
         connect(f"postgresql://127.0.0.1:1/none?connect_timeout={said}")

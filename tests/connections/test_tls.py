@@ -90,7 +90,7 @@ def test_a_server_with_the_name_of_another_is_refused(
 
 def test_a_server_without_tls_is_refused(direct_database: servers.Database) -> None:
     plain = make_conninfo(direct_database.url, host=NAME, hostaddr="127.0.0.1")
-    with pytest.raises(UnreachableError, match=r"does not support SSL.*; turn TLS on there"):
+    with pytest.raises(UnreachableError, match=r"does not support SSL.*; enable TLS on the server"):
         connect(plain)
 
 

@@ -62,7 +62,20 @@ def serving(url: str, settings: dict[str, str]) -> Iterator[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     ) as served:
-        subprocess.run(["curl", "-sS", "--retry", "100", "--retry-delay", "1", "--retry-connrefused", "-o", os.devnull,
-                        f"http://127.0.0.1:{port}/health"], check=True)  # fmt: skip
+        subprocess.run(
+            [
+                "curl",
+                "-sS",
+                "--retry",
+                "100",
+                "--retry-delay",
+                "1",
+                "--retry-connrefused",
+                "-o",
+                os.devnull,
+                f"http://127.0.0.1:{port}/health",
+            ],
+            check=True,
+        )
         yield f"http://127.0.0.1:{port}"
         served.communicate()

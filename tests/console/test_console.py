@@ -32,9 +32,7 @@ def die(db: Database, message: str) -> None:
     finish(job, Failed({"type": "Broken", "message": message}, final=True))
 
 
-def test_an_empty_queue_says_how_to_begin_and_a_first_job_is_enqueued_from_the_page(
-    page: Page, serve: Serve, db: Database
-) -> None:
+def test_a_first_job_is_enqueued_from_the_empty_page(page: Page, serve: Serve, db: Database) -> None:
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
     expect(page.locator("#empty")).to_contain_text("No jobs yet")
 
@@ -50,7 +48,7 @@ def test_an_empty_queue_says_how_to_begin_and_a_first_job_is_enqueued_from_the_p
     assert row.state == "scheduled"
 
 
-def test_what_cannot_be_a_job_is_said_in_the_form(page: Page, serve: Serve, db: Database) -> None:
+def test_the_form_shows_validation_errors(page: Page, serve: Serve, db: Database) -> None:
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
     page.get_by_role("button", name="Enqueue a job").click()
     page.get_by_label("Kind").last.fill("mail.send")
@@ -67,7 +65,7 @@ def test_what_cannot_be_a_job_is_said_in_the_form(page: Page, serve: Serve, db: 
     assert list_jobs(db).rows == ()
 
 
-def test_jobs_are_chosen_by_state_and_by_what_is_typed(page: Page, serve: Serve, db: Database) -> None:
+def test_jobs_are_filtered_by_state_and_text(page: Page, serve: Serve, db: Database) -> None:
     enqueue("mail.send", connection=db)
     die(db, "no route")
     enqueue("mail.send", delay=LATER, connection=db)
@@ -85,7 +83,7 @@ def test_jobs_are_chosen_by_state_and_by_what_is_typed(page: Page, serve: Serve,
     expect(page.locator("#rows")).to_contain_text("invoice")
 
 
-def test_a_job_is_promoted_and_a_dead_one_brought_back(page: Page, serve: Serve, db: Database) -> None:
+def test_a_job_is_promoted_and_a_dead_one_retried(page: Page, serve: Serve, db: Database) -> None:
     dead = enqueue("mail.send", connection=db).id
     die(db, "no route")
     waits = enqueue("invoice", delay=LATER, connection=db).id
@@ -102,7 +100,7 @@ def test_a_job_is_promoted_and_a_dead_one_brought_back(page: Page, serve: Serve,
     assert {row.state for row in list_jobs(db).rows} == {"due"}
 
 
-def test_a_payload_is_masked_until_it_is_asked_for_and_every_digit_is_there(
+def test_a_payload_is_masked_by_default_and_shown_with_every_digit(
     page: Page, serve: Serve, db: Database
 ) -> None:
     job = enqueue("mail.send", {"secret": "s3cret", "n": 12345678901234567890}, delay=LATER, connection=db).id
@@ -117,7 +115,7 @@ def test_a_payload_is_masked_until_it_is_asked_for_and_every_digit_is_there(
     expect(page.locator("#payload")).to_contain_text("12345678901234567890")
 
 
-def test_what_a_job_carries_is_only_text(page: Page, serve: Serve, db: Database) -> None:
+def test_values_of_a_job_are_inserted_as_text(page: Page, serve: Serve, db: Database) -> None:
     job = enqueue("mail.send", {"html": SCRIPT}, key=SCRIPT, connection=db).id
     die(db, SCRIPT)
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
@@ -130,7 +128,7 @@ def test_what_a_job_carries_is_only_text(page: Page, serve: Serve, db: Database)
     assert page.locator("img").count() == 0
 
 
-def test_a_token_is_asked_for_where_one_is_needed(page: Page, serve: Serve, db: Database) -> None:
+def test_the_page_asks_for_a_token_if_one_is_required(page: Page, serve: Serve, db: Database) -> None:
     enqueue("mail.send", delay=LATER, connection=db)
     page.goto(f"{serve(MINUTEHAND_CONSOLE='1', MINUTEHAND_API_TOKENS=TOKEN)}/console")
     page.get_by_label("API token").fill("a-wrong-token-of-that-length")
@@ -141,7 +139,7 @@ def test_a_token_is_asked_for_where_one_is_needed(page: Page, serve: Serve, db: 
     expect(page.locator("#rows")).to_contain_text("mail.send")
 
 
-def test_the_page_is_served_only_where_it_is_wanted(serve: Serve) -> None:
+def test_the_page_is_served_only_if_it_is_enabled(serve: Serve) -> None:
     with pytest.raises(HTTPError) as refused:
         urlopen(f"{serve(MINUTEHAND_API_TOKENS=TOKEN)}/console")
 
@@ -165,7 +163,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(
     assert (ground == "rgb(255, 255, 255)") is (scheme == "light")
 
 
-def test_the_page_says_when_the_api_has_gone(page: Page, serve: Serve, db: Database) -> None:
+def test_the_page_shows_that_the_api_is_unreachable(page: Page, serve: Serve, db: Database) -> None:
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
     expect(page.locator("#health")).to_contain_text("as of")
 
@@ -174,9 +172,7 @@ def test_the_page_says_when_the_api_has_gone(page: Page, serve: Serve, db: Datab
     expect(page.locator("#problem")).to_have_text("The API cannot be reached. Retrying.")
 
 
-def test_a_running_job_is_asked_to_end_and_runs_until_it_looks(
-    page: Page, serve: Serve, db: Database
-) -> None:
+def test_a_cancelled_running_job_runs_until_its_next_check(page: Page, serve: Serve, db: Database) -> None:
     enqueue("report", connection=db)
     (job,) = take(db, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
@@ -189,9 +185,7 @@ def test_a_running_job_is_asked_to_end_and_runs_until_it_looks(
         job.check()
 
 
-def test_every_attempt_at_a_job_is_seen_with_what_became_of_it(
-    page: Page, serve: Serve, db: Database
-) -> None:
+def test_every_attempt_is_shown_with_its_outcome(page: Page, serve: Serve, db: Database) -> None:
     enqueue("mail.send", max_attempts=2, retry=Retry(strategy="fixed", min=timedelta()), connection=db)
     for message in ("no route", SCRIPT):
         (job,) = take(db, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
@@ -207,9 +201,7 @@ def test_every_attempt_at_a_job_is_seen_with_what_became_of_it(
     expect(runs.last).to_contain_text(SCRIPT)
 
 
-def test_a_finished_job_is_replayed_as_a_new_one_which_is_shown(
-    page: Page, serve: Serve, db: Database
-) -> None:
+def test_a_replayed_job_is_shown(page: Page, serve: Serve, db: Database) -> None:
     dead = enqueue("mail.send", connection=db).id
     die(db, "no route")
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
@@ -224,7 +216,7 @@ def test_a_finished_job_is_replayed_as_a_new_one_which_is_shown(
 
 
 def test_a_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: Database) -> None:
-    schedules.put(
+    schedules.save(
         db, schedules.Schedule("every monday/8", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin")
     )
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
@@ -246,7 +238,7 @@ def test_a_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: 
     assert job.schedule == "every monday/8"
 
 
-def test_without_a_schedule_the_page_says_how_to_make_one(page: Page, serve: Serve, db: Database) -> None:
+def test_the_page_without_schedules_explains_how_to_add_one(page: Page, serve: Serve, db: Database) -> None:
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console#schedules")
 
     expect(page.locator("#no-schedules")).to_contain_text("minutehand schedules put")

@@ -67,7 +67,7 @@ def leave_dead_rows(world: World) -> None:
         admin.execute("select pg_stat_force_next_flush()")
 
 
-def test_what_is_well_is_said_to_be_well_by_every_check(world: World, examine: Examine) -> None:
+def test_healthy_database_passes_every_check(world: World, examine: Examine) -> None:
     findings = examine(world.url)
 
     assert [*findings] == [*DATABASE_CHECKS]
@@ -76,7 +76,7 @@ def test_what_is_well_is_said_to_be_well_by_every_check(world: World, examine: E
 
 
 @pytest.mark.parametrize("fault", PLANTS)
-def test_a_planted_fault_is_found_and_named_by_its_check_alone(
+def test_fault_is_found_only_by_its_check(
     world: World, examine: Examine, fault: str
 ) -> None:
     check, verdict, words, plant = PLANTS[fault]
@@ -88,27 +88,27 @@ def test_a_planted_fault_is_found_and_named_by_its_check_alone(
     assert findings[check].advice
 
 
-def test_without_a_tick_a_stack_is_not_well(world: World, examine: Examine) -> None:
+def test_stack_without_a_tick_is_a_problem(world: World, examine: Examine) -> None:
     world.sql("update minutehand.dispatcher set ticked = '-infinity'")
 
     assert examine(world.url, stacked=True)["last-tick"].verdict == "problem"
 
 
-def test_a_clock_that_is_wrong_is_found(world: World, examine: Examine) -> None:
+def test_wrong_clock_is_found(world: World, examine: Examine) -> None:
     findings = examine(world.url, now=lambda: datetime.now(UTC) - timedelta(seconds=5))
 
     assert complaints(findings) == {"clock"}
     assert "5.0 s ahead of this machine's" in findings["clock"].found
 
 
-def test_more_capacity_than_connections_is_found(world: World, examine: Examine) -> None:
+def test_capacity_above_the_connections_is_found(world: World, examine: Examine) -> None:
     findings = examine(world.url, capacity=101)
 
     assert complaints(findings) == {"connections"}
     assert "of 100 connections are free, and the capacity is 101" in findings["connections"].found
 
 
-def test_an_old_snapshot_is_named_with_its_process_and_program(world: World, examine: Examine) -> None:
+def test_old_snapshot_is_reported_with_its_process_and_program(world: World, examine: Examine) -> None:
     with psycopg.connect(world.admin_url, application_name="analytics") as other:
         other.execute("set transaction isolation level repeatable read")
         other.execute("select 1")
@@ -122,7 +122,7 @@ def test_an_old_snapshot_is_named_with_its_process_and_program(world: World, exa
     assert complaints(patient) == set()
 
 
-def test_a_vacuum_is_no_old_snapshot(world: World, examine: Examine) -> None:
+def test_vacuum_is_not_an_old_snapshot(world: World, examine: Examine) -> None:
     """One that waits for its lock has a snapshot all the while."""
     with psycopg.connect(world.admin_url) as other, ThreadPoolExecutor() as threads:
         other.execute("lock table minutehand.jobs_live in share update exclusive mode")
@@ -152,7 +152,7 @@ def until_one_waits(world: World) -> None:
             assert monotonic() < deadline, "nobody waits"
 
 
-def test_a_snapshot_of_who_never_asked_anything_is_named_all_the_same(world: World) -> None:
+def test_snapshot_without_a_statement_is_reported(world: World) -> None:
     patient = Patient(Database(world.url), Database(world.url), 50)
     patient.query("examine_snapshots").update(
         age=timedelta(hours=1), pid=42, name="walsender", statement=None
@@ -168,7 +168,7 @@ def test_a_snapshot_of_who_never_asked_anything_is_named_all_the_same(world: Wor
     )
 
 
-def test_a_forgotten_prepared_transaction_is_an_old_snapshot(world: World, examine: Examine) -> None:
+def test_prepared_transaction_is_an_old_snapshot(world: World, examine: Examine) -> None:
     with psycopg.connect(world.admin_url, autocommit=True) as other:
         other.execute("begin; select txid_current(); prepare transaction 'forgotten'")
     findings = examine(world.url, patience=timedelta(0))
@@ -179,7 +179,7 @@ def test_a_forgotten_prepared_transaction_is_an_old_snapshot(world: World, exami
     assert "prepared transaction forgotten" in findings["old-snapshot"].found
 
 
-def test_a_role_that_does_not_see_others_sessions_does_not_pretend_to(world: World, examine: Examine) -> None:
+def test_old_snapshot_is_skipped_without_pg_read_all_stats(world: World, examine: Examine) -> None:
     world.sql("revoke pg_read_all_stats from {}", world.login)
     findings = examine(world.url)
 
@@ -188,7 +188,7 @@ def test_a_role_that_does_not_see_others_sessions_does_not_pretend_to(world: Wor
     assert "pg_read_all_stats" in findings["old-snapshot"].found
 
 
-def test_what_a_role_may_not_see_is_skipped_with_the_role_that_may(world: World, examine: Examine) -> None:
+def test_checks_without_privileges_are_skipped(world: World, examine: Examine) -> None:
     world.sql("revoke minutehand_operator, minutehand_worker from {}; grant minutehand_enqueuer to {}",
               world.login, world.login)  # fmt: skip
     findings = examine(world.url)
@@ -208,7 +208,7 @@ def test_what_a_role_may_not_see_is_skipped_with_the_role_that_may(world: World,
     assert "minutehand_operator" in findings["days"].found
 
 
-def test_a_database_without_the_schema_is_said_send(world: World, examine: Examine) -> None:
+def test_missing_schema_is_reported_once(world: World, examine: Examine) -> None:
     world.sql("drop schema minutehand cascade")
     findings = examine(world.url)
 
@@ -217,7 +217,7 @@ def test_a_database_without_the_schema_is_said_send(world: World, examine: Exami
     assert "run: minutehand migrate" in findings["schema"].advice
 
 
-def test_a_database_that_nobody_reaches_is_said_send(examine: Examine) -> None:
+def test_unreachable_database_is_reported_once(examine: Examine) -> None:
     findings = examine("postgresql://ada:s3cret@127.0.0.1:1/jobs")
 
     assert complaints(findings) == {"reachable"}
@@ -225,13 +225,13 @@ def test_a_database_that_nobody_reaches_is_said_send(examine: Examine) -> None:
     assert "s3cret" not in str(findings)
 
 
-def test_a_server_without_autovacuum_is_found(new_database: NewDatabase, examine: Examine) -> None:
+def test_disabled_autovacuum_is_found(new_database: NewDatabase, examine: Examine) -> None:
     finding = examine(new_database().url)["autovacuum"]
 
     assert (finding.verdict, finding.found) == ("problem", "autovacuum is off on this server")
 
 
-def test_a_server_that_is_too_old_is_found(world: World) -> None:
+def test_old_server_version_is_found(world: World) -> None:
     with_told = Patient(Database(world.url), Database(world.url), 50)
     with_told.query("examine_server").update(version=140012, named="14.12")
     findings = {finding.check: finding for finding in examine_database(with_told)}
@@ -262,7 +262,7 @@ ANYBODYS = (
 )
 
 
-def test_every_grant_that_is_missing_is_found(world: World) -> None:
+def test_every_missing_grant_is_found(world: World) -> None:
     """Revoked one by one; what PUBLIC may do besides is missed by nobody."""
     with psycopg.connect(world.admin_url) as admin:
         grants = [
@@ -301,13 +301,13 @@ def test_a_missing_role_is_a_warning(world: World, examine: Examine, servers: Se
     assert findings["roles"].found == "the role does not exist: minutehand_migrator"
 
 
-def test_examining_works_where_nothing_can_be_written(world: World, examine: Examine) -> None:
+def test_read_only_database_can_be_examined(world: World, examine: Examine) -> None:
     world.sql("alter database {} set default_transaction_read_only = on", world.name)
 
     assert complaints(examine(world.url)) == {"writable"}
 
 
-def test_the_command_ends_with_0_where_nothing_is_worse_than_a_warning(
+def test_doctor_exits_with_0_for_warnings_and_1_for_problems(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -194,7 +194,7 @@ def complaints(found: dict[str, Any]) -> set[str]:
     return {check for check, line in found.items() if line["verdict"] in ("warning", "problem")}
 
 
-def test_a_stack_as_the_template_makes_it_is_well(findings: Findings) -> None:
+def test_healthy_stack_passes_every_check(findings: Findings) -> None:
     found = findings()
 
     assert {
@@ -283,7 +283,7 @@ PLANTS: dict[str, tuple[str, str, str, Callable[[Account], Any]]] = {
 
 
 @pytest.mark.parametrize("fault", PLANTS)
-def test_a_planted_fault_is_found_and_named_by_its_check_alone(
+def test_fault_is_found_only_by_its_check(
     account: Account, findings: Findings, fault: str
 ) -> None:
     check, verdict, words, plant = PLANTS[fault]
@@ -299,7 +299,7 @@ def test_a_planted_fault_is_found_and_named_by_its_check_alone(
 @pytest.mark.parametrize(
     "fault", ["no way to Lambda", "a dispatcher that hangs", "a dispatcher that is killed"]
 )
-def test_without_a_way_to_lambda_it_says_what_to_add(
+def test_missing_route_to_lambda_has_advice(
     account: Account, findings: Findings, fault: str
 ) -> None:
     PLANTS[fault][3](account)
@@ -307,7 +307,7 @@ def test_without_a_way_to_lambda_it_says_what_to_add(
     assert "an interface endpoint for lambda, or a NAT gateway" in findings()["reach-workers"]["advice"]
 
 
-def test_a_route_to_nowhere_is_found(account: Account, findings: Findings) -> None:
+def test_worker_route_to_a_missing_function_is_found(account: Account, findings: Findings) -> None:
     account.variables("shop-dispatcher", MINUTEHAND_WORKERS='{"kind:a": "shop-worker-gone:live"}')
     found = findings()
 
@@ -315,14 +315,14 @@ def test_a_route_to_nowhere_is_found(account: Account, findings: Findings) -> No
     assert "the dispatcher's routes lead to shop-worker-gone:live" in found["routes"]["found"]
 
 
-def test_what_lambda_does_by_itself_is_found(account: Account, findings: Findings) -> None:
+def test_default_retries_of_lambda_are_found(account: Account, findings: Findings) -> None:
     """A function about whose events nothing is said is retried twice, and its events are kept for six hours."""
     account.awslambda.delete_function_event_invoke_config(FunctionName="shop-worker")
 
     assert complaints(findings()) == {"retries", "event-age", "on-failure"}
 
 
-def test_a_stack_that_is_not_there_is_told_without_a_trace(findings: Findings, account: Account) -> None:
+def test_missing_stack_is_reported_without_a_traceback(findings: Findings, account: Account) -> None:
     found = findings("--stack", "without")
 
     assert {"functions", "schedule"} <= complaints(found)
@@ -336,7 +336,7 @@ def test_functions_may_have_other_names(account: Account, findings: Findings) ->
     assert complaints(findings("--function", "api=gateway")) == set()
 
 
-def test_a_layer_that_may_not_be_read_is_taken_as_it_is(
+def test_unreadable_layer_is_accepted(
     findings: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = botocore.client.BaseClient._make_api_call  # type: ignore[attr-defined]
@@ -351,7 +351,7 @@ def test_a_layer_that_may_not_be_read_is_taken_as_it_is(
     assert complaints(findings()) == set()
 
 
-def test_without_permission_it_says_so(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_permission_is_an_error(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(client: Any, operation: str, parameters: Any) -> Any:
         raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "not you"}}, operation)
 

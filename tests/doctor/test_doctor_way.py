@@ -30,7 +30,7 @@ def test_a_direct_connection_is_recognised(new_database: NewDatabase, examine: E
     assert examine(new_database().url)["pooler"].found.startswith("no pooler")
 
 
-def test_behind_a_pooler_capacity_may_exceed_the_connections(
+def test_capacity_may_exceed_connections_behind_a_pooler(
     new_database: NewDatabase, examine: Examine
 ) -> None:
     assert complaints(examine(new_database("pgbouncer-18").url, capacity=500)) == ALWAYS
@@ -57,7 +57,7 @@ def test_a_pooler_in_session_mode_is_found(session_pooler: servers.Address, exam
     assert "transaction mode" in findings["pooler"].advice
 
 
-def test_what_another_client_prepared_on_a_shared_connection_is_found(
+def test_prepared_statements_of_other_clients_are_found(
     new_database: NewDatabase, examine: Examine
 ) -> None:
     database = new_database("pgbouncer-18")
@@ -118,7 +118,7 @@ def _own_address() -> str:
         ("verify-full", "ok", "encrypted, and the server's certificate is verified"),
     ],
 )
-def test_tls_is_missed_where_the_connection_leaves_the_machine(
+def test_remote_connection_without_tls_is_found(
     outward: tuple[str, str], examine: Examine, mode: str, verdict: str, words: str
 ) -> None:
     url, authority = outward
@@ -127,7 +127,7 @@ def test_tls_is_missed_where_the_connection_leaves_the_machine(
     assert (found["tls"].verdict, words in found["tls"].found) == (verdict, True), found["tls"]
 
 
-def test_on_the_loopback_tls_is_not_missed(outward: tuple[str, str], examine: Examine) -> None:
+def test_local_connection_needs_no_tls(outward: tuple[str, str], examine: Examine) -> None:
     url, _ = outward
     host = str(urlsplit(url).hostname)
     found = examine(f"{url.replace(host, '127.0.0.1')}?sslmode=disable")["tls"]

@@ -26,7 +26,7 @@ def waiting(folder: Path) -> dict[str, str]:
     return {"do": "wait", "folder": str(folder)}
 
 
-def test_invocations_at_once_have_environments_of_their_own_and_idle_ones_are_used_again(
+def test_concurrent_invocations_use_separate_environments(
     lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     asked = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
@@ -116,7 +116,7 @@ def test_an_environment_that_is_killed_answers_with_an_exit(
     assert not lives(pid) and not lambda_.pool("Patient").environments
 
 
-def test_a_frozen_invocation_outlives_its_timeout_and_goes_on_when_it_is_thawed(
+def test_frozen_invocation_outlives_its_timeout(
     new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     hooks = During()

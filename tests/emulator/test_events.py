@@ -51,7 +51,7 @@ def test_an_event_is_accepted_before_it_is_run(new_lambda: NewLambda, tmp_path: 
     assert lambda_.pending == 0 and lambda_.failures == []
 
 
-def test_an_error_is_tried_again_after_one_and_two_minutes_and_then_told_to_the_destination(
+def test_failed_event_is_retried_twice_then_sent_to_the_destination(
     new_lambda: NewLambda,
 ) -> None:
     clock = Clock(speed=0)
@@ -91,7 +91,7 @@ def test_a_function_without_retries_is_tried_once(lambda_: Emulator) -> None:
 
 
 @pytest.mark.parametrize("refusal", [None, Refused(500, "ServiceException", "Not today.")])
-def test_throttles_and_faults_are_tried_again_with_back_off_for_six_hours(
+def test_throttled_event_is_retried_with_backoff_for_six_hours(
     new_lambda: NewLambda, refusal: Refused | None
 ) -> None:
     clock = Clock(speed=0)

@@ -25,7 +25,7 @@ def refusal(lambda_: Emulator, event: object = None, **more: Any) -> ClientError
     return raised.value
 
 
-def test_a_function_learns_what_lambda_tells(lambda_: Emulator) -> None:
+def test_function_receives_the_variables_of_lambda(lambda_: Emulator) -> None:
     response, told = ask(lambda_, {"a": [1, None, "ü"]})
 
     assert response["StatusCode"] == 200
@@ -42,7 +42,7 @@ def test_a_function_learns_what_lambda_tells(lambda_: Emulator) -> None:
     assert "AWS_LAMBDA_FUNCTION_TIMEOUT" not in told["environment"]
 
 
-def test_variables_are_the_template_s_with_its_parameters_and_what_the_caller_sets(
+def test_variables_come_from_template_parameters_and_caller(
     new_lambda: NewLambda,
 ) -> None:
     lambda_ = new_lambda(
@@ -79,7 +79,7 @@ def test_a_function_is_found_by_logical_id_name_and_arn(lambda_: Emulator, name:
     assert told["name"] == "minutehand-echo"
 
 
-def test_what_a_function_raises_is_an_unhandled_error_and_the_environment_stays(lambda_: Emulator) -> None:
+def test_exception_is_an_unhandled_error_and_keeps_the_environment(lambda_: Emulator) -> None:
     response, told = ask(lambda_, {"do": "throw"})
     _, after = ask(lambda_, {})
 
@@ -90,7 +90,7 @@ def test_what_a_function_raises_is_an_unhandled_error_and_the_environment_stays(
     assert after["pid"] in {environment.pid for environment in lambda_.pool("Echo").environments}
 
 
-def test_an_exit_is_an_error_and_costs_the_environment(lambda_: Emulator) -> None:
+def test_exit_is_an_error_and_ends_the_environment(lambda_: Emulator) -> None:
     _, before = ask(lambda_, {})
     response, told = ask(lambda_, {"do": "leave"})
     _, after = ask(lambda_, {})
@@ -101,7 +101,7 @@ def test_an_exit_is_an_error_and_costs_the_environment(lambda_: Emulator) -> Non
     assert before["pid"] != after["pid"] and not lives(before["pid"])
 
 
-def test_a_timeout_kills(lambda_: Emulator, tmp_path: Path) -> None:
+def test_timeout_kills_the_environment(lambda_: Emulator, tmp_path: Path) -> None:
     _, before = ask(lambda_, {})
     response, told = ask(lambda_, {"do": "wait", "folder": str(tmp_path)})
 
@@ -135,7 +135,7 @@ def test_the_log_s_tail_and_every_line_are_told(new_lambda: NewLambda) -> None:
     assert {function for function, _ in lines} == {"Echo"}
 
 
-def test_what_is_too_large_unknown_or_no_json_is_refused_as_lambda_refuses(lambda_: Emulator) -> None:
+def test_invalid_calls_are_refused_like_lambda(lambda_: Emulator) -> None:
     six, one = "x" * (6 * 1024 * 1024), "x" * (1024 * 1024)
 
     codes = [

@@ -50,7 +50,7 @@ def test_a_duplicated_event_is_run_twice_and_both_are_billed(lambda_: Emulator) 
     assert read.gb_seconds == pytest.approx(read.billed_ms / 1000 * lambda_.function("Patient").memory / 1024)
 
 
-def test_a_late_event_is_run_when_it_comes_unless_it_is_too_old_by_then(lambda_: Emulator) -> None:
+def test_late_event_runs_unless_it_is_too_old(lambda_: Emulator) -> None:
     given_up = len(lambda_.failures)
     with Misbehaviour(1, late=1, late_by=(120, 180)).upon(lambda_) as worst:
         lambda_.send("Echo", {})
@@ -66,7 +66,7 @@ def test_a_late_event_is_run_when_it_comes_unless_it_is_too_old_by_then(lambda_:
     assert len(lambda_.failures) == given_up + 1
 
 
-def test_a_throttle_lets_so_many_through_at_once_and_gives_the_place_back(
+def test_throttle_limits_concurrency(
     lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     with Misbehaviour(1, functions={"Patient"}, throttle=Throttle(at_once=2)).upon(lambda_):
@@ -84,7 +84,7 @@ def test_a_throttle_lets_so_many_through_at_once_and_gives_the_place_back(
     assert lambda_.concurrency.reserved == {"Echo": None, "Patient": None}
 
 
-def test_a_throttle_lets_so_many_start_a_minute_and_the_others_later(lambda_: Emulator) -> None:
+def test_throttle_limits_starts_per_minute(lambda_: Emulator) -> None:
     with Misbehaviour(1, throttle=Throttle(a_minute=2)).upon(lambda_) as worst:
         for _ in range(6):
             lambda_.send("Echo", {})
@@ -102,7 +102,7 @@ def test_a_throttle_lets_so_many_start_a_minute_and_the_others_later(lambda_: Em
 
 
 @pytest.mark.parametrize(("hops", "runs", "dropped"), [(16, 16, 1), (None, 21, 0)])
-def test_a_chain_breaks_at_its_sixteenth_hop(
+def test_chain_is_stopped_at_the_sixteenth_hop(
     lambda_: Emulator, hops: int | None, runs: int, dropped: int
 ) -> None:
     with Misbehaviour(1, hops=hops).upon(lambda_) as worst:
@@ -124,7 +124,7 @@ def test_a_synchronous_call_at_the_end_of_a_chain_is_refused(lambda_: Emulator) 
     assert worst.recursive_invocations_dropped == {"Patient": 1}
 
 
-def test_the_same_seed_does_the_same_to_the_same_events_and_another_does_not(lambda_: Emulator) -> None:
+def test_same_seed_reproduces_faults_of_events(lambda_: Emulator) -> None:
     def done(seed: int) -> list[Any]:
         with Misbehaviour(seed, duplicate=0.2, late=0.2, lose=0.2).upon(lambda_) as worst:
             for _ in range(30):
@@ -138,7 +138,7 @@ def test_the_same_seed_does_the_same_to_the_same_events_and_another_does_not(lam
     assert first == again != other
 
 
-def test_a_failure_is_told_the_seed_and_lambda_behaves_well_again(lambda_: Emulator) -> None:
+def test_failure_contains_the_seed_and_faults_end(lambda_: Emulator) -> None:
     hooks = lambda_.hooks
     worst = Misbehaviour(4711, lose=1, throttle=Throttle(at_once=1))
 

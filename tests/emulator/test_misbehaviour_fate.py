@@ -22,7 +22,7 @@ def decided(misbehaviour: Misbehaviour, function: str = "Echo") -> list[Any]:
     return [(misbehaviour.delivery(function, n), misbehaviour.run(function, n)) for n in MANY]
 
 
-def test_the_same_seed_decides_the_same_in_whatever_order_it_is_asked() -> None:
+def test_same_seed_decides_the_same_in_any_order() -> None:
     one, other = Misbehaviour(7, **WORST), Misbehaviour(7, **WORST)
     backwards = [other.run("Echo", n) for n in reversed(MANY)]
 
@@ -30,7 +30,7 @@ def test_the_same_seed_decides_the_same_in_whatever_order_it_is_asked() -> None:
     assert decided(one) == decided(other)
 
 
-def test_another_seed_another_function_and_another_run_decide_something_else() -> None:
+def test_fate_depends_on_seed_function_and_run() -> None:
     worst = Misbehaviour(7, **WORST)
 
     assert decided(worst) != decided(Misbehaviour(8, **WORST))
@@ -38,7 +38,7 @@ def test_another_seed_another_function_and_another_run_decide_something_else() -
     assert [worst.run("Echo", n, 1) for n in MANY] != [worst.run("Echo", n, 2) for n in MANY]
 
 
-def test_what_is_decided_for_events_does_not_hang_on_what_is_decided_for_runs() -> None:
+def test_fate_of_events_is_independent_of_runs() -> None:
     one, other = Misbehaviour(7, duplicate=0.05, late=0.1), Misbehaviour(7, **WORST | {"lose": 0})
 
     assert [one.delivery("Echo", n) for n in MANY] == [other.delivery("Echo", n) for n in MANY]
@@ -82,12 +82,12 @@ def test_nothing_is_decided_without_odds_or_for_other_functions() -> None:
 @pytest.mark.parametrize(
     "odds", [{"kill": 1.1}, {"lose": -0.1}, {"kill": 0.6, "freeze": 0.6}, {"late": 1, "lose": 1}]
 )
-def test_odds_that_make_no_sense_are_refused(odds: dict[str, Any]) -> None:
+def test_invalid_odds_are_refused(odds: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"from 0 to 1|at most 1"):
         Misbehaviour(7, **odds)
 
 
-def test_it_says_how_to_have_it_again() -> None:
+def test_repr_reproduces_the_misbehaviour() -> None:
     worst = Misbehaviour(
         7, kill=0.25, functions={"Echo"}, throttle=Throttle(at_once=2), hops=None, late_by=(1.0, 2.0)
     )

@@ -33,7 +33,7 @@ def test_a_killed_environment_answers_with_an_exit_and_only_that_one(
     assert (used(lambda_).invocations, used(lambda_).errors) == (2, 1)
 
 
-def test_a_handler_that_has_ended_before_its_kill_is_not_killed_nor_is_the_next_one(
+def test_kill_after_the_handler_has_no_effect(
     lambda_: Emulator,
 ) -> None:
     with Misbehaviour(1, kill=1, within=3600).upon(lambda_) as worst:
@@ -44,7 +44,7 @@ def test_a_handler_that_has_ended_before_its_kill_is_not_killed_nor_is_the_next_
     assert worst.facts == []
 
 
-def test_kills_at_any_moment_of_a_short_handler_leave_nothing_dead_to_the_next(lambda_: Emulator) -> None:
+def test_killed_environment_is_never_reused(lambda_: Emulator) -> None:
     with Misbehaviour(1, kill=0.5, within=0.01).upon(lambda_) as worst:
         answers = [lambda_.invoke("Patient") for _ in range(16)]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from minutehand.database import ambient, own_database
+from minutehand.database import ambient, thread_database
 from tests.flow.stage import Flow, emulated, in_process
 from tests.servers import Database
 
@@ -25,4 +25,4 @@ def flow(
         yield flow
         flow.close()
     ambient().close()
-    own_database.cache_clear()
+    thread_database.cache_clear()

@@ -18,7 +18,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "functions" / "worker"))
 
 from minutehand import Database, Job
-from minutehand.database import ambient, own_database
+from minutehand.database import ambient, thread_database
 from tests.functions.fleet import WORKER, Fleet
 from tests.servers import Database as Address
 
@@ -131,8 +131,8 @@ def attempt() -> Callable[..., Job]:
         }
         # Nobody listens there: a handler that asked the database for anything would fail its test.
         database = Database("postgresql://nobody@127.0.0.1:1/none")
-        job = Job.from_record(record | facts, database, lease=remaining, grace=timedelta(seconds=2))
-        job.begin()
+        job = Job.from_record(record | facts, database, duration=remaining, grace=timedelta(seconds=2))
+        job.lease.start()
         return job
 
     return make
@@ -176,4 +176,4 @@ def fleet(
     yield fleet
     fleet.close()
     ambient().close()
-    own_database.cache_clear()
+    thread_database.cache_clear()

@@ -136,8 +136,10 @@ class Fleet:
                 """update minutehand.jobs_live
                       set id = %(job)s, ack = %(ack)s, offered = now(), visible = now() + interval '2 minutes'
                     where id = %(made)s""",
-                job=job_id, ack=ack, made=self.enqueue(payload={"job": job_id}),
-            )  # fmt: skip
+                job=job_id,
+                ack=ack,
+                made=self.enqueue(payload={"job": job_id}),
+            )
 
     def lapse(self) -> None:
         """Let every offer and every lease end."""

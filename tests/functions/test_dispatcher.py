@@ -16,9 +16,7 @@ MARK = "mark-4711"
 
 
 @pytest.mark.parametrize("name", ["scheduler-tick", "eventbridge-rule"])
-def test_a_tick_that_counts_n_due_rows_makes_n_invocations_each_of_which_claims_one_row(
-    fleet: Fleet, name: str
-) -> None:
+def test_a_tick_invokes_one_worker_for_each_due_job(fleet: Fleet, name: str) -> None:
     jobs = [fleet.enqueue(payload=number) for number in range(DUE)]
     fleet.enqueue(delay=timedelta(hours=1))
 
@@ -31,9 +29,7 @@ def test_a_tick_that_counts_n_due_rows_makes_n_invocations_each_of_which_claims_
     assert [(fleet.row(job).state, fleet.row(job).attempts) for job in jobs] == [("done", 1)] * DUE
 
 
-def test_a_chunk_is_how_many_jobs_an_invocation_is_invited_to(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chunk_is_the_number_of_jobs_per_invocation(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINUTEHAND_CHUNK", "5")
     for _ in range(DUE):
         fleet.enqueue()
@@ -44,7 +40,7 @@ def test_a_chunk_is_how_many_jobs_an_invocation_is_invited_to(
     assert sorted(fleet.work(invitation)["done"] for invitation in fleet.aws.events) == [2, 5, 5]
 
 
-def test_no_more_is_offered_than_there_is_capacity_for(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offers_do_not_exceed_the_capacity(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINUTEHAND_CAPACITY", "4")
     for _ in range(DUE):
         fleet.enqueue()
@@ -53,7 +49,7 @@ def test_no_more_is_offered_than_there_is_capacity_for(fleet: Fleet, monkeypatch
     assert len(fleet.aws.events) == 4
 
 
-def test_a_tick_that_comes_twice_invites_nobody_twice(fleet: Fleet) -> None:
+def test_a_repeated_tick_makes_no_second_offer(fleet: Fleet) -> None:
     for _ in range(DUE):
         fleet.enqueue()
 
@@ -63,7 +59,7 @@ def test_a_tick_that_comes_twice_invites_nobody_twice(fleet: Fleet) -> None:
     assert len({str(invitation["offers"]) for invitation in fleet.aws.events}) == DUE
 
 
-def test_invitations_that_come_twice_and_in_any_order_claim_nothing_twice(fleet: Fleet) -> None:
+def test_duplicate_and_reordered_events_claim_each_job_once(fleet: Fleet) -> None:
     jobs = [fleet.enqueue(payload={"fail": "this time"} if number % 2 else None) for number in range(DUE)]
     fleet.tick()
     delivered = fleet.aws.events * 2
@@ -75,7 +71,7 @@ def test_invitations_that_come_twice_and_in_any_order_claim_nothing_twice(fleet:
     assert [fleet.row(job).attempts for job in jobs] == [1] * DUE
 
 
-def test_an_invitation_that_comes_after_its_offer_was_made_again_claims_nothing(fleet: Fleet) -> None:
+def test_an_event_of_an_earlier_offer_claims_nothing(fleet: Fleet) -> None:
     job = fleet.enqueue()
     fleet.tick()
     fleet.lapse()
@@ -89,7 +85,7 @@ def test_an_invitation_that_comes_after_its_offer_was_made_again_claims_nothing(
     assert fleet.row(job).attempts == 1
 
 
-def test_a_refused_invocation_is_told_and_its_job_is_due_at_once(fleet: Fleet) -> None:
+def test_a_refused_invocation_is_logged_and_its_job_due_again(fleet: Fleet) -> None:
     job = fleet.enqueue()
     fleet.aws.known.clear()
 
@@ -122,7 +118,7 @@ def test_a_job_goes_to_the_worker_of_its_kind_or_queue(fleet: Fleet, monkeypatch
     assert made == {}
 
 
-def test_a_check_makes_no_tick_and_says_what_the_dispatcher_reaches(
+def test_a_check_makes_no_tick_and_tests_the_connections(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_WORKERS", '{"queue:reports": "reports"}')
@@ -138,7 +134,7 @@ def test_a_check_makes_no_tick_and_says_what_the_dispatcher_reaches(
     assert fleet.aws.events == []
 
 
-def test_offers_that_lapsed_are_told_and_lower_what_is_offered(fleet: Fleet) -> None:
+def test_lapsed_offers_are_logged_and_reduce_the_next_offer(fleet: Fleet) -> None:
     for _ in range(DUE):
         fleet.enqueue()
     fleet.tick()
@@ -151,12 +147,15 @@ def test_offers_that_lapsed_are_told_and_lower_what_is_offered(fleet: Fleet) -> 
 
     assert (facts["vain"], facts["throttled"]) == (DUE, 1)
     (line,) = [line for line in lines(fleet.said()) if line["level"] == "WARNING"]
-    assert (line["message"], line["queue"], line["vain"], line["budget"]) == (
-        "offers lapsed", "default", DUE, 50 - DUE,
-    )  # fmt: skip
+    assert (line["message"], line["queue"], line["lapsed"], line["budget"]) == (
+        "offers lapsed",
+        "default",
+        DUE,
+        50 - DUE,
+    )
 
 
-def test_an_event_without_a_moment_makes_a_tick_too(fleet: Fleet) -> None:
+def test_an_event_without_a_moment_makes_a_tick(fleet: Fleet) -> None:
     fleet.enqueue()
 
     facts = fleet.tick({})
@@ -165,7 +164,7 @@ def test_an_event_without_a_moment_makes_a_tick_too(fleet: Fleet) -> None:
     assert "lag_ms" not in facts
 
 
-def test_a_tick_tells_what_it_counted_in_one_line_and_in_metrics_and_nothing_of_a_payload(
+def test_a_tick_is_one_log_line_and_metrics_without_payloads(
     fleet: Fleet,
 ) -> None:
     fleet.enqueue(payload={"secret": MARK}, key=f"key-{MARK}", headers={"told": MARK})
@@ -182,7 +181,7 @@ def test_a_tick_tells_what_it_counted_in_one_line_and_in_metrics_and_nothing_of_
     assert MARK not in said + str(fleet.aws.events)
 
 
-def test_a_job_whose_last_worker_never_came_back_is_told_dead(fleet: Fleet) -> None:
+def test_a_job_lost_at_its_last_attempt_is_logged_as_dead(fleet: Fleet) -> None:
     job = fleet.enqueue(payload=MARK, max_attempts=1)
     fleet.sql("update minutehand.jobs_live set attempts = 1, claimed = now(), ack = gen_random_uuid()")
 

@@ -6,17 +6,17 @@ from handlers import echo
 
 
 @pytest.mark.parametrize("payload", [None, 0, "text", [1, 2], {"a": {"b": 1}}, {"fail_until": "a word"}])
-def test_a_payload_comes_back_as_it_went_in(attempt, payload):
+def test_echo_returns_the_payload(attempt, payload):
     assert echo.handle(payload, attempt()) == payload
 
 
-def test_a_job_that_is_asked_to_fail_fails_every_attempt_with_these_words(attempt):
+def test_echo_fails_every_attempt_with_the_given_message(attempt):
     for number in (1, 2, 50):
         with pytest.raises(RuntimeError, match=r"^the smoke test$"):
             echo.handle({"fail": "the smoke test"}, attempt(attempts=number))
 
 
-def test_a_job_that_is_asked_to_fail_for_a_while_returns_at_the_attempt_named(attempt):
+def test_echo_succeeds_at_the_given_attempt(attempt):
     payload = {"fail_until": 3}
 
     for number in (1, 2):
@@ -25,7 +25,7 @@ def test_a_job_that_is_asked_to_fail_for_a_while_returns_at_the_attempt_named(at
     assert echo.handle(payload, attempt(attempts=3)) == payload
 
 
-def test_a_job_that_fails_for_a_while_may_have_words_of_its_own(attempt):
+def test_echo_fails_until_an_attempt_with_the_given_message(attempt):
     payload = {"fail": "not yet", "fail_until": 2}
 
     with pytest.raises(RuntimeError, match=r"^not yet$"):

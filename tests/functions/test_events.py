@@ -14,9 +14,9 @@ from standardwebhooks.webhooks import Webhook
 from minutehand import Database, NewJob, enqueue, enqueue_many
 from minutehand.claim import take
 from minutehand.events import sinks
-from minutehand.events.sinks import outlets
+from minutehand.events.sinks import deliveries
 from minutehand.handlers import HandlerTable
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 from tests.functions.conftest import Seen, Server
 from tests.servers import Database as Address
 
@@ -27,7 +27,7 @@ REGION = "eu-central-1"
 @pytest.fixture
 def database(direct_database: Address) -> Iterator[Database]:
     database = Database(direct_database.url)
-    outlets.cache_clear()
+    deliveries.cache_clear()
     yield database
     database.close()
 
@@ -45,7 +45,7 @@ def attempt(database: Database) -> str:
     """Enqueue a job and have a worker handle it."""
     enqueue("echo", {"mark": "mark-4711"}, connection=database)
     jobs = take(database, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
-    (ending,) = work_off(jobs, HandlerTable({"echo": lambda payload: payload}), lambda: False)
+    (ending,) = run_jobs(jobs, HandlerTable({"echo": lambda payload: payload}), lambda: False)
     return ending.ending
 
 
@@ -53,7 +53,7 @@ def told(seen: list[Seen]) -> list[dict[str, Any]]:
     return [event for each in seen for event in json.loads(each.body)["data"]]
 
 
-def test_a_webhook_is_posted_events_in_batches_signed_as_standard_webhooks_says(
+def test_a_webhook_receives_signed_batches_of_events(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server("204 No Content") as receiver:
@@ -76,10 +76,13 @@ def test_a_webhook_is_posted_events_in_batches_signed_as_standard_webhooks_says(
 
 
 @pytest.mark.parametrize("answer", ["500 Oops", "404 Not Found", "302 Found\nlocation: http://127.0.0.1:1/"])
-def test_a_webhook_that_refuses_fails_no_job_is_logged_once_without_its_path_and_let_alone_for_a_while(
-    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+def test_a_failing_webhook_fails_no_job_and_is_logged_once(
+    database: Database,
+    server: type[Server],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
     answer: str,
-) -> None:  # fmt: skip
+) -> None:
     with server(answer) as receiver:
         monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}/hooks?token=4711")
         monkeypatch.setenv("MINUTEHAND_EVENTS_SECRETS", SECRET)
@@ -89,14 +92,17 @@ def test_a_webhook_that_refuses_fails_no_job_is_logged_once_without_its_path_and
     assert len(receiver.seen) == 1
     (logged,) = [record.getMessage() for record in caplog.records]
     assert logged == (
-        f"events are not sent to webhook:http://{receiver.authority}, and are dropped: "
-        f"EventsRefusedError: it answered {answer[:3]}"
+        f"events for webhook:http://{receiver.authority} are dropped: "
+        f"EventsRefusedError: the webhook answered {answer[:3]}"
     )
 
 
-def test_a_webhook_that_recovers_is_told_again_and_the_log_says_how_many_events_it_missed(
-    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:  # fmt: skip
+def test_a_recovered_webhook_receives_events_and_losses_are_logged(
+    database: Database,
+    server: type[Server],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     monkeypatch.setattr(sinks, "REST", 0.0)
     with server("500 Oops", "500 Oops", "200 OK") as receiver:
         monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}")
@@ -105,14 +111,17 @@ def test_a_webhook_that_recovers_is_told_again_and_the_log_says_how_many_events_
             attempt(database)
 
     assert [record.getMessage().partition(receiver.authority)[2] for record in caplog.records] == [
-        ", and are dropped: EventsRefusedError: it answered 500",
-        " again; 3 were dropped",
+        " are dropped: EventsRefusedError: the webhook answered 500",
+        " are delivered again; 3 were dropped",
     ]
 
 
-def test_a_job_does_not_wait_for_a_webhook_that_does_not_answer(
-    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:  # fmt: skip
+def test_a_job_does_not_wait_for_a_slow_webhook(
+    database: Database,
+    server: type[Server],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     monkeypatch.setattr(sinks, "SECONDS", 0.2)
     monkeypatch.setattr("minutehand.events.publish.SECONDS", 0.2)
     answered = Flag()
@@ -130,13 +139,16 @@ def test_a_job_does_not_wait_for_a_webhook_that_does_not_answer(
         assert not answered.is_set()
 
     assert [record.getMessage().partition("dropped: ")[2] for record in caplog.records] == [
-        "TimeoutError: it took too long"
+        "TimeoutError: delivery timed out"
     ]
 
 
-def test_a_webhook_without_a_secret_is_told_nothing(
-    database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:  # fmt: skip
+def test_a_webhook_without_a_secret_receives_nothing(
+    database: Database,
+    server: type[Server],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with server("200 OK") as receiver:
         monkeypatch.setenv("MINUTEHAND_EVENTS", f"webhook:http://{receiver.authority}")
         assert attempt(database) == "done"
@@ -146,7 +158,7 @@ def test_a_webhook_without_a_secret_is_told_nothing(
 
 
 @pytest.mark.parametrize("by", ["name", "arn"])
-def test_eventbridge_is_put_every_event_in_batches_under_its_name(
+def test_eventbridge_receives_every_event_in_batches(
     database: Database, aws: None, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     bus = boto3.client("events")
@@ -166,7 +178,7 @@ def test_eventbridge_is_put_every_event_in_batches_under_its_name(
     assert "mark-4711" not in str(events)
 
 
-def test_sns_is_published_every_event_in_batches_with_attributes_to_filter_by(
+def test_sns_receives_every_event_with_filter_attributes(
     database: Database, aws: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sns = boto3.client("sns")
@@ -174,8 +186,11 @@ def test_sns_is_published_every_event_in_batches_with_attributes_to_filter_by(
     received, dead = queue_of("all"), queue_of("dead")
     sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn_of(received))
     sns.subscribe(
-        TopicArn=topic, Protocol="sqs", Endpoint=arn_of(dead), Attributes={"FilterPolicy": '{"name": ["done"]}'}
-    )  # fmt: skip
+        TopicArn=topic,
+        Protocol="sqs",
+        Endpoint=arn_of(dead),
+        Attributes={"FilterPolicy": '{"name": ["done"]}'},
+    )
     monkeypatch.delenv("AWS_DEFAULT_REGION")  # the topic's own is in its ARN
     monkeypatch.setenv("MINUTEHAND_EVENTS", f"sns:{topic}")
 
@@ -188,16 +203,16 @@ def test_sns_is_published_every_event_in_batches_with_attributes_to_filter_by(
     assert [json.loads(json.loads(text)["Message"])["name"] for text in messages(dead)] == ["done"]
 
 
-def test_aws_that_refuses_fails_no_job(
+def test_an_error_of_aws_fails_no_job(
     database: Database, aws: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("MINUTEHAND_EVENTS", f"sns:arn:aws:sns:{REGION}:123456789012:gone")
 
     assert attempt(database) == "done"
     assert "EventsRefusedError: An error occurred (NotFound)" in caplog.text
 
 
-def test_all_sinks_are_told_and_one_that_fails_takes_nothing_from_the_others(
+def test_a_failing_sink_does_not_affect_the_others(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server("200 OK") as receiver:

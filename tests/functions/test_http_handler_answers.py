@@ -7,8 +7,8 @@ from email.utils import format_datetime
 import pytest
 
 from minutehand import Fail, RetryAfter
-from minutehand.handle import describe
 from minutehand.local.receiver import Receiver
+from minutehand.model.failure import describe
 from minutehand.web.delivery import deliver as http
 from minutehand.web.delivery.deliver import Delivery
 from minutehand.web.delivery.exchange import Undelivered
@@ -42,7 +42,7 @@ def say(status: str, *headers: str, body: bytes = b"") -> bytes:
         (say("200 OK", body=b'"' + b"x" * 4095 + b'"'), '"' + "x" * 4095),
     ],
 )
-def test_of_the_answer_only_what_a_row_can_hold_is_kept(server, attempt, reply, kept):
+def test_only_the_storable_part_of_a_response_is_stored(server, attempt, reply, kept):
     with server(reply) as receiver:
         result = http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
@@ -51,7 +51,7 @@ def test_of_the_answer_only_what_a_row_can_hold_is_kept(server, attempt, reply, 
     assert "\x00" not in json.loads(json.dumps(str(result["body"])))
 
 
-def test_an_endless_answer_is_read_to_64_kib_and_no_further(server, attempt):
+def test_an_endless_response_is_read_up_to_64_kib(server, attempt):
     sent = []
 
     def endless(stopping):
@@ -68,7 +68,7 @@ def test_an_endless_answer_is_read_to_64_kib_and_no_further(server, attempt):
     assert 64 * 1024 <= sum(sent) < 32 * 1024 * 1024
 
 
-def test_a_compressed_answer_is_never_unpacked(server, attempt):
+def test_a_compressed_response_is_not_decompressed(server, attempt):
     with server(say("200 OK", "content-encoding: gzip", body=b"\x1f\x8bpacked")) as receiver:
         result = http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
@@ -79,7 +79,7 @@ def test_a_compressed_answer_is_never_unpacked(server, attempt):
 @pytest.mark.parametrize(
     "status", ["400 Bad Request", "404 Not Found", "429 Too Many", "500 Broken", "503 Busy"]
 )
-def test_an_error_is_tried_again_by_the_strategy_of_the_job(server, attempt, status):
+def test_an_error_status_is_retried_by_the_strategy(server, attempt, status):
     with server(say(status)) as receiver, pytest.raises(Undelivered) as failure:
         http.handle(
             Delivery(f"http://{receiver.authority}/a/path?token=hunter2", {"pin": "hunter2"}), attempt()
@@ -88,7 +88,7 @@ def test_an_error_is_tried_again_by_the_strategy_of_the_job(server, attempt, sta
     assert str(failure.value) == f"POST http://{receiver.authority} answered {status[:3]}."
 
 
-def test_gone_is_dead_at_once(receiver, attempt):
+def test_a_410_is_dead_at_once(receiver, attempt):
     with pytest.raises(Fail, match="answered 410 Gone"):
         http.handle(Delivery(f"{receiver.url}/gone", {}), attempt())
 
@@ -117,7 +117,7 @@ def test_retry_after_as_a_date_is_honoured(server, attempt):
 
 
 @pytest.mark.parametrize("asked", ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
-def test_no_receiver_may_hold_a_job_for_longer_than_a_day(server, attempt, asked):
+def test_retry_after_is_limited_to_a_day(server, attempt, asked):
     with server(say("503 Busy", f"Retry-After: {asked}")) as receiver, pytest.raises(RetryAfter) as retry:
         http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
@@ -125,14 +125,14 @@ def test_no_receiver_may_hold_a_job_for_longer_than_a_day(server, attempt, asked
 
 
 @pytest.mark.parametrize("asked", ["0", "-5", "soon", "", "1.5", "²", "Fri, 31 Dec 1999 23:59:59 GMT"])
-def test_a_retry_after_that_names_no_moment_ahead_is_left_to_the_strategy_of_the_job(server, attempt, asked):
+def test_an_invalid_retry_after_is_ignored(server, attempt, asked):
     reply = say("503 Busy").replace(b"connection", f"retry-after: {asked}\r\nconnection".encode("latin-1"))
 
     with server(reply) as receiver, pytest.raises(Undelivered):
         http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
 
-def test_a_receiver_that_is_not_there_is_tried_again(server, attempt):
+def test_a_refused_connection_is_retried(server, attempt):
     with server(b"") as receiver:
         authority = receiver.authority
 
@@ -145,7 +145,7 @@ def test_a_receiver_that_is_not_there_is_tried_again(server, attempt):
 @pytest.mark.parametrize(
     "reply", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"]
 )
-def test_an_answer_that_breaks_off_is_tried_again(server, attempt, reply):
+def test_an_incomplete_response_is_retried(server, attempt, reply):
     with (
         server(reply) as receiver,
         pytest.raises(Undelivered, match="closed before the response was complete"),
@@ -157,7 +157,7 @@ def test_an_answer_that_breaks_off_is_tried_again(server, attempt, reply):
     "reply",
     ["500 Broken", "302 Found\nlocation: /hunter2", "410 Gone", "503 Busy\nretry-after: 9", b"", None],
 )
-def test_nothing_secret_is_kept_of_a_failure(server, attempt, reply):
+def test_errors_contain_no_secrets(server, attempt, reply):
     def hang(stopping):
         stopping.wait(5)
         yield b""
@@ -171,12 +171,12 @@ def test_nothing_secret_is_kept_of_a_failure(server, attempt, reply):
     assert "hunter2" not in json.dumps(describe(failure.value))
 
 
-def test_a_slow_receiver_is_left_when_the_timeout_of_the_delivery_is_over(receiver, attempt):
+def test_a_slow_response_ends_at_the_timeout_of_the_delivery(receiver, attempt):
     with pytest.raises(Undelivered, match=r"no complete response within 0\.2 seconds"):
         http.handle(Delivery(f"{receiver.url}/slow?seconds=30", {}, timeout=0.2), attempt())
 
 
-def test_a_slow_receiver_is_left_before_the_time_of_the_attempt_is_over(receiver, attempt):
+def test_a_slow_response_ends_before_the_attempt_does(receiver, attempt):
     with pytest.raises(Undelivered, match=r"no complete response within 0\.1\d+ seconds"):
         http.handle(
             Delivery(f"{receiver.url}/slow?seconds=30", {}), attempt(remaining=timedelta(seconds=0.2))
@@ -184,7 +184,7 @@ def test_a_slow_receiver_is_left_before_the_time_of_the_attempt_is_over(receiver
 
 
 @pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nx-a: ", b"HTTP/1.1 200 OK\r\n\r\n"])
-def test_a_receiver_that_answers_drop_by_drop_is_left_at_the_time_limit(server, attempt, start):
+def test_a_trickling_response_ends_at_the_time_limit(server, attempt, start):
     def drip(stopping):
         yield start
         while not stopping.wait(0.02):
@@ -197,7 +197,7 @@ def test_a_receiver_that_answers_drop_by_drop_is_left_at_the_time_limit(server, 
         http.handle(Delivery(f"http://{receiver.authority}/", {}, timeout=0.3), attempt())
 
 
-def test_an_attempt_without_time_sends_nothing(receiver, attempt):
+def test_an_attempt_without_time_left_sends_nothing(receiver, attempt):
     with pytest.raises(Undelivered, match="no time left"):
         http.handle(Delivery(f"{receiver.url}/ok", {}), attempt(remaining=timedelta(seconds=-1)))
     assert receiver.received == []

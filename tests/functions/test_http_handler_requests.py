@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("http_environment")
         "http://①②⑦.⓪.⓪.①/hunter2",
     ],
 )
-def test_a_bad_url_is_dead_at_once_and_not_repeated_in_the_error(attempt, url):
+def test_an_invalid_url_is_dead_at_once_and_not_quoted(attempt, url):
     with pytest.raises(Fail) as failure:
         http.handle(Delivery(url), attempt())
 
@@ -64,14 +64,14 @@ def test_a_bad_url_is_dead_at_once_and_not_repeated_in_the_error(attempt, url):
         {"minutehand-attempt": "9"},
     ],
 )
-def test_a_header_that_would_break_or_forge_the_request_is_refused(server, attempt, headers):
+def test_an_invalid_or_reserved_header_is_refused(server, attempt, headers):
     with server("200 OK") as receiver, pytest.raises(Fail, match="header"):
         http.handle(Delivery(f"http://{receiver.authority}/", headers=headers), attempt())
 
     assert receiver.seen == []
 
 
-def test_other_headers_are_sent_as_they_are(server, attempt):
+def test_other_headers_are_sent_unchanged(server, attempt):
     headers = {
         "Authorization": "Bearer abc",
         "X-Name": "café",
@@ -88,6 +88,6 @@ def test_other_headers_are_sent_as_they_are(server, attempt):
 @pytest.mark.parametrize(
     "delivery", [Delivery("http://a.example", {}, "GET"), Delivery("http://a.example", timeout=0)]
 )
-def test_a_delivery_that_cannot_be_sent_as_it_is_is_dead_at_once(attempt, delivery):
+def test_an_invalid_delivery_is_dead_at_once(attempt, delivery):
     with pytest.raises(Fail):
         http.handle(delivery, attempt())

@@ -32,9 +32,7 @@ def tls(authority: trustme.CA, *names: str) -> ssl.SSLContext:
     return context
 
 
-def test_a_name_is_proven_by_its_certificate_though_the_connection_goes_to_an_address(
-    server, names, attempt, authority
-):
+def test_the_certificate_is_checked_against_the_name(server, names, attempt, authority):
     names["proven.example"] = [["127.0.0.1"], ["127.0.0.2"]]
     asked = []
     context = tls(authority, "proven.example")
@@ -48,7 +46,7 @@ def test_a_name_is_proven_by_its_certificate_though_the_connection_goes_to_an_ad
     assert receiver.seen[0].headers["host"] == f"proven.example:{receiver.port}"
 
 
-def test_a_bare_address_is_proven_by_a_certificate_for_it(server, attempt, authority):
+def test_the_certificate_is_checked_against_a_bare_address(server, attempt, authority):
     with server("200 OK", tls=tls(authority, "127.0.0.1")) as receiver:
         http.handle(Delivery(f"https://{receiver.authority}/"), attempt())
 
@@ -56,9 +54,7 @@ def test_a_bare_address_is_proven_by_a_certificate_for_it(server, attempt, autho
 
 
 @pytest.mark.parametrize("subject", ["other.example", "127.0.0.1"])
-def test_a_certificate_for_another_name_or_for_the_address_is_not_ssl_contexted(
-    server, names, attempt, authority, subject
-):
+def test_a_certificate_for_another_name_is_not_trusted(server, names, attempt, authority, subject):
     names["proven.example"] = [["127.0.0.1"]]
 
     with (
@@ -71,7 +67,7 @@ def test_a_certificate_for_another_name_or_for_the_address_is_not_ssl_contexted(
 
 
 @pytest.mark.usefixtures("authority")
-def test_a_certificate_of_an_unknown_authority_is_not_ssl_contexted(server, names, attempt):
+def test_a_certificate_of_an_unknown_authority_is_not_trusted(server, names, attempt):
     names["proven.example"] = [["127.0.0.1"]]
 
     with (
@@ -84,7 +80,7 @@ def test_a_certificate_of_an_unknown_authority_is_not_ssl_contexted(server, name
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\n\r\n"])
-def test_the_time_limit_holds_for_a_secure_connection_too(server, names, attempt, authority, start):
+def test_the_time_limit_includes_a_secure_connection(server, names, attempt, authority, start):
     def drip(stopping):
         yield start
         while not stopping.wait(0.02):
@@ -99,7 +95,7 @@ def test_the_time_limit_holds_for_a_secure_connection_too(server, names, attempt
         http.handle(Delivery(f"https://proven.example:{receiver.port}/", timeout=0.3), attempt())
 
 
-def test_the_time_limit_holds_for_a_receiver_that_never_says_who_it_is(attempt):
+def test_the_time_limit_includes_the_tls_handshake(attempt):
     with (
         socket.create_server(("127.0.0.1", 0)) as receiver,
         pytest.raises(Undelivered, match=r"no complete response within 0\.2 seconds"),

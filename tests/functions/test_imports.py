@@ -9,8 +9,15 @@ import pytest
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 WEB = {"fastapi", "mangum", "pydantic", "starlette"}
 ELSEWHERE = {
-    "click", "minutehand.cli", "minutehand.doctor", "minutehand.local", "minutehand.testing", "pyspark", "rich", *WEB
-}  # fmt: skip
+    "click",
+    "minutehand.cli",
+    "minutehand.doctor",
+    "minutehand.local",
+    "minutehand.testing",
+    "pyspark",
+    "rich",
+    *WEB,
+}
 AWS = {"boto3", "botocore.session", "minutehand.aws"}  # Powertools looks whether there is a botocore, no more
 WHAT_THE_FIRST_JOB_NEEDS = {"handlers", "handlers.echo", "handlers.http", "msgspec", "urllib3"}
 
@@ -19,8 +26,11 @@ def imported(statements: str, function: str) -> set[str]:
     """The modules that a fresh interpreter has after it ran something in a function's folder."""
     told = subprocess.run(
         [sys.executable, "-c", f"import sys; {statements}; print(*sys.modules)"],
-        cwd=FUNCTIONS / function, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=FUNCTIONS / function,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return set(told.stdout.split())
 
 
@@ -28,16 +38,14 @@ def imported(statements: str, function: str) -> set[str]:
     ("function", "needless"),
     [("dispatcher", ELSEWHERE | {"msgspec"}), ("worker", ELSEWHERE | AWS | WHAT_THE_FIRST_JOB_NEEDS)],
 )
-def test_a_function_imports_nothing_that_its_first_event_may_not_need(
-    function: str, needless: set[str]
-) -> None:
+def test_a_function_imports_only_what_every_event_needs(function: str, needless: set[str]) -> None:
     modules = imported("import app", function)
 
     assert {"psycopg", "minutehand.database"} <= modules
     assert modules & needless == set()
 
 
-def test_the_migration_imports_of_its_layers_nothing_before_its_event() -> None:
+def test_the_migration_imports_its_layers_during_the_event() -> None:
     """So that it can tell CloudFormation what is wrong with them."""
     modules = imported("import app", "migrate")
 
@@ -47,7 +55,7 @@ def test_the_migration_imports_of_its_layers_nothing_before_its_event() -> None:
     } | modules & WEB == set()
 
 
-def test_a_handler_is_imported_when_its_kind_is_first_looked_for() -> None:
+def test_a_handler_is_imported_when_its_kind_is_first_found() -> None:
     find = "from minutehand.functions.worker import handlers; handlers.find('echo')"
     modules = imported(f"import app; {find}", "worker")
 
@@ -55,5 +63,5 @@ def test_a_handler_is_imported_when_its_kind_is_first_looked_for() -> None:
     assert modules & (AWS | WHAT_THE_FIRST_JOB_NEEDS) == {"handlers", "handlers.echo"}
 
 
-def test_this_check_sees_what_is_imported() -> None:
+def test_the_check_detects_imports() -> None:
     assert {"msgspec", "boto3", "click"} <= imported("import app, msgspec, boto3, click", "worker")

@@ -59,7 +59,7 @@ def note(database: Database, version: int) -> None:
 
 
 @pytest.mark.every_server
-def test_a_new_stack_migrates_an_empty_database_and_an_update_finds_nothing_to_do(
+def test_create_migrates_the_schema_and_update_finds_it_current(
     app: Any, storage: Server, new_database: NewDatabase, server_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = new_database(server_name, migrated=False)
@@ -76,7 +76,7 @@ def test_a_new_stack_migrates_an_empty_database_and_an_update_finds_nothing_to_d
     assert versions(database) == [migration.version for migration in migrations()]
 
 
-def test_a_role_without_rights_fails_the_deploy_and_is_told_which_it_needs(
+def test_a_missing_privilege_fails_the_deploy_and_is_explained(
     app: Any, storage: Server, empty_database: Database, stranger: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", connect_as(stranger, empty_database.url))
@@ -90,7 +90,7 @@ def test_a_role_without_rights_fails_the_deploy_and_is_told_which_it_needs(
     assert versions(empty_database) == []
 
 
-def test_a_database_that_cannot_be_reached_fails_the_deploy_and_its_password_is_not_told(
+def test_an_unreachable_database_fails_the_deploy_without_its_password(
     app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", f"postgresql://minutehand:{PASSWORD}@127.0.0.1:1/none")
@@ -104,14 +104,14 @@ def test_a_database_that_cannot_be_reached_fails_the_deploy_and_its_password_is_
     assert PASSWORD not in answer["Reason"] + caplog.text
 
 
-def test_a_deploy_without_a_database_fails_and_says_what_is_missing(app: Any, storage: Server) -> None:
+def test_a_deploy_without_a_database_fails_and_names_the_setting(app: Any, storage: Server) -> None:
     app.handler(event("Create", storage), Context())
 
     assert told(storage)["Status"] == "FAILED"
     assert "DATABASE_URL is not set" in told(storage)["Reason"]
 
 
-def test_a_rollback_leaves_a_newer_schema_as_it_is_and_succeeds(
+def test_a_rollback_keeps_a_newer_schema_and_succeeds(
     app: Any,
     storage: Server,
     direct_database: Database,
@@ -141,7 +141,7 @@ def test_a_new_stack_of_an_older_release_fails_on_a_newer_schema(
     assert "update minutehand" in told(storage)["Reason"]
 
 
-def test_a_migration_that_was_changed_afterwards_fails_even_an_update(
+def test_a_changed_migration_fails_an_update(
     app: Any, storage: Server, direct_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", direct_database.url)
@@ -154,7 +154,7 @@ def test_a_migration_that_was_changed_afterwards_fails_even_an_update(
     assert "migration 1 (tables) was changed" in told(storage)["Reason"]
 
 
-def test_a_removed_stack_leaves_the_schema_and_its_jobs(
+def test_deleting_the_stack_keeps_the_schema_and_its_jobs(
     app: Any, storage: Server, direct_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", direct_database.url)
@@ -165,13 +165,13 @@ def test_a_removed_stack_leaves_the_schema_and_its_jobs(
     assert versions(direct_database) == [migration.version for migration in migrations()]
 
 
-def test_a_removed_stack_goes_though_its_database_is_gone(app: Any, storage: Server) -> None:
+def test_deleting_the_stack_succeeds_without_its_database(app: Any, storage: Server) -> None:
     app.handler(event("Delete", storage), Context())
 
     assert told(storage)["Status"] == "SUCCESS"
 
 
-def test_a_migration_that_waits_for_too_long_is_ended_and_answered_before_the_function_is(
+def test_a_blocked_migration_is_cancelled_and_answered_in_time(
     app: Any, storage: Server, empty_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", empty_database.url)
@@ -188,7 +188,7 @@ def test_a_migration_that_waits_for_too_long_is_ended_and_answered_before_the_fu
     assert versions(empty_database) == []
 
 
-def test_an_event_that_comes_with_no_time_left_is_answered(
+def test_an_event_without_time_left_is_answered(
     app: Any, storage: Server, empty_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", empty_database.url)

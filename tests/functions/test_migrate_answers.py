@@ -28,9 +28,7 @@ def app() -> Any:
     return load("migrate")
 
 
-def test_an_answer_that_is_not_taken_is_given_again(
-    app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_answer_is_repeated(app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "PAUSES", (0, 0, 0))
     storage.replies[:0] = ["503 Slow Down", b""]
 
@@ -41,7 +39,7 @@ def test_an_answer_that_is_not_taken_is_given_again(
     assert told(storage)["Status"] == "SUCCESS"
 
 
-def test_an_answer_that_is_never_taken_is_told_in_the_log_without_its_address(
+def test_a_failed_answer_is_logged_without_its_url(
     app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(app, "PAUSES", (0, 0))
@@ -54,21 +52,19 @@ def test_an_answer_that_is_never_taken_is_told_in_the_log_without_its_address(
     assert "X-Amz-Signature" not in caplog.text
 
 
-def test_all_patience_together_is_less_than_what_is_kept_for_the_answer(app: Any) -> None:
+def test_all_repetitions_fit_into_the_time_for_the_answer(app: Any) -> None:
     assert sum(app.PAUSES) + len(app.PAUSES) * app.REQUEST_SECONDS < app.ANSWER_SECONDS
 
 
 @pytest.mark.parametrize("request_type", ["Destroy", None, 3])
-def test_a_request_that_nobody_knows_fails_and_is_answered(
-    app: Any, storage: Server, request_type: Any
-) -> None:
+def test_an_unknown_request_type_fails_and_is_answered(app: Any, storage: Server, request_type: Any) -> None:
     app.handler({**event("Create", storage), "RequestType": request_type}, Context())
 
     assert told(storage)["Status"] == "FAILED"
     assert "Create, Update or Delete" in told(storage)["Reason"]
 
 
-def test_an_event_without_ids_is_answered_all_the_same(app: Any, storage: Server) -> None:
+def test_an_event_without_ids_is_answered(app: Any, storage: Server) -> None:
     app.handler({"ResponseURL": event("Create", storage)["ResponseURL"]}, Context())
 
     answer = json.loads(storage.seen[-1].body)
@@ -78,7 +74,7 @@ def test_an_event_without_ids_is_answered_all_the_same(app: Any, storage: Server
 @pytest.mark.parametrize(
     "nonsense", [[], "Create", {}, {"RequestType": "Delete"}, {"ResponseURL": "nowhere"}]
 )
-def test_an_event_that_names_nobody_who_waits_ends_with_a_line_in_the_log(
+def test_an_event_that_cannot_be_answered_is_logged(
     app: Any, nonsense: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(app, "PAUSES", (0,))
@@ -89,17 +85,21 @@ def test_an_event_that_names_nobody_who_waits_ends_with_a_line_in_the_log(
 
 
 @pytest.mark.parametrize(("request_type", "status"), [("Create", "FAILED"), ("Delete", "SUCCESS")])
-def test_it_answers_though_the_layers_are_not_there(storage: Server, request_type: str, status: str) -> None:
+def test_the_migration_answers_without_its_layers(storage: Server, request_type: str, status: str) -> None:
     asked = event(request_type, storage)
     subprocess.run(
         [
-            sys.executable, "-I", "-S", "-c",
+            sys.executable,
+            "-I",
+            "-S",
+            "-c",
             f"import sys; sys.path.append({str(FUNCTION)!r}); import app\n"
             "class Context: get_remaining_time_in_millis = staticmethod(lambda: 300_000)\n"
             f"app.handler({asked!r}, Context)",
         ],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+    )
 
     assert told(storage)["Status"] == status
     assert ("ModuleNotFoundError" in told(storage)["Reason"]) == (request_type == "Create")

@@ -30,16 +30,20 @@ def test_the_database_s_url_may_be_a_secret(manager: Manager) -> None:
     assert database_url({"MINUTEHAND_DATABASE_SECRET": arn}) == f"postgresql://jobs:{HIDDEN}@db.internal/app"
 
 
-def test_the_secret_may_be_the_json_that_rds_keeps(manager: Manager) -> None:
+def test_the_secret_may_be_the_json_of_rds(manager: Manager) -> None:
     url = database_url({"MINUTEHAND_DATABASE_SECRET": manager.keep(json.dumps(RDS))})
 
     assert conninfo_to_dict(url) == {
-        "host": "db.internal", "port": "5433", "user": "jobs", "password": "p@ss/:%", "dbname": "app",
+        "host": "db.internal",
+        "port": "5433",
+        "user": "jobs",
+        "password": "p@ss/:%",
+        "dbname": "app",
         "sslmode": "require",
-    }  # fmt: skip
+    }
 
 
-def test_database_url_goes_before_the_secret() -> None:
+def test_database_url_takes_precedence_over_the_secret() -> None:
     assert (
         database_url({"DATABASE_URL": "postgresql:///here", "MINUTEHAND_DATABASE_SECRET": "no"})
         == "postgresql:///here"
@@ -59,7 +63,7 @@ def test_database_url_goes_before_the_secret() -> None:
         f'{{"password": "{HIDDEN}", ',
     ],
 )
-def test_a_secret_that_is_no_address_is_refused_without_a_word_of_it(manager: Manager, text: str) -> None:
+def test_an_invalid_secret_is_refused_without_quoting_it(manager: Manager, text: str) -> None:
     arn = manager.keep(text or " ")
 
     with pytest.raises(ConfigurationError) as caught:
@@ -67,7 +71,7 @@ def test_a_secret_that_is_no_address_is_refused_without_a_word_of_it(manager: Ma
     assert HIDDEN not in str(caught.getrepr(chain=True))
 
 
-def test_a_secret_that_is_not_there_is_named(manager: Manager) -> None:
+def test_a_missing_secret_is_named(manager: Manager) -> None:
     with pytest.raises(
         ConfigurationError, match=r"the secret nowhere cannot be read: .* ResourceNotFoundException"
     ):
@@ -81,12 +85,12 @@ def test_a_secret_that_is_binary_is_refused(manager: Manager) -> None:
         database_url({"MINUTEHAND_DATABASE_SECRET": arn})
 
 
-def test_without_a_url_and_without_a_secret_the_error_says_what_to_set() -> None:
+def test_without_a_url_or_a_secret_the_error_names_the_setting() -> None:
     with pytest.raises(ConfigurationError, match="DATABASE_URL is not set"):
         database_url({"DATABASE_URL": "", "MINUTEHAND_DATABASE_SECRET": ""})
 
 
-def test_a_secret_s_own_variable_goes_before_the_one_that_names_it(manager: Manager) -> None:
+def test_the_value_takes_precedence_over_the_secret(manager: Manager) -> None:
     environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("kept")}
 
     assert secret("MINUTEHAND_API_TOKENS", environment) == "kept"
@@ -97,7 +101,7 @@ def test_a_secret_s_own_variable_goes_before_the_one_that_names_it(manager: Mana
     )
 
 
-def test_a_secret_is_asked_for_again_when_it_was_kept_for_long_enough(manager: Manager) -> None:
+def test_a_cached_secret_is_read_again_when_it_expires(manager: Manager) -> None:
     environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("old")}
     first = secret("MINUTEHAND_API_TOKENS", environment)
 
@@ -137,7 +141,7 @@ def test_aurora_s_own_secret_is_completed_by_the_environment(manager: Manager) -
     )
 
 
-def test_what_a_secret_lacks_and_nobody_says_is_named(manager: Manager) -> None:
+def test_missing_parts_of_a_secret_are_named(manager: Manager) -> None:
     arn = manager.keep(json.dumps({"username": "jobs", "password": HIDDEN}))
 
     with pytest.raises(

@@ -86,7 +86,7 @@ def shared(function: Path, *statements: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda path: path.name)
-def test_an_import_reaches_for_no_network_reads_no_secret_and_draws_no_random_number(function: Path) -> None:
+def test_an_import_uses_no_network_no_secret_and_no_randomness(function: Path) -> None:
     assert shared(function, "import app") == {"opened": [], "read": [], "drawn": []}
 
 
@@ -103,7 +103,7 @@ def test_an_import_reaches_for_no_network_reads_no_secret_and_draws_no_random_nu
         ("drawn", "open('/dev/urandom', 'rb').read(1)"),
     ],
 )
-def test_what_would_be_shared_is_seen(kind: str, statement: str) -> None:
+def test_the_check_detects_shared_state(kind: str, statement: str) -> None:
     assert shared(FUNCTIONS[-1], "import app", statement)[kind] != []
 
 
@@ -118,7 +118,7 @@ def drawn_from_memory(text: str) -> Iterator[str]:
             yield from [node.attr] if node.attr != "SystemRandom" else []
 
 
-def test_nothing_that_runs_in_lambda_draws_from_the_generator_that_a_snapshot_repeats() -> None:
+def test_lambda_code_uses_only_the_system_random_generator() -> None:
     library = [
         path
         for path in (ROOT / "shared" / "minutehand").rglob("*.py")

@@ -46,7 +46,7 @@ def test_the_offers_of_an_event_are_claimed_handled_and_finished(fleet: Fleet) -
     assert [row.result for row in rows] == [{"job": job_id} for job_id, _ in invitation["offers"]]
 
 
-def test_an_event_whose_offers_nobody_made_claims_nothing(fleet: Fleet) -> None:
+def test_an_event_with_unknown_offers_claims_nothing(fleet: Fleet) -> None:
     fleet.enqueue()
 
     assert fleet.work(event("worker-offers")) == {}
@@ -54,7 +54,7 @@ def test_an_event_whose_offers_nobody_made_claims_nothing(fleet: Fleet) -> None:
     assert measured == {"claimed": 0, "unclaimed": 2, "empty": 1}
 
 
-def test_an_offer_that_is_in_an_event_twice_is_claimed_once(fleet: Fleet) -> None:
+def test_a_repeated_offer_in_an_event_is_claimed_once(fleet: Fleet) -> None:
     invitation = event("worker-duplicated")
     fleet.offer(invitation["offers"][:1])
 
@@ -62,14 +62,14 @@ def test_an_offer_that_is_in_an_event_twice_is_claimed_once(fleet: Fleet) -> Non
     assert fleet.row(ID).attempts == 1
 
 
-def test_an_event_without_offers_claims_nothing_though_something_is_due(fleet: Fleet) -> None:
+def test_an_event_without_offers_claims_nothing(fleet: Fleet) -> None:
     job = fleet.enqueue()
 
     assert fleet.work(event("worker-empty")) == {}
     assert fleet.row(job).state == "due"
 
 
-def test_an_event_that_only_names_a_queue_takes_the_next_due_job_of_it(fleet: Fleet) -> None:
+def test_an_event_with_a_queue_takes_its_next_due_job(fleet: Fleet) -> None:
     first, second, other = fleet.enqueue(), fleet.enqueue(), fleet.enqueue(queue="other")
 
     answers = [fleet.work(event("worker-queue")) for _ in range(3)]
@@ -107,12 +107,10 @@ def test_a_malformed_event_is_refused_before_anything_is_claimed(fleet: Fleet, m
     assert fleet.row(ID).attempts == 0
 
 
-def test_an_attempt_may_last_as_long_as_its_invocation_and_its_claim_a_little_longer(
-    fleet: Fleet, handler: Callable[[str], str]
-) -> None:
+def test_the_lease_ends_shortly_after_the_invocation(fleet: Fleet, handler: Callable[[str], str]) -> None:
     kind = handler(
         "def handle(payload, job):\n"
-        "    return [job.remaining.total_seconds(), (job.lease + job.grace).total_seconds()]\n"
+        "    return [job.remaining.total_seconds(), (job.lease.duration + job.lease.grace).total_seconds()]\n"
     )
     job = fleet.enqueue(kind)
 
@@ -140,7 +138,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_every_attempt_is_told_in_two_lines_and_counted_and_nothing_of_the_payload_is_in_them(
+def test_an_attempt_is_two_log_lines_and_metrics_without_the_payload(
     fleet: Fleet, handler: Callable[[str], str], ending: str
 ) -> None:
     does, level = ENDINGS[ending]
@@ -162,9 +160,7 @@ def test_every_attempt_is_told_in_two_lines_and_counted_and_nothing_of_the_paylo
     assert MARK not in said
 
 
-def test_a_payload_that_does_not_fit_its_handler_is_dead_and_not_quoted(
-    fleet: Fleet, handler: Callable[[str], str]
-) -> None:
+def test_a_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Callable[[str], str]) -> None:
     kind = handler(
         "from dataclasses import dataclass\n"
         "@dataclass\n"
@@ -177,7 +173,7 @@ def test_a_payload_that_does_not_fit_its_handler_is_dead_and_not_quoted(
     assert MARK not in fleet.said()
 
 
-def test_a_kind_without_a_handler_is_told_and_waits_for_its_deploy_at_no_cost(fleet: Fleet) -> None:
+def test_an_unknown_kind_is_logged_and_released_without_an_attempt(fleet: Fleet) -> None:
     job = fleet.enqueue("billing.invoice", MARK)
 
     assert fleet.work({"queue": "default"}) == {"released": 1}
@@ -202,7 +198,7 @@ def test_a_handler_is_imported_when_its_kind_is_first_claimed(
 
 
 @pytest.mark.parametrize(("said", "version"), [(None, "$LATEST"), ("2026-11-21", "2026-11-21")])
-def test_who_worked_and_on_what_code_is_in_the_jobs_history(
+def test_an_attempt_records_its_worker_and_code_version(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch, said: str | None, version: str
 ) -> None:
     if said:

@@ -23,7 +23,7 @@ def stage(new_stage: NewStage) -> Stage:
     return new_stage(seconds=round(TIMEOUT.total_seconds()), MINUTEHAND_GRACE="1")
 
 
-def test_a_worker_killed_by_its_timeout_has_its_job_begun_again_by_the_first_tick_after_the_grace(
+def test_job_of_a_killed_worker_restarts_after_the_grace(
     stage: Stage,
 ) -> None:
     job, spent = stage.enqueue("overstay"), stage.enqueue("overstay", max_attempts=1)
@@ -51,7 +51,7 @@ def test_a_worker_killed_by_its_timeout_has_its_job_begun_again_by_the_first_tic
     assert sorted(stage.endings()) == sorted([job, spent])
 
 
-def test_a_worker_thawed_after_its_lease_is_refused_and_writes_nothing_over_the_one_that_came_after(
+def test_worker_thawed_after_its_lease_writes_nothing(
     new_stage: NewStage,
 ) -> None:
     stage = new_stage()

@@ -63,7 +63,7 @@ def enqueue(stage: Stage) -> tuple[list[UUID], list[UUID]]:
     ]
 
 
-def work_off(stage: Stage) -> None:
+def run_jobs(stage: Stage) -> None:
     """Tick, two at a time, until nothing is left to do; then wait for whoever is still frozen."""
     deadline = monotonic() + PATIENCE
     while stage.sql("select count(*) from minutehand.jobs_live") != [(0,)]:
@@ -80,7 +80,7 @@ def work_off(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_nothing_is_lost_nor_done_twice(new_stage: NewStage, seed: int) -> None:
+def test_no_job_is_lost_or_finished_twice(new_stage: NewStage, seed: int) -> None:
     stage = new_stage(clock=Clock(speed=10), **SHORT)
     stage.lambda_.limit("DispatcherFunction", 3)
     stage.lambda_.limit("WorkerFunction", 10)
@@ -91,7 +91,7 @@ def test_nothing_is_lost_nor_done_twice(new_stage: NewStage, seed: int) -> None:
     )  # fmt: skip
 
     with worst.upon(stage.lambda_):
-        work_off(stage)
+        run_jobs(stage)
         made = attempts(stage)
         rows = {job: stage.row(job) for job in (*good, *hopeless)}
 

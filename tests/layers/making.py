@@ -36,8 +36,11 @@ def make(
     told = [f"{name}={value}" for name, value in {"HOST_PYTHON": sys.executable, **variables}.items()]
     return subprocess.run(
         ["make", "--silent", "--makefile", folder / "Makefile", f"build-{layer}", *told],
-        cwd=scratch, env={**os.environ, "ARTIFACTS_DIR": str(artifacts)}, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=scratch,
+        env={**os.environ, "ARTIFACTS_DIR": str(artifacts)},
+        capture_output=True,
+        text=True,
+    )
 
 
 def build(layer: str, place: Path, **variables: str) -> Path:

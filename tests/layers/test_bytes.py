@@ -22,7 +22,7 @@ def codes(code: CodeType) -> set[str]:
     return {code.co_filename}.union(*inner)
 
 
-def test_the_library_is_built_alike_wherever_and_whenever(tmp_path: Path) -> None:
+def test_the_library_layer_is_reproducible(tmp_path: Path) -> None:
     first = build("LibraryLayer", tmp_path / "one", **COMPILED)
     before = os.umask(0o077)
     try:
@@ -36,14 +36,14 @@ def test_the_library_is_built_alike_wherever_and_whenever(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layer", ["DependenciesArm64Layer", "ApiX86Layer"])
-def test_the_packages_are_built_alike_wherever_and_whenever(
+def test_the_package_layers_are_reproducible(
     layer: str, compiled: Callable[[str], Path], tmp_path: Path
 ) -> None:
     assert digest(compiled(layer)) == digest(build(layer, tmp_path / "another" / "place", **COMPILED))
 
 
 @pytest.mark.parametrize("fault", ["bytes", "time", "mode", "name"])
-def test_a_difference_that_a_zip_would_keep_is_seen(fault: str, tmp_path: Path) -> None:
+def test_the_check_detects_differences_in_a_zip(fault: str, tmp_path: Path) -> None:
     first, second = tmp_path / "one", tmp_path / "two"
     for folder in (first, second):
         folder.mkdir()
@@ -66,7 +66,7 @@ def test_a_difference_that_a_zip_would_keep_is_seen(fault: str, tmp_path: Path) 
     assert digest(first) != digest(second)
 
 
-def test_every_module_is_compiled_for_good_and_names_where_lambda_has_it(
+def test_every_module_is_compiled_with_its_path_in_lambda(
     compiled: Callable[[str], Path],
 ) -> None:
     layer = compiled("LibraryLayer")
@@ -80,7 +80,7 @@ def test_every_module_is_compiled_for_good_and_names_where_lambda_has_it(
 
 
 @pytest.mark.slow
-def test_of_the_packages_only_what_is_compiled_is_there_and_a_trace_still_names_file_and_line(
+def test_packages_are_compiled_only_and_traces_name_file_and_line(
     compiled: Callable[[str], Path], built: Callable[[str], Path]
 ) -> None:
     layer, uncompiled = compiled("DependenciesX86Layer"), built("DependenciesX86Layer")
@@ -95,7 +95,7 @@ def test_of_the_packages_only_what_is_compiled_is_there_and_a_trace_still_names_
         assert codes(marshal.loads(content[16:])) == {f"/opt/python/{source}"}
 
 
-def test_without_an_interpreter_of_its_version_a_layer_has_no_pyc_and_one_line_says_so(
+def test_a_layer_without_its_interpreter_is_not_compiled_and_says_so(
     tmp_path: Path,
 ) -> None:
     shim = tmp_path / "python9.9"
@@ -116,12 +116,14 @@ def test_without_an_interpreter_of_its_version_a_layer_has_no_pyc_and_one_line_s
         assert list((tmp_path / name / "layer").rglob("*.pyc")) == []
 
 
-def test_a_layer_is_not_built_nowhere() -> None:
+def test_building_a_layer_requires_a_destination() -> None:
     done = subprocess.run(
         ["make", "-C", ROOT / "layers" / "library", "build-LibraryLayer"],
         env={name: value for name, value in os.environ.items() if name != "ARTIFACTS_DIR"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert done.returncode != 0
     assert "ARTIFACTS_DIR says where to build, and is not set" in done.stderr

@@ -80,9 +80,17 @@ def runtime_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(code: str, function: str, *path: Path) -> str:
     """What code prints in a fresh interpreter that has nothing of this environment."""
     done = subprocess.run(
-        [sys.executable, "-S", "-c", code], cwd=FUNCTIONS / function, capture_output=True, text=True, check=False,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
+        [sys.executable, "-S", "-c", code],
+        cwd=FUNCTIONS / function,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join(map(str, path)),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -101,7 +109,7 @@ def layers_of(compiled: Callable[[str], Path], runtime_packages: Path) -> Callab
 @pytest.mark.slow
 @onto_this_machine
 @pytest.mark.parametrize("function", sorted(path.parent.name for path in FUNCTIONS.glob("*/app.py")))
-def test_a_function_s_every_module_loads_from_its_layers_alone(
+def test_every_module_of_a_function_loads_from_its_layers(
     function: str, layers_of: Callable[[str], list[Path]]
 ) -> None:
     own = FUNCTIONS / function
@@ -116,13 +124,13 @@ def test_a_function_s_every_module_loads_from_its_layers_alone(
 
 @pytest.mark.slow
 @onto_this_machine
-def test_the_layer_that_encrypts_does_so_on_top_of_the_worker_s(
+def test_the_encryption_layer_works_with_the_layers_of_the_worker(
     layers_of: Callable[[str], list[Path]], compiled: Callable[[str], Path]
 ) -> None:
     code = (
         "import json, os; os.environ['MINUTEHAND_ENCRYPTION_KEY'] = 'ab' * 32\n"
         "from minutehand.encryption.envelope import Subject, seal, unseal\n"
-        "print(unseal(json.loads(seal('[1]', Subject('echo', id='1'))), Subject('echo', id='1')))"
+        "print(decrypt(json.loads(encrypt('[1]', Subject('echo', id='1'))), Subject('echo', id='1')))"
     )
 
     assert run(code, "worker", compiled(f"Encryption{SUFFIX}Layer"), *layers_of("worker")) == "[1]\n"
@@ -130,7 +138,7 @@ def test_the_layer_that_encrypts_does_so_on_top_of_the_worker_s(
 
 @pytest.mark.slow
 @onto_this_machine
-def test_the_worker_s_layers_have_no_web_framework(layers_of: Callable[[str], list[Path]]) -> None:
+def test_the_layers_of_the_worker_have_no_web_framework(layers_of: Callable[[str], list[Path]]) -> None:
     finding = "from importlib.util import find_spec as f; print(*map(f, ('fastapi', 'pydantic', 'mangum', 'click')))"
 
     assert run(finding, "worker", *layers_of("worker")).split() == ["None"] * 4
@@ -138,7 +146,7 @@ def test_the_worker_s_layers_have_no_web_framework(layers_of: Callable[[str], li
 
 @pytest.mark.slow
 @onto_this_machine
-def test_what_is_left_of_powertools_logs_and_measures(layers_of: Callable[[str], list[Path]]) -> None:
+def test_the_reduced_powertools_log_and_measure(layers_of: Callable[[str], list[Path]]) -> None:
     lines = [json.loads(line) for line in run(LOGGED, "worker", *layers_of("worker")).splitlines()]
 
     wanted = {"exception_name": "ValueError", "fact": "Fact(value=1)", "correlation_id": "c"}
@@ -148,7 +156,7 @@ def test_what_is_left_of_powertools_logs_and_measures(layers_of: Callable[[str],
 
 @pytest.mark.slow
 @onto_this_machine
-def test_what_is_left_of_psycopg_reaches_a_database(
+def test_the_reduced_psycopg_connects_to_a_database(
     layers_of: Callable[[str], list[Path]], direct_database: Database
 ) -> None:
     code = (

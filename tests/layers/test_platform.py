@@ -30,7 +30,7 @@ def check(layer: Path, version: str, machine: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["Arm64", "X86"])
 @pytest.mark.parametrize("kind", ["Dependencies", "Api", "Encryption"])
-def test_a_layer_is_for_the_template_s_python_and_its_processor_and_for_no_other(
+def test_a_layer_is_built_for_its_python_and_architecture(
     kind: str, suffix: str, built: Callable[[str], Path], runtime: str
 ) -> None:
     layer, machine = built(f"{kind}{suffix}Layer"), MACHINES[suffix]
@@ -50,7 +50,11 @@ def test_a_layer_is_for_the_template_s_python_and_its_processor_and_for_no_other
     [
         ("a.so", library(62), "a.so: for x86_64, not for aarch64"),
         ("b.so.3.1", library(62), "b.so.3.1: for x86_64, not for aarch64"),
-        ("c.cpython-312-aarch64-linux-gnu.so", library(183), "tagged cpython-312-aarch64-linux-gnu, not cpython-313"),
+        (
+            "c.cpython-312-aarch64-linux-gnu.so",
+            library(183),
+            "tagged cpython-312-aarch64-linux-gnu, not cpython-313",
+        ),
         ("d.cpython-313-x86_64-linux-gnu.so", library(183), "tagged cpython-313-x86_64-linux-gnu, not"),
         ("e.cpython-313-aarch64-linux-musl.so", library(183), "tagged cpython-313-aarch64-linux-musl, not"),
         ("f.so", b"\xcf\xfa\xed\xfe" + bytes(60), "f.so: for nothing that Linux loads"),
@@ -58,15 +62,15 @@ def test_a_layer_is_for_the_template_s_python_and_its_processor_and_for_no_other
         ("h.so", b"", "h.so: for nothing that Linux loads"),
         ("__pycache__/i.cpython-311.pyc", b"", "tagged cpython-311, not cpython-313"),
     ],
-)  # fmt: skip
-def test_what_would_not_load_is_named(name: str, content: bytes, fault: str, tmp_path: Path) -> None:
+)
+def test_files_that_would_not_load_are_named(name: str, content: bytes, fault: str, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(content)
 
     assert fault in check(tmp_path, "3.13", "aarch64")
 
 
-def test_what_loads_is_not_named(tmp_path: Path) -> None:
+def test_files_that_load_are_not_named(tmp_path: Path) -> None:
     for name in ("a.so.1", "b.abi3.so", "c.cpython-313-aarch64-linux-gnu.so"):
         (tmp_path / name).write_bytes(library(183))
     (tmp_path / "d.cpython-313.pyc").touch()
@@ -74,7 +78,7 @@ def test_what_loads_is_not_named(tmp_path: Path) -> None:
     assert check(tmp_path, "3.13", "aarch64") == ""
 
 
-def test_a_library_for_a_processor_fails_the_build_of_what_both_processors_share(tmp_path: Path) -> None:
+def test_machine_code_in_a_shared_layer_fails_the_build(tmp_path: Path) -> None:
     root = tmp_path / "house"
     copytree(ROOT / "layers", root / "layers")
     copytree(ROOT / "shared", root / "shared", ignore=ignore_patterns("__pycache__"))

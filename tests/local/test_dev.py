@@ -83,7 +83,7 @@ def _is_of(process: psutil.Process, project: Path) -> bool:
         return False
 
 
-def test_a_newcomer_sees_real_jobs_delivered_retried_and_one_dead_and_the_state_survives_a_restart(
+def test_dev_runs_the_seed_and_continues_after_a_restart(
     project: Path,
 ) -> None:
     port = free_port()
@@ -118,7 +118,7 @@ def test_a_newcomer_sees_real_jobs_delivered_retried_and_one_dead_and_the_state_
     assert left_behind(project) == []
 
 
-def test_ctrl_c_in_the_middle_of_work_ends_everything_in_order(project: Path) -> None:
+def test_ctrl_c_stops_a_busy_run_in_order(project: Path) -> None:
     run = start(project)
     until(run, "claimed")
 
@@ -130,7 +130,7 @@ def test_ctrl_c_in_the_middle_of_work_ends_everything_in_order(project: Path) ->
     assert left_behind(project) == []
 
 
-def test_a_run_that_was_killed_leaves_nothing_that_the_next_one_stumbles_over(project: Path) -> None:
+def test_run_starts_after_a_killed_run(project: Path) -> None:
     run = start(project)
     until(run, "claimed")
     run.kill()
@@ -145,7 +145,7 @@ def test_a_run_that_was_killed_leaves_nothing_that_the_next_one_stumbles_over(pr
     assert left_behind(project) == []
 
 
-def test_two_runs_in_one_folder_are_one_too_many(project: Path) -> None:
+def test_second_run_in_a_directory_is_refused(project: Path) -> None:
     first = start(project, "--no-seed")
     until(first, "ticks")
 
@@ -158,7 +158,7 @@ def test_two_runs_in_one_folder_are_one_too_many(project: Path) -> None:
     assert "a local run is at work in" in said
 
 
-def test_a_port_in_use_is_one_sentence(project: Path) -> None:
+def test_port_in_use_is_a_one_line_error(project: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -169,7 +169,7 @@ def test_a_port_in_use_is_one_sentence(project: Path) -> None:
     assert said.count("\n") == 1 and "is in use: choose another with --port" in said
 
 
-def test_the_data_of_another_version_are_one_sentence(project: Path) -> None:
+def test_data_of_another_version_are_a_one_line_error(project: Path) -> None:
     postgres.start(project / ".minutehand", version=16).stop()
 
     run = start(project)
@@ -178,7 +178,7 @@ def test_the_data_of_another_version_are_one_sentence(project: Path) -> None:
     assert run.returncode == 5
 
 
-def test_a_database_that_is_not_there_is_one_sentence_without_its_password(project: Path) -> None:
+def test_unreachable_database_is_an_error_without_the_password(project: Path) -> None:
     run = start(project, url=f"postgresql://postgres:hunter2@127.0.0.1:{free_port()}/postgres")
 
     said = finished(run)
@@ -187,18 +187,18 @@ def test_a_database_that_is_not_there_is_one_sentence_without_its_password(proje
     assert "cannot be reached" in said and "hunter2" not in said
 
 
-def test_a_database_that_takes_no_writes_is_one_sentence(project: Path, empty_database: Database) -> None:
+def test_read_only_database_is_a_one_line_error(project: Path, empty_database: Database) -> None:
     with psycopg.connect(empty_database.admin_url, autocommit=True) as connection:
         name = connection.info.dbname
         connection.execute(f'alter database "{name}" set default_transaction_read_only = on'.encode())
 
     run = start(project, url=empty_database.url)
 
-    assert "takes no writes" in finished(run)
+    assert "is read-only" in finished(run)
     assert run.returncode == 3
 
 
-def test_a_schema_newer_than_the_code_is_one_sentence(project: Path, direct_database: Database) -> None:
+def test_newer_schema_is_a_one_line_error(project: Path, direct_database: Database) -> None:
     with psycopg.connect(direct_database.admin_url, autocommit=True) as connection:
         connection.execute(
             "insert into minutehand.migrations (version, name, checksum) values (9999, 'later', '')"
@@ -210,7 +210,7 @@ def test_a_schema_newer_than_the_code_is_one_sentence(project: Path, direct_data
     assert run.returncode == 4
 
 
-def test_a_folder_that_is_no_project_is_one_sentence(tmp_path: Path) -> None:
+def test_directory_without_a_project_is_a_one_line_error(tmp_path: Path) -> None:
     run = start(tmp_path)
 
     assert "has no functions/worker" in finished(run)

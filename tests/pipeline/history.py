@@ -1,10 +1,10 @@
-"""A history: finished jobs, their attempts and events, spread evenly over UTC days; the same for the same numbers."""
+"""A deterministic history: finished jobs, attempts and events, spread evenly over UTC days."""
 
 from datetime import UTC, date, datetime, timedelta
 
 from minutehand.database import Connection
 
-LAST = date(2026, 3, 31)  # a day long gone, so that it is closed
+LAST = date(2026, 3, 31)  # long ago, so that it is closed
 
 # Of 20 jobs one is dead after two attempts, one is cancelled, two are personal; every tenth needed a retry.
 JOBS = """
@@ -55,10 +55,7 @@ select md5('event' || j.id)::uuid, j.deleted, j.tenant, case when j.failed then 
 def fill_history(
     connection: Connection, jobs: int, days: int = 1, last: date = LAST, *, alone: bool = False
 ) -> list[date]:
-    """Write so many finished jobs over so many days up to the last, with attempts and events; return the days.
-
-    They are `alone` without attempts and events.
-    """
+    """Write finished jobs over some days up to the last, with attempts and events unless `alone`; return the days."""
     first = last - timedelta(days=days - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=UTC)
     connection.execute("select minutehand.make_days(%s, %s)", [days, first])

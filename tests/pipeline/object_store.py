@@ -1,4 +1,4 @@
-"""An S3 in a process of its own, by moto."""
+"""A moto S3 server in another process."""
 
 import signal
 import socket
@@ -17,7 +17,7 @@ SECONDS = 180
 
 @dataclass
 class Store:
-    """An S3 in a process of its own, that can be silent for a while: delta-rs and a server do not share one."""
+    """An S3 server. It runs in another process because delta-rs would block it, and can be paused."""
 
     port: int
     process: "subprocess.Popen[bytes]"
@@ -25,24 +25,27 @@ class Store:
     @property
     def environment(self) -> dict[str, str]:
         return {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}", "AWS_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
-        }  # fmt: skip
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "x",
+            "AWS_SECRET_ACCESS_KEY": "x",
+        }
 
     @property
     def client(self) -> Any:
-        """Boto3's own view of it, beside that of whoever is tested."""
+        """A client that is independent of the tested code."""
         return boto3.client("s3", region_name="us-east-1", endpoint_url=self.environment["AWS_ENDPOINT_URL"])
 
-    def stop(self) -> None:
+    def pause(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
 
-    def start(self) -> None:
+    def resume(self) -> None:
         self.process.send_signal(signal.SIGCONT)
 
 
-@pytest.fixture
-def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+@pytest.fixture(scope="session")
+def store_server() -> Iterator[Store]:
+    """The server of this process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -50,17 +53,26 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     server = subprocess.Popen(
         [sys.executable, "-c", serve], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    store = Store(port, server)
     deadline = monotonic() + SECONDS
     while not answers(port):
         assert monotonic() < deadline
         sleep(0.1)
-    for name, value in store.environment.items():
+    yield Store(port, server)
+    server.kill()
+    server.wait()
+
+
+@pytest.fixture
+def store(store_server: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """The server with an empty bucket, and its address in the environment."""
+    for name, value in store_server.environment.items():
         monkeypatch.setenv(name, value)
-    store.client.create_bucket(Bucket="minutehand")
-    yield store
-    store.process.kill()
-    store.process.wait()
+    client = store_server.client
+    client.create_bucket(Bucket="minutehand")
+    yield store_server
+    for each in client.list_objects_v2(Bucket="minutehand").get("Contents", []):
+        client.delete_object(Bucket="minutehand", Key=each["Key"])
+    client.delete_bucket(Bucket="minutehand")
 
 
 def answers(port: int) -> bool:

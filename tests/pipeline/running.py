@@ -1,4 +1,4 @@
-"""Programs of the tests in processes of their own, in an environment that says nothing but what a test says."""
+"""Run the tests' programs in other processes with a clean environment."""
 
 import os
 import subprocess
@@ -9,19 +9,24 @@ from pathlib import Path
 from time import monotonic
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 300  # a machine that does more at once than it can is slow, and no fault
+SECONDS = 300  # generous, for a busy machine
 
 
 def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run this Python to its end, with these variables on top of the shell's own, from the project's folder."""
+    """Run this Python in the project's folder, with additional environment variables."""
     return subprocess.run(
-        [sys.executable, *command], env=said(environment), cwd=ROOT, capture_output=True, text=True,
-        stdin=subprocess.DEVNULL, timeout=SECONDS,
-    )  # fmt: skip
+        [sys.executable, *command],
+        env=clean_environment(environment),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=SECONDS,
+    )
 
 
-def said(environment: Mapping[str, str]) -> dict[str, str]:
-    """The shell's variables without what it says of Java and Spark, and these."""
+def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without variables of Java and Spark, and with the given ones."""
     rest = {
         name: value
         for name, value in os.environ.items()
@@ -30,11 +35,11 @@ def said(environment: Mapping[str, str]) -> dict[str, str]:
     return {**rest, **environment}
 
 
-def until(happened: Callable[[], object], meanwhile: "subprocess.Popen[bytes]") -> None:
-    """Look until something has happened, which a program that runs meanwhile brings about; fail when it ends before."""
+def until(happened: Callable[[], object], program: "subprocess.Popen[bytes]") -> None:
+    """Wait for something that a running program causes; fail if the program exits first."""
     deadline = monotonic() + SECONDS
     while not happened():
         with suppress(subprocess.TimeoutExpired):
-            meanwhile.wait(0.05)
-            assert happened(), f"it ended before, with {meanwhile.returncode}"
-        assert monotonic() < deadline, "it never happened"
+            program.wait(0.05)
+            assert happened(), f"it exited with {program.returncode}"
+        assert monotonic() < deadline, "timed out"

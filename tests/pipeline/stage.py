@@ -1,4 +1,4 @@
-"""The command line with verbs of the tests' own: `python -m tests.pipeline.stage hold`; they go wrong on purpose."""
+"""The CLI with commands that fail on purpose: `python -m tests.pipeline.stage hold`."""
 
 import sys
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("spot")
 @connection_options
 def hold(spot: str) -> None:
-    """Hold a task until somebody presses Ctrl-C; the file `spot` is there once it runs."""
+    """Block a task until Ctrl-C; create the file `spot` when it runs."""
     spark = build_session("hold", cores=1)
 
     def forever(frames: "Iterator[pd.DataFrame]") -> "Iterator[pd.DataFrame]":
@@ -39,11 +39,11 @@ def hold(spot: str) -> None:
 @click.argument("how")
 @connection_options
 def fail(how: str) -> None:
-    """Fail in one of the ways of Spark."""
+    """Fail in one of Spark's ways."""
     spark = build_session("fail", cores=1)
 
     def refuse(_frames: "Iterator[pd.DataFrame]") -> "Iterator[pd.DataFrame]":
-        raise InputError("the file is half there; write it again")
+        raise InputError("the file is incomplete; write it again")
 
     match how:
         case "task":
@@ -60,12 +60,12 @@ def fail(how: str) -> None:
 
 
 def add(command: click.Command) -> None:
-    """Make a verb of the group."""
+    """Add a command to the group."""
     name = str(command.name)
     module = ModuleType(f"minutehand_pipeline.cli.{name}")
     setattr(module, name, command)
     sys.modules[module.__name__] = module
-    cli.VERBS[name] = str(command.help)
+    cli.COMMANDS[name] = str(command.help)
 
 
 if __name__ == "__main__":

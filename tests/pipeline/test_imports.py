@@ -1,4 +1,4 @@
-"""Nobody pays for Spark who only wants the queue, and to ask for help starts no Java."""
+"""The queue does not import Spark, and --help does not either."""
 
 import json
 
@@ -16,7 +16,7 @@ loaded = lambda names: sorted({name.partition(".")[0] for name in sys.modules} &
 
 
 def loaded_by(statement: str, names: list[str], **environment: str) -> list[str]:
-    """Which of the packages a fresh Python has loaded after a statement."""
+    """Return which packages a new Python process has loaded after a statement."""
     program = f"{LOADED}\n{statement}\nprint('\\n' + json.dumps(loaded({names!r})))"
     done = run("-c", program, **environment)
     assert done.returncode == 0, done.stderr
@@ -25,7 +25,7 @@ def loaded_by(statement: str, names: list[str], **environment: str) -> list[str]
 
 
 def helped(*arguments: str) -> str:
-    """The statement that asks the command line for help, and goes on after it."""
+    """Return a statement that runs the CLI with --help."""
     return f"""
 from minutehand.cli import main
 sys.argv = {["minutehand", *arguments, "--help"]!r}
@@ -37,12 +37,12 @@ except SystemExit as end:
 
 
 @pytest.mark.parametrize("statement", ["import minutehand", "import minutehand.cli", helped(), helped("ls")])
-def test_the_queue_loads_nothing_of_the_pipeline(statement: str) -> None:
+def test_queue_does_not_import_the_pipeline(statement: str) -> None:
     assert loaded_by(statement, HEAVY + PIPELINE) == []
 
 
 @pytest.mark.parametrize("function", ["api", "dispatcher", "migrate", "worker"])
-def test_a_function_loads_nothing_of_the_pipeline(function: str) -> None:
+def test_function_does_not_import_the_pipeline(function: str) -> None:
     environment = {
         "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
         "MINUTEHAND_API_TOKENS": "a-token-of-sixteen-characters",
@@ -54,7 +54,7 @@ def test_a_function_loads_nothing_of_the_pipeline(function: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["pipeline"], *(["pipeline", verb] for verb in VERBS)], ids=" ".join)
-def test_help_loads_no_spark(arguments: list[str]) -> None:
+def test_help_does_not_import_spark(arguments: list[str]) -> None:
     assert loaded_by(helped(*arguments), HEAVY) == []
 
 
@@ -68,8 +68,8 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked())
 from minutehand_pipeline.session import build_session
-from minutehand_pipeline.failures import in_a_sentence
-with in_a_sentence():
+from minutehand_pipeline.failures import translated_errors
+with translated_errors():
     {statement}
 """
 
@@ -78,11 +78,11 @@ with in_a_sentence():
     ("missing", "statement", "extras"),
     [
         ("pyspark", "build_session('none')", "pipeline,spark"),
-        ("pyarrow", "import minutehand_pipeline.sources.reading", "pipeline"),
+        ("pyarrow", "import minutehand_pipeline.queue.reading", "pipeline"),
         ("deltalake", "import minutehand_pipeline.lake", "pipeline"),
     ],
 )
-def test_what_is_not_installed_is_named_with_its_extra(missing: str, statement: str, extras: str) -> None:
+def test_missing_package_is_named_with_its_extra(missing: str, statement: str, extras: str) -> None:
     done = run("-c", WITHOUT.format(missing=missing, statement=statement))
 
-    assert done.stderr.splitlines()[-1].endswith(f"is an extra; run: pip install 'minutehand[{extras}]'")
+    assert done.stderr.splitlines()[-1].endswith(f"is not installed; run: pip install 'minutehand[{extras}]'")

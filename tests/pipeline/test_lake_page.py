@@ -1,4 +1,4 @@
-"""The lake's schema is published, and the page says what the code does."""
+"""The documentation lists the columns that the code writes."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ ROW = re.compile(r"^\| (\w+) \| (\w+) \| .*\|$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("home", HOMES.values(), ids=lambda home: home.lake)
-def test_the_page_has_the_columns_of_a_table_in_their_order(home: Home) -> None:
+def test_page_lists_the_columns_in_order(home: Home) -> None:
     part = (PAGES / "lake.md").read_text("utf-8").split(f"### {home.lake}\n")[1].split("\n#")[0]
 
     assert ROW.findall(part) == [
@@ -23,7 +23,9 @@ def test_the_page_has_the_columns_of_a_table_in_their_order(home: Home) -> None:
     assert f"by {', '.join(f'`{name}`' for name in home.key)}." in part
 
 
-def test_the_page_has_the_columns_that_an_erasure_nulls() -> None:
-    said = re.findall(r"^\| (\w+) \| ([\w, ]+) \|$", (PAGES / "archive.md").read_text("utf-8"), re.MULTILINE)
+def test_page_lists_the_columns_that_erasure_clears() -> None:
+    listed = re.findall(
+        r"^\| (\w+) \| ([\w, ]+) \|$", (PAGES / "archive.md").read_text("utf-8"), re.MULTILINE
+    )
 
-    assert said[1:] == [(HOMES[name].lake, ", ".join(columns)) for name, columns in PRIVATE.items()]
+    assert listed[1:] == [(HOMES[name].lake, ", ".join(columns)) for name, columns in PRIVATE.items()]

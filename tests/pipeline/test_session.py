@@ -1,4 +1,4 @@
-"""The session that everything runs in: in UTC, wherever the machine is."""
+"""The Spark session uses UTC, whatever the machine's zone is."""
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -8,7 +8,7 @@ from tests.pipeline.history import fill_history
 from tests.servers import Database
 
 
-def test_a_day_is_one_of_utc_wherever_the_machine_is(spark: SparkSession) -> None:
+def test_day_is_utc_in_any_time_zone(spark: SparkSession) -> None:
     row = (
         spark.sql("select timestamp'2026-03-31 23:59:59.999999Z' as at")
         .select(F.to_date("at").cast("string"))
@@ -19,7 +19,7 @@ def test_a_day_is_one_of_utc_wherever_the_machine_is(spark: SparkSession) -> Non
     assert row[0] == "2026-03-31"
 
 
-def test_a_history_lies_in_its_days(direct_database: Database) -> None:
+def test_history_fills_the_partitions_of_its_days(direct_database: Database) -> None:
     with connect(direct_database.url) as connection:
         days = fill_history(connection, 100, days=2)
         counts = connection.execute(

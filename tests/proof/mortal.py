@@ -22,7 +22,7 @@ from minutehand.database import Record
 from minutehand.handlers import HandlerTable
 from minutehand.model.event import Event
 from minutehand.tick import tick
-from minutehand.work import answer
+from minutehand.work import run_event
 
 
 def say(**facts: object) -> None:
@@ -47,7 +47,7 @@ class Worker:
     def answer(self, event: dict[str, Any]) -> None:
         handlers = HandlerTable({"effect": self.effect, "transact": self.transact})
         try:
-            endings = answer(self.database, handlers, event, lambda: LEASE, GRACE, self.observe)
+            endings = run_event(self.database, handlers, event, lambda: LEASE, GRACE, self.observe)
         except MinutehandError as error:
             return say(raised=type(error).__name__, sentence=str(error), cause=repr(error.__cause__))
         say(endings=[ending.ending for ending in endings])

@@ -109,7 +109,7 @@ def test_three_dispatchers_never_bring_offered_and_running_above_capacity(sessio
             offered.append(len(tick(session, post, settings(capacity)).offered.offers))
         return offered
 
-    def work_off(session: Database) -> Any:
+    def run_jobs(session: Database) -> Any:
         worked = 0
         while not over.is_set():
             try:
@@ -127,7 +127,7 @@ def test_three_dispatchers_never_bring_offered_and_running_above_capacity(sessio
             seen.append(sql(session, BUSY)[0][0])
         return seen
 
-    roles = [dispatch] * 3 + [work_off] * 3 + [sample]
+    roles = [dispatch] * 3 + [run_jobs] * 3 + [sample]
     *_, seen = heard = together([partial(role, sessions()) for role in roles])
 
     assert max(seen) <= capacity

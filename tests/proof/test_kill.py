@@ -19,7 +19,7 @@ from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Snoozed
 from minutehand.model.row import Row
 from minutehand.queries.jobs import get
 from minutehand.tick import tick
-from minutehand.work import answer
+from minutehand.work import run_event
 from tests import servers
 
 pytestmark = [pytest.mark.every_server, pytest.mark.kill]
@@ -52,7 +52,7 @@ def test_a_job_whose_worker_is_killed_is_due_again_and_done(
         assert (row.state, row.attempts) == ("done", 1)
     else:
         assert (row.state, row.attempts) == ("due", 1)
-        assert work_off(db) == ["done"]
+        assert run_jobs(db) == ["done"]
         assert (get(db, job_id).state, get(db, job_id).attempts) == ("done", 2)
     assert tell_all(db, job_id, ack) == {"lost"}
     assert get(db, job_id).state == "done"
@@ -88,7 +88,7 @@ def test_a_job_that_kills_its_workers_is_dead_after_exactly_its_attempts(
     made = tick(db, post, settings())
     row = get(db, job_id)
 
-    assert [record["id"] for record in made.upkeep.buried] == [job_id]
+    assert [record["id"] for record in made.maintenance.reaped] == [job_id]
     assert (post.events, row.state, row.attempts) == ([], "dead", 3)
     assert row.error is not None
     assert row.error["type"] == "WorkerDied"
@@ -131,7 +131,7 @@ def test_a_worker_whose_connection_is_cut_loses_no_job(
     assert row.state in ("due", "done")
     assert point not in COMMITTED or row.state == "done"
     if row.state == "due":
-        assert work_off(db) == ["done"]
+        assert run_jobs(db) == ["done"]
     assert get(db, job_id).state == "done"
     effects = sql(db, "select count(*) from effects where job = %(id)s", id=job_id)[0][0]
     assert effects >= 1
@@ -207,10 +207,10 @@ def work(db: Database, event: Event) -> list[str]:
             connection.execute("insert into effects values (%s)", [job.id])
 
     table = HandlerTable({"effect": effect, "transact": transact})
-    return [ending.ending for ending in answer(db, table, event, lambda: LEASE, GRACE)]
+    return [ending.ending for ending in run_event(db, table, event, lambda: LEASE, GRACE)]
 
 
-def work_off(db: Database) -> list[str]:
+def run_jobs(db: Database) -> list[str]:
     return work(db, next_event(db))
 
 

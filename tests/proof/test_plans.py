@@ -19,28 +19,28 @@ pytestmark = [pytest.mark.every_version, pytest.mark.plans]
 
 # The pages that a statement may look at, for as many rows as Stock gives it: about twice what was seen.
 PAGES = {
-    "as_tenant": 60, "budget": 20, "bury": 10, "cancel": 200, "cancel_lapsed": 20, "cancel_running": 400,
-    "check": 20, "claim": 800, "clock": 0, "count": 100, "delete": 200, "delete_finished": 5000,
+    "as_tenant": 60, "adjust_budgets": 20, "reap": 10, "cancel": 200, "cancel_lapsed": 20, "cancel_running": 400,
+    "check_claim": 20, "claim": 800, "clock": 0, "count_due": 100, "delete": 200, "delete_finished": 5000,
     "delete_upcoming": 2000, "due_schedules": 800, "edit": 600, "end_control": 20, "enqueue": 150,
     "enqueue_incoming": 50, "examine_process": 0, "examine_roles": 400, "examine_server": 100,
     "examine_snapshots": 20, "extend": 60, "finish": 30, "fire": 150, "free_keys": 10, "get": 60,
     "get_by_key": 150, "get_keep_until_archived": 5, "get_schedule": 10, "get_states": 900,
-    "get_unfinished": 10, "give_back": 60, "health": 50, "hold_ticks": 5, "keep_events": 60,
+    "get_unfinished": 10, "give_back": 60, "health": 50, "hold_ticks": 5, "store_events": 60,
     "leave_tenant": 0, "list_attempts": 100, "list_audit": 20, "list_controls": 20, "list_defaults": 5,
     "list_enqueued": 400, "list_events": 2000, "list_firings": 100, "list_jobs": 200,
-    "list_newer_jobs": 200, "list_queues": 400, "list_retention": 5, "lock": 10, "lock_schedules": 5,
+    "list_newer_jobs": 200, "list_queues": 400, "list_retention": 5, "start_tick": 10, "lock_schedules": 5,
     "make_days": 100, "migration_files": 5, "migration_known": 10,
-    "migration_status": 5, "move_on": 60, "offer": 1600, "pause_schedule": 40, "promote": 400,
-    "prune_firings": 12_000, "put_schedule": 60, "raise_floor": 60, "recall_offers": 100,
-    "record_audit": 60, "remove_schedule": 20, "replay": 1500, "reschedule": 400, "reseal": 600,
-    "reseal_schedule": 60, "retain": 300, "retry": 600, "sealed_of": 1500, "set_control": 20,
+    "migration_status": 5, "advance_schedules": 60, "offer": 1600, "pause_schedule": 40, "promote": 400,
+    "prune_firings": 12_000, "save_schedule": 60, "raise_floor": 60, "recall_offers": 100,
+    "record_audit": 60, "remove_schedule": 20, "replay": 1500, "reschedule": 400, "replace_payloads": 600,
+    "replace_schedule_payload": 60, "retain": 300, "retry": 600, "encrypted_payloads": 1500, "set_control": 20,
     "set_defaults": 10, "set_keep_until_archived": 10, "set_queue_defaults": 10, "set_retention": 30,
-    "spent": 20, "supersede": 30, "swept": 10, "take": 400, "withdraw": 800, "withdraw_ahead": 60,
+    "spent_recurring": 20, "supersede": 30, "start_sweep": 10, "take": 400, "withdraw": 800, "withdraw_ahead": 60,
 }  # fmt: skip
 # What looks at all there is, or at a week of it, and says so.
 WHOLE = {
-    "sealed": 30_000,
-    "sealed_schedules": 2000,
+    "outdated_payloads": 30_000,
+    "outdated_schedules": 2000,
     "list_schedules": 2000,
     "count_upcoming": 30_000,
     "find_finished": 40_000,
@@ -57,10 +57,10 @@ WHOLE = {
 NOT_EXPLAINED = {"copy_incoming"}  # COPY has no plan
 
 INDEXES = {
-    "budget": {"jobs_live_busy"},
-    "bury": {"jobs_live_pkey", "jobs_live_spent"},
+    "adjust_budgets": {"jobs_live_busy"},
+    "reap": {"jobs_live_pkey", "jobs_live_spent"},
     "claim": {"jobs_live_ack", "jobs_live_pkey"},
-    "count": {"jobs_live_due"},
+    "count_due": {"jobs_live_due"},
     "extend": {"jobs_live_ack", "jobs_live_pkey"},
     "finish": {"jobs_live_pkey"},
     "give_back": {"jobs_live_pkey"},
@@ -70,11 +70,11 @@ INDEXES = {
     "withdraw": {"jobs_live_ack", "jobs_live_pkey"},
 }
 READING = {
-    "budget",
-    "count",
+    "adjust_budgets",
+    "count_due",
     "raise_floor",
 }  # the others write to all indexes, and a larger index has a level more
-EITHER = {"bury", "claim", "extend", "withdraw"}  # one of the indexes is enough
+EITHER = {"reap", "claim", "extend", "withdraw"}  # one of the indexes is enough
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_what_ends_a_job_looks_for_it_among_the_live_ones_only(
     assert explain(connection, name, stock.parameters(name)).read <= {"jobs_live"}
 
 
-@pytest.mark.parametrize("name", ["count", "offer", "take", "claim", "finish", "raise_floor"])
+@pytest.mark.parametrize("name", ["count_due", "offer", "take", "claim", "finish", "raise_floor"])
 def test_the_cost_does_not_follow_the_backlog(
     full: tuple[Connection, Stock], connection: Connection, name: str
 ) -> None:
@@ -189,7 +189,7 @@ def test_the_floor_keeps_scans_short_while_an_old_snapshot_keeps_the_dead(
 
 
 DEAD = 100_000
-BOUNDED = {"count": 1600, "take": 120, "offer": 1600, "raise_floor": 60}
+BOUNDED = {"count_due": 1600, "take": 120, "offer": 1600, "raise_floor": 60}
 DUE_LATER = "insert into minutehand.jobs_live (kind, visible) select 'echo', %s from generate_series(1, %s)"
 
 
@@ -206,8 +206,8 @@ def bury_the_dead(connection: Connection, later: datetime) -> None:
 def cost(connection: Connection, name: str, now: datetime) -> int:
     """The pages that a statement looks at, at a moment."""
     parameters: dict[str, dict[str, object]] = {
-        "count": {"most": 1000},
+        "count_due": {"limit": 1000},
         "offer": {"capacity": 50, "queues": [], "budgets": [], "ttl": LEASE},
-        "take": {"queue": "default", "most": 1, "lease": LEASE, "grace": GRACE},
+        "take": {"queue": "default", "limit": 1, "lease": LEASE, "grace": GRACE},
     }
     return explain(connection, name, {**parameters.get(name, {}), "now": now}).buffers

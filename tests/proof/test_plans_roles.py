@@ -26,7 +26,7 @@ OPERATORS = sorted(
     {name for name, roles in MAY.items() if "operator" in roles} - NOT_EXPLAINED - OTHERS - TICKS
 )
 # They count up to a thousand rows from an index alone, which has no tenant: an operator looks at the rows.
-COUNTING = {"count": 1000, "examine_queue": 1100}
+COUNTING = {"count_due": 1000, "examine_queue": 1100}
 FEW = 12
 SOME_OF_A_TENANT = """
 insert into minutehand.jobs_live (tenant, kind, run_at, visible)

@@ -21,7 +21,7 @@ from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from minutehand.queries.jobs import get, list_jobs, stats
 from minutehand.schema.migrate import check_schema, migrate
 from minutehand.tick import tick
-from minutehand.work import answer, parse, work_off
+from minutehand.work import parse, run_event, run_jobs
 from tests import servers
 
 pytestmark = pytest.mark.every_server
@@ -112,8 +112,8 @@ def do_everything(url: str) -> None:
     post = Post()
     tick(db, post, settings(chunk=2))
     for event in post.events:
-        answer(db, HANDLERS, event, lambda: LEASE, GRACE)
-    work_off(take(db, "default", 5, LEASE, GRACE), HANDLERS, lambda: True)
+        run_event(db, HANDLERS, event, lambda: LEASE, GRACE)
+    run_jobs(take(db, "default", 5, LEASE, GRACE), HANDLERS, lambda: True)
     ids = [
         row.id for row in list_jobs(db, states=["done", "dead", "cancelled", "scheduled", "retrying"]).rows
     ]

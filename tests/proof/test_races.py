@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Event as Flag
@@ -13,7 +14,7 @@ from proving import DEADLINE_SECONDS, GRACE, LEASE, TTL, WAITING, Sessions, sql,
 
 from minutehand import Database, Enqueued, Job, KeyTakenError, LostError, NewJob, enqueue, enqueue_many
 from minutehand.claim import claim, take
-from minutehand.finish import finish
+from minutehand.finish import complete, finish
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Done, Failed, Released
 from minutehand.offer import offer
@@ -136,7 +137,7 @@ def test_who_waited_for_a_row_that_was_finished_meanwhile_is_told_so(sessions: S
 
     def finishes() -> None:
         with db.transaction():
-            job.end("done")
+            complete(job, None)
             held.set()
             until(lambda: sql(db, WAITING)[0][0])
 
@@ -169,7 +170,7 @@ def transact(job: Job) -> str:
 
 def at(db: Database, job: Job) -> Job:
     """The same claim, seen from another session."""
-    return Job(**{name: getattr(job, name) for name in Job.__dataclass_fields__} | {"database": db})
+    return replace(job, lease=replace(job.lease, database=db))
 
 
 def keyed(db: Database, payload: int, key: str, on_conflict: Any) -> tuple[str, UUID | None]:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 from proving import Sessions, sql
-from test_kill import COMMITTED, POINTS, after_lease, kill_at, next_event, tell_all, work_off
+from test_kill import COMMITTED, POINTS, after_lease, kill_at, next_event, run_jobs, tell_all
 
 from minutehand import Database, enqueue
 from minutehand.queries.jobs import get, list_attempts
@@ -29,7 +29,7 @@ def born(db: Database, job_id: UUID) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(("kind", "point"), POINTS)
-def test_whenever_its_worker_is_killed_one_next_occurrence_is_born_and_every_attempt_is_kept(
+def test_killed_worker_leaves_exactly_one_next_occurrence(
     database: servers.Database, db: Database, kind: str, point: str
 ) -> None:
     job_id = enqueue(kind, connection=db).id
@@ -39,7 +39,7 @@ def test_whenever_its_worker_is_killed_one_next_occurrence_is_born_and_every_att
     assert len(born(db, job_id)) == (point in COMMITTED)
     after_lease(db, job_id)
     if point not in COMMITTED:
-        assert work_off(db) == ["done"]
+        assert run_jobs(db) == ["done"]
 
     assert tell_all(db, job_id, ack) == {"lost"}
     assert get(db, job_id).state == "done"

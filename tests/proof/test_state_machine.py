@@ -130,7 +130,7 @@ class Machine(RuleBasedStateMachine):
         room = self.model.room_of_all(max(0, CAPACITY - self.model.busy()))
         due = self.model.due()
         made = tick(self.db, self.post, queue_settings(CAPACITY))
-        assert {record["id"] for record in made.upkeep.buried} == buried
+        assert {record["id"] for record in made.maintenance.reaped} == buried
         assert sum(made.due.values()) == len(due)
         assert {each.queue: each.budget for each in made.offered.budgets} == budgets
         offerable = [
@@ -270,7 +270,7 @@ class Machine(RuleBasedStateMachine):
             assert resume(self.db, **named) == (queue in self.model.paused)
             self.model.paused.discard(queue)
 
-    @rule(queue=st.sampled_from(["default", "other", ""]), most=st.sampled_from([None, None, 0, 1, 2]))
+    @rule(queue=st.sampled_from(["default", "other", ""]), limit=st.sampled_from([None, None, 0, 1, 2]))
     def limits(self, queue: str, most: int | None) -> None:
         named = {"queue": queue} if queue else {"kind": "echo"}
         if most is None:
@@ -287,7 +287,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def both_say_the_same(self) -> None:
-        rows = list_jobs(self.db, most=1000).rows
+        rows = list_jobs(self.db, limit=1000).rows
         assert {row.id: (row.state, row.attempts) for row in rows} == self.model.states()
 
     @invariant()

@@ -18,7 +18,7 @@ from minutehand.model.outcome import Finish
 from minutehand.model.row import Row
 from minutehand.offer import Offered, offer
 from minutehand.queries.jobs import get
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 
 LEASE = timedelta(minutes=1)
 GRACE = timedelta(seconds=2)
@@ -80,12 +80,12 @@ class Queue:
         job_id = self.enqueue(kind, payload, **options)
         (job,) = self.take(1, options.get("queue") or "default")
         assert job.id == job_id
-        job.begin()
+        job.lease.start()
         return job
 
     def work(self, handler: Callable[..., Any], most: int = 1, kind: str = "echo") -> list[Finish]:
         """Have a worker take what is due and handle it."""
-        return work_off(self.take(most), HandlerTable({kind: handler}), stopping=lambda: False)
+        return run_jobs(self.take(most), HandlerTable({kind: handler}), stopping=lambda: False)
 
     def attempt(self, handler: Callable[..., Any], **options: Any) -> tuple[UUID, Finish]:
         """Have a worker make one attempt at a new job."""

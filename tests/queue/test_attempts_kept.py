@@ -10,13 +10,13 @@ import pytest
 from minutehand import Cancel, Fail, Job, LostError, RetryAfter, Snooze
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
-from minutehand.job import Worker
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed, Released
 from minutehand.model.row import Attempt
+from minutehand.model.worker import Worker
 from minutehand.operations.jobs import cancel, promote, reschedule
 from minutehand.queries.jobs import list_attempts
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
@@ -91,7 +91,7 @@ def test_what_was_given_back_unbegun_is_kept_and_took_no_time(queue: Queue) -> N
 
 
 def replace_began(job: Job) -> Job:
-    job.began = None
+    job.lease.started = None
     return job
 
 
@@ -108,10 +108,10 @@ def test_an_attempt_that_was_superseded_is_kept_as_it_failed(queue: Queue) -> No
 def test_the_wait_for_its_turn_in_a_chunk_is_no_part_of_an_attempt(queue: Queue) -> None:
     first, second = queue.enqueue(), queue.enqueue()
     jobs = queue.take(2)
-    jobs[0].taken -= 600  # the first one takes ten minutes before the second has its turn
-    jobs[1].taken -= 600
+    jobs[0].lease.claimed -= 600  # the first one takes ten minutes before the second has its turn
+    jobs[1].lease.claimed -= 600
 
-    work_off(jobs, HandlerTable({"echo": lambda _: None}), stopping=lambda: False)
+    run_jobs(jobs, HandlerTable({"echo": lambda _: None}), stopping=lambda: False)
 
     for job_id, job in zip((first, second), jobs, strict=True):
         attempt = only(queue, job_id)
@@ -121,7 +121,7 @@ def test_the_wait_for_its_turn_in_a_chunk_is_no_part_of_an_attempt(queue: Queue)
 def test_who_worked_is_kept_with_the_attempt_and_the_version_with_the_job(queue: Queue) -> None:
     ids = [queue.enqueue() for _ in range(2)]
     done, failed = queue.take(2)
-    done.worker = failed.worker = LAMBDA
+    done.lease.worker = failed.lease.worker = LAMBDA
     finish(done, Done())
     finish(failed, Failed(ERROR))
 
@@ -219,11 +219,11 @@ def test_of_many_who_claim_the_same_offer_one_keeps_the_lapsed_attempt(queue: Qu
     assert [outcomes(queue, job_id) for job_id in ids] == [[(1, "lapsed")]] * 5
 
 
-@pytest.mark.fault("bury", r"from buried where lapsed is not null", "from buried where false")
+@pytest.mark.fault("reap", r"from reaped where lapsed is not null", "from reaped where false")
 def test_the_last_attempt_of_a_buried_job_is_kept_as_lapsed(queue: Queue) -> None:
     job = queue.claimed(max_attempts=1)
     queue.pass_time(job.id)
-    keep_up(queue.database)
+    run_maintenance(queue.database)
 
     assert queue.row(job.id).state == "dead"
     assert outcomes(queue, job.id) == [(1, "lapsed")]
@@ -257,7 +257,7 @@ def test_no_missing_partition_stops_a_finish(queue: Queue) -> None:
     job_id, ending = queue.attempt(lambda _: "well")
     dead = queue.claimed(max_attempts=1)
     queue.pass_time(dead.id)
-    keep_up(queue.database)
+    run_maintenance(queue.database)
 
     assert (ending.ending, queue.row(job_id).state, queue.row(dead.id).state) == ("done", "done", "dead")
     homes = queue.sql("select distinct tableoid::regclass::text as home from minutehand.attempts")
@@ -314,7 +314,7 @@ def test_a_result_that_is_not_json_hides_no_failure(queue: Queue) -> None:
     assert (ending.ending, row.result) == ("dead", None)
     assert row.error is not None
     assert row.error["type"] == "Fail"
-    assert row.error["message"].startswith("the reason (its result was not kept")
+    assert row.error["message"].startswith("the reason (the result was not stored")
 
 
 def test_a_handler_that_returns_nothing_has_the_result_that_it_set(queue: Queue) -> None:
@@ -349,7 +349,7 @@ def superseded(queue: Queue, job: Job) -> None:
 
 def buried(queue: Queue, job: Job) -> None:
     queue.pass_time(job.id)
-    assert keep_up(queue.database).buried
+    assert run_maintenance(queue.database).reaped
 
 
 def cancelled_by_hand(queue: Queue, job: Job) -> None:

@@ -32,7 +32,7 @@ def fill(queue: Queue, jobs: int, name: str = "default") -> datetime:
     return moment["now"]
 
 
-def work_off(queue: Queue, most: int, now: datetime) -> int:
+def run_jobs(queue: Queue, most: int, now: datetime) -> int:
     """Have the workers of the default queue finish some of what is on offer, by a clock that the test moves."""
     return len(
         queue.sql(
@@ -53,30 +53,30 @@ def tick(queue: Queue, now: datetime, capacity: int = CAPACITY) -> tuple[int, in
     (budget,) = [each for each in offered.budgets if each.queue == "default"] or [
         Budget("default", capacity, 0)
     ]
-    return len(offered.offers), budget.vain, budget.budget
+    return len(offered.offers), budget.lapsed, budget.budget
 
 
-@pytest.mark.fault("budget", r"then budget - vain else", "then budget else")
+@pytest.mark.fault("adjust_budgets", r"then budget - missed else", "then budget else")
 @pytest.mark.fault("offer", r"where turn <= coalesce\(allowed.jobs, turn\)", "")
 def test_what_lapsed_between_two_ticks_is_taken_off_the_budget(queue: Queue) -> None:
     now = fill(queue, 3 * CAPACITY)
     assert tick(queue, now) == (CAPACITY, 0, CAPACITY)
-    work_off(queue, 10, now)
+    run_jobs(queue, 10, now)
 
     assert tick(queue, now + TTL) == (10, 30, 10)
 
 
-@pytest.mark.fault("budget", r"and j.visible > \(select since from clock\)", "")
-@pytest.mark.fault("lock", r"since = ticked, ", "")
+@pytest.mark.fault("adjust_budgets", r"and j.visible > \(select since from clock\)", "")
+@pytest.mark.fault("start_tick", r"since = ticked, ", "")
 def test_a_lapse_is_counted_once(queue: Queue) -> None:
     now = fill(queue, CAPACITY)
     tick(queue, now)
-    work_off(queue, 10, now)
+    run_jobs(queue, 10, now)
 
     assert [tick(queue, now + TTL + n * MINUTE / 2)[2] for n in range(3)] == [10, 10, 10]
 
 
-@pytest.mark.fault("budget", r"and j.prior is null", "")
+@pytest.mark.fault("adjust_budgets", r"and j.prior is null", "")
 @pytest.mark.fault(
     "offer", r"case when claimed is null then ack else", "case when claimed is null then null else"
 )
@@ -91,26 +91,28 @@ def test_a_job_that_nobody_can_claim_lowers_the_budget_once_and_not_for_ever(que
     assert lapses[-1] == (0, CAPACITY)
 
 
-@pytest.mark.fault("budget", r"case when vain \* 10 < budget \* 9 then", "case when true then")
+@pytest.mark.fault("adjust_budgets", r"case when missed \* 10 < budget \* 9 then", "case when true then")
 @pytest.mark.parametrize("done", [0, 1, 2])
 def test_when_hardly_anything_was_claimed_the_budget_is_halved(queue: Queue, done: int) -> None:
     now = fill(queue, CAPACITY)
     tick(queue, now)
-    work_off(queue, done, now)
+    run_jobs(queue, done, now)
 
     assert tick(queue, now + TTL)[1:] == (CAPACITY - done, CAPACITY // 2)
 
 
-@pytest.mark.fault("budget", r"when vain \* 50 <= budget then budget", "when vain <= 0 then budget")
+@pytest.mark.fault(
+    "adjust_budgets", r"when missed \* 50 <= budget then budget", "when missed <= 0 then budget"
+)
 def test_two_in_a_hundred_are_bad_luck(queue: Queue) -> None:
     now = fill(queue, 2 * CAPACITY)
     tick(queue, now, capacity=100)
-    work_off(queue, 2 * CAPACITY - 2, now)
+    run_jobs(queue, 2 * CAPACITY - 2, now)
 
     assert tick(queue, now + TTL, capacity=100)[1:] == (2, 100)
 
 
-@pytest.mark.fault("budget", r"%\(capacity\)s / 20, ", "")
+@pytest.mark.fault("adjust_budgets", r"%\(capacity\)s / 20, ", "")
 def test_a_twentieth_of_the_capacity_is_always_left(queue: Queue) -> None:
     now = fill(queue, 20 * CAPACITY)
 
@@ -126,16 +128,18 @@ def test_a_queue_whose_workers_are_broken_takes_nothing_from_the_others(queue: Q
     for n in range(10):
         fill(queue, 5)
         tick(queue, now + n * TTL)
-        assert work_off(queue, 5, now + n * TTL) == 5
+        assert run_jobs(queue, 5, now + n * TTL) == 5
 
 
-@pytest.mark.fault("budget", r"when age between 0 and 9 then budget", "when age between 0 and 8 then budget")
-@pytest.mark.fault("budget", r"budget \+ 2 \^ least\(age - 9, 20\) - 1", "budget")
-@pytest.mark.fault("budget", r"least\(%\(capacity\)s, case", "(case")
+@pytest.mark.fault(
+    "adjust_budgets", r"when age between 0 and 9 then budget", "when age between 0 and 8 then budget"
+)
+@pytest.mark.fault("adjust_budgets", r"budget \+ 2 \^ least\(age - 9, 20\) - 1", "budget")
+@pytest.mark.fault("adjust_budgets", r"least\(%\(capacity\)s, case", "(case")
 def test_ten_minutes_after_the_last_lapse_the_budget_grows_until_it_is_the_capacity(queue: Queue) -> None:
     now = fill(queue, CAPACITY)
     tick(queue, now)
-    work_off(queue, 10, now)
+    run_jobs(queue, 10, now)
     lapse = now + TTL
     tick(queue, lapse)
     queue.sql("delete from minutehand.jobs")
@@ -155,8 +159,8 @@ def test_a_clock_that_went_back_leaves_no_budget_low_for_ever(queue: Queue) -> N
     assert tick(queue, now + 2 * TTL)[2] == CAPACITY
 
 
-@pytest.mark.fault("budget", r"and j.claimed is null", "")
-@pytest.mark.fault("budget", r"and j.offered is not null and j.claimed is null", "")
+@pytest.mark.fault("adjust_budgets", r"and j.claimed is null", "")
+@pytest.mark.fault("adjust_budgets", r"and j.offered is not null and j.claimed is null", "")
 def test_a_worker_that_died_takes_nothing_off_the_budget(queue: Queue) -> None:
     for _ in range(3):
         queue.enqueue()

@@ -8,7 +8,7 @@ import pytest
 from psycopg.rows import dict_row, namedtuple_row, scalar_row
 
 from minutehand import InvalidJobError, KeyTakenError, NewJob, Rejected, enqueue, enqueue_many
-from minutehand.database import ambient, own_database
+from minutehand.database import ambient, thread_database
 from tests.queue.stage import Queue
 from tests.servers import Database
 
@@ -146,11 +146,11 @@ def test_without_a_connection_it_is_the_database_that_the_environment_names(
     queue: Queue, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database.url)
-    own_database.cache_clear()
+    thread_database.cache_clear()
     made = enqueue("ship", 1)
     many = list(enqueue_many([NewJob("ship", 2)]))
     ambient().close()
-    own_database.cache_clear()
+    thread_database.cache_clear()
 
     assert queue.row(made.id).payload == 1
     assert [item.outcome for item in many] == ["created"]

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from minutehand.finish import finish
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done
 from minutehand.queries.jobs import get
 from tests.queue.past import partitions
@@ -116,9 +116,9 @@ def test_upkeep_makes_the_days_that_are_missing(queue: Queue, missing: int, home
     there = days(queue, home)
     for name in there[-missing:]:
         queue.sql(f"drop table minutehand.{name}")  # type: ignore[arg-type]
-    upkeep = keep_up(queue.database)
+    report = run_maintenance(queue.database)
 
-    assert upkeep.swept
+    assert report.swept
     assert days(queue, home) == there
 
 

@@ -12,7 +12,7 @@ import minutehand.errors
 import minutehand.local.errors
 from minutehand import Cancel, Fail, MinutehandError, RetryAfter
 from minutehand.handlers import HandlerTable
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 from tests.queue.stage import LONG, Queue
 
 MARK = "mark-4711"
@@ -142,7 +142,7 @@ def test_a_payload_that_does_not_fit_is_redacted_and_dead_all_the_same(
 
     monkeypatch.setenv("MINUTEHAND_REDACT_ERRORS", "1")
     direct_queue.enqueue(payload={"to": MARK})
-    (ending,) = work_off(direct_queue.take(), HandlerTable({"echo": post}), lambda: False)
+    (ending,) = run_jobs(direct_queue.take(), HandlerTable({"echo": post}), lambda: False)
 
     assert ending.ending == "dead"
     assert "Unknown error" in (ending.error or {})["message"]

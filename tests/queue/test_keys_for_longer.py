@@ -7,7 +7,7 @@ import pytest
 
 from minutehand import Enqueued, InvalidJobError, KeyTakenError, NewJob, Rejected, enqueue, enqueue_many
 from minutehand.finish import finish
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.model.key import key_text
 from minutehand.model.outcome import Done, Failed
 from tests.queue.stage import LONG, Queue
@@ -299,7 +299,7 @@ def test_keys_whose_period_is_over_are_forgotten(queue: Queue) -> None:
     for key in ("over", "kept"):
         queue.enqueue(key=key, unique_for=LONG)
     queue.sql("update minutehand.uniques set until = now() where key = 'over'")
-    keep_up(queue.database)
+    run_maintenance(queue.database)
 
     assert [row["key"] for row in queue.sql("select key from minutehand.uniques")] == ["kept"]
 
@@ -358,6 +358,6 @@ def test_an_open_transaction_that_takes_a_free_key_again_holds_up_no_tick(direct
     with enqueuer.transaction():
         enqueue("echo", key="k", unique_for=MINUTE, connection=enqueuer)
 
-        assert direct_queue.let(keep_up, direct_queue.another()).result(LONG.total_seconds()).swept
+        assert direct_queue.let(run_maintenance, direct_queue.another()).result(LONG.total_seconds()).swept
 
     assert direct_queue.sql("select key from minutehand.uniques") == [{"key": "k"}]

@@ -25,7 +25,7 @@ from minutehand import (
 from minutehand.handlers import HandlerPackage, Handlers, HandlerTable
 from minutehand.middleware import Next
 from minutehand.model.outcome import Finish
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 from tests.queue.stage import Queue
 
 SECOND = timedelta(seconds=1)
@@ -48,7 +48,7 @@ def saying(steps: list[str], name: str) -> middleware.Middleware:
 
 
 def work(queue: Queue, handlers: Handlers) -> Finish:
-    (ending,) = work_off(queue.take(), handlers, lambda: False)
+    (ending,) = run_jobs(queue.take(), handlers, lambda: False)
     return ending
 
 
@@ -239,7 +239,9 @@ def test_middleware_that_cannot_be_imported_is_never_left_out(
     assert (ending.ending, (ending.error or {})["type"]) == ("retrying", "ModuleNotFoundError")
 
     monkeypatch.setenv("MINUTEHAND_MIDDLEWARE", "around_of_nobody")
-    with pytest.raises(ConfigurationError, match="MINUTEHAND_MIDDLEWARE names around_of_nobody"):
+    with pytest.raises(
+        ConfigurationError, match=r"MINUTEHAND_MIDDLEWARE must name a module .* got around_of_nobody"
+    ):
         direct_queue.enqueue()
 
 
@@ -293,7 +295,7 @@ def test_what_looks_at_a_job_has_to_return_one(
 ) -> None:
     looking(lambda job: None)  # type: ignore[arg-type, return-value]
 
-    with pytest.raises(InvalidJobError, match="returns a NewJob"):
+    with pytest.raises(InvalidJobError, match="must return a NewJob, got"):
         direct_queue.enqueue()
 
 

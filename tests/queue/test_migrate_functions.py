@@ -92,6 +92,24 @@ def test_old_signature_is_dropped_inside_a_transaction(fresh: Queue, change: Cha
     assert functions(fresh, "reserve") != []
 
 
+def test_return_type_changes_after_an_explicit_drop(fresh: Queue, change: Change) -> None:
+    header = "create or replace function minutehand.no_job() returns"
+    retyped = (
+        text("functions/keys")
+        .replace(f"{header} uuid", f"{header} text")
+        .replace("select uuid '", "select '")
+    )
+    change({"functions/keys": retyped})
+    with pytest.raises(DatabaseError, match="cannot change return type"):
+        migrate(fresh.database)
+
+    change(
+        {"functions/keys": retyped.replace(header, f"drop function if exists minutehand.no_job();\n{header}")}
+    )
+    migrate(fresh.database)
+    assert fresh.sql("select pg_typeof(minutehand.no_job())::text as is") == [{"is": "text"}]
+
+
 def test_removed_functions_and_files_are_dropped(fresh: Queue, change: Change) -> None:
     new = "-- New.\ncreate or replace function minutehand.{name}() returns integer language sql as 'select 1';\n"
     extra = Step("functions/extra", new.format(name="extra_one") + new.format(name="extra_two"))  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import pytest
 
 from minutehand import Job, LostError
 from minutehand.finish import finish
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed, Outcome, Released, Snoozed
 from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from tests.queue.stage import LONG, Queue
@@ -41,7 +41,7 @@ def test_cancel_of_mixed_states_reports_each(queue: Queue) -> None:
     assert queue.row(waiting).state == "cancelled"
 
 
-@pytest.mark.fault("check", r"select cancelling", "select null as cancelling")
+@pytest.mark.fault("check_claim", r"select cancelling", "select null as cancelling")
 def test_job_ends_as_cancelled_at_its_next_check(queue: Queue) -> None:
     steps: list[int] = []
 
@@ -89,7 +89,7 @@ def test_job_without_checks_ends_as_cancelled_when_its_claim_lapses(queue: Queue
     job = queue.claimed()
     cancel(queue.database, [job.id], "no longer wanted", running=True)
     queue.pass_time(job.id)
-    keep_up(queue.database)
+    run_maintenance(queue.database)
 
     row = queue.row(job.id)
     assert (row.state, row.error) == ("cancelled", {"type": "Cancelled", "message": "no longer wanted"})
@@ -137,14 +137,14 @@ def test_job_cancelled_while_running_can_be_retried(queue: Queue) -> None:
     job = queue.claimed()
     cancel(queue.database, [job.id], running=True)
     queue.pass_time(job.id)
-    keep_up(queue.database)
+    run_maintenance(queue.database)
 
     assert [each.outcome for each in retry(queue.database, [job.id])] == ["changed"]
     (again,) = queue.take()
     again.check()
 
 
-@pytest.mark.fault("check", r"and %\(ack\)s in \(ack, prior\)", "")
+@pytest.mark.fault("check_claim", r"and %\(ack\)s in \(ack, prior\)", "")
 def test_check_raises_lost_if_another_worker_has_the_job(queue: Queue) -> None:
     late = queue.claimed()
     queue.pass_time(late.id)

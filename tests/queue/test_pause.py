@@ -94,12 +94,12 @@ def test_jobs_of_a_paused_tenant_are_not_offered(queue: Queue) -> None:
     assert sorted(offered(queue)) == ["", "other"]
 
 
-@pytest.mark.fault("count", r"exists \(select from minutehand.controls where paused\)", "false")
+@pytest.mark.fault("count_due", r"exists \(select from minutehand.controls where paused\)", "false")
 def test_paused_jobs_are_not_counted_as_due(queue: Queue, what: dict[str, str]) -> None:
-    before = sum(record["due"] for record in queue.database.run("count", most=100, now=None))
+    before = sum(record["due"] for record in queue.database.run("count_due", limit=100, now=None))
     pause(queue.database, **what)  # type: ignore[arg-type]
 
-    assert sum(record["due"] for record in queue.database.run("count", most=100, now=None)) == before - 1
+    assert sum(record["due"] for record in queue.database.run("count_due", limit=100, now=None)) == before - 1
 
 
 def test_tick_invokes_no_worker_for_paused_jobs(queue: Queue) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from minutehand import Cancel, RetryAfter, Snooze, enqueue
-from minutehand.database import ambient, own_database
+from minutehand.database import ambient, thread_database
 from tests.queue.stage import Queue
 
 
@@ -100,7 +100,7 @@ def test_what_one_thread_enqueues_does_not_roll_back_with_another(
         thread.join()
         raise ZeroDivisionError
     ambient().close()
-    own_database.cache_clear()
+    thread_database.cache_clear()
 
     assert queue.row(enqueued[0]).state == "due"
     assert queue.sql("select count(*) from minutehand.jobs") == [{"count": 2}]

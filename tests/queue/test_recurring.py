@@ -10,7 +10,7 @@ import pytest
 
 from minutehand import Cancel, Fail, Job, LostError
 from minutehand.finish import finish
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Cancelled, Done, Failed, Finish, Outcome, Released, Snoozed
 from minutehand.model.row import Row
 from minutehand.operations.jobs import cancel, retry
@@ -40,7 +40,7 @@ def recurring(
     )  # fmt: skip
     (job,) = on.take(1, options.get("queue") or "default")
     assert job.id == job_id
-    job.begin()
+    job.lease.start()
     return job
 
 
@@ -75,7 +75,7 @@ MOMENTS = [
 
 
 @pytest.mark.parametrize(("every", "zone", "was", "comes"), MOMENTS)
-def test_the_next_occurrence_is_counted_from_the_nominal_moment_in_the_zone(
+def test_next_occurrence_counts_from_the_nominal_moment(
     direct_queue: Queue, every: str, zone: str | None, was: str, comes: str
 ) -> None:
     job = recurring(direct_queue, every, zone, moment(was))
@@ -141,7 +141,7 @@ ENDS: dict[str, tuple[Outcome, bool]] = {
 
 @pytest.mark.parametrize("way", ENDS)
 @pytest.mark.parametrize("key", [None, "report"])
-def test_the_next_occurrence_comes_with_the_end_of_this_one_unless_it_is_cancelled(
+def test_finish_creates_the_next_occurrence_unless_cancelled(
     queue: Queue, way: str, key: str | None
 ) -> None:
     outcome, bears = ENDS[way]
@@ -173,19 +173,19 @@ def test_a_retry_moves_no_nominal_moment(queue: Queue) -> None:
     assert nominals(queue) == [NEXT]
 
 
-@pytest.mark.fault("bury", r"minutehand.bear\(j, n.next\)", "null::uuid")
-@pytest.mark.fault("bury", r"or id = any \(%\(ids\)s::uuid\[\]\)", "")
+@pytest.mark.fault("reap", r"minutehand.bear\(j, n.next\)", "null::uuid")
+@pytest.mark.fault("reap", r"or id = any \(%\(ids\)s::uuid\[\]\)", "")
 def test_a_job_whose_last_worker_died_recurs_all_the_same(queue: Queue) -> None:
     job, other = recurring(queue, max_attempts=1, payload={"n": 1}), queue.claimed(max_attempts=1)
     queue.pass_time(job.id)
     queue.pass_time(other.id)
 
-    made = {record["id"]: record["next"] for record in keep_up(queue.database).buried}
+    made = {record["id"]: record["next"] for record in run_maintenance(queue.database).reaped}
 
     born = upcoming(queue)
     assert [(row["nominal"], row["payload"]) for row in born] == [(NEXT, {"n": 1})]
     assert made == {job.id: born[0]["id"], other.id: None}
-    assert keep_up(queue.database).buried == ()
+    assert run_maintenance(queue.database).reaped == ()
     assert nominals(queue) == [NEXT]
 
 
@@ -198,7 +198,7 @@ def test_a_completion_in_the_handlers_own_transaction_bears_it_too(queue: Queue)
     with job.transaction() as connection:
         connection.execute("create table effects (n integer)")
     assert nominals(queue) == [NEXT]
-    assert job.next == upcoming(queue)[0]["id"]
+    assert job.finished and job.finished.next == upcoming(queue)[0]["id"]
 
 
 @pytest.mark.parametrize("way", ["done", "dead"])
@@ -212,7 +212,7 @@ def test_a_job_that_a_user_has_enqueued_with_the_key_meanwhile_goes_first(queue:
     assert [(row["id"], row["payload"]) for row in upcoming(queue)] == [(users, "new")]
 
 
-def test_a_user_who_enqueues_the_key_afterwards_replaces_the_next_occurrence(queue: Queue) -> None:
+def test_enqueue_with_the_key_replaces_the_next_occurrence(queue: Queue) -> None:
     finish(recurring(queue, key="report"), Done())
     queue.enqueue(key="report", payload="new", delay=LONG)
 
@@ -236,7 +236,7 @@ def test_cancelling_the_upcoming_occurrence_ends_the_recurrence(queue: Queue) ->
     assert upcoming(queue) == []
 
 
-def test_a_handler_that_says_cancel_ends_the_recurrence_and_one_that_fails_does_not(queue: Queue) -> None:
+def test_cancel_ends_the_recurrence_and_failure_does_not(queue: Queue) -> None:
     for error, most in ((Cancel("the customer left"), 0), (Fail("no"), 1)):
         queue.pass_time(recurring(queue, key="report").id)
         queue.work(raising(error))
@@ -262,7 +262,7 @@ def finished_by_two(queue: Queue, job: Job) -> list[Finish]:
 
 
 def finished_at_once(queue: Queue, job: Job) -> list[Finish]:
-    claims = [replace(job, database=queue.another()) for _ in range(5)]
+    claims = [replace(job, lease=replace(job.lease, database=queue.another())) for _ in range(5)]
     return [race.result() for race in [queue.let(finish, each, Done()) for each in claims]]
 
 
@@ -278,7 +278,7 @@ def test_however_often_it_is_finished_one_occurrence_is_born(
     assert [each.next for each in endings if each.next] == [upcoming(queue)[0]["id"]]
 
 
-def test_work_that_was_finished_late_bears_it_while_nobody_else_has_claimed(queue: Queue) -> None:
+def test_late_finish_creates_the_next_occurrence_if_unclaimed(queue: Queue) -> None:
     job = recurring(queue)
     queue.pass_time(job.id)
     queue.offer()
@@ -297,7 +297,7 @@ def test_a_worker_that_lost_its_claim_bears_nothing_in_its_transaction(queue: Qu
     assert upcoming(queue) == []
 
 
-def test_a_dead_occurrence_that_is_retried_recurs_no_second_time_and_a_cancelled_one_goes_on(
+def test_retried_occurrence_does_not_recur_twice(
     queue: Queue,
 ) -> None:
     dead = recurring(queue)
@@ -330,13 +330,13 @@ def test_what_sql_wrote_that_does_not_recur_stops_no_finish_and_says_so(
     buried = recurring(queue, every, zone, max_attempts=1)
     endings = [finish(done, Done('"well"')), finish(dead, Failed(ERROR, final=True))]
     queue.pass_time(buried.id)
-    keep_up(queue.database)
+    run_maintenance(queue.database)
 
     rows: list[Row] = [queue.row(job.id) for job in (done, dead, buried)]
     assert [each.ending for each in endings] == ["done", "dead"]
     assert [row.state for row in rows] == ["done", "dead", "dead"]
     assert (rows[0].result, (rows[0].error or {})["type"]) == ("well", "RecurrenceError")
-    assert (rows[1].error or {})["message"].startswith("no; it recurs no more")
+    assert (rows[1].error or {})["message"].startswith("no; the recurrence ended")
     assert upcoming(queue) == []
 
 

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 import pytest
 
 from minutehand import InvalidJobError
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.operations import deletion
 from minutehand.operations import jobs as operate
 from minutehand.operations.audit import list_audit
@@ -241,16 +241,16 @@ def test_maintenance_applies_retention_and_creates_days(queue: Queue) -> None:
     day = ago(queue, 3)
     finished(queue, noon(day))
     set_retention(queue.database, Retention(done=DAY, dead=DAY, cancelled=DAY))
-    upkeep = keep_up(queue.database)
+    report = run_maintenance(queue.database)
 
-    assert Step("jobs_done", day, "dropped", 0) in upkeep.retained
+    assert Step("jobs_done", day, "dropped", 0) in report.retained
     assert all(len(partitions(queue, home)) >= 8 for home in ("jobs_done", "attempts", "events"))
 
 
 def test_failing_retention_does_not_stop_maintenance(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
     queue.sql("alter function minutehand.retain_now rename to elsewhere")
 
-    assert keep_up(queue.database).swept
+    assert run_maintenance(queue.database).swept
     assert "retention was not applied" in caplog.text
 
 

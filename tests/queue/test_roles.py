@@ -15,13 +15,13 @@ from minutehand.claim import claim
 from minutehand.database.statements import statement, statement_names
 from minutehand.errors import ForbiddenError, UnreachableError
 from minutehand.handlers import HandlerTable
-from minutehand.maintenance import keep_up, look
+from minutehand.maintenance import check_health, run_maintenance
 from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
 from minutehand.operations.deletion import count_finished, delete_finished
 from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from minutehand.queries.jobs import get, list_jobs, stats
 from minutehand.schema.migrate import check_schema
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 from tests import servers
 from tests.queue.roles import Login, logins
 from tests.queue.stage import GRACE, LEASE, Queue
@@ -35,30 +35,30 @@ DESK = ("operator", "tenant")  # an operator of all, and one within a tenant
 MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ["as_tenant", "clock", "copy_incoming", "enqueue", "enqueue_incoming", "examine_process", "examine_roles",
-         "examine_server", "examine_snapshots", "health", "keep_events", "leave_tenant", "lock_schedules",
+         "examine_server", "examine_snapshots", "health", "store_events", "leave_tenant", "lock_schedules",
          "migration_files", "migration_known", "migration_status"],
         ROLES,
     ),
     **dict.fromkeys(
-        ["budget", "bury", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "give_back", "lock",
-         "make_days", "offer", "prune_firings", "raise_floor", "retain", "supersede", "sweep", "swept",
+        ["adjust_budgets", "reap", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "give_back", "start_tick",
+         "make_days", "offer", "prune_firings", "raise_floor", "retain", "supersede", "sweep", "start_sweep",
          "take", "withdraw"],
         ("worker",),
     ),
-    "count": ("worker", "operator"),
+    "count_due": ("worker", "operator"),
     # Dispatchers fire schedules, and workers may read what they finish; to finish a job is to be able to cancel it.
     **dict.fromkeys(
-        ["cancel", "check", "count_finished", "count_jobs", "count_upcoming", "due_schedules", "fire", "get",
+        ["cancel", "check_claim", "count_finished", "count_jobs", "count_upcoming", "due_schedules", "fire", "get",
          "get_by_key", "get_schedule", "get_states", "get_unfinished", "histogram", "list_controls",
-         "list_enqueued", "list_firings", "list_jobs", "list_newer_jobs", "list_schedules", "move_on",
-         "pause_schedule", "put_schedule", "remove_schedule", "replay", "reseal_schedule", "sealed",
-         "sealed_of", "sealed_schedules", "spent", "stats", "today", "withdraw_ahead"],
+         "list_enqueued", "list_firings", "list_jobs", "list_newer_jobs", "list_schedules", "advance_schedules",
+         "pause_schedule", "save_schedule", "remove_schedule", "replay", "replace_schedule_payload", "outdated_payloads",
+         "encrypted_payloads", "outdated_schedules", "spent_recurring", "stats", "today", "withdraw_ahead"],
         ("worker", *DESK),
     ),
     **dict.fromkeys(
         ["cancel_running", "delete", "delete_finished", "delete_upcoming", "durations", "edit", "failures",
          "find_finished", "list_attempts", "list_audit", "list_events", "list_queues", "promote",
-         "recall_offers", "record_audit", "reschedule", "reseal", "retry"],
+         "recall_offers", "record_audit", "reschedule", "replace_payloads", "retry"],
         DESK,
     ),
     **dict.fromkeys(
@@ -278,9 +278,9 @@ def test_a_worker_does_all_that_dispatchers_and_workers_do(login: Login, queue: 
     offers = queue.offer(database=worker)
     jobs = claim(worker, list(offers), LEASE, GRACE)
     dying = [job for job in jobs if job.kind == "dies"]
-    endings = work_off([job for job in jobs if job not in dying], HandlerTable(kinds), stopping=lambda: False)
+    endings = run_jobs([job for job in jobs if job not in dying], HandlerTable(kinds), stopping=lambda: False)
     queue.pass_time(dying[0].id)
-    upkeep = keep_up(worker, datetime.now(UTC) + timedelta(minutes=11))
+    report = run_maintenance(worker, datetime.now(UTC) + timedelta(minutes=11))
 
     assert sorted(ending.ending for ending in endings) == [
         "done",
@@ -289,8 +289,8 @@ def test_a_worker_does_all_that_dispatchers_and_workers_do(login: Login, queue: 
         "snoozed",
         "superseded",
     ]
-    assert [record["kind"] for record in upkeep.buried] == ["dies"]
-    assert upkeep.swept
+    assert [record["kind"] for record in report.reaped] == ["dies"]
+    assert report.swept
     assert queue.take(10, database=worker)
 
 
@@ -325,7 +325,7 @@ def test_a_worker_counts_the_connections_of_others_too(direct_database: servers.
             others.enter_context(psycopg.connect(direct_database.admin_url))
         (most,) = others.enter_context(psycopg.connect(direct_database.admin_url)).execute(MOST).fetchone()  # type: ignore[misc]
 
-        assert look(login("worker")).connections_percent >= 500 // most
+        assert check_health(login("worker")).connections_percent >= 500 // most
 
 
 MOST = "select current_setting('max_connections')::integer"
@@ -362,7 +362,7 @@ def test_nothing_of_the_same_name_earlier_on_the_path_leads_a_function_astray(
         list(enqueue_many([NewJob("echo", 2)], connection=connection))
 
     assert queue.row(made.id).payload == {"n": 1}
-    assert queue.sql("select count(*) from minutehand.jobs") == [{"count": 2}]
+    assert queue.sql("select count(*) from minutehand.jobs") == [{"count_due": 2}]
     assert queue.sql("select rolname from pg_roles where rolname like 'evil%'") == []
 
 

@@ -16,7 +16,7 @@ from minutehand import Database, enqueue
 from minutehand.claim import take
 from minutehand.errors import ForbiddenError
 from minutehand.finish import finish
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done
 from minutehand.schema.migrate import check_schema, migrate
 from minutehand.schema.steps import steps
@@ -103,10 +103,10 @@ def do_a_job(bare: Bare, database: str) -> None:
     worker = bare.session(database, bare.role(group="minutehand_worker"))
     bare.sql("drop table minutehand.jobs_done_default", at=database)
     bare.sql(DROP_DAYS, at=database)
-    assert keep_up(worker).swept
+    assert run_maintenance(worker).swept
     enqueue("echo", connection=bare.session(database, bare.role(group="minutehand_enqueuer")))
     (job,) = take(worker, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
-    job.begin()
+    job.lease.start()
     assert finish(job, Done()).ending == "done"
 
 

@@ -13,7 +13,7 @@ from minutehand import Database, InvalidJobError, NewJob, NotFoundError, Retry, 
 from minutehand.finish import finish
 from minutehand.model.outcome import Done
 from minutehand.schedules import Schedule
-from minutehand.schedules.fire import LEDGER_DAYS, Fired, ask, fire_due, prune
+from minutehand.schedules.fire import LEDGER_DAYS, Fired, enqueue_now, fire_due, prune
 from minutehand.schedules.plan import GRACE, REACH
 from tests.queue.stage import Queue
 
@@ -25,7 +25,7 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 def put(queue: Queue, every: str = "0 * * * *", *, now: datetime = NOON, **said: Any) -> str:
     own: dict[str, Any] = {"name": "hourly", "every": every, "job": NewJob("report", {"n": 1})}
     schedule = Schedule(**own | said)
-    return schedules.put(queue.database, schedule, now=now).schedule.name
+    return schedules.save(queue.database, schedule, now=now).schedule.name
 
 
 def jobs(queue: Queue) -> list[dict[str, Any]]:
@@ -39,7 +39,7 @@ def nominals(queue: Queue) -> list[datetime]:
 def ledger(queue: Queue, name: str = "hourly") -> list[tuple[datetime, str, int]]:
     return [
         (each.nominal, each.outcome, each.count)
-        for each in reversed(schedules.firings(queue.database, name, most=1000))
+        for each in reversed(schedules.list_firings(queue.database, name, limit=1000))
     ]
 
 
@@ -64,8 +64,8 @@ def test_a_moment_becomes_a_job_with_all_that_was_said_of_it(queue: Queue) -> No
     }
     assert told == {name: getattr(job, name) for name in told}
     assert Retry.from_json(row["retry"]) == retry
-    standing = schedules.get(queue.database, "hourly")
-    assert (standing.next, standing.fired, standing.last) == (NOON + 2 * HOUR, NOON + HOUR, row["id"])
+    stored = schedules.get(queue.database, "hourly")
+    assert (stored.next, stored.fired, stored.last) == (NOON + 2 * HOUR, NOON + HOUR, row["id"])
     assert ledger(queue) == [(NOON + HOUR, "fired", 1)]
 
 
@@ -305,7 +305,7 @@ def test_overlap_skips_while_the_last_job_is_not_finished(queue: Queue) -> None:
     assert [outcome for _, outcome, _ in ledger(queue)] == ["fired", "skipped", "skipped", "fired"]
 
 
-def test_overlap_replaces_the_job_that_waits_and_leaves_the_running_one_alone(queue: Queue) -> None:
+def test_overlap_replace_replaces_only_the_pending_job(queue: Queue) -> None:
     put(queue, overlap="replace")
     for hour in (1, 2):
         fire_due(queue.database, NOON + hour * HOUR)
@@ -325,7 +325,7 @@ def test_overlap_allows_as_many_as_there_are(queue: Queue) -> None:
         assert fire_due(queue.database, NOON + hour * HOUR) == Fired(fired=1)
 
 
-def test_ahead_enqueues_before_the_moment_and_takes_back_what_a_change_makes_wrong(queue: Queue) -> None:
+def test_change_withdraws_jobs_enqueued_ahead(queue: Queue) -> None:
     put(queue, ahead=3 * HOUR)
     assert fire_due(queue.database, NOON + MINUTE).fired == 3
     assert [job["visible"] > NOON for job in jobs(queue)] == [True] * 3
@@ -346,10 +346,10 @@ def test_ahead_enqueues_before_the_moment_and_takes_back_what_a_change_makes_wro
 
 def test_pause_fires_nothing_and_resume_goes_on_with_what_is_next_by_then(queue: Queue) -> None:
     put(queue, catch_up="all")
-    schedules.pause(queue.database, "hourly", who="ada", now=NOON)
+    schedules.pause(queue.database, "hourly", actor="ada", now=NOON)
     assert fire_due(queue.database, NOON + 5 * HOUR) == Fired()
 
-    resumed = schedules.resume(queue.database, "hourly", who="ada", now=NOON + 5 * HOUR)
+    resumed = schedules.resume(queue.database, "hourly", actor="ada", now=NOON + 5 * HOUR)
 
     assert resumed.next == NOON + 6 * HOUR
     assert fire_due(queue.database, NOON + 6 * HOUR) == Fired(fired=1)
@@ -358,7 +358,7 @@ def test_pause_fires_nothing_and_resume_goes_on_with_what_is_next_by_then(queue:
 
 def test_run_now_is_beside_the_schedules_own_moments(queue: Queue) -> None:
     put(queue)
-    first, second = (schedules.run_now(queue.database, "hourly", who="ada", now=NOON) for _ in range(2))
+    first, second = (schedules.run_now(queue.database, "hourly", actor="ada", now=NOON) for _ in range(2))
 
     assert first != second
     assert queue.row(first).state == "due"
@@ -380,7 +380,7 @@ def test_what_is_done_by_hand_is_written_down(queue: Queue) -> None:
     assert isinstance(trail[3]["job"], UUID)
 
 
-def test_a_change_of_the_job_keeps_the_next_moment_and_a_change_of_the_timing_does_not(queue: Queue) -> None:
+def test_only_a_change_of_timing_moves_the_next_moment(queue: Queue) -> None:
     put(queue, "PT7H", starts=NOON + 30 * MINUTE)
     later = NOON + 2 * HOUR
 
@@ -449,7 +449,7 @@ def test_a_job_that_no_rule_lets_in_any_more_holds_up_no_other(queue: Queue) -> 
     assert schedules.get(queue.database, "large").next == NOON + 2 * HOUR
 
 
-def test_a_schedule_that_this_code_cannot_read_is_looked_at_again_and_holds_up_no_other(queue: Queue) -> None:
+def test_unreadable_schedule_is_retried_and_blocks_no_other(queue: Queue) -> None:
     for name in ("good", "strange"):
         put(queue, name=name)
     queue.sql("update minutehand.schedules set every = 'full moon' where name = 'strange'")
@@ -493,8 +493,8 @@ def test_no_schedule_has_a_moment_that_would_stop_every_tick(queue: Queue, colum
 
 
 def test_to_run_a_schedule_that_is_removed_meanwhile_says_so(queue: Queue) -> None:
-    standing = schedules.get(queue.database, put(queue))
+    stored = schedules.get(queue.database, put(queue))
     schedules.remove(queue.another(), "hourly")
 
     with pytest.raises(NotFoundError):
-        ask(queue.database, standing, NOON)
+        enqueue_now(queue.database, stored, NOON)

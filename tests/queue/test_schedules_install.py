@@ -30,7 +30,7 @@ def test_what_is_declared_is_there_and_what_is_declared_no_more_is_gone(queue: Q
     assert names(queue) == ["clean"]
 
 
-def test_what_is_declared_as_before_is_kept_with_its_next_moment_and_its_pause(queue: Queue) -> None:
+def test_unchanged_schedule_keeps_its_next_moment_and_pause(queue: Queue) -> None:
     install(queue.database, [REPORT, CLEAN], now=NOON)
     schedules.pause(queue.database, "report", now=NOON)
     before = [schedules.get(queue.database, name) for name in ("report", "clean")]
@@ -57,7 +57,7 @@ def test_whatever_is_said_otherwise_is_changed(direct_queue: Queue, change: dict
 
 
 def test_sources_do_not_touch_each_others_schedules_nor_those_put_by_hand(queue: Queue) -> None:
-    schedules.put(queue.database, replace(CLEAN, name="by hand"))
+    schedules.save(queue.database, replace(CLEAN, name="by hand"))
     install(queue.database, [REPORT], source="one")
     install(queue.database, [CLEAN], source="other")
     install(queue.database, [], source="one")

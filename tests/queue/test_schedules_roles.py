@@ -38,21 +38,21 @@ def test_the_dispatcher_s_role_installs_fires_and_forgets(login: Login) -> None:
 
 def test_an_operator_does_all_that_people_do(login: Login) -> None:
     operator = login("operator")
-    schedules.put(operator, REPORT, now=NOON)
+    schedules.save(operator, REPORT, now=NOON)
     fire_due(login("worker"), NOON)
 
     schedules.pause(operator, "report", now=NOON)
     schedules.resume(operator, "report", now=NOON)
     schedules.run_now(operator, "report")
-    assert len(schedules.firings(operator, "report")) == 1  # what was enqueued ahead was taken back
+    assert len(schedules.list_firings(operator, "report")) == 1  # what was enqueued ahead was taken back
     schedules.remove(operator, "report")
 
 
 def test_a_tenant_meets_its_own_schedules_only(login: Login) -> None:
     operator = login("operator")
     acme, other = (TenantDatabase(operator, name) for name in ("acme", "other"))
-    schedules.put(acme, REPORT, now=NOON)
-    schedules.put(other, Schedule("theirs", "@hourly", NewJob("secret")), now=NOON)
+    schedules.save(acme, REPORT, now=NOON)
+    schedules.save(other, Schedule("theirs", "@hourly", NewJob("secret")), now=NOON)
 
     assert [each.schedule.name for each in schedules.list_schedules(acme)] == ["report"]
     assert len(schedules.list_schedules(operator)) == 2

@@ -10,16 +10,17 @@ from uuid import uuid4
 import pytest
 
 from minutehand import ConfigurationError, InvalidJobError, Job, NewJob, enqueue_many
-from minutehand.encryption.envelope import Subject, is_sealed, seal, unseal
-from minutehand.encryption.reencrypt import FIRST, rotate
+from minutehand.encryption.envelope import Subject, decrypt, encrypt
+from minutehand.encryption.reencrypt import FIRST, reencrypt
 from minutehand.errors import KeyMissingError
 from minutehand.handlers import HandlerTable
+from minutehand.model.payload import is_encrypted
 from minutehand.operations.edit import edit
 from minutehand.operations.jobs import replay
 from minutehand.queries.jobs import get
 from minutehand.queries.wait import wait
-from minutehand.schedules import Schedule, put, run_now
-from minutehand.work import work_off
+from minutehand.schedules import Schedule, run_now, save
+from minutehand.work import run_jobs
 from tests.queue.stage import Queue
 
 KEY = base64.b64encode(bytes(range(32))).decode()
@@ -63,7 +64,7 @@ def test_a_payload_is_not_in_the_table_and_its_handler_sees_it(queue: Queue) -> 
     job_id = queue.enqueue(payload={"card": SECRET})
 
     assert SECRET not in stored(queue, job_id)
-    assert is_sealed(queue.row(job_id).payload)
+    assert is_encrypted(queue.row(job_id).payload)
     assert seen(queue) == [{"card": SECRET}]
 
 
@@ -85,7 +86,7 @@ def test_every_digit_and_character_comes_through(direct_queue: Queue, payload: o
 
 
 def test_the_same_payload_is_never_the_same_text(direct_queue: Queue) -> None:
-    texts = {seal('"x"', Subject("echo")) for _ in range(100)}
+    texts = {encrypt('"x"', Subject("echo")) for _ in range(100)}
 
     assert len({json.loads(text)["minutehand"]["iv"] for text in texts}) == 100
 
@@ -111,7 +112,7 @@ def test_a_payload_that_is_moved_to_another_row_ends_it_and_is_not_seen(
         "where id = %(mine)s", theirs=theirs, mine=mine,
     )  # fmt: skip
 
-    assert ending(direct_queue) == ("dead", "SealBrokenError")
+    assert ending(direct_queue) == ("dead", "DecryptionError")
 
 
 @pytest.mark.parametrize(
@@ -133,22 +134,22 @@ def test_a_row_that_is_changed_does_not_decrypt(
     direct_queue._admin.connection.execute(f"update minutehand.jobs_live set {change}, visible = now()")  # type: ignore[arg-type]
 
     handlers = HandlerTable({"echo": print, "other": print})
-    (finish,) = work_off(direct_queue.take(), handlers, stopping=lambda: False)
-    assert (finish.ending, (finish.error or {})["type"]) == ("dead", "SealBrokenError")
+    (finish,) = run_jobs(direct_queue.take(), handlers, stopping=lambda: False)
+    assert (finish.ending, (finish.error or {})["type"]) == ("dead", "DecryptionError")
 
 
 @pytest.mark.parametrize("part", ["text", "iv", "key", "bound", "v", "alg"])
 def test_no_part_of_an_envelope_can_be_changed(part: str, key: pytest.MonkeyPatch) -> None:
     subject = Subject("echo", id=str(uuid4()))
-    envelope = json.loads(seal('"x"', subject))
+    envelope = json.loads(encrypt('"x"', subject))
     was = envelope["minutehand"][part]
     changed = {"v": 2, "bound": ["kind"]}.get(part) or base64.b64encode(
         bytes(b ^ 1 for b in base64.b64decode(was + "=" * (-len(was) % 4)))
     ).decode()
     envelope["minutehand"][part] = changed
 
-    with pytest.raises(Exception, match=r"does not decrypt|does not know|does not have"):
-        unseal(envelope, subject)
+    with pytest.raises(Exception, match=r"does not decrypt|is not supported|does not have"):
+        decrypt(envelope, subject)
 
 
 def test_a_replaced_job_has_the_new_payload_though_it_keeps_its_id(queue: Queue) -> None:
@@ -214,7 +215,7 @@ def test_a_payload_that_is_edited_is_encrypted_too(direct_queue: Queue, options:
 
 
 def test_the_job_of_a_schedule_is_encrypted_and_decrypted_at_each_firing(direct_queue: Queue) -> None:
-    put(direct_queue.database, Schedule("nightly", "@daily", NewJob("echo", {"card": SECRET})))
+    save(direct_queue.database, Schedule("nightly", "@daily", NewJob("echo", {"card": SECRET})))
 
     for _ in range(2):
         run_now(direct_queue.database, "nightly")
@@ -269,13 +270,13 @@ def test_what_waits_is_encrypted_anew_and_then_needs_the_old_key_no_more(
 ) -> None:
     ids = [queue.enqueue(payload=n, **({"key": str(n)} if n % 2 else {})) for n in range(4)]
     plain = queue.sql("select id from minutehand.enqueue('echo', '{\"a\\u0000b\": 4}')")[0]["id"]
-    put(queue.database, Schedule("nightly", "@daily", NewJob("echo", SECRET)))
+    save(queue.database, Schedule("nightly", "@daily", NewJob("echo", SECRET)))
     key.setenv("MINUTEHAND_ENCRYPTION_KEY", OTHER)
     if not gone:
         key.setenv(PREVIOUS, KEY)
-        assert list(rotate(queue.database, who="ada")) == [4, 1]
+        assert list(reencrypt(queue.database, who="ada")) == [4, 1]
         key.delenv(PREVIOUS)
-        assert list(rotate(queue.database)) == []
+        assert list(reencrypt(queue.database)) == []
     run_now(queue.database, "nightly")
 
     assert {queue.row(job_id).attempts for job_id in (*ids, plain)} == {0}
@@ -288,11 +289,11 @@ def test_a_job_that_changes_while_it_is_encrypted_anew_keeps_the_change(
     direct_queue.enqueue(payload="old", key="a")
     key.setenv(PREVIOUS, KEY)
     key.setenv("MINUTEHAND_ENCRYPTION_KEY", OTHER)
-    rows = direct_queue.database.run("sealed", name="another", after=FIRST, queue=None, most=10)
+    rows = direct_queue.database.run("outdated_payloads", name="another", after=FIRST, queue=None, limit=10)
     direct_queue.enqueue(payload="new", key="a")
 
     stale = direct_queue.database.run(
-        "reseal", ids=[rows[0]["id"]], was=[rows[0]["text"]], payloads=['"stale"']
+        "replace_payloads", ids=[rows[0]["id"]], former=[rows[0]["text"]], payloads=['"stale"']
     )
 
     assert stale == []
@@ -331,7 +332,7 @@ def test_a_worker_may_be_told_to_take_nothing_in_clear(direct_queue: Queue, key:
     key.setenv("MINUTEHAND_ENCRYPTION_REQUIRED", "1")
     direct_queue.sql("select minutehand.enqueue('echo', '{\"card\": 1}')")
 
-    assert ending(direct_queue) == ("dead", "SealBrokenError")
+    assert ending(direct_queue) == ("dead", "DecryptionError")
 
 
 def test_without_a_key_nothing_is_encrypted_and_cryptography_is_not_imported(

@@ -15,7 +15,7 @@ from moto.backends import get_backend
 from minutehand import ConfigurationError
 from minutehand.aws import KmsKeys
 from minutehand.encryption import key_ring
-from minutehand.encryption.envelope import Subject, seal, unseal
+from minutehand.encryption.envelope import Subject, decrypt, encrypt
 from minutehand.encryption.key_ring import DataKeys
 from minutehand.errors import KeyMissingError
 from tests.queue.stage import Queue
@@ -74,8 +74,8 @@ def test_a_data_key_is_made_for_many_messages_and_opened_once(
     setting: pytest.MonkeyPatch, requests: Counter[str]
 ) -> None:
     subject = Subject("echo", id=str(uuid4()))
-    texts = [seal(str(n), subject) for n in range(50)]
-    got = [unseal(json.loads(text), subject) for text in texts]
+    texts = [encrypt(str(n), subject) for n in range(50)]
+    got = [decrypt(json.loads(text), subject) for text in texts]
 
     assert got == [str(n) for n in range(50)]
     assert requests == {"generate_data_key": 1, "decrypt": 1}
@@ -93,19 +93,19 @@ def test_a_data_key_is_good_for_so_many_messages_and_so_long(
     requests.clear()
     made = few.current(name)
     assert made.data_key is not None
-    assert {short.opened(name, made.data_key) for _ in range(3)} == {made.key}
+    assert {short.decrypted(name, made.data_key) for _ in range(3)} == {made.key}
     assert requests["decrypt"] == 3
 
 
 def test_a_data_key_that_was_changed_opens_nothing(setting: pytest.MonkeyPatch) -> None:
     subject = Subject("echo", id=str(uuid4()))
-    envelope = json.loads(seal("1", subject))
+    envelope = json.loads(encrypt("1", subject))
     data_key = bytearray(base64.b64decode(envelope["minutehand"]["data_key"]))
     data_key[-1] ^= 1
     envelope["minutehand"]["data_key"] = base64.b64encode(data_key).decode()
 
     with pytest.raises(KeyMissingError):
-        unseal(envelope, subject)
+        decrypt(envelope, subject)
 
 
 def test_a_key_that_is_not_on_the_ring_is_not_asked_for(
@@ -113,23 +113,23 @@ def test_a_key_that_is_not_on_the_ring_is_not_asked_for(
 ) -> None:
     """Whoever writes the row may name a key of theirs."""
     subject = Subject("echo", id=str(uuid4()))
-    envelope = json.loads(seal("1", subject))
+    envelope = json.loads(encrypt("1", subject))
     old = envelope["minutehand"]["key"]
     setting.setenv(KEY, new_key())
 
     with pytest.raises(KeyMissingError):
-        unseal(envelope, subject)
+        decrypt(envelope, subject)
     assert requests["decrypt"] == 0
 
     setting.setenv(PREVIOUS, f"{bytes(32).hex()},{old}")
-    assert unseal(envelope, subject) == "1"
+    assert decrypt(envelope, subject) == "1"
 
 
 def test_a_key_in_another_region_is_asked_there(setting: pytest.MonkeyPatch) -> None:
     setting.setenv(KEY, new_key("us-east-1"))
     subject = Subject("echo", id=str(uuid4()))
 
-    assert unseal(json.loads(seal("1", subject)), subject) == "1"
+    assert decrypt(json.loads(encrypt("1", subject)), subject) == "1"
 
 
 def test_a_key_that_kms_refuses_is_an_error_of_the_enqueuer_and_a_wait_of_the_worker(

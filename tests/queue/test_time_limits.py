@@ -13,7 +13,7 @@ from minutehand import Job, Retry
 from minutehand.claim import take
 from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import OutOfTime
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 from tests.queue.stage import GRACE, LEASE, Queue
 
 SHORT = timedelta(milliseconds=50)
@@ -55,7 +55,7 @@ def test_a_handler_that_takes_longer_than_its_job_may_is_interrupted(queue: Queu
     neighbour = queue.enqueue("neighbour")
     handlers = HandlerTable({"echo": handler, "neighbour": lambda payload: payload})
     began = monotonic()
-    endings = work_off(queue.take(2), handlers, stopping=lambda: False)
+    endings = run_jobs(queue.take(2), handlers, stopping=lambda: False)
 
     row = queue.row(job_id)
     assert [ending.ending for ending in endings] == ["retrying", "done"]
@@ -69,7 +69,7 @@ def test_a_handler_that_takes_longer_than_its_job_may_is_interrupted(queue: Queu
 def test_a_job_without_a_timeout_has_the_time_of_its_worker(queue: Queue) -> None:
     queue.enqueue()
     jobs = take(queue.database, "default", 1, SHORT, GRACE)
-    (ending,) = work_off(jobs, HandlerTable({"echo": loop}), stopping=lambda: False)
+    (ending,) = run_jobs(jobs, HandlerTable({"echo": loop}), stopping=lambda: False)
 
     assert (ending.ending, (ending.error or {})["type"]) == ("retrying", "OutOfTime")
 
@@ -77,7 +77,7 @@ def test_a_job_without_a_timeout_has_the_time_of_its_worker(queue: Queue) -> Non
 def test_a_job_has_no_more_time_than_its_worker_whatever_its_timeout(queue: Queue) -> None:
     queue.enqueue(timeout=timedelta(hours=5))
     (job,) = queue.take()
-    job.begin()
+    job.lease.start()
 
     assert job.remaining <= LEASE
     assert queue.row(job.id).visible - job.claimed <= LEASE + GRACE
@@ -96,11 +96,11 @@ def test_a_job_that_extends_its_time_is_interrupted_when_that_is_over(queue: Que
     seen: list[timedelta] = []
 
     def extend(_payload: Any, job: Job) -> None:
-        job.deadline = monotonic()
+        job.lease.deadline = monotonic()
         job.extend(LEASE)
         signal.raise_signal(signal.SIGALRM)  # the alarm of the time before
         seen.append(job.remaining)
-        job.deadline = monotonic()
+        job.lease.deadline = monotonic()
         signal.raise_signal(signal.SIGALRM)
         seen.append(job.remaining)
 
@@ -113,7 +113,7 @@ def test_a_job_that_extends_its_time_is_interrupted_when_that_is_over(queue: Que
 def test_no_extension_goes_beyond_the_end_of_the_worker(queue: Queue) -> None:
     queue.enqueue()
     (job,) = queue.take()
-    job.begin(limit=monotonic() + 10)
+    job.lease.start(limit=monotonic() + 10)
     job.extend(LEASE)
 
     assert job.remaining <= timedelta(seconds=10)
@@ -142,7 +142,7 @@ def test_an_alarm_in_the_middle_of_a_statement_never_spoils_the_finish(queue: Qu
     for _ in range(100):
         queue.enqueue(max_attempts=1)
         jobs = take(queue.database, "default", 1, timedelta(milliseconds=chance.uniform(1, 4)), LEASE)
-        (ending,) = work_off(jobs, HandlerTable({"echo": write_again_and_again}), stopping=lambda: False)
+        (ending,) = run_jobs(jobs, HandlerTable({"echo": write_again_and_again}), stopping=lambda: False)
 
         assert (ending.ending, (ending.error or {})["type"]) == ("dead", "OutOfTime")
         assert queue.row(jobs[0].id).state == "dead"

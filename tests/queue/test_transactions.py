@@ -104,7 +104,7 @@ def test_a_handler_that_lost_its_claim_writes_nothing(queue: Queue) -> None:
     def ship(_payload: Any, job: Job) -> None:
         with pytest.raises(LostError), job.transaction() as connection:
             lose(connection, job)
-        assert not job.settled
+        assert job.finished is None
 
     queue.enqueue()
     (ending,) = queue.work(ship)

@@ -7,7 +7,7 @@ import pytest
 
 from minutehand import Job
 from minutehand.finish import finish
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done
 from tests.queue.stage import LEASE, LONG, Queue
 
@@ -178,7 +178,7 @@ def test_an_offer_that_is_lost_costs_no_attempt(queue: Queue) -> None:
         assert len(queue.offer()) == 1
         queue.pass_time(job_id)
 
-    assert keep_up(queue.database).buried == ()
+    assert run_maintenance(queue.database).reaped == ()
     assert [job.attempt for job in queue.take()] == [1]
 
 
@@ -199,7 +199,7 @@ def test_every_statement_of_a_claim_is_one_that_postgres_takes(queue: Queue) -> 
 
 
 def assert_it_dies(queue: Queue, job_id: UUID) -> None:
-    assert [record["id"] for record in keep_up(queue.database).buried] == [job_id]
+    assert [record["id"] for record in run_maintenance(queue.database).reaped] == [job_id]
     row = queue.row(job_id)
     assert (row.state, row.attempts) == ("dead", 3)
     assert row.error is not None

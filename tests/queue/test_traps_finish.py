@@ -7,7 +7,7 @@ import pytest
 
 from minutehand import Job, LostError
 from minutehand.database import Database
-from minutehand.finish import finish
+from minutehand.finish import attempt_parameters, finish
 from minutehand.model.outcome import Done, Failed, Outcome, Snoozed
 from minutehand.operations.change import Change
 from minutehand.operations.jobs import cancel, promote, reschedule
@@ -24,7 +24,7 @@ def taken_over(queue: Queue, **options: Any) -> tuple[Job, Job]:
     slow = queue.claimed(**options)
     queue.pass_time(slow.id)
     (owner,) = queue.take()
-    owner.begin()
+    owner.lease.start()
     return slow, owner
 
 
@@ -58,7 +58,7 @@ def test_a_worker_that_lost_its_claim_supersedes_nothing(queue: Queue) -> None:
     queue.pass_time(slow.id)
     (owner,) = queue.take()
     queue.enqueue(key="report")
-    queue.database.run("supersede", **slow.attempt_facts("superseded", None, None), why=None)
+    queue.database.run("supersede", **attempt_parameters(slow, "superseded", None, None), reason=None)
 
     assert queue.row(owner.id).state == "running"
 

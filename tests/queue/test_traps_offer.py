@@ -70,7 +70,7 @@ def test_room_comes_back_when_a_job_is_finished_and_when_a_worker_dies(queue: Qu
     assert [offered.id for offered in queue.offer(capacity=2)] == [other.id]
 
 
-@pytest.mark.fault("lock", r"update.*returning ticked", "select ticked from minutehand.dispatcher")
+@pytest.mark.fault("start_tick", r"update.*returning ticked", "select ticked from minutehand.dispatcher")
 def test_capacity_is_counted_while_no_other_tick_counts(queue: Queue) -> None:
     for _ in range(3 * CAPACITY):
         queue.enqueue()
@@ -122,7 +122,7 @@ def test_a_tick_passes_over_what_a_worker_is_taking(queue: Queue) -> None:
     assert taken.id == job_id
     assert offered == []
     assert not waited
-    taken.database = queue.database
+    taken.lease.database = queue.database
     assert finish(taken, Done()).ending == "done"
 
 

@@ -108,4 +108,4 @@ def test_wait_uses_the_database_of_the_environment(queue: Queue, monkeypatch: py
     job_id, _ = queue.attempt(lambda _: "well")
 
     assert minutehand.wait(job_id).result == "well"
-    minutehand.database.close_own()
+    minutehand.database.close_thread_databases()

@@ -15,13 +15,18 @@ from tests.template.stack import ROOT, Properties, Stack
 OURS = "minutehand/minutehand"
 AWS = {
     "AWS/Lambda": {
-        "Invocations", "Errors", "Throttles", "ConcurrentExecutions", "AsyncEventAge", "AsyncEventsDropped",
+        "Invocations",
+        "Errors",
+        "Throttles",
+        "ConcurrentExecutions",
+        "AsyncEventAge",
+        "AsyncEventsDropped",
         "RecursiveInvocationsDropped",
     },
     "AWS/SQS": {"ApproximateNumberOfMessagesVisible"},
     "AWS/Scheduler": {"InvocationDroppedCount"},
     "AWS/ApiGateway": {"Count", "4xx", "5xx", "Latency"},
-}  # fmt: skip
+}
 BELONGS = {
     "AWS/Lambda": "FunctionName",
     "AWS/SQS": "QueueName",
@@ -65,9 +70,7 @@ def watched(alarm: Properties) -> Iterator[Metric]:
     stats = [entry["MetricStat"]["Metric"] for entry in alarm.get("Metrics", []) if "MetricStat" in entry]
     for metric in stats or [alarm]:
         (dimension,) = metric["Dimensions"]
-        yield (
-            named(metric["Namespace"]), metric["MetricName"], dimension["Name"], named(dimension["Value"])
-        )  # fmt: skip
+        yield (named(metric["Namespace"]), metric["MetricName"], dimension["Name"], named(dimension["Value"]))
 
 
 def shown(stack: Stack) -> Iterator[Metric]:
@@ -107,7 +110,7 @@ def strangers(metrics: Iterator[Metric], stack: Stack) -> list[Metric]:
 @pytest.mark.planted("&namespace !Sub minutehand/\\${AWS::StackName}", "&namespace minutehand")
 @pytest.mark.planted("MetricName: AsyncEventsDropped", "MetricName: AsyncEventDropped")
 @pytest.mark.planted("Name: ScheduleGroup", "Name: ScheduleName")
-def test_every_alarm_looks_at_metrics_that_there_are(stack: Stack) -> None:
+def test_every_alarm_uses_existing_metrics(stack: Stack) -> None:
     assert len(alarms(stack)) == 17
     for name, alarm in alarms(stack).items():
         assert (name, strangers(watched(alarm), stack)) == (name, [])
@@ -116,24 +119,24 @@ def test_every_alarm_looks_at_metrics_that_there_are(stack: Stack) -> None:
 @pytest.mark.planted('"lag_ms"', '"lag"')
 @pytest.mark.planted('"\\${WorkerFunction}"', '"${Worker}"')
 @pytest.mark.planted('"retrying", ".", "."\\]', '"retried", ".", "."]')
-def test_every_metric_of_the_dashboard_is_there(stack: Stack) -> None:
+def test_every_metric_of_the_dashboard_exists(stack: Stack) -> None:
     assert len(list(shown(stack))) > 30
     assert strangers(shown(stack), stack) == []
 
 
 @pytest.mark.planted('"snoozed"', '"done"')
-def test_the_dashboard_shows_every_way_an_attempt_may_end(stack: Stack) -> None:
+def test_the_dashboard_shows_every_outcome_of_an_attempt(stack: Stack) -> None:
     assert set(get_args(Ending)) <= {name for _, name, _, who in shown(stack) if who == "worker"}
 
 
-def test_the_metrics_of_the_functions_are_in_the_namespace_that_the_alarms_look_at(stack: Stack) -> None:
+def test_functions_and_alarms_use_the_same_metric_namespace(stack: Stack) -> None:
     for name in stack.functions:
         assert named(stack.variables(name)["POWERTOOLS_METRICS_NAMESPACE"]) == OURS
 
 
 @pytest.mark.planted("TreatMissingData: breaching", "TreatMissingData: notBreaching")
 @pytest.mark.planted("TreatMissingData: notBreaching", "TreatMissingData: missing")
-def test_silence_is_an_alarm_only_where_there_is_never_silence(stack: Stack) -> None:
+def test_missing_data_is_an_alarm_only_for_constant_metrics(stack: Stack) -> None:
     for name, alarm in alarms(stack).items():
         assert alarm["TreatMissingData"] == ("breaching" if name in MUST_BE_THERE else "notBreaching")
 
@@ -141,7 +144,7 @@ def test_silence_is_an_alarm_only_where_there_is_never_silence(stack: Stack) -> 
 @pytest.mark.planted("OKActions: \\*tell", "OKActions: []")
 @pytest.mark.planted("AlarmActions: \\*tell", "InsufficientDataActions: *tell")
 @pytest.mark.planted("&tell !If \\[Notifies", "&tell !If [OnArm")
-def test_alarms_are_sent_to_the_topic_if_there_is_one_when_they_begin_and_when_they_end(stack: Stack) -> None:
+def test_alarms_notify_the_topic_when_they_start_and_end(stack: Stack) -> None:
     for alarm in alarms(stack, "snapshots").values():
         assert alarm["AlarmActions"] == alarm["OKActions"] == [TOPIC]
     for alarm in alarms(stack).values():
@@ -151,7 +154,7 @@ def test_alarms_are_sent_to_the_topic_if_there_is_one_when_they_begin_and_when_t
 
 @pytest.mark.planted("end it \\(docs/operating.md\\)", "end it")
 @pytest.mark.planted("-bloat\n", "-snapshot\n")
-def test_every_alarm_has_a_name_of_its_stack_and_says_what_to_do(stack: Stack) -> None:
+def test_every_alarm_is_named_after_its_stack_and_explained(stack: Stack) -> None:
     found = alarms(stack)
     for alarm in found.values():
         description = alarm["AlarmDescription"]
@@ -187,7 +190,7 @@ THRESHOLDS = {
 @pytest.mark.planted("Threshold: 90", "Threshold: 9")
 @pytest.mark.planted("EvaluationPeriods: 5", "EvaluationPeriods: 500")
 @pytest.mark.planted("Period: 900", "Period: 60")
-def test_the_thresholds_are_those_that_the_page_names(stack: Stack) -> None:
+def test_the_documented_thresholds_are_correct(stack: Stack) -> None:
     found = {}
     for name, alarm in alarms(stack).items():
         stats = [entry["MetricStat"] for entry in alarm.get("Metrics", []) if "MetricStat" in entry] or [
@@ -201,7 +204,7 @@ def test_the_thresholds_are_those_that_the_page_names(stack: Stack) -> None:
 
 @pytest.mark.planted("Period: 300(?=.{1,60}EvaluationPeriods: 2)", "Period: 60")
 @pytest.mark.planted("Period: 900(?=.{1,60}EvaluationPeriods: 1)", "Period: 60")
-def test_a_share_of_the_offers_is_taken_over_longer_than_an_offer_lives(stack: Stack) -> None:
+def test_the_lapsed_share_is_measured_over_more_than_one_offer(stack: Stack) -> None:
     """Where nobody claims, offers are only made when those before them have lapsed: most minutes have none."""
     for name in ("AcceptanceAlarm", "VainAlarm"):
         periods = {
@@ -215,7 +218,7 @@ def test_a_share_of_the_offers_is_taken_over_longer_than_an_offer_lives(stack: S
     "IF\\(claimed > 0, 100 \\* FILL\\(lost, 0\\) / claimed, 0\\)", "100 * FILL(lost, 0) / claimed"
 )
 @pytest.mark.planted("Id: reaped\n          ReturnData: false", "Id: reaped\n          ReturnData: true")
-def test_ratios_are_of_metrics_that_are_named_and_never_divide_by_nothing(stack: Stack) -> None:
+def test_ratios_use_named_metrics_and_never_divide_by_zero(stack: Stack) -> None:
     for alarm in alarms(stack).values():
         metrics = alarm.get("Metrics", [])
         expressions = [entry["Expression"] for entry in metrics if "Expression" in entry]
@@ -230,7 +233,7 @@ def test_ratios_are_of_metrics_that_are_named_and_never_divide_by_nothing(stack:
 
 
 @pytest.mark.planted("ActionsEnabled: !If \\[Ticks, true, false\\]", "ActionsEnabled: true")
-def test_a_schedule_that_was_switched_off_on_purpose_alarms_nobody(stack: Stack) -> None:
+def test_a_disabled_schedule_raises_no_alarm(stack: Stack) -> None:
     parameters = {**CASES["existing"], "Schedule": "DISABLED"}
     disabled = stack.deployed(**parameters)
 

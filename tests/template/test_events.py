@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from minutehand.events.sinks import outlets
+from minutehand.events.sinks import deliveries
 from tests.template.cases import BUS, CASES, EXISTING, SECRET, TOPIC
 from tests.template.stack import Stack, listed
 
@@ -26,7 +26,7 @@ def granted(stack: Stack, **parameters: Any) -> list[tuple[str, Any]]:
 @pytest.mark.planted(
     r"TellsBus: !Not \[!Equals \[!Ref EventBusArn", "TellsBus: !Not [!Equals [!Ref EventTopicArn"
 )
-def test_the_functions_may_send_events_exactly_where_they_are_told_to(stack: Stack) -> None:
+def test_the_functions_may_send_events_only_to_configured_sinks(stack: Stack) -> None:
     secret = f"{SECRET}events"
 
     assert granted(stack) == []
@@ -38,13 +38,11 @@ def test_the_functions_may_send_events_exactly_where_they_are_told_to(stack: Sta
 
 @pytest.mark.planted('!Sub "eventbridge:', '!Sub "events:')
 @pytest.mark.planted("- - !Ref Events\n", "- - table\n")
-def test_the_setting_names_every_sink_that_the_parameters_do_and_the_code_knows_them(
-    stack: Stack, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_setting_lists_every_configured_sink(stack: Stack, caplog: pytest.LogCaptureFixture) -> None:
     def named(**parameters: Any) -> list[str]:
         said = stack.deployed(**{**EXISTING, **parameters}).variables("WorkerFunction")["MINUTEHAND_EVENTS"]
         separator, parts = said["Fn::Join"]
-        return [outlet.name for outlet in outlets(separator.join(parts))]
+        return [outlet.name for outlet in deliveries(separator.join(parts))]
 
     assert named() == []
     assert named(**CASES["events"]) == [
@@ -58,7 +56,7 @@ def test_the_setting_names_every_sink_that_the_parameters_do_and_the_code_knows_
 
 @pytest.mark.planted("          MINUTEHAND_EVENTS_SECRETS_SECRET: !Ref EventsSecretsSecretArn\n", "")
 @pytest.mark.planted("MINUTEHAND_EVENTS_ONLY: !Ref EventsOnly", "MINUTEHAND_EVENTS_ONLY: !Ref Events")
-def test_who_tells_events_knows_which_and_what_to_sign_them_with(stack: Stack) -> None:
+def test_functions_that_emit_events_have_their_settings(stack: Stack) -> None:
     deployed = stack.deployed(**CASES["events"])
     for function in TELLING:
         variables = deployed.variables(function)

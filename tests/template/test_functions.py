@@ -26,7 +26,7 @@ FOURTEEN_DAYS = 14 * 24 * 3600
 
 @pytest.mark.planted("Runtime: python3.13", "Runtime: python3.99")
 @pytest.mark.planted(r"CompatibleRuntimes: \[python3.13\]", "CompatibleRuntimes: [python3.12]")
-def test_lambda_knows_the_runtime_and_the_layers_are_built_for_it(stack: Stack) -> None:
+def test_the_layers_are_built_for_a_supported_runtime(stack: Stack) -> None:
     service = boto3.client("lambda", region_name="eu-central-1").meta.service_model
     (runtime,) = {function["Runtime"] for function in stack.functions.values()}
 
@@ -38,7 +38,7 @@ def test_lambda_knows_the_runtime_and_the_layers_are_built_for_it(stack: Stack) 
 @pytest.mark.planted("Timeout: 60", "Timeout: 61")
 @pytest.mark.planted("Timeout: 29", "Timeout: 30")
 @pytest.mark.planted("MaxValue: 900(?=.{1,80}that an invocation)", "MaxValue: 1200")
-def test_no_function_may_take_longer_than_makes_sense(stack: Stack) -> None:
+def test_every_function_has_a_reasonable_timeout(stack: Stack) -> None:
     assert set(stack.functions) == FUNCTIONS
     for name, function in stack.functions.items():
         timeout = function["Timeout"]
@@ -55,7 +55,7 @@ def test_no_function_may_take_longer_than_makes_sense(stack: Stack) -> None:
 @pytest.mark.planted(
     "FunctionName: !Sub \\${AWS::StackName}-worker", "FunctionName: !Sub ${AWS::StackName}-workers"
 )
-def test_functions_are_named_after_their_stack_so_that_the_dispatcher_knows_its_workers(stack: Stack) -> None:
+def test_functions_are_named_after_their_stack(stack: Stack) -> None:
     names = {name: function["FunctionName"] for name, function in stack.functions.items()}
 
     assert names == {name: {"Fn::Sub": f"${{AWS::StackName}}-{short}"} for name, short in NAMES.items()}
@@ -108,7 +108,7 @@ def test_an_offer_outlives_the_event_that_carries_it(stack: Stack) -> None:
 )
 @pytest.mark.planted("MessageRetentionPeriod: 1209600", "MessageRetentionPeriod: 345600")
 @pytest.mark.planted("SqsManagedSseEnabled: true", "SqsManagedSseEnabled: false")
-def test_what_the_worker_never_got_is_kept_for_two_weeks_encrypted(stack: Stack) -> None:
+def test_failed_worker_events_are_stored_encrypted_for_two_weeks(stack: Stack) -> None:
     destinations = {
         config["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]
         for config in stack.of_type("AWS::Lambda::EventInvokeConfig").values()
@@ -168,7 +168,7 @@ def test_every_layer_has_a_makefile_that_builds_it(stack: Stack) -> None:
 
 
 @pytest.mark.planted("CodeUri: functions/api", "CodeUri: functions/apis")
-def test_every_function_is_a_folder_without_requirements_of_its_own(stack: Stack) -> None:
+def test_no_function_has_its_own_requirements(stack: Stack) -> None:
     for name in FUNCTIONS:
         folder = ROOT / stack.template["Resources"][name]["Properties"]["CodeUri"]
 
@@ -179,7 +179,7 @@ def test_every_function_is_a_folder_without_requirements_of_its_own(stack: Stack
 @pytest.mark.planted("RetentionInDays: !Ref LogRetentionDays", "LogGroupClass: STANDARD")
 @pytest.mark.planted("LogGroup: !Ref ApiLogs}", "LogGroup: !Ref WorkerFailures}")
 @pytest.mark.planted(r"/aws/lambda/\$\{AWS::StackName\}-worker", "/aws/lambda/minutehand-worker")
-def test_every_function_logs_to_a_group_of_its_stack_that_forgets(stack: Stack) -> None:
+def test_every_log_group_has_a_retention(stack: Stack) -> None:
     groups = stack.of_type("AWS::Logs::LogGroup")
     for function in stack.functions.values():
         group = groups[function["LoggingConfig"]["LogGroup"]["Ref"]]
@@ -192,7 +192,7 @@ def test_every_function_logs_to_a_group_of_its_stack_that_forgets(stack: Stack) 
 @pytest.mark.planted(
     "LogFormat: JSON, LogGroup: !Ref DispatcherLogs", "LogFormat: Text, LogGroup: !Ref DispatcherLogs"
 )
-def test_an_error_that_nobody_caught_is_one_line_of_the_log(stack: Stack) -> None:
+def test_an_uncaught_error_is_one_log_line(stack: Stack) -> None:
     formats = {name: function["LoggingConfig"].get("LogFormat") for name, function in stack.functions.items()}
 
     assert formats == dict.fromkeys(FUNCTIONS, "JSON")
@@ -208,7 +208,7 @@ def test_an_error_that_nobody_caught_is_one_line_of_the_log(stack: Stack) -> Non
 @pytest.mark.planted(
     "!If \\[ReservesWorker, !Ref WorkerReserved", "!If [ReservesWorker, !Ref DispatcherReserved"
 )
-def test_concurrency_is_reserved_only_on_demand_since_new_accounts_have_none_to_spare(stack: Stack) -> None:
+def test_concurrency_is_reserved_only_on_demand(stack: Stack) -> None:
     def reserved(**parameters: int) -> dict[str, int]:
         return {
             name: function["ReservedConcurrentExecutions"]
@@ -224,7 +224,7 @@ def test_concurrency_is_reserved_only_on_demand_since_new_accounts_have_none_to_
 @pytest.mark.planted("InVpc: !Not", "InVpc: !And [!Condition OnArm, !Condition OnX86]\n  Outside: !Not")
 @pytest.mark.planted('SubnetIds:(.*?)Default: ""', 'SubnetIds:\\1Default: "subnet-1,subnet-2"')
 @pytest.mark.planted('- !Split \\[",", !Ref SecurityGroupIds\\]', "- [!Ref VpcId]")
-def test_functions_are_in_a_network_only_when_its_subnets_are_named(stack: Stack) -> None:
+def test_functions_are_in_a_vpc_only_with_subnets(stack: Stack) -> None:
     made = {"Fn::GetAtt": ["FunctionsGroup", "GroupId"]}
     groups = {
         "existing": None,
@@ -250,7 +250,7 @@ def test_every_function_is_tagged_and_traced_on_demand(stack: Stack) -> None:
 
 @pytest.mark.planted("DeletionPolicy: Snapshot", "DeletionPolicy: Delete")
 @pytest.mark.planted("UpdateReplacePolicy: Snapshot", "UpdateReplacePolicy: Delete")
-def test_a_removed_stack_leaves_nothing_behind_but_a_snapshot_of_its_database(stack: Stack) -> None:
+def test_a_removed_stack_leaves_only_a_database_snapshot(stack: Stack) -> None:
     for name, resource in stack.translated["Resources"].items():
         policy = "Snapshot" if name == "Database" else "Delete"
         assert resource.get("DeletionPolicy", "Delete") == policy

@@ -67,7 +67,7 @@ def layers_of(function: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     "function", sorted(path.parent.name for path in (ROOT / "functions").glob("*/app.py"))
 )
-def test_what_a_function_and_the_library_import_is_in_its_layers_or_in_the_runtime(function: str) -> None:
+def test_every_import_of_a_function_is_in_its_layers_or_runtime(function: str) -> None:
     wanted = {*imported(code_of(function))} - own_modules()
     layers = set(pins(*layers_of(function)))
 
@@ -76,7 +76,7 @@ def test_what_a_function_and_the_library_import_is_in_its_layers_or_in_the_runti
 
 
 @pytest.mark.parametrize("layer", ["dependencies", "api", "encryption"])
-def test_a_layer_has_the_versions_that_the_tests_run_with(layer: str) -> None:
+def test_a_layer_has_the_tested_versions(layer: str) -> None:
     tested = dict(pinned(ROOT / "requirements.lock"))
 
     assert pins(layer)
@@ -87,9 +87,7 @@ def test_a_layer_has_the_versions_that_the_tests_run_with(layer: str) -> None:
 @pytest.mark.parametrize(
     "layers", [("dependencies",), ("dependencies", "api"), ("dependencies", "encryption")]
 )
-def test_layers_are_complete_though_pip_installs_them_without_dependencies(
-    layers: tuple[str, ...], python: str, stack: Stack
-) -> None:
+def test_layers_contain_all_dependencies(layers: tuple[str, ...], python: str, stack: Stack) -> None:
     (runtime,) = {function["Runtime"] for function in stack.functions.values()}
     version = python if python[0].isdigit() else runtime.removeprefix("python")
     environment = {"python_version": version, "python_full_version": f"{version}.0", "extra": "binary"}
@@ -112,7 +110,7 @@ def test_no_package_is_in_two_layers() -> None:
 
 
 @pytest.mark.parametrize("layer", ["dependencies", "api", "encryption"])
-def test_what_a_layer_is_compiled_from_is_in_it(layer: str) -> None:
+def test_a_layer_contains_its_requirements(layer: str) -> None:
     asked = re.findall(r"^[a-z0-9-]+", (LAYERS / layer / "requirements.in").read_text("utf-8"), re.MULTILINE)
 
     assert asked
@@ -144,7 +142,7 @@ def test_every_layer_of_the_template_has_a_makefile_that_builds_it(stack: Stack)
     "      - Encrypts\n      - - &packages",
     "      - OnX86\n      - - &packages",
 )
-def test_the_layer_that_encrypts_is_there_only_where_something_is_encrypted(stack: Stack) -> None:
+def test_the_encryption_layer_is_attached_only_if_needed(stack: Stack) -> None:
     wanted = {
         "existing": None,
         "x86": "EncryptionX86Layer",

@@ -35,7 +35,7 @@ def test_the_template_is_clean(text: str) -> None:
 
 @pytest.mark.planted("SqsManagedSseEnabled: true", "SqsManagedSseEnabled: 7 days")
 @pytest.mark.planted("Runtime: python3.13", "Runtime: python3.6")
-def test_what_cloudformation_is_given_is_clean(stack: Stack) -> None:
+def test_the_transformed_template_is_clean(stack: Stack) -> None:
     assert lint(json.dumps(stack.translated), regions=[REGION]) == []
 
 
@@ -46,6 +46,6 @@ def test_what_cloudformation_is_given_is_clean(stack: Stack) -> None:
     "    Condition: Snaps\n    Properties: {FunctionName: !Ref ApiFunction, Description",
     "    Condition: OnX86\n    Properties: {FunctionName: !Ref ApiFunction, Description",
 )
-def test_what_each_deploy_makes_is_clean(stack: Stack) -> None:
+def test_every_deploy_case_is_clean(stack: Stack) -> None:
     for name, parameters in CASES.items():
         assert (name, faults(stack.deployed(**parameters))) == (name, [])

@@ -12,7 +12,7 @@ from tests.template.stack import Stack
 @pytest.mark.planted("(DispatcherFunction:\n[^\n]*\n)    DependsOn: Migration\n", r"\1")
 @pytest.mark.planted("(ApiFunction:\n[^\n]*\n)    DependsOn: Migration\n", r"\1")
 @pytest.mark.planted("(MigrateFunction:\n[^\n]*\n)", r"\1    DependsOn: Migration\n")
-def test_all_code_but_the_migration_s_own_waits_for_the_schema(stack: Stack) -> None:
+def test_all_functions_wait_for_the_migration(stack: Stack) -> None:
     waiting = {
         name
         for name, resource in stack.translated["Resources"].items()
@@ -41,7 +41,7 @@ def test_a_new_library_or_another_database_is_migrated(stack: Stack) -> None:
 @pytest.mark.planted("!Ref SecretsEndpoint, !Ref LambdaEndpoint, ", "!Ref SecretsEndpoint, ")
 @pytest.mark.planted('!If \\[MakesRoutes, !Ref StorageEndpoint, ""\\]', "!Ref SecretsEndpoint")
 @pytest.mark.planted("      Network: !If\n        - MakesEndpoints", "      Network: !If\n        - OnX86")
-def test_the_ways_out_of_the_network_come_before_the_migration_and_all_after_it(stack: Stack) -> None:
+def test_the_endpoints_are_created_before_the_migration(stack: Stack) -> None:
     deployed = stack.deployed(**CASES["created, closed network"])
     (migration,) = deployed.of_type("Custom::Migration").values()
 
@@ -60,7 +60,7 @@ def referred(value: Any) -> set[str]:
 
 @pytest.mark.planted("ServiceTimeout: 660", "ServiceTimeout: 300")
 @pytest.mark.planted("      ServiceTimeout: 660\n", "")
-def test_cloudformation_waits_longer_than_the_migration_can_take_and_not_for_an_hour(stack: Stack) -> None:
+def test_cloudformation_waits_as_long_as_the_migration_may_take(stack: Stack) -> None:
     (migration,) = stack.of_type("Custom::Migration").values()
     config = stack.of_type("AWS::Lambda::EventInvokeConfig")["MigrateFunctionEventInvokeConfig"]
     longest = stack.functions["MigrateFunction"]["Timeout"] + config["MaximumEventAgeInSeconds"]
@@ -72,7 +72,7 @@ def test_cloudformation_waits_longer_than_the_migration_can_take_and_not_for_an_
 @pytest.mark.planted(
     "!If \\[MigratesAsOwner, !Ref MigrateSecretArn", "!If [MigratesAsOwner, !Ref DatabaseUrlSecretArn"
 )
-def test_the_schema_may_have_an_owner_that_the_functions_are_not(stack: Stack) -> None:
+def test_the_schema_may_have_another_owner_than_the_functions(stack: Stack) -> None:
     parameters = CASES["tokens of RDS"]
     deployed = stack.deployed(**parameters)
     migrate, worker = deployed.variables("MigrateFunction"), deployed.variables("WorkerFunction")

@@ -24,7 +24,7 @@ def rows(title: str) -> list[list[str]]:
 @pytest.mark.planted(
     "  JwtAudience:\n    Type: String\n", "  JwtAudience:\n    Type: String\n  Colour:\n    Type: String\n"
 )
-def test_every_parameter_is_explained_in_its_order_and_none_that_there_is_not(stack: Stack) -> None:
+def test_every_parameter_is_documented_in_order(stack: Stack) -> None:
     explained = [row[0].strip("`") for row in rows("Parameters")]
 
     assert explained == list(stack.template["Parameters"])
@@ -33,7 +33,7 @@ def test_every_parameter_is_explained_in_its_order_and_none_that_there_is_not(st
 @pytest.mark.planted("Default: 50", "Default: 51")
 @pytest.mark.planted('Default: "17.5"', 'Default: "16.3"')
 @pytest.mark.planted("Default: PassThrough", "Default: Active")
-def test_the_defaults_of_the_page_are_the_template_s(stack: Stack) -> None:
+def test_the_documented_defaults_are_correct(stack: Stack) -> None:
     for name, _, default in rows("Parameters"):
         said = str(stack.template["Parameters"][name.strip("`")]["Default"])
         if said:
@@ -48,7 +48,7 @@ def test_every_parameter_that_the_pages_set_exists(stack: Stack) -> None:
 
 @pytest.mark.planted("Parameters: \\[LogRetentionDays, ", "Parameters: [")
 @pytest.mark.planted("Parameters: \\[ApiAuth, ", "Parameters: [ApiAuth, ApiAuth, ")
-def test_every_parameter_has_its_place_when_cloudformation_asks(stack: Stack) -> None:
+def test_every_parameter_is_in_a_group_of_the_form(stack: Stack) -> None:
     groups = stack.template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     placed = [name for group in groups for name in group["Parameters"]]
 
@@ -56,7 +56,7 @@ def test_every_parameter_has_its_place_when_cloudformation_asks(stack: Stack) ->
 
 
 @pytest.mark.planted("-bloat\n", "-bloated\n")
-def test_every_alarm_is_explained(stack: Stack) -> None:
+def test_every_alarm_is_documented(stack: Stack) -> None:
     alarms = stack.of_type("AWS::CloudWatch::Alarm").values()
 
     assert [row[0].strip("`") for row in rows("Alarms")] == [

@@ -1,4 +1,4 @@
-"""The pipeline's own stack: nothing of it runs by itself, and its roles may do what the archive does and no more."""
+"""The pipeline's stack: it starts nothing by default, and its roles have only the permissions of an archive."""
 
 import json
 import re
@@ -30,13 +30,13 @@ KEYS = {
 
 @pytest.fixture
 def text(planted: Any) -> str:
-    """The template of the pipeline, with the fault if there is one."""
-    said = TEMPLATE.read_text("utf-8")
+    """The pipeline's template, with a planted fault if there is one."""
+    content = TEMPLATE.read_text("utf-8")
     if planted is None:
-        return said
-    said, places = re.subn(planted.pattern, planted.replacement, said, count=1, flags=re.DOTALL)
-    assert places, f"the template has nothing like {planted.pattern!r} any more"
-    return said
+        return content
+    content, places = re.subn(planted.pattern, planted.replacement, content, count=1, flags=re.DOTALL)
+    assert places, f"the template no longer matches {planted.pattern!r}"
+    return content
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def template(text: str) -> dict[str, Any]:
 
 
 def deployed(template: dict[str, Any], **parameters: Any) -> dict[str, Any]:
-    """The resources of a deploy, with no condition left in them."""
+    """Return the resources of a deployment, with conditions resolved."""
     defaults = {name: facts.get("Default", "") for name, facts in template["Parameters"].items()}
     resources: dict[str, Any] = Choice({**defaults, **EXAMPLE, **parameters}, template["Conditions"]).chosen(
         template["Resources"]
@@ -55,7 +55,7 @@ def deployed(template: dict[str, Any], **parameters: Any) -> dict[str, Any]:
 
 
 def rights(template: dict[str, Any], role: str, **parameters: Any) -> set[tuple[str, str]]:
-    """The actions of a role, and to what."""
+    """Return the actions and resources that a role allows."""
     policies = deployed(template, **parameters)[role]["Properties"]["Policies"]
     return {
         (action, str(resource))
@@ -66,7 +66,7 @@ def rights(template: dict[str, Any], role: str, **parameters: Any) -> set[tuple[
 
 
 def job(template: dict[str, Any], **parameters: Any) -> dict[str, Any]:
-    """What the schedule asks EMR Serverless to start, in which only what AWS fills in is left open."""
+    """Return the schedule's input to EMR Serverless, with all but AWS's placeholders resolved."""
     text, own = template["Resources"]["Nightly"]["Properties"]["Target"]["Input"]["Fn::Sub"]
     defaults = {name: facts.get("Default", "") for name, facts in template["Parameters"].items()}
     choice = Choice({**defaults, **EXAMPLE, **parameters}, template["Conditions"])
@@ -77,21 +77,21 @@ def job(template: dict[str, Any], **parameters: Any) -> dict[str, Any]:
         **{name: choice.chosen(value) for name, value in own.items()},
     }
     filled = re.sub(r"\$\{(\w+)\}", lambda found: str(values.get(found[1], found[0])), text)
-    asked: dict[str, Any] = json.loads(filled)
-    return asked
+    request: dict[str, Any] = json.loads(filled)
+    return request
 
 
 @pytest.mark.planted("AutoStopConfiguration:", "AutoStop:")
 @pytest.mark.planted('Mode: "OFF"', "Mode: NEVER")
 @pytest.mark.planted("!GetAtt JobRole.Arn\n                Cond", "!GetAtt TheRole.Arn\n                Cond")
-def test_cloudformation_s_linter_has_nothing_to_say(text: str) -> None:
+def test_template_passes_the_cloudformation_linter(text: str) -> None:
     assert lint(text, regions=[REGION]) == []
 
 
 @pytest.mark.planted("Default: DISABLED", "Default: ENABLED")
 @pytest.mark.planted("AutoStopConfiguration: {Enabled: true", "AutoStopConfiguration: {Enabled: false")
 @pytest.mark.planted('Default: "no"', 'Default: "yes"')
-def test_unless_somebody_says_so_nothing_is_started_and_nothing_dropped(template: dict[str, Any]) -> None:
+def test_defaults_start_and_drop_nothing(template: dict[str, Any]) -> None:
     resources = deployed(template)
 
     assert resources["Nightly"]["Properties"]["State"] == "DISABLED"
@@ -104,7 +104,7 @@ def test_unless_somebody_says_so_nothing_is_started_and_nothing_dropped(template
 @pytest.mark.planted(r"\$\{LakeBucket\}/\$\{LakePrefix\}/\*", "${LakeBucket}/*")
 @pytest.mark.planted("Resource: !Ref DatabaseUrlSecretArn", 'Resource: "*"')
 @pytest.mark.planted("Action: s3:GetObject\n", 'Action: "s3:*"\n')
-def test_the_job_reads_its_package_and_its_secret_and_writes_to_the_lake_alone(
+def test_job_role_has_least_privilege(
     template: dict[str, Any],
 ) -> None:
     assert rights(template, "JobRole") == {
@@ -117,7 +117,7 @@ def test_the_job_reads_its_package_and_its_secret_and_writes_to_the_lake_alone(
 
 
 @pytest.mark.planted(r"s3:prefix: \[.*?\]", 's3:prefix: ["*"]')
-def test_the_job_lists_no_more_of_the_bucket_than_it_reads(template: dict[str, Any]) -> None:
+def test_job_may_list_only_its_prefixes(template: dict[str, Any]) -> None:
     (listing,) = [
         statement
         for statement in deployed(template)["JobRole"]["Properties"]["Policies"][0]["PolicyDocument"][
@@ -131,7 +131,7 @@ def test_the_job_lists_no_more_of_the_bucket_than_it_reads(template: dict[str, A
 
 @pytest.mark.planted("- HasKey\n", "- HasLakeKey\n")
 @pytest.mark.planted("kms:Decrypt, kms:GenerateDataKey", "kms:Decrypt, kms:CreateGrant")
-def test_keys_of_one_s_own_are_used_where_there_are_any(template: dict[str, Any]) -> None:
+def test_job_may_use_configured_kms_keys_only(template: dict[str, Any]) -> None:
     def to_keys(**parameters: str) -> set[tuple[str, str]]:
         return {right for right in rights(template, "JobRole", **parameters) if right[0].startswith("kms:")}
 
@@ -144,7 +144,7 @@ def test_keys_of_one_s_own_are_used_where_there_are_any(template: dict[str, Any]
 @pytest.mark.planted("Action: emr-serverless:StartJobRun", 'Action: "emr-serverless:*"')
 @pytest.mark.planted("Resource: !GetAtt JobRole.Arn", 'Resource: "*"')
 @pytest.mark.planted("Condition: {StringEquals: {iam:PassedToService: [^}]*}}", "Sid: Pass")
-def test_the_schedule_starts_this_application_s_jobs_as_this_role_and_does_nothing_else(
+def test_schedule_role_has_least_privilege(
     template: dict[str, Any],
 ) -> None:
     statements = deployed(template)["ScheduleRole"]["Properties"]["Policies"][0]["PolicyDocument"][
@@ -169,7 +169,7 @@ def test_the_schedule_starts_this_application_s_jobs_as_this_role_and_does_nothi
 @pytest.mark.planted("ArnEquals: {aws:SourceArn: !GetAtt Application.Arn}", 'ArnLike: {aws:SourceArn: "*"}')
 @pytest.mark.planted("Principal: {Service: emr-serverless.amazonaws.com}", 'Principal: {AWS: "*"}')
 @pytest.mark.planted("Condition: {StringEquals: {aws:SourceAccount: [^}]*}}", "Sid: Any")
-def test_the_roles_are_taken_on_by_this_application_and_by_this_account_s_schedules_only(
+def test_roles_trust_only_their_services(
     template: dict[str, Any],
 ) -> None:
     account = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
@@ -191,14 +191,14 @@ def test_the_roles_are_taken_on_by_this_application_and_by_this_account_s_schedu
 @pytest.mark.planted(r'"\$\{Package\}/main.py"', '"${Package}/app.py"')
 @pytest.mark.planted("#environment", "#env")
 @pytest.mark.planted("spark.executorEnv.MINUTEHAND_DATABASE_SECRET", "spark.executorEnv.DATABASE_SECRET")
-def test_what_is_started_is_the_package_of_this_project(template: dict[str, Any]) -> None:
-    asked = job(template, Drop="yes")["JobDriver"]["SparkSubmit"]
-    conf = dict(re.findall(r"--conf ([^= ]+)=(\S+)", asked["SparkSubmitParameters"]))
+def test_schedule_starts_the_package(template: dict[str, Any]) -> None:
+    submit = job(template, Drop="yes")["JobDriver"]["SparkSubmit"]
+    conf = dict(re.findall(r"--conf ([^= ]+)=(\S+)", submit["SparkSubmitParameters"]))
     places = ("spark.emr-serverless.driverEnv", "spark.executorEnv")
 
-    assert asked["EntryPoint"] == "s3://example/minutehand-pipeline/main.py"
-    assert (ROOT / "pipeline" / Path(asked["EntryPoint"]).name).exists()
-    assert asked["EntryPointArguments"] == ["archive", "s3://example/lake", "--drop"]
+    assert submit["EntryPoint"] == "s3://example/minutehand-pipeline/main.py"
+    assert (ROOT / "pipeline" / Path(submit["EntryPoint"]).name).exists()
+    assert submit["EntryPointArguments"] == ["archive", "s3://example/lake", "--drop"]
     assert conf["spark.archives"] == (
         "s3://example/minutehand-pipeline/minutehand-pipeline-3.11-x86_64.tar.gz#environment"
     )
@@ -208,5 +208,5 @@ def test_what_is_started_is_the_package_of_this_project(template: dict[str, Any]
 
 
 def _sub(text: str) -> str:
-    said = text.replace("${LakeBucket}", "example").replace("${LakePrefix}", "lake")
-    return str({"Fn::Sub": said.replace("${PackagePrefix}", "minutehand-pipeline")})
+    resolved = text.replace("${LakeBucket}", "example").replace("${LakePrefix}", "lake")
+    return str({"Fn::Sub": resolved.replace("${PackagePrefix}", "minutehand-pipeline")})

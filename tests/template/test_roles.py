@@ -56,7 +56,7 @@ def rights_of(stack: Stack, function: str) -> list[tuple[str, Any]]:
 @pytest.mark.planted("Action: rds-db:connect", 'Action: "rds-db:*"')
 @pytest.mark.planted("dbuser:\\${DatabaseIam}", "dbuser:*")
 @pytest.mark.planted("Action: kms:Decrypt, Resource: !Ref KmsKeyArn", 'Action: kms:Decrypt, Resource: "*"')
-def test_nobody_may_do_anything_or_something_to_anything_but_for_a_listed_reason(stack: Stack) -> None:
+def test_wildcard_permissions_are_listed_with_a_reason(stack: Stack) -> None:
     seen = set()
     for role in stack.of_type("AWS::IAM::Role"):
         for action, resource in rights(stack, role):
@@ -74,7 +74,7 @@ def test_nobody_may_do_anything_or_something_to_anything_but_for_a_listed_reason
 )
 @pytest.mark.planted("      Role: !GetAtt ApiRole.Arn\n", "")
 @pytest.mark.planted("Role: !GetAtt ApiRole.Arn", "Role: !GetAtt WorkerRole.Arn")
-def test_every_function_has_a_role_of_its_own_that_this_template_spells_out(stack: Stack) -> None:
+def test_every_function_has_an_explicit_role(stack: Stack) -> None:
     for role in stack.of_type("AWS::IAM::Role").values():
         assert all(policy in [{"Ref": name} for name in ATTACHED] for policy in policies_of(role))
     assert sorted(ROLES) == sorted(map(stack.role_of, stack.functions))
@@ -87,7 +87,7 @@ def test_every_function_has_a_role_of_its_own_that_this_template_spells_out(stac
 @pytest.mark.planted("Action: sqs:SendMessage", "Action: lambda:InvokeFunction")
 @pytest.mark.planted("Action: sqs:SendMessage", "Action: lambda:InvokeAsync")
 @pytest.mark.planted("Resource: !GetAtt DispatcherFunction.Arn", "Resource: !GetAtt WorkerFunction.Arn")
-def test_the_schedule_invokes_the_dispatcher_and_the_dispatcher_its_workers_and_all_others_nobody(
+def test_only_schedule_and_dispatcher_may_invoke_functions(
     stack: Stack,
 ) -> None:
     for case, parameters in CASES.items():
@@ -222,7 +222,7 @@ def test_the_api_may_have_a_user_of_its_own(stack: Stack) -> None:
 @pytest.mark.planted("Service: scheduler.amazonaws.com", 'AWS: "*"')
 @pytest.mark.planted("Service: lambda.amazonaws.com", "Service: ec2.amazonaws.com")
 @pytest.mark.planted("Condition: {StringEquals: {aws:SourceAccount: !Ref AWS::AccountId}}", "Sid: Tick")
-def test_roles_are_taken_on_by_lambda_and_by_this_account_s_schedules_only(stack: Stack) -> None:
+def test_only_lambda_and_own_schedules_may_assume_roles(stack: Stack) -> None:
     own_account = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
     for name, role in stack.of_type("AWS::IAM::Role").items():
         (statement,) = role["AssumeRolePolicyDocument"]["Statement"]
@@ -237,7 +237,7 @@ def test_roles_are_taken_on_by_lambda_and_by_this_account_s_schedules_only(stack
 @pytest.mark.planted("&encryption !If \\[Encrypts", "&encryption !If [OnArm")
 @pytest.mark.planted("Action: \\[kms:GenerateDataKey, kms:Decrypt\\]", "Action: kms:Decrypt")
 @pytest.mark.planted("Resource: !Ref EncryptionKmsKeyArn", "Resource: !Ref KmsKeyArn")
-def test_the_functions_may_use_the_key_that_encrypts_and_nobody_may_where_there_is_none(
+def test_the_functions_may_use_only_the_encryption_key(
     stack: Stack,
 ) -> None:
     for case, parameters in CASES.items():
@@ -255,5 +255,6 @@ def test_the_functions_may_use_the_key_that_encrypts_and_nobody_may_where_there_
     ]
     policies = stack.deployed(**CASES["x86"]).of_type("AWS::IAM::ManagedPolicy")
     assert [each["Resource"] for each in policies["UseEncryption"]["PolicyDocument"]["Statement"]] == [
-        f"{SECRET}encryption", f"{SECRET}before"
-    ]  # fmt: skip
+        f"{SECRET}encryption",
+        f"{SECRET}before",
+    ]

@@ -14,7 +14,7 @@ SNAPPED = {"WorkerFunction": "WorkerVersion", "ApiFunction": "ApiVersion"}
     "    Properties: {FunctionName: !Ref ApiFunction, FunctionVersion",
 )
 @pytest.mark.planted("SnapStart: \\*snapStart", "SnapStart: {ApplyOn: None}")
-def test_it_is_off_unless_asked_for(stack: Stack) -> None:
+def test_snapstart_is_off_by_default(stack: Stack) -> None:
     off, on = stack.deployed(**CASES["existing"]), stack.deployed(**CASES["snapshots"])
     applied = {name: f["SnapStart"]["ApplyOn"] for name, f in on.functions.items() if "SnapStart" in f}
 
@@ -53,7 +53,7 @@ def test_a_new_release_is_a_new_version_and_goes_live(stack: Stack) -> None:
 @pytest.mark.planted("!Ref WorkerLive, ", '!Sub "${AWS::StackName}-worker:live", ')
 @pytest.mark.planted("!Ref WorkerLive, ", "!Ref ApiLive, ")
 @pytest.mark.planted("Name: live}", "Name: newest}")
-def test_the_dispatcher_invites_what_is_live_and_waits_for_it(stack: Stack) -> None:
+def test_the_dispatcher_invokes_the_live_alias(stack: Stack) -> None:
     deployed = stack.deployed(**CASES["snapshots"])
     alias = deployed.of_type("AWS::Lambda::Alias")["WorkerLive"]
 

@@ -39,12 +39,12 @@ def test_a_tick_that_missed_its_minute_is_dropped(stack: Stack) -> None:
 
 @pytest.mark.planted("aws.scheduler.scheduled-time", "aws.scheduler.execution-id")
 @pytest.mark.planted('"scheduled": ', '"when": ')
-def test_a_tick_carries_the_moment_it_was_meant_for(stack: Stack) -> None:
+def test_a_tick_has_its_scheduled_time(stack: Stack) -> None:
     assert json.loads(schedule(stack)["Target"]["Input"]) == {"scheduled": "<aws.scheduler.scheduled-time>"}
 
 
 @pytest.mark.planted(r"\$\{AWS::StackName\}-tick", "minutehand-tick")
-def test_two_stacks_of_an_account_have_a_schedule_each(stack: Stack) -> None:
+def test_schedules_of_two_stacks_have_different_names(stack: Stack) -> None:
     assert schedule(stack)["Name"] == {"Fn::Sub": "${AWS::StackName}-tick"}
 
 

@@ -26,9 +26,11 @@ def snippet(beginning: str) -> str:
 def text() -> str:
     """The template with the worker of the page in it."""
     text, there = re.subn(
-        r"(?=  # Events that Lambda could not deliver)", lambda _: snippet("ReportsFunction:") + "\n",
-        TEMPLATE.read_text("utf-8"), count=1,
-    )  # fmt: skip
+        r"(?=  # Events that Lambda could not deliver)",
+        lambda _: snippet("ReportsFunction:") + "\n",
+        TEMPLATE.read_text("utf-8"),
+        count=1,
+    )
     text, routed = re.subn(
         r' +MINUTEHAND_WORKERS: "\{\}"\n', lambda _: snippet("MINUTEHAND_WORKERS:"), text, count=1
     )
@@ -36,17 +38,17 @@ def text() -> str:
     return text
 
 
-def test_the_page_adds_five_lines_and_a_route() -> None:
+def test_the_documented_worker_is_five_lines_and_a_route() -> None:
     assert len(snippet("ReportsFunction:").splitlines()) == 5
     assert len(snippet("MINUTEHAND_WORKERS:").splitlines()) == 1
 
 
-def test_the_template_with_it_is_clean(text: str, stack: Stack) -> None:
+def test_the_template_with_another_worker_is_clean(text: str, stack: Stack) -> None:
     assert lint(text, regions=["eu-central-1"]) == []
     assert faults(stack.deployed(**CASES["existing"])) == []
 
 
-def test_it_is_a_worker_but_for_what_it_says_itself(stack: Stack) -> None:
+def test_another_worker_inherits_the_worker_properties(stack: Stack) -> None:
     functions = stack.deployed(**CASES["existing"]).functions
     worker, reports = functions["WorkerFunction"], functions["ReportsFunction"]
     own = {name for name in worker if worker[name] != reports[name]}
@@ -58,7 +60,7 @@ def test_it_is_a_worker_but_for_what_it_says_itself(stack: Stack) -> None:
     )
 
 
-def test_its_events_are_delivered_once_within_a_minute_or_kept(stack: Stack) -> None:
+def test_events_of_another_worker_are_delivered_once_or_stored(stack: Stack) -> None:
     config = stack.of_type("AWS::Lambda::EventInvokeConfig")["ReportsFunctionEventInvokeConfig"]
 
     assert (config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"]) == (0, 60)
@@ -67,7 +69,7 @@ def test_its_events_are_delivered_once_within_a_minute_or_kept(stack: Stack) -> 
     }
 
 
-def test_the_dispatcher_knows_the_way_to_it_and_may_invoke_it(stack: Stack) -> None:
+def test_the_dispatcher_may_invoke_another_worker(stack: Stack) -> None:
     deployed = stack.deployed(**CASES["existing"])
     variables = deployed.variables("DispatcherFunction")
     routes = named(variables["MINUTEHAND_WORKERS"])

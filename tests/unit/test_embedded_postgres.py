@@ -211,7 +211,7 @@ def test_a_version_that_the_wheel_has_not_is_refused() -> None:
 
 
 @needs_root
-def test_under_a_private_directory_of_root_the_data_are_linked_from_an_open_one(tmp_path: Path) -> None:
+def test_data_below_a_private_directory_are_linked(tmp_path: Path) -> None:
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
     server = postgres.start(private / "postgres")
@@ -241,7 +241,7 @@ def test_linked_data_go_after_their_temporary_directory_went(tmp_path: Path) -> 
 
 
 @needs_root
-def test_programs_under_a_private_directory_of_root_are_copied_to_an_open_one(
+def test_programs_below_a_private_directory_are_copied(
     tmp_path: Path, home: Path
 ) -> None:
     installed = programs.from_the_wheel(16)

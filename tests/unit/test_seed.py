@@ -66,7 +66,7 @@ def test_exactly_one_job_ends_dead_and_soon(jobs):
     assert [dead["retry"].wait(failures) for failures in (1, 2)] == [timedelta(seconds=1)] * 2
 
 
-def test_some_jobs_recover_by_their_own_retry_and_one_by_what_the_receiver_asks_for(jobs):
+def test_some_seed_jobs_recover_by_retry_and_retry_after(jobs):
     own = [job for job in at(jobs, "/flaky") if job["payload"]["url"].endswith("after=0")]
     [asked] = [job for job in at(jobs, "/flaky") if job not in own]
 

@@ -202,5 +202,5 @@ def reads_other(call: ast.Call) -> bool:
     """Whether it is `os.environ.get("NAME")`, and NAME is not a variable of minutehand."""
     if ast.unparse(call.func) != "os.environ.get" or not isinstance(call.args[0], ast.Constant):
         return False
-    name = call.args[0].value
+    name = str(call.args[0].value)
     return name != "DATABASE_URL" and not name.startswith("MINUTEHAND_")

@@ -153,9 +153,12 @@ def on_bare_wsgi(route: Route) -> Any:
 
 
 APPLICATIONS: dict[str, Serve] = {
-    "fastapi": on_fastapi, "starlette, mounted": on_starlette_mounted, "bare asgi": on_bare_asgi, "flask": on_flask,
+    "fastapi": on_fastapi,
+    "starlette, mounted": on_starlette_mounted,
+    "bare asgi": on_bare_asgi,
+    "flask": on_flask,
     "bare wsgi": on_bare_wsgi,
-}  # fmt: skip
+}
 
 
 @pytest.fixture

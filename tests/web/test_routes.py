@@ -28,7 +28,7 @@ def told(**job: Any) -> bytes:
     return json.dumps({"v": 1, "job": {"kind": "welcome", "queue": "emails", **job}, "payload": 1}).encode()
 
 
-def test_a_job_is_enqueued_delivered_handled_and_done_by_one_object(app: App) -> None:
+def test_a_route_enqueues_and_handles_a_job(app: App) -> None:
     @app.route.handles("welcome")
     def welcome(payload: Any) -> Any:
         return {"sent": payload["to"]}
@@ -48,7 +48,7 @@ def test_a_handler_may_be_async(app: App) -> None:
     assert app.worked("welcome", 1.5).result == [1.5, "welcome"]
 
 
-def test_a_handler_is_told_of_its_job_and_gets_its_payload_in_its_type(either: App) -> None:
+def test_a_handler_gets_its_job_and_a_typed_payload(either: App) -> None:
     @dataclass
     class Letter:
         to: str
@@ -80,7 +80,7 @@ def test_a_handler_is_told_of_its_job_and_gets_its_payload_in_its_type(either: A
     assert timedelta(0) < job.remaining <= timedelta(minutes=5)
 
 
-def test_what_is_thrown_is_a_failure_with_its_type_and_message(app: App) -> None:
+def test_an_error_is_a_failure_with_its_type_and_message(app: App) -> None:
     @app.route.handles("welcome")
     def welcome(payload: Any) -> None:
         raise LookupError("no such customer")
@@ -92,7 +92,7 @@ def test_what_is_thrown_is_a_failure_with_its_type_and_message(app: App) -> None
     assert "answered 500: LookupError: no such customer" in row.error["message"]
 
 
-def test_what_is_thrown_at_the_last_attempt_is_death(either: App) -> None:
+def test_an_error_at_the_last_attempt_ends_the_job_dead(either: App) -> None:
     either.route.handles("welcome")(lambda payload: 1 / 0)
 
     assert either.worked(max_attempts=1).state == "dead"
@@ -114,7 +114,7 @@ def test_an_error_can_be_redacted_to_an_id(either: App, setting: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("delay", [timedelta(hours=1), 3 * DAY])
-def test_retry_after_names_the_next_attempt(app: App, delay: timedelta) -> None:
+def test_retry_after_schedules_the_next_attempt(app: App, delay: timedelta) -> None:
     @app.route.handles("welcome")
     def welcome(payload: Any) -> None:
         raise RetryAfter(delay, "the bank is closed")
@@ -128,7 +128,7 @@ def test_retry_after_names_the_next_attempt(app: App, delay: timedelta) -> None:
     assert "503: RetryAfter: the bank is closed" in row.error["message"]
 
 
-def test_retry_after_is_an_answer_that_any_sender_understands(either: App) -> None:
+def test_retry_after_is_a_standard_response_header(either: App) -> None:
     @either.route.handles("welcome")
     def welcome(payload: Any) -> None:
         raise RetryAfter(timedelta(seconds=90.5))
@@ -151,7 +151,7 @@ def test_retry_after_is_an_answer_that_any_sender_understands(either: App) -> No
         (Fail("no such address"), "dead", 1),
     ],
 )
-def test_what_a_handler_says_by_raising_is_heard(
+def test_outcomes_raised_by_a_handler_reach_the_worker(
     either: App, error: Exception, state: str, attempts: int
 ) -> None:
     @either.route.handles("welcome")
@@ -163,7 +163,7 @@ def test_what_a_handler_says_by_raising_is_heard(
     assert (row.state, row.attempts) == (state, attempts)
 
 
-def test_a_handler_may_answer_with_a_status_of_its_own(either: App) -> None:
+def test_a_handler_may_return_a_response(either: App) -> None:
     either.route.handles("welcome")(
         lambda payload: RouteResponse(429, {"why": "busy"}, {"retry-after": "3600"})
     )
@@ -174,7 +174,7 @@ def test_a_handler_may_answer_with_a_status_of_its_own(either: App) -> None:
     assert row.visible - datetime.now(UTC) > timedelta(minutes=50)
 
 
-def test_a_kind_without_a_handler_waits_and_costs_no_attempt(either: App) -> None:
+def test_an_unknown_kind_waits_and_costs_no_attempt(either: App) -> None:
     row = either.worked("unheard")
 
     assert (row.state, row.attempts) == ("scheduled", 0)
@@ -209,7 +209,7 @@ def test_a_payload_is_encrypted_from_the_enqueuer_to_the_handler(
     assert seen == [{"card": "4929"}] * 2
 
 
-def test_the_worker_needs_no_key_and_reads_nothing(either: App, setting: pytest.MonkeyPatch) -> None:
+def test_the_worker_needs_no_key_and_decrypts_nothing(either: App, setting: pytest.MonkeyPatch) -> None:
     """The application and the worker are one process here; what was posted shows what the worker had."""
     bodies: list[str] = []
     either.route.handles("welcome")(lambda payload, job: bodies.append(json.dumps(payload)))
@@ -244,20 +244,20 @@ def test_a_payload_that_was_encrypted_for_another_job_is_not_handled(
     assert either.row(other).state == "dead"
 
 
-def test_a_result_is_encrypted_where_it_is_made(either: App, setting: pytest.MonkeyPatch) -> None:
+def test_a_result_is_encrypted_by_the_route(either: App, setting: pytest.MonkeyPatch) -> None:
     either.route.handles("welcome")(lambda payload: "4929")
     setting.setenv("MINUTEHAND_ENCRYPTION_KEY", KEY)
     setting.setenv("MINUTEHAND_ENCRYPT_RESULTS", "1")
     row = either.worked()
 
-    from minutehand.encryption.envelope import open_result
+    from minutehand.encryption.envelope import decrypted_result
 
     assert "4929" not in str(row.result)
-    assert open_result(row.result, row) == "4929"
+    assert decrypted_result(row.result, row) == "4929"
 
 
 @pytest.mark.parametrize("size", [50_000, 70_000])
-def test_a_result_is_kept_up_to_its_limit_and_the_work_is_done_all_the_same(either: App, size: int) -> None:
+def test_a_result_above_the_limit_is_not_stored_and_the_job_done(either: App, size: int) -> None:
     either.route.handles("welcome")(lambda payload: "x" * size)
 
     row = either.worked()
@@ -266,7 +266,7 @@ def test_a_result_is_kept_up_to_its_limit_and_the_work_is_done_all_the_same(eith
     assert row.result == ("x" * size if size < 60_000 else None)
 
 
-def test_a_result_that_is_no_json_is_not_kept(either: App) -> None:
+def test_a_result_that_is_not_json_is_not_stored(either: App) -> None:
     either.route.handles("welcome")(lambda payload: object())
 
     row = either.worked()
@@ -279,7 +279,7 @@ def refusals(app: App, body: bytes, **headers: str) -> tuple[int, str]:
     return status, answer["error"]["type"]
 
 
-def test_what_is_unsigned_or_signed_wrongly_is_refused_and_not_handled(app: App) -> None:
+def test_an_unsigned_or_forged_delivery_is_refused(app: App) -> None:
     seen: list[Any] = []
     app.route.handles("welcome")(seen.append)
     body, now = told(), datetime.now(UTC)
@@ -305,7 +305,7 @@ def test_what_is_unsigned_or_signed_wrongly_is_refused_and_not_handled(app: App)
     assert len(seen) == 1
 
 
-def test_what_a_job_has_the_http_handler_post_does_not_pass_for_a_delivery(either: App) -> None:
+def test_a_body_of_the_http_kind_is_not_accepted_as_a_delivery(either: App) -> None:
     """It is signed with the same secrets, and its body is whatever the enqueuer says: another tenant's job, say."""
     seen: list[Any] = []
     either.route.handles("welcome")(seen.append)
@@ -318,7 +318,7 @@ def test_what_a_job_has_the_http_handler_post_does_not_pass_for_a_delivery(eithe
     assert "answered 401" in str(either.row(job_id).error)
 
 
-def test_how_old_a_signature_may_be_is_the_route_s_to_say(either: App) -> None:
+def test_the_route_sets_the_maximum_age_of_a_signature(either: App) -> None:
     either.route.handles("welcome")(lambda payload: None)
     old = signed(told(), moment=datetime.now(UTC) - timedelta(minutes=6))
     assert either.post(told(), **old)[0] == 401
@@ -327,30 +327,33 @@ def test_how_old_a_signature_may_be_is_the_route_s_to_say(either: App) -> None:
     assert either.post(told(), **old)[0] == 200
 
 
-def test_secrets_are_rotated_without_a_delivery_that_is_refused(
-    app: App, setting: pytest.MonkeyPatch
-) -> None:
+def test_rotating_secrets_refuses_no_delivery(app: App, setting: pytest.MonkeyPatch) -> None:
     """First the receiver knows both, then the sender signs with both, then with the new one, then the old one goes."""
     app.route.handles("welcome")(lambda payload: None)
     body, now = told(), datetime.now(UTC)
     both = f"{SECRET}, {OLD_SECRET}"
-    for known, sent in [(OLD_SECRET, OLD_SECRET), (both, OLD_SECRET), (both, both), (OLD_SECRET, both), (both, SECRET),
-                        (SECRET, both), (SECRET, SECRET)]:  # fmt: skip
+    for known, sent in [
+        (OLD_SECRET, OLD_SECRET),
+        (both, OLD_SECRET),
+        (both, both),
+        (OLD_SECRET, both),
+        (both, SECRET),
+        (SECRET, both),
+        (SECRET, SECRET),
+    ]:
         setting.setenv("MINUTEHAND_HTTP_SECRETS", known)
         assert app.post(body, **sign("route-1", now, body, read_keys(sent, "")))[0] == 200, (known, sent)
     assert app.post(body, **signed(body, OLD_SECRET))[0] == 401
 
 
-def test_a_receiver_without_a_secret_lets_nothing_in(either: App, setting: pytest.MonkeyPatch) -> None:
+def test_a_receiver_without_a_secret_accepts_nothing(either: App, setting: pytest.MonkeyPatch) -> None:
     setting.delenv("MINUTEHAND_HTTP_SECRETS")
 
     assert refusals(either, told(), **signed(told())) == (500, "ConfigurationError")
     assert refusals(either, told()) == (500, "ConfigurationError")
 
 
-def test_locally_what_is_unsigned_is_handled_even_as_somebody_types_it(
-    app: App, setting: pytest.MonkeyPatch
-) -> None:
+def test_a_local_receiver_accepts_unsigned_requests(app: App, setting: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     app.route.handles("welcome")(lambda payload, job: seen.append((payload, job.verified)))
     typed = {"kind": "welcome", "payload": {"to": "ada"}}
@@ -376,7 +379,7 @@ def test_locally_what_is_unsigned_is_handled_even_as_somebody_types_it(
         b"[" * 100_000,
     ],
 )
-def test_what_is_no_delivery_is_refused(either: App, body: bytes) -> None:
+def test_a_malformed_delivery_is_refused(either: App, body: bytes) -> None:
     assert refusals(either, body, **signed(body)) == (400, "MalformedDelivery")
 
 
@@ -387,9 +390,7 @@ def test_a_job_of_another_queue_is_refused(either: App) -> None:
     assert refusals(either, body, **signed(body)) == (400, "MalformedDelivery")
 
 
-def test_another_method_and_a_delivery_that_is_too_large_are_refused(
-    app: App, setting: pytest.MonkeyPatch
-) -> None:
+def test_other_methods_and_too_large_bodies_are_refused(app: App, setting: pytest.MonkeyPatch) -> None:
     assert app.post(b"", method="GET")[0] == 405
     setting.setattr("minutehand.web.asgi.BODY_BYTES", 100)
     setting.setattr("minutehand.web.wsgi.BODY_BYTES", 100)
@@ -409,7 +410,7 @@ def test_the_url_may_be_a_path_or_a_function_of_the_job(either: App, setting: py
     )
 
 
-def test_a_route_has_options_for_all_its_jobs_and_a_job_its_own(either: App) -> None:
+def test_options_of_a_job_override_those_of_its_route(either: App) -> None:
     route = Route("emails", either.url, max_attempts=3, headers={"team": "crm"})
 
     one = route.enqueue("welcome", connection=either.database).id
@@ -420,7 +421,7 @@ def test_a_route_has_options_for_all_its_jobs_and_a_job_its_own(either: App) -> 
     assert set(either.row(two).headers or {}) == {"a", "minutehand-route"}
 
 
-def test_many_are_enqueued_at_once_and_one_is_cancelled_by_its_key(either: App) -> None:
+def test_jobs_are_enqueued_together_and_cancelled_by_key(either: App) -> None:
     seen: list[Any] = []
     either.route.handles("welcome")(seen.append)
     jobs = [NewJob("welcome", n, key=str(n)) for n in range(3)]
@@ -434,9 +435,7 @@ def test_many_are_enqueued_at_once_and_one_is_cancelled_by_its_key(either: App) 
     assert sorted(seen) == [0, 2]
 
 
-def test_a_redirect_is_followed_if_that_is_allowed_without_the_signature_for_another_host(
-    either: App, setting: pytest.MonkeyPatch
-) -> None:
+def test_an_allowed_redirect_to_another_host_is_unsigned(either: App, setting: pytest.MonkeyPatch) -> None:
     from tests.functions.conftest import Server
 
     either.route.handles("welcome")(lambda payload: payload)

@@ -1,7 +1,7 @@
-"""Archive: a closed day is read on one snapshot, written, compared, committed, noted, and only then may be dropped.
+"""Archive finished days: read a closed day on one snapshot, write, verify, commit and record it, then drop it.
 
-    close → read → write → verify → commit → note → drop
+    close → read → write → verify → commit → record → drop
 
-Truth is in two places: the lake's table has the number of its last batch, in the commit that brought the batch's files;
-Postgres has a ledger of batches, one row behind at most, after a run that was killed between the two.
+State is in two places. The lake's table stores the number of its last batch in the commit that added the batch. The
+database has a ledger of batches, which is at most one row behind, after a run that was killed between the two steps.
 """

@@ -1,6 +1,6 @@
-"""Erase: null what is private of a job, a key's jobs or a tenant in the lake, and let no later batch bring it back.
+"""Erase the private data of a job, a key's jobs or a tenant from the lake, and keep it out of later batches.
 
-The rows stay, with what says how the queue did, so that counts and identities are what they were. It wants no Spark.
+The rows remain, with everything that is not private, so counts and identities do not change. Spark is not needed.
 """
 
 from collections.abc import Mapping
@@ -13,20 +13,21 @@ from minutehand.database import Database
 from minutehand.operations import audit
 from minutehand.schema.migrate import check_schema
 from minutehand_pipeline.archive.ledger import fence
-from minutehand_pipeline.archive.lock import locked
-from minutehand_pipeline.archive.private import PRIVATE, SUBJECT, Erased
+from minutehand_pipeline.archive.lock import archive_lock
+from minutehand_pipeline.archive.private import PRIVATE, SUBJECT, Subjects
 from minutehand_pipeline.errors import InputError, LakeError
 from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.queue.location import url_getter
 from minutehand_pipeline.schemas import HOMES
-from minutehand_pipeline.sources.place import place_of
-from minutehand_pipeline.statements import run as send
+from minutehand_pipeline.statements import run_statement
 
-AT_ONCE = 1000  # jobs, so that no statement of delta-rs grows without end
+# Jobs per delta-rs statement, to bound its length.
+CHUNK = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class EraseConfig:
-    """Whose data is to be erased from which lake: a job's, a key's (in one queue or in all), or a tenant's."""
+    """The lake, and the subject to erase: a job, a key (in one queue or in all) or a tenant."""
 
     lake: Lake
     job: UUID | None = None
@@ -34,93 +35,97 @@ class EraseConfig:
     queue: str | None = None
     tenant: str | None = None
     dry_run: bool = False
-    who: str | None = None
-    place: Mapping[str, str] = field(default_factory=dict)
+    actor: str | None = None
+    location: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what names nobody, or two."""
+        """Check that there is exactly one subject."""
         if sum(each is not None for each in (self.job, self.key, self.tenant)) != 1:
-            raise InputError("say one of --job, --key and --tenant")
+            raise InputError("pass exactly one of --job, --key and --tenant")
         if self.queue is not None and self.key is None:
-            raise InputError("a queue is said with a key")
+            raise InputError("--queue requires --key")
         if "" in (self.tenant, self.key, self.queue):
-            raise InputError("a tenant, a key and a queue have a name")
+            raise InputError("tenant, key and queue must not be empty")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EraseResult:
-    """What was done: rows changed in the lake, the subject's rows left in Postgres, by home, and files deleted."""
+    """How many jobs matched, rows changed in the lake and left in the database (by home), and files deleted.
 
-    jobs: int  # how many were found, where it is not a tenant
+    `jobs` is 0 for a tenant.
+    """
+
+    jobs: int
     erased: Mapping[str, int]
     left: Mapping[str, int]
     vacuumed: int = 0
 
 
-def run(config: EraseConfig) -> EraseResult:
-    """Erase; said again after it was killed, it goes on.
+def erase(config: EraseConfig) -> EraseResult:
+    """Erase the subject. An erasure that was interrupted continues when it is repeated.
 
-    First Postgres notes who is erased, then the lake's rows are changed, the jobs last, since by them a key finds the
-    others; then the files that had them are deleted. Raises BusyError while an archive runs, and LakeError where
-    nothing was archived.
+    The database records the subject first. Then the lake's rows are changed; jobs come last, because a key finds its
+    attempts and events through them. Finally the old files are deleted. Raises BusyError if an archive is running,
+    and LakeError if nothing was archived.
     """
-    with closing(Database(place_of(config.place))) as database:
+    with closing(Database(url_getter(config.location))) as database:
         check_schema(database)
         if not any(config.lake.table(home).exists for home in HOMES.values()):
-            raise LakeError(f"{config.lake.path} is no lake: nothing was archived there")
-        subject = _subject(database, config)
-        left = send(database, "erase_left", jobs=list(subject.jobs), tenants=list(subject.tenants))[0]
+            raise LakeError(f"{config.lake.path} is not a lake: nothing was archived there")
+        subjects = _subjects(database, config)
+        parameters = {"jobs": list(subjects.jobs), "tenants": list(subjects.tenants)}
+        left = run_statement(database, "erase_left", **parameters)[0]
         if config.dry_run:
-            return EraseResult(jobs=len(subject.jobs), erased=_rows(config, subject), left=left)
-        with locked(database):
+            return EraseResult(jobs=len(subjects.jobs), erased=_count(config.lake, subjects), left=left)
+        with archive_lock(database):
             for home in HOMES.values():
                 fence(database, config.lake.table(home))
-            _note(database, config, subject)
-            rows = {name: _erase(config.lake, name, subject) for name in reversed(HOMES)}
-            erased = {name: rows[name] for name in HOMES}
+            _record(database, config, subjects)
+            rows = {name: _erase(config.lake, name, subjects) for name in reversed(HOMES)}
             vacuumed = sum(config.lake.table(home).vacuum(timedelta(0)) for home in HOMES.values())
-        return EraseResult(jobs=len(subject.jobs), erased=erased, left=left, vacuumed=vacuumed)
+        erased = {name: rows[name] for name in HOMES}
+        return EraseResult(jobs=len(subjects.jobs), erased=erased, left=left, vacuumed=vacuumed)
 
 
-def _subject(database: Database, config: EraseConfig) -> Erased:
+def _subjects(database: Database, config: EraseConfig) -> Subjects:
     if config.tenant is not None:
-        return Erased(tenants=(config.tenant,))
+        return Subjects(tenants=(config.tenant,))
     if config.job is not None:
-        return Erased(jobs=(str(config.job),))
-    found = {row["id"] for row in send(database, "erase_jobs", key=config.key, queue=config.queue)}
-    return Erased(jobs=tuple(sorted(found | set(_in_the_lake(config)))))
+        return Subjects(jobs=(str(config.job),))
+    found = {row["id"] for row in run_statement(database, "erase_jobs", key=config.key, queue=config.queue)}
+    return Subjects(jobs=tuple(sorted(found | set(_jobs_in_lake(config)))))
 
 
-def _in_the_lake(config: EraseConfig) -> list[str]:
+def _jobs_in_lake(config: EraseConfig) -> list[str]:
     table, where = config.lake.table(HOMES["jobs_done"]), {"key": config.key or ""}
     return table.find("id", where | ({"queue": config.queue} if config.queue is not None else {}))
 
 
-def _note(database: Database, config: EraseConfig, subject: Erased) -> None:
-    """Write who is erased, and into the audit trail that it was done; a key may name a person, and is not told."""
+def _record(database: Database, config: EraseConfig, subjects: Subjects) -> None:
+    """Record the subject, and write an audit entry. The entry has no key, because a key may name a person."""
     with database.transaction():
-        send(database, "erase_note", jobs=list(subject.jobs), tenants=list(subject.tenants))
+        run_statement(database, "erase_note", jobs=list(subjects.jobs), tenants=list(subjects.tenants))
         audit.record(
-            database, "erase", config.who, config.job, of_tenant=config.tenant, jobs=len(subject.jobs)
+            database, "erase", config.actor, config.job, of_tenant=config.tenant, jobs=len(subjects.jobs)
         )
 
 
-def _erase(lake: Lake, name: str, subject: Erased) -> int:
+def _erase(lake: Lake, name: str, subjects: Subjects) -> int:
     table = lake.table(HOMES[name])
-    return sum(table.erase(PRIVATE[name], where) for where in _wheres(name, subject))
+    return sum(table.erase(PRIVATE[name], where) for where in _conditions(name, subjects))
 
 
-def _rows(config: EraseConfig, subject: Erased) -> dict[str, int]:
+def _count(lake: Lake, subjects: Subjects) -> dict[str, int]:
     return {
         name: sum(
-            config.lake.table(home).would_erase(PRIVATE[name], where) for where in _wheres(name, subject)
+            lake.table(home).count_erasable(PRIVATE[name], where) for where in _conditions(name, subjects)
         )
         for name, home in HOMES.items()
     }
 
 
-def _wheres(name: str, subject: Erased) -> list[dict[str, list[str]]]:
-    if subject.tenants:
-        return [{"tenant": list(subject.tenants)}]
-    chunks = range(0, len(subject.jobs), AT_ONCE)
-    return [{SUBJECT[name]: list(subject.jobs[first : first + AT_ONCE])} for first in chunks]
+def _conditions(name: str, subjects: Subjects) -> list[dict[str, list[str]]]:
+    if subjects.tenants:
+        return [{"tenant": list(subjects.tenants)}]
+    starts = range(0, len(subjects.jobs), CHUNK)
+    return [{SUBJECT[name]: list(subjects.jobs[start : start + CHUNK])} for start in starts]

@@ -1,4 +1,4 @@
-"""What no lake may have: the payload of a job that was marked personal, and all that was said of who was erased."""
+"""Data that must not be in the lake: payloads of personal jobs, and the private columns of erased subjects."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,52 +8,51 @@ from pyspark.sql import functions as F
 
 from minutehand.database import Database
 from minutehand_pipeline.schemas import Home
-from minutehand_pipeline.statements import run
+from minutehand_pipeline.statements import run_statement
 
-# What may tell of a person; the other columns say how the queue did. The lists are those of docs/pipeline/archive.md.
+# Columns that may contain personal data. docs/pipeline/archive.md lists them too.
 PRIVATE = {
     "jobs_done": ("key", "payload", "headers", "result", "error"),
     "attempts": ("error", "result"),
     "events": ("facts",),
 }
-PERSONAL = (
-    "payload",
-    "headers",
-)  # of a job marked personal; the database has cleared them when it was finished
-SUBJECT = {"jobs_done": "id", "attempts": "job", "events": "job"}  # the column that has the job's id
+# Columns of a job marked personal, which the database clears when the job finishes.
+PERSONAL = ("payload", "headers")
+# The column that holds the job's id.
+SUBJECT = {"jobs_done": "id", "attempts": "job", "events": "job"}
 
 
 @dataclass(frozen=True)
-class Erased:
-    """Whose data was erased: jobs by their ids, and whole tenants."""
+class Subjects:
+    """The subjects of an erasure: jobs by id, and whole tenants."""
 
     jobs: tuple[str, ...] = ()
     tenants: tuple[str, ...] = ()
 
 
-def read_erased(database: Database) -> Erased:
-    """Return whose data was erased from the lake before now."""
-    rows = run(database, "erased")
-    return Erased(*(tuple(row["value"] for row in rows if row["what"] == what) for what in ("job", "tenant")))
-
-
-def clear_private(frame: DataFrame, home: Home, erased: Erased) -> DataFrame:
-    """Return the frame with nulls for what is personal, and for all that is private of who was erased."""
-    gone, personal = (
-        _is_erased(home, erased),
-        F.col("personal") if "personal" in frame.columns else F.lit(False),
+def read_erased(database: Database) -> Subjects:
+    """Return the subjects that were erased from the lake so far."""
+    rows = run_statement(database, "erased")
+    return Subjects(
+        *(tuple(row["value"] for row in rows if row["what"] == what) for what in ("job", "tenant"))
     )
+
+
+def clear_private(frame: DataFrame, home: Home, erased: Subjects) -> DataFrame:
+    """Set the private columns to null for erased subjects, and the personal columns for personal jobs."""
+    is_erased = _is_erased(home, erased)
+    is_personal = F.col("personal") if "personal" in frame.columns else F.lit(False)
     return frame.withColumns(
         {
-            name: F.when(~(gone | personal) if name in PERSONAL else ~gone, F.col(name))
+            name: F.when(~(is_erased | is_personal) if name in PERSONAL else ~is_erased, F.col(name))
             for name in PRIVATE[home.name]
         }
     )
 
 
-def _is_erased(home: Home, erased: Erased) -> Column:
-    return _among(F.col(SUBJECT[home.name]), erased.jobs) | _among(F.col("tenant"), erased.tenants)
+def _is_erased(home: Home, erased: Subjects) -> Column:
+    return _is_in(F.col(SUBJECT[home.name]), erased.jobs) | _is_in(F.col("tenant"), erased.tenants)
 
 
-def _among(column: Column, values: Collection[str]) -> Column:
+def _is_in(column: Column, values: Collection[str]) -> Column:
     return F.coalesce(column.isin(list(values)), F.lit(False)) if values else F.lit(False)

@@ -1,4 +1,4 @@
-"""The verbs of `minutehand pipeline`; each is imported when it is called, so that `--help` starts no Spark."""
+"""The commands of `minutehand pipeline`. Each is imported when it is called, so `--help` does not start Spark."""
 
 import logging
 import signal
@@ -14,65 +14,65 @@ import click
 
 from minutehand.cli.exits import exit_code_of
 from minutehand.cli.options import debugging
-from minutehand_pipeline.failures import in_a_sentence
+from minutehand_pipeline.failures import translated_errors
 
-VERBS = {
-    "archive": "Carry finished days from the database to the lake.",
-    "erase": "Erase a subject's data from the lake.",
-    "report": "Say from the lake how the queue did, and what it cost.",
-    "load": "Enqueue files of the lake, spread over time.",
-    "simulate": "Say what another policy would have done.",
+COMMANDS = {
+    "archive": "Copy finished days from the database to the lake.",
+    "erase": "Erase a subject's private data from the lake.",
+    "report": "Report on throughput, lateness, failures and cost.",
+    "load": "Enqueue jobs from files.",
+    "simulate": "Estimate the effect of another policy.",
 }
 
 
-class Verbs(click.Group):
-    """The group of the pipeline's verbs."""
+class Commands(click.Group):
+    """The group of the pipeline's commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs' names."""
-        return list(VERBS)
+        """Return the names of the commands."""
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the verb."""
-        if cmd_name not in VERBS:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
             return None
-        with in_a_sentence():
+        with translated_errors():
             command: click.Command = getattr(import_module(f"minutehand_pipeline.cli.{cmd_name}"), cmd_name)
-        told = copy(command)
-        told.callback = command.callback and _told(command.callback)
-        return told
+        wrapped = copy(command)
+        wrapped.callback = command.callback and _with_error_handling(command.callback)
+        return wrapped
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; turn what it raises into a sentence and an exit code."""
+        """Run a command; turn its error into a message and an exit code."""
         try:
             return super().invoke(ctx)
         except Exception as error:
             return exit_code_of(error)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list without importing the verbs."""
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+        """Write the list without importing the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-def _told(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Run a verb so that what goes wrong in Spark is a sentence, and what Java says is for `--debug` only."""
+def _with_error_handling(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """Run a command so that a Spark error is one message; `--debug` shows Java's output."""
 
-    @wraps(run)
-    def tell(*arguments: Any, **options: Any) -> Any:
+    @wraps(callback)
+    def run(*arguments: Any, **options: Any) -> Any:
         if debugging():
             logging.getLogger("minutehand_pipeline").setLevel(logging.DEBUG)
-        with _quiet_at_ctrl_c(), in_a_sentence():
-            return run(*arguments, **options)
+        with _quiet_interrupt(), translated_errors():
+            return callback(*arguments, **options)
 
-    return tell
+    return run
 
 
 @contextmanager
-def _quiet_at_ctrl_c() -> Iterator[None]:
-    """Have nothing logged once Ctrl-C was pressed: py4j tells of the call that it broke off, with a trace."""
+def _quiet_interrupt() -> Iterator[None]:
+    """Disable logging on Ctrl-C, because py4j would log a traceback of the interrupted call."""
 
-    def interrupted(_number: int, _frame: object) -> None:
+    def interrupt(_number: int, _frame: object) -> None:
         logging.disable()
         raise KeyboardInterrupt
 
@@ -80,17 +80,17 @@ def _quiet_at_ctrl_c() -> Iterator[None]:
     if before is not signal.default_int_handler or current_thread() is not main_thread():
         yield
         return
-    signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def pipeline() -> None:
-    """Run archive, report, load and simulate with Spark.
+    """Archive, report, load and simulate with Spark.
 
-    It wants the extras `pipeline` and `spark`; a cluster brings its own Spark.
-    `minutehand pipeline VERB --help` explains a verb.
+    Requires the extras `pipeline` and `spark`; a cluster brings its own Spark.
+    `minutehand pipeline COMMAND --help` describes a command.
     """

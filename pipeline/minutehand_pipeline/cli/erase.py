@@ -1,5 +1,6 @@
-"""`minutehand pipeline erase`: null what is private of somebody in the lake."""
+"""`minutehand pipeline erase`: erase a subject's private data from the lake."""
 
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import click
@@ -7,54 +8,68 @@ import click
 from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, output_option
 from minutehand.cli.output import put_json, put_table, say
-from minutehand_pipeline.cli.archive import place_database
+from minutehand_pipeline.cli.database import export_database_url
+
+if TYPE_CHECKING:
+    from minutehand_pipeline.archive.erase import EraseResult
 
 
 @click.command()
 @click.argument("lake")
-@click.option("--job", type=click.UUID, help="This job's.")
-@click.option("--key", help="Of every job with this key.")
-@click.option("--queue", help="Only in this queue; with --key.")
-@click.option("--tenant", "of_tenant", metavar="NAME", help="This tenant's, all of it.")
-@click.option("--dry-run", is_flag=True, help="Count, and erase nothing.")
+@click.option("--job", type=click.UUID, help="Erase this job.")
+@click.option("--key", help="Erase every job with this key.")
+@click.option("--queue", help="Erase only in this queue; requires --key.")
+@click.option("--tenant", "of_tenant", metavar="NAME", help="Erase everything of this tenant.")
+@click.option("--dry-run", is_flag=True, help="Count rows; erase nothing.")
 @output_option("table", "json")
 @connection_options
 def erase(
-    lake: str, job: UUID | None, key: str | None, queue: str | None, of_tenant: str | None, dry_run: bool,
+    lake: str,
+    job: UUID | None,
+    key: str | None,
+    queue: str | None,
+    of_tenant: str | None,
+    dry_run: bool,
     form: str,
-) -> None:  # fmt: skip
-    """Erase a subject's data from LAKE: payloads, headers, keys, results, errors, and the facts of events.
+) -> None:
+    """Erase a subject's payloads, headers, keys, results, errors and event facts from LAKE.
 
-    The rows stay, with what says how the queue did. The files that had the data are deleted at once, and no later
-    archive brings it back. What is still in the database is counted, not changed. Needs no Spark.
+    The rows remain, with the columns that are not private. The old files are deleted at once, and no later archive
+    brings the data back. Rows in the database are counted, not changed. Spark is not needed.
 
     \b
     Examples:
       minutehand pipeline erase s3://bucket/lake --key customer-17 --queue mail --dry-run
       minutehand pipeline erase s3://bucket/lake --tenant acme
     """
-    from minutehand_pipeline.archive.erase import EraseConfig, run
+    from minutehand_pipeline.archive.erase import EraseConfig
+    from minutehand_pipeline.archive.erase import erase as erase_subject
     from minutehand_pipeline.lake import Lake
 
-    place_database()
-    result = run(
+    export_database_url()
+    result = erase_subject(
         EraseConfig(
-            lake=Lake(lake), job=job, key=key, queue=queue, tenant=of_tenant, dry_run=dry_run, who=actor()
+            lake=Lake(lake), job=job, key=key, queue=queue, tenant=of_tenant, dry_run=dry_run, actor=actor()
         )
     )
+    _put(result, form, dry_run)
+
+
+def _put(result: "EraseResult", form: str, dry_run: bool) -> None:
     if form == "json":
         put_json({**vars(result), "dry_run": dry_run})
         return
+    pairs = zip(result.erased.items(), result.left.values(), strict=True)
     put_table(
         ["home", "would be erased" if dry_run else "erased", "left in the database"],
-        [[name, str(rows), str(result.left[left])]
-         for (name, rows), left in zip(result.erased.items(), result.left, strict=True)],
-    )  # fmt: skip
+        [[name, str(rows), str(left)] for (name, rows), left in pairs],
+    )
     if dry_run:
-        say("Nothing was erased: this was a dry run.")
+        say("This was a dry run: nothing was erased.")
     else:
-        say(f"{result.vacuumed} files that had it, or that no commit had, are deleted.")
+        say(f"Deleted {result.vacuumed} files that had the data or were unreferenced.")
     if any(result.left.values()):
         say(
-            "What is left in the database is cleared by `minutehand delete --finished-until`, or dropped with its day."
+            "To clear the rows that are left in the database, run `minutehand delete --finished-until` "
+            "or drop their days."
         )

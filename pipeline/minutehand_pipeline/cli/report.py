@@ -1,7 +1,8 @@
-"""`minutehand pipeline report`: say from the lake how the queue did, and what it cost."""
+"""`minutehand pipeline report`: tables and a page about the jobs in the lake."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,53 +12,84 @@ from minutehand.cli.options import output_option
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.cli.progress import progress
 from minutehand.cli.values import duration
-from minutehand_pipeline.cli.results import folder_at, is_address
+from minutehand_pipeline.cli.days import DAY, to_date
+from minutehand_pipeline.cli.outputs import is_address, output_folder
 
 if TYPE_CHECKING:
     from minutehand_pipeline.report.config import ReportConfig, ReportResult
 
-DAY = click.DateTime(["%Y-%m-%d"])
-TABLES = 11  # that Spark makes
+TABLES = 11  # computed by Spark
+
+Decorated = Callable[..., Any]
+OPTIONS = (
+    click.option(
+        "--out",
+        default="report",
+        show_default=True,
+        help="Folder or s3:// address to write. Replaces an earlier report, but nothing else.",
+    ),
+    click.option(
+        "--since", type=DAY, metavar="DAY", help="First UTC day; by default four weeks before --until."
+    ),
+    click.option("--until", type=DAY, metavar="DAY", help="Last UTC day; by default the lake's last."),
+    click.option("--queue", help="Report on this queue only."),
+    click.option(
+        "--objective",
+        type=duration,
+        default="60s",
+        show_default=True,
+        help="Start a job within this time after it is due.",
+    ),
+    click.option(
+        "--target",
+        type=click.FloatRange(0, 100, min_open=True, max_open=True),
+        default=99.0,
+        show_default=True,
+        help="Percentage of jobs that must meet the objective.",
+    ),
+    click.option(
+        "--architecture",
+        type=click.Choice(["arm64", "x86_64"]),
+        default="arm64",
+        show_default=True,
+        help="Architecture of the functions.",
+    ),
+    click.option(
+        "--prices",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="JSON file with your own prices.",
+    ),
+    click.option("--currency", default="$", show_default=True, help="Currency of the prices."),
+    click.option("--dry-run", is_flag=True, help="Show how many rows would be read; write nothing."),
+    click.option("--open", "open_page", is_flag=True, help="Open the page when it is written."),
+)
+
+
+def _report_options(command: Decorated) -> Decorated:
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.command()
 @click.argument("lake")
-@click.option(
-    "--out", default="report", show_default=True,
-    help="The folder to write, or its s3:// address; an earlier report is replaced, anything else left alone.",
-)  # fmt: skip
-@click.option("--since", type=DAY, help="From this UTC day on; four weeks unless said.")
-@click.option("--until", type=DAY, help="To this UTC day, included; the lake's last unless said.")
-@click.option("--queue", help="Only of this queue.")
-@click.option(
-    "--objective", type=duration, default="60s", show_default=True,
-    help="Within which time from the moment it is due a job is to be begun.",
-)  # fmt: skip
-@click.option(
-    "--target", type=click.FloatRange(0, 100, min_open=True, max_open=True), default=99.0, show_default=True,
-    help="Of a hundred jobs, how many have to be.",
-)  # fmt: skip
-@click.option(
-    "--architecture", type=click.Choice(["arm64", "x86_64"]), default="arm64", show_default=True,
-    help="Of the functions.",
-)  # fmt: skip
-@click.option(
-    "--prices", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A JSON file with prices of your own.",
-)  # fmt: skip
-@click.option("--currency", default="$", show_default=True, help="What the prices are in.")
-@click.option("--pauses", is_flag=True, help="The database may pause: its hours count in the advice.")
-@click.option("--dry-run", is_flag=True, help="Say what would be read, and write nothing.")
-@click.option("--open", "opened", is_flag=True, help="Open the page when it is there.")
+@_report_options
 @output_option("table", "json")
 def report(
-    lake: str, since: datetime | None, until: datetime | None, objective: timedelta, target: float,
-    prices: Path | None, out: str, dry_run: bool, opened: bool, form: str, **said: Any,
-) -> None:  # fmt: skip
-    """Say from LAKE how the queue did and what it cost, in tables and on one page.
+    lake: str,
+    objective: timedelta,
+    target: float,
+    out: str,
+    dry_run: bool,
+    open_page: bool,
+    form: str,
+    **options: Any,
+) -> None:
+    """Report on the jobs in LAKE, in tables and on one page.
 
-    LAKE is what `minutehand pipeline archive` writes to. The folder that is written has index.html, a page that needs
-    no network; tables/, each as Parquet and as JSON; schema.json, which explains these; and report.json, the summary.
+    LAKE is where `minutehand pipeline archive` writes. The output folder has index.html, a page that needs no
+    network; tables/, each table as Parquet and as JSON; schema.json, which describes them; and report.json, the
+    summary.
 
     \b
     Examples:
@@ -65,67 +97,80 @@ def report(
       minutehand pipeline report s3://bucket/lake --since 2026-03-01 --objective 5m --target 99.9
       minutehand pipeline report lake --queue mail --out s3://bucket/mail -o json
     """
-    from minutehand_pipeline.prices import LIST
-    from minutehand_pipeline.report.config import ReportConfig, read_prices
-    from minutehand_pipeline.report.write import MARK
+    from minutehand_pipeline.report.folder import MARK
 
-    if opened and is_address(out):
-        raise click.UsageError("--open is for a report on this machine; say a folder as --out")
-    config = ReportConfig(
-        lake=lake, since=_date(since), until=_date(until), objective=objective.total_seconds(),
-        target=target / 100, prices=read_prices(prices) if prices else LIST, **said,
-    )  # fmt: skip
+    if open_page and is_address(out):
+        raise click.UsageError("--open requires a local folder as --out")
+    config = _config(lake, objective, target, options)
     if dry_run:
         _put_plan(config, form)
         return
-    with folder_at(out, MARK) as folder:
+    with output_folder(out, MARK) as folder:
         result = _run(replace(config, out=folder))
     page = f"{out.rstrip('/')}/index.html"
     _put(result, form)
-    say(f"The page is {page}.")
-    if opened:
+    say(f"Page: {page}")
+    if open_page:
         click.launch(page)
 
 
+def _config(lake: str, objective: timedelta, target: float, options: dict[str, Any]) -> "ReportConfig":
+    from minutehand_pipeline.prices import LIST
+    from minutehand_pipeline.report.config import ReportConfig, read_prices
+
+    since: datetime | None = options.pop("since")
+    until: datetime | None = options.pop("until")
+    prices: Path | None = options.pop("prices")
+    return ReportConfig(
+        lake=lake,
+        since=to_date(since),
+        until=to_date(until),
+        objective=objective.total_seconds(),
+        target=target / 100,
+        prices=read_prices(prices) if prices else LIST,
+        **options,
+    )
+
+
 def _run(config: "ReportConfig") -> "ReportResult":
-    from minutehand_pipeline.report.run import run
-    from minutehand_pipeline.report.window import window_of
-    from minutehand_pipeline.report.write import check_folder
+    from minutehand_pipeline.report.folder import check_folder
+    from minutehand_pipeline.report.report import make_report
+    from minutehand_pipeline.report.window import choose_window
     from minutehand_pipeline.session import build_session
 
-    window_of(config)  # before Spark is started for nothing
+    # Check everything before Spark starts.
+    choose_window(config)
     if config.out is not None:
         check_folder(config.out)
     with progress("tables", TABLES) as advance:
-        return run(build_session("minutehand report"), config, advance)
+        return make_report(build_session("minutehand report"), config, advance)
 
 
 def _put_plan(config: "ReportConfig", form: str) -> None:
-    from minutehand_pipeline.report.window import rows_of, window_of
+    from minutehand_pipeline.report.window import choose_window, count_rows
 
-    window = window_of(config)
-    rows = rows_of(config, window)
+    window = choose_window(config)
+    rows = count_rows(config, window)
     if form == "json":
         put_json({"since": window.since.isoformat(), "until": window.until.isoformat(), **rows})
     else:
-        put_table(["read", "rows"], [[name, f"{count:,}"] for name, count in rows.items()])
-    say(f"The report would be of {window.since} to {window.until}. Nothing was written: this was a dry run.")
+        put_table(["table", "rows"], [[name, f"{count:,}"] for name, count in rows.items()])
+    say(f"The report would cover {window.since} to {window.until}. This was a dry run: nothing was written.")
 
 
 def _put(result: "ReportResult", form: str) -> None:
     if form == "json":
         put_json(dict(result.summary))
     else:
-        put_table(["what", "is"], _lines(result))
+        put_table(["", ""], _lines(result))
 
 
 def _lines(result: "ReportResult") -> list[list[str]]:
     summary = result.summary
-    advice = summary["advice"] or [summary["no_advice"]]
-    lines = [("answer", [result.headline]), ("days", [f"{summary['since']} to {summary['until']}, UTC"]),
-             ("note", summary["notes"]), ("advice", advice)]  # fmt: skip
+    lines = [
+        ("result", [result.headline]),
+        ("days", [f"{summary['since']} to {summary['until']}, UTC"]),
+        ("note", summary["notes"]),
+        ("advice", summary["advice"] or [summary["no_advice"]]),
+    ]
     return [[name, sentence] for name, sentences in lines for sentence in sentences]
-
-
-def _date(said: datetime | None) -> date | None:
-    return None if said is None else said.date()

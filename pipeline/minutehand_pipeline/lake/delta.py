@@ -1,4 +1,4 @@
-"""What delta-rs is told and tells: files, types, texts and errors, as the lake has them."""
+"""Conversions between this project's values and delta-rs: files, types, literals and errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,18 +17,23 @@ from minutehand_pipeline.schemas import Home
 
 PARTITION = "day"
 
-# Delta's names of the types that the published schemas use, by those of Spark.
+# Delta's type names for the Spark types of the published schemas.
 TYPES = {
-    "string": "string", "int": "integer", "bigint": "long", "boolean": "boolean", "double": "double",
-    "date": "date", "timestamp": "timestamp",
-}  # fmt: skip
+    "string": "string",
+    "int": "integer",
+    "bigint": "long",
+    "boolean": "boolean",
+    "double": "double",
+    "date": "date",
+    "timestamp": "timestamp",
+}
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """A Parquet file of a table: its path below the table's folder, its bytes, its UTC day, and its rows.
+    """A Parquet file of a table: its path below the table's folder, size in bytes, UTC day and number of rows.
 
-    `stats` is what Delta keeps of it, as JSON; a file that the table has is told without.
+    `stats` is the JSON that Delta stores with a new file. It is empty for a file that is already in the table.
     """
 
     path: str
@@ -38,56 +43,61 @@ class DataFile:
     stats: str = ""
 
 
-def schema_of(home: Home) -> Schema:
-    """Return a home's columns as Delta has them; every one may be null, so that later ones can be added."""
+def delta_schema(home: Home) -> Schema:
+    """Return a home's columns for Delta. All are nullable, so that columns can be added later."""
     return Schema(
-        [
-            Field(each.name, PrimitiveType(TYPES[each.dataType.simpleString()]), nullable=True)
-            for each in home.schema
-        ]
+        [Field(each.name, _type(each.dataType.simpleString()), nullable=True) for each in home.schema]
     )
 
 
-def type_of(each: Field) -> str:
+def type_name(field: Field) -> str:
     """Return the name of a column's type."""
-    return str(getattr(each.type, "type", each.type))
+    return str(getattr(field.type, "type", field.type))
 
 
-def files_of(table: DeltaTable) -> Iterator[DataFile]:
-    """Return the data files that a table has."""
+def list_files(table: DeltaTable) -> Iterator[DataFile]:
+    """Yield the data files of a table."""
     added = pa.table(table.get_add_actions(flatten=True))
     wanted = added.select(["path", "size_bytes", "num_records", f"partition.{PARTITION}"])
     for path, size, rows, day in zip(*(column.to_pylist() for column in wanted.columns), strict=True):
         yield DataFile(path, size, day, rows)
 
 
-def added(file: DataFile) -> AddAction:
-    """Return what a commit says of a new file."""
+def add_action(file: DataFile) -> AddAction:
+    """Return the commit entry that adds a file."""
     return AddAction(
-        path=file.path, size=file.size, partition_values={PARTITION: file.day.isoformat()},
-        modification_time=time_ns() // 1_000_000, data_change=True, stats=file.stats,
-    )  # fmt: skip
+        path=file.path,
+        size=file.size,
+        partition_values={PARTITION: file.day.isoformat()},
+        modification_time=time_ns() // 1_000_000,
+        data_change=True,
+        stats=file.stats,
+    )
 
 
 @contextmanager
-def told(uri: str, fenced: str = "") -> Iterator[None]:
-    """Raise delta-rs's errors as our own."""
+def translated_errors(uri: str, fenced: str = "") -> Iterator[None]:
+    """Translate delta-rs's errors. `fenced` names a change that another run may commit first."""
     try:
         yield
     except CommitFailedError as error:
         if fenced:
             raise BusyError(
-                f"another run was quicker than {fenced} in {uri}; nothing was committed"
+                f"another run committed before {fenced} in {uri}; nothing was committed"
             ) from error
-        raise LakeError(f"{uri} took no commit: {_sentence(error)}") from error
+        raise LakeError(f"commit to {uri} failed: {_message(error)}") from error
     except (DeltaError, OSError) as error:
-        raise LakeError(f"the lake's table {uri} cannot be used: {_sentence(error)}") from error
+        raise LakeError(f"cannot use the lake's table {uri}: {_message(error)}") from error
 
 
 def literal(value: str) -> str:
-    """Return a text as delta-rs's SQL has it, which takes no parameters and knows no other escape."""
+    """Return a string literal for delta-rs's SQL, which takes no parameters and has no other escape."""
     return "'" + value.replace("'", "''") + "'"
 
 
-def _sentence(error: Exception) -> str:
+def _type(spark_type: str) -> PrimitiveType:
+    return PrimitiveType(TYPES[spark_type])
+
+
+def _message(error: Exception) -> str:
     return " ".join(str(error).split())[:300]

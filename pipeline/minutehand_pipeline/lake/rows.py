@@ -1,4 +1,4 @@
-"""Which rows of a data file are meant, and have anything."""
+"""Filters on the rows of a data file."""
 
 from collections.abc import Collection, Mapping
 from functools import reduce
@@ -7,19 +7,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
-def all_of(rows: pa.Table, where: Mapping[str, str]) -> pa.ChunkedArray:
-    """Say of each row whether every column named has its value."""
+def match_all(rows: pa.Table, where: Mapping[str, str]) -> pa.ChunkedArray:
+    """Return, for each row, whether every named column has its value."""
     return reduce(pc.and_, (pc.equal(rows[name], value) for name, value in where.items()))
 
 
-def any_of(rows: pa.Table, where: Mapping[str, Collection[str]]) -> pa.ChunkedArray:
-    """Say of each row whether a column named has one of its values."""
+def match_any(rows: pa.Table, where: Mapping[str, Collection[str]]) -> pa.ChunkedArray:
+    """Return, for each row, whether any named column has one of its values."""
     return reduce(
         pc.or_,
         (pc.is_in(rows[name], pa.array(list(values), pa.string())) for name, values in where.items()),
     )
 
 
-def filled(rows: pa.Table, columns: list[str]) -> pa.ChunkedArray:
-    """Say of each row whether any of the columns has a value."""
+def has_value(rows: pa.Table, columns: list[str]) -> pa.ChunkedArray:
+    """Return, for each row, whether any of the columns is not null."""
     return reduce(pc.or_, (pc.is_valid(rows[name]) for name in columns))

@@ -1,1 +1,1 @@
-"""Load: files of jobs, read, checked row by row, staged, and entered at once."""
+"""Load files of jobs into the queue: read them, check each row, stage the jobs and enter them in one transaction."""

@@ -1,4 +1,4 @@
-"""The files of a load: which they are, in which order, what each has to be, and the pieces in which tasks read them."""
+"""The files of a load: list them in order, check their columns, and split them into pieces for tasks."""
 
 import csv
 import fnmatch
@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,16 +16,23 @@ from pyarrow import fs
 
 from minutehand.model.parse_job import FIELDS
 from minutehand_pipeline.errors import InputError
-from minutehand_pipeline.load.columns import fitting
+from minutehand_pipeline.load.parquet import accepts_type
 
 FORMATS = {
-    ".parquet": "parquet", ".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "ndjson",
-}  # fmt: skip
-PIECE = 32 << 20  # bytes of text that a task reads
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+    ".json": "ndjson",
+}
+# Bytes of text that a task reads.
+PIECE = 32 << 20
+# Bytes that are read at once to count lines.
+BUFFER = 8 << 20
 BOM = b"\xef\xbb\xbf"
 
-# What asks for more than a place among the upcoming jobs is put_keyed's to decide, one job after the other.
-NOT_HERE = (
+# Options that a load does not support, because they need a decision per job.
+UNSUPPORTED = (
     "every",
     "zone",
     "on_conflict",
@@ -34,22 +42,22 @@ NOT_HERE = (
     "debounce_max",
     "throttle",
 )
-LOADED = tuple(name for name in FIELDS if name not in NOT_HERE)
+LOADED = tuple(name for name in FIELDS if name not in UNSUPPORTED)
 
 
 @dataclass(frozen=True)
 class File:
-    """A file, by its URI or path, with what tells it from another one of that name."""
+    """A file by its URI or path, with the size and the time that identify its version."""
 
     uri: str
     format: str
     size: int
-    changed: str
+    modified: str
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a file: its bytes from `first` to `last`, or that row group of Parquet; CSV has its header along."""
+    """A part of a file: the bytes from `first` to `last`, or a row group of Parquet. `header` is that of CSV."""
 
     number: int
     file: File
@@ -62,14 +70,14 @@ Cut = tuple[File, int, int, tuple[str, ...]]
 
 
 def list_files(paths: Sequence[str], format: str | None) -> list[File]:
-    """Return the files that paths name, each a file, a folder or a pattern; in the order of the paths, then by name."""
+    """Return the files of paths, each a file, a folder or a pattern; in the order of the paths, then by name."""
     found: dict[str, File] = {}
     for path in paths:
         filesystem, inside = open_filesystem(path)
         scheme = path[: path.index("://") + 3] if "://" in path else ""
         infos = sorted(_infos(filesystem, inside), key=lambda info: info.path)
         if not infos:
-            raise InputError(f"{path} names no file")
+            raise InputError(f"no file matches {path}")
         for info in infos:
             file = File(scheme + info.path, format or _format(info.path), info.size, str(info.mtime_ns))
             found.setdefault(file.uri, file)
@@ -77,22 +85,23 @@ def list_files(paths: Sequence[str], format: str | None) -> list[File]:
 
 
 def identity(files: Iterable[File], *terms: object) -> str:
-    """Return what a load is called that nobody named: by its files' names, sizes and times, and its terms."""
-    said = repr([(file.uri, file.size, file.changed) for file in files] + list(terms))
-    return f"files-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
+    """Return the name of an unnamed load, from its files' names, sizes and times and its terms."""
+    text = repr([(file.uri, file.size, file.modified) for file in files] + list(terms))
+    return f"files-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
-def pieces(files: Sequence[File], kind: str | None = None) -> list[Piece]:
-    """Return the pieces of all files in their order; raise InputError for a file that cannot be a load's at all.
+def split_files(files: Sequence[File], kind: str | None = None) -> list[Piece]:
+    """Return the pieces of all files, in order.
 
-    That is before any row is read: an unknown column, a Parquet file that is not whole. `kind` is of rows without one.
+    Raises InputError, before any row is read, for a file with an unknown column and for an incomplete Parquet file.
+    `kind` applies to rows that have none.
     """
     cut = [piece for file in files for piece in _CUTS[file.format](file, kind)]
     return [Piece(number, *rest) for number, rest in enumerate(cut)]
 
 
 def open_filesystem(uri: str) -> tuple[fs.FileSystem, str]:
-    """Return where a path is, and the path there; credentials, region and endpoint come from the environment."""
+    """Return a file system and the path in it. Credentials, region and endpoint come from the environment."""
     if "://" not in uri:
         return fs.LocalFileSystem(), str(Path(uri).absolute())
     plain = re.match(r"[^*\[]*", uri)[0].rpartition("/")[0] if re.search(r"[*\[]", uri) else uri  # type: ignore[index]
@@ -104,7 +113,8 @@ def open_filesystem(uri: str) -> tuple[fs.FileSystem, str]:
 
 
 def _infos(filesystem: fs.FileSystem, path: str) -> Iterator[fs.FileInfo]:
-    info = filesystem.get_file_info(path)  # what is called jobs[1].csv is that file, and no pattern
+    # A path that exists is not a pattern, even if it is called jobs[1].csv.
+    info = filesystem.get_file_info(path)
     if info.type == fs.FileType.File:
         yield info
     elif info.type == fs.FileType.Directory:
@@ -123,28 +133,32 @@ def _within(filesystem: fs.FileSystem, folder: str) -> Iterator[fs.FileInfo]:
 
 
 def _hidden(path: str) -> bool:
-    """Whether a name is one that writers put beside their data, as _SUCCESS and .crc are."""
+    """Whether a path has a part such as _SUCCESS or .crc, which writers add to their data."""
     return any(part.startswith(("_", ".")) for part in path.split("/"))
 
 
 def _format(path: str) -> str:
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
-        raise InputError(f"{path}: its ending tells no format; say --format parquet, csv or ndjson")
+        raise InputError(
+            f"cannot tell the format of {path} from its suffix; pass --format parquet, csv or ndjson"
+        )
     return FORMATS[ending]
 
 
 def check_names(file: File, names: Sequence[str], kind: str | None) -> None:
-    """Refuse columns that are no fields of a job, before anything is read."""
+    """Raise InputError for columns that are not fields of a job."""
     for name in names:
-        if name in NOT_HERE:
-            raise InputError(f"{file.uri}: a load has no field {name!r}; minutehand enqueue --file has")
+        if name in UNSUPPORTED:
+            raise InputError(
+                f"{file.uri}: a load does not support the field {name!r}; use minutehand enqueue --file"
+            )
         if name not in LOADED:
-            raise InputError(f"{file.uri}: no field is called {name[:80]!r}; they are {', '.join(LOADED)}")
+            raise InputError(f"{file.uri}: unknown field {name[:80]!r}; expected some of {', '.join(LOADED)}")
     if "kind" not in names and kind is None:
         raise InputError(f"{file.uri} has no column kind")
     if len(set(names)) < len(names):
-        raise InputError(f"{file.uri} names a column twice")
+        raise InputError(f"{file.uri} has two columns of the same name")
 
 
 def _cut_ndjson(file: File, _kind: str | None) -> Iterator[Cut]:
@@ -165,7 +179,7 @@ def _cut_csv(file: File, kind: str | None) -> Iterator[Cut]:
     try:
         names = next(csv.reader([line.removeprefix(BOM).decode()], strict=True), [])
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{file.uri}: the header cannot be read: {error}") from None
+        raise InputError(f"{file.uri}: cannot read the header: {error}") from None
     header = tuple(name.strip() for name in names)
     check_names(file, header, kind)
     yield from _cut_text(file, len(line), header)
@@ -179,14 +193,14 @@ def _cut_parquet(file: File, kind: str | None) -> Iterator[Cut]:
             schema, groups = parquet.schema_arrow, parquet.metadata.num_row_groups
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(
-            f"{file.uri} is no whole Parquet file ({str(error).splitlines()[0][:120]}): "
-            "have it written again, or leave it out"
+            f"{file.uri} is not a complete Parquet file ({str(error).splitlines()[0][:120]}): "
+            "write it again or leave it out"
         ) from None
     check_names(file, schema.names, kind)
     for field in schema:
-        if not fitting(field.name, field.type):
+        if not accepts_type(field.name, field.type):
             raise InputError(
-                f"{file.uri}: {field.name} is {field.type}, which cannot be read; JSON is a text of it"
+                f"{file.uri}: {field.name} has the unsupported type {field.type}; store JSON as a string"
             )
     for group in range(groups):
         yield file, group, group + 1, ()
@@ -197,3 +211,21 @@ _CUTS: dict[str, Callable[[File, str | None], Iterator[Cut]]] = {
     "csv": _cut_csv,
     "ndjson": _cut_ndjson,
 }
+
+
+def lines_before(piece: Piece) -> int:
+    """Return the number of lines, or of Parquet rows, in a file before a piece."""
+    filesystem, path = open_filesystem(piece.file.uri)
+    if piece.first == 0:
+        return 0
+    with filesystem.open_input_file(path) as opened:
+        if piece.file.format == "parquet":
+            metadata = pq.ParquetFile(opened).metadata
+            return sum(metadata.row_group(group).num_rows for group in range(piece.first))
+        return 1 + sum(part.count(b"\n") for part in _parts(opened, piece.first - 1))
+
+
+def _parts(opened: Any, size: int) -> Iterator[bytes]:
+    while size > 0 and (part := opened.read(min(size, BUFFER))):
+        size -= len(part)
+        yield part

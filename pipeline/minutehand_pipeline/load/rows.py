@@ -1,4 +1,4 @@
-"""Rows of files as jobs: text by the functions of `enqueue --file`, Parquet by its columns; faults stay with them."""
+"""Read rows of files as jobs. Text uses the parser of `enqueue --file`; Parquet is converted by column."""
 
 import csv
 import io
@@ -16,15 +16,17 @@ from minutehand.model.new_job import parameters
 from minutehand.model.parse_job import json_fault, new_job, read_cells
 from minutehand.model.parsing import parse_json
 from minutehand.model.rules import sentence
-from minutehand_pipeline.load.columns import job_columns
-from minutehand_pipeline.load.files import BOM, NOT_HERE, Piece, open_filesystem
+from minutehand_pipeline.arrow import arrow_schema
+from minutehand_pipeline.load.files import BOM, UNSUPPORTED, Piece, open_filesystem
 from minutehand_pipeline.load.headers import check_headers, check_retry
-from minutehand_pipeline.sources.arrow import arrow_schema
+from minutehand_pipeline.load.parquet import job_columns
 
 BATCH = 10_000
 BATCH_BYTES = 8 << 20
-CELL_BYTES = 128 << 20  # csv's own limit is half of what a payload may have
-RAW = 10_000  # characters of a line that are kept with its fault
+# The csv module's default limit is half the default payload limit.
+CELL_BYTES = 128 << 20
+# Characters of a line that are stored with its fault.
+RAW = 10_000
 
 JOB = T.StructType(
     [
@@ -47,9 +49,9 @@ ROWS = T.StructType(
     [
         T.StructField("slice", T.LongType()),
         T.StructField("source", T.StringType()),
-        T.StructField("line", T.LongType()),  # in its slice, from 1
-        T.StructField("fault", T.StringType()),  # why it cannot be read; then `raw` has what stands there
-        T.StructField("raw", T.StringType()),
+        T.StructField("line", T.LongType()),  # in its piece, from 1
+        T.StructField("fault", T.StringType()),  # why the line cannot be read
+        T.StructField("raw", T.StringType()),  # the text of a line with a fault
         *JOB.fields,
     ]
 )
@@ -59,7 +61,7 @@ Parse = Callable[[Piece, bytes], Any]
 
 
 def reader(pieces: Sequence[Piece], zone: str | None, kind: str | None) -> Callable[[Batches], Batches]:
-    """Return what reads the pieces whose numbers come in; `kind` is of the lines that say none."""
+    """Return the function that reads pieces by number. `kind` applies to lines that have none."""
 
     def read(numbers: Batches) -> Batches:
         known = ZoneInfo(zone) if zone else None
@@ -75,7 +77,7 @@ def _read_text(piece: Piece, zone: ZoneInfo | None, kind: str | None) -> Batches
     csv.field_size_limit(CELL_BYTES)
     rows: list[tuple[Any, ...]] = []
     size = 0
-    for number, line in lines(piece):
+    for number, line in read_lines(piece):
         if line.strip():
             rows.append((number, *_row(parse, piece, line, zone, kind)))
             size += len(line)
@@ -86,15 +88,16 @@ def _read_text(piece: Piece, zone: ZoneInfo | None, kind: str | None) -> Batches
         yield _batch(piece, rows)
 
 
-def lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that begin in a piece, numbered within it from 1; blank ones count."""
+def read_lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that start in a piece, numbered from 1. Blank lines count."""
     filesystem, path = open_filesystem(piece.file.uri)
     with filesystem.open_input_file(path) as opened:
         opened.seek(max(piece.first - 1, 0))
         text = io.BufferedReader(opened, 1 << 20)
         place, number = piece.first, 0
         if piece.first:
-            place += len(text.readline()) - 1  # the end of the line before, if it is only that
+            # Skip the rest of the line before, which may be only its line break.
+            place += len(text.readline()) - 1
         while place < piece.last and (line := text.readline()):
             number += 1
             yield number, line.removeprefix(BOM) if place == 0 else line
@@ -103,14 +106,14 @@ def lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
 
 def _row(parse: Parse, piece: Piece, line: bytes, zone: ZoneInfo | None, kind: str | None) -> tuple[Any, ...]:
     try:
-        said = _said(parse(piece, line), zone, kind)
-        return (None, None, *(_plain(said[name]) for name in JOB.names))
+        fields = _job_fields(parse(piece, line), zone, kind)
+        return (None, None, *(_arrow_value(fields[name]) for name in JOB.names))
     except (ValueError, InvalidJobError, csv.Error, RecursionError) as error:
         return (json_fault(error), readable(line), *(None for _ in JOB.names))
 
 
 def readable(line: bytes) -> str:
-    """Return the beginning of a line, as text that Postgres takes."""
+    """Return the start of a line as text that Postgres accepts."""
     raw = line[: 4 * RAW].decode("utf-8", "replace").rstrip("\r\n")[:RAW]
     return raw.replace("\0", "\ufffd")
 
@@ -124,28 +127,28 @@ def _csv_row(piece: Piece, line: bytes) -> Any:
     return read_cells(list(piece.header), cells)
 
 
-def _said(asked: Any, zone: ZoneInfo | None, kind: str | None) -> dict[str, Any]:
-    """Return a line's fields with the types that they have in the table; raise what `enqueue` would."""
-    if kind is not None and isinstance(asked, dict) and asked.get("kind") is None:
-        asked["kind"] = kind
-    job = new_job(asked, zone)
-    for name in NOT_HERE:
+def _job_fields(line: Any, zone: ZoneInfo | None, kind: str | None) -> dict[str, Any]:
+    """Return a line's fields with the types of the staging table. Raises the same errors as `enqueue`."""
+    if kind is not None and isinstance(line, dict) and line.get("kind") is None:
+        line["kind"] = kind
+    job = new_job(line, zone)
+    for name in UNSUPPORTED:
         if getattr(job, name) is not None:
-            raise ValueError(f"a load has no field {name!r}; minutehand enqueue --file has")
-    said = parameters(job, lambda: datetime.now(UTC))
-    check_headers(said["headers"])
-    check_retry(said["retry"])
+            raise ValueError(f"a load does not support the field {name!r}; use minutehand enqueue --file")
+    fields = parameters(job, lambda: datetime.now(UTC))
+    check_headers(fields["headers"])
+    check_retry(fields["retry"])
     for name in ("kind", "queue", "key", "tenant"):
-        if "\0" in (said[name] or ""):
+        if "\0" in (fields[name] or ""):
             raise InvalidJobError("text_is_text", sentence("text_is_text"))
-        (said[name] or "").encode()
-    return said
+        (fields[name] or "").encode()
+    return fields
 
 
-def _plain(value: Any) -> Any:
+def _arrow_value(value: Any) -> Any:
     if isinstance(value, datetime):
         try:
-            # Arrow takes no notice of zones where pandas on Spark has set PYARROW_IGNORE_TIMEZONE.
+            # pandas on Spark sets PYARROW_IGNORE_TIMEZONE, and Arrow then ignores zones.
             return value.astimezone(UTC)
         except OverflowError:
             raise InvalidJobError("moment_is_finite", sentence("moment_is_finite")) from None
@@ -165,7 +168,7 @@ def _read_parquet(piece: Piece, zone: ZoneInfo | None, _kind: str | None) -> Bat
     with filesystem.open_input_file(path) as opened:
         for batch in pq.ParquetFile(opened).iter_batches(BATCH, row_groups=[piece.first]):
             rows = len(batch)
-            said, faults = job_columns(batch, zone)
+            fields, faults = job_columns(batch, zone)
             first = {
                 "slice": pa.repeat(piece.number, rows),
                 "source": pa.repeat(piece.file.uri, rows),
@@ -173,7 +176,7 @@ def _read_parquet(piece: Piece, zone: ZoneInfo | None, _kind: str | None) -> Bat
                 "fault": faults,
             }
             line += rows
-            columns = {**first, **said}
+            columns = {**first, **fields}
             yield pa.RecordBatch.from_arrays(
                 [
                     columns[f.name].cast(f.type) if f.name in columns else pa.nulls(rows, f.type)

@@ -1,1 +1,1 @@
-"""Report: how the queue did and what it cost, from the lake to tables and one page."""
+"""Report on finished jobs: tables and an HTML page."""

@@ -1,4 +1,4 @@
-"""What a report is asked, and what it answers."""
+"""The parameters and the result of a report."""
 
 import json
 from collections.abc import Mapping
@@ -10,28 +10,27 @@ from typing import Any
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.prices import LIST, Prices
 
-DAYS = 28  # of the window, unless said: four weeks
-MOST_DAYS = 3660  # of a window: each has a row on the page, and each minute a place in memory
-FIRST = date(1970, 1, 1)  # that can be asked for
-LOOK_BACK = 7  # days before the window in which a job's first attempt is still looked for
-
-TODAY = field(default_factory=lambda: datetime.now(UTC).date())
+# Days of the window by default, and at most: each day has a row on the page, and each minute an entry in memory.
+DEFAULT_DAYS = 28
+MAX_DAYS = 3660
+FIRST_DAY = date(1970, 1, 1)
+# Days before the window in which a job's first attempt is looked up.
+LOOK_BACK = 7
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportConfig:
-    """What a report is of.
+    """The parameters of a report.
 
-    lake          the lake's folder or URL
-    out           the folder that is written; none is, if it is None
-    since, until  the UTC days of the window, both included; the last four weeks that the lake has, unless said
-    queue         only this queue's jobs
-    objective     seconds from `run_at` within which a job is to be begun
-    target        the share of jobs that have to be, between 0 and 1
-    prices        what things cost, in dollars unless `currency` names something else
-    architecture  arm64 or x86_64, of the functions
-    pauses        whether the database may pause when nothing asks it
-    today         the day that is not over yet
+    lake          folder or address of the lake
+    out           folder to write; None writes nothing
+    since, until  first and last UTC day; by default the last four weeks that the lake has
+    queue         report on this queue only
+    objective     seconds after `run_at` within which a job must start
+    target        share of jobs that must meet the objective, between 0 and 1
+    prices        prices, in dollars unless `currency` says otherwise
+    architecture  of the functions: arm64 or x86_64
+    today         the current UTC day, which is incomplete
     """
 
     lake: str
@@ -44,31 +43,27 @@ class ReportConfig:
     prices: Prices = LIST
     architecture: str = "arm64"
     currency: str = "$"
-    pauses: bool = False
     storage: Mapping[str, str] = field(default_factory=dict)
-    today: date = TODAY
+    today: date = field(default_factory=lambda: datetime.now(UTC).date())
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense, in a sentence."""
+        """Check the parameters. Raises InputError."""
         if not 0 < self.target < 1:
-            raise InputError(
-                "the target is a share above 0 and below 100 %, so that there is an error budget"
-            )
+            raise InputError("target must be above 0 and below 100 %, so that there is an error budget")
         if not self.objective > 0:
-            raise InputError("the objective is a duration above 0, as 60s")
+            raise InputError("objective must be a duration above 0, such as 60s")
         if self.since and self.until and self.since > self.until:
-            raise InputError(f"the window ends before it begins: {self.since} is after {self.until}")
-        if min(self.since or FIRST, self.until or FIRST) < FIRST:
-            raise InputError(f"the window is of days from {FIRST} on")
+            raise InputError(f"since must not be after until, got {self.since} and {self.until}")
+        if min(self.since or FIRST_DAY, self.until or FIRST_DAY) < FIRST_DAY:
+            raise InputError(f"since and until must not be before {FIRST_DAY}")
         if self.architecture not in self.prices.gb_second:
-            raise InputError(
-                f"there is no price for {self.architecture}; the prices name {', '.join(self.prices.gb_second)}"
-            )
+            known = ", ".join(self.prices.gb_second)
+            raise InputError(f"the prices have no architecture {self.architecture}; expected one of {known}")
 
 
 @dataclass(frozen=True)
 class ReportResult:
-    """What a report found: its headline, its numbers, and each table as rows."""
+    """The result of a report: headline, summary, and the rows of each table."""
 
     headline: str
     summary: Mapping[str, Any]
@@ -76,18 +71,15 @@ class ReportResult:
 
 
 def read_prices(path: Path) -> Prices:
-    """Return prices from a JSON object with the fields of `Prices`; what it does not say is as listed.
-
-    Raises InputError for a file that is none, or says something that is no price.
-    """
+    """Read prices from a JSON object with fields of `Prices`; missing fields have the list price. Raises InputError."""
     try:
-        said = json.loads(path.read_text())
+        content = json.loads(path.read_text())
         known = {each.name for each in fields(Prices)}
-        if not isinstance(said, dict) or set(said) - known:
-            raise ValueError(f"it is an object with some of {', '.join(sorted(known))}")
-        return Prices(**{name: _price(name, value) for name, value in said.items()})
+        if not isinstance(content, dict) or set(content) - known:
+            raise ValueError(f"expected an object with some of {', '.join(sorted(known))}")
+        return Prices(**{name: _price(name, value) for name, value in content.items()})
     except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"the prices in {path} cannot be used: {error}") from None
+        raise InputError(f"cannot use the prices in {path}: {error}") from None
 
 
 def _price(name: str, value: Any) -> Any:
@@ -96,5 +88,5 @@ def _price(name: str, value: Any) -> Any:
     if name == "gb_second":
         return {str(architecture): float(price) for architecture, price in value.items()}
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-        raise ValueError(f"{name} is a number that is not negative")
+        raise ValueError(f"{name} must be a number of 0 or more, got {value!r}")
     return float(value)

@@ -1,4 +1,4 @@
-"""What the jobs' run time cost on Lambda: billed milliseconds times memory, and the requests."""
+"""The cost of run time on Lambda: billed milliseconds times memory, and requests."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -9,33 +9,34 @@ MEASURES = ("requests", "billed_ms", "gb_seconds", "cost")
 
 
 def billed(attempts: DataFrame, prices: Prices, architecture: str) -> DataFrame:
-    """Return the attempts with what each is billed, in the currency of the prices: `cost` and what it is made of.
+    """Return the attempts with their cost and its parts.
 
-    An attempt is billed its run time rounded up to the millisecond, times its function's memory, and its part of the
-    request: attempts of one chunk share an invocation. What ran elsewhere than on Lambda has no memory, what lapsed or
-    was released no run time: these cost null. Start-up and the time between a chunk's attempts are not seen either,
-    so that this is a little less than the bill.
+    An attempt costs its run time, rounded up to milliseconds, times its function's memory, and its share of the
+    request: attempts of one chunk share an invocation. The cost is null for attempts that did not run on Lambda, and
+    for those that lapsed or were released. Cold starts and the time between a chunk's attempts are not included, so
+    the sum is slightly less than the bill.
     """
     on_lambda = F.col("memory_mb").isNotNull() & F.col("ran").isNotNull()
     invocation = F.coalesce("request", F.concat_ws("/", "job", "attempt", "ended"))
-    microseconds = F.round(F.col("ran") * 1e6)  # whole ones: 2.007 s times 1000 is more than 2007
+    # Rounded, because 2.007 s times 1000 is more than 2007 in floating point.
+    microseconds = F.round(F.col("ran") * 1e6)
     milliseconds = F.ceil(microseconds / 1000).cast("double")
     priced = F.col("gb_seconds") * prices.gb_second[architecture] + F.col("requests") * prices.request
     return (
         attempts.withColumn("request", invocation)
         .withColumn(
-            "mates", F.expr("count(if(memory_mb is not null, ran, null)) over (partition by request)")
+            "chunk", F.expr("count(if(memory_mb is not null, ran, null)) over (partition by request)")
         )
-        .withColumn("requests", F.when(on_lambda, F.lit(1.0) / F.col("mates")))
+        .withColumn("requests", F.when(on_lambda, F.lit(1.0) / F.col("chunk")))
         .withColumn("billed_ms", F.when(on_lambda, milliseconds))
         .withColumn("gb_seconds", F.col("billed_ms") / 1000 * F.col("memory_mb") / 1024)
         .withColumn("cost", priced)
-        .drop("request", "mates")
+        .drop("request", "chunk")
     )
 
 
 def costs(bills: DataFrame) -> DataFrame:
-    """Return what each kind cost, the dearest first, and its share of all."""
+    """Return the cost of each kind and its share of the total, highest first."""
     by_kind = (
         bills.where(F.col("cost").isNotNull())
         .groupBy("kind")

@@ -1,30 +1,30 @@
-"""How long jobs waited and attempts ran: percentiles over all, by queue, by kind, and day by day."""
+"""How long jobs waited and attempts ran: percentiles over all, by queue and by kind."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
-# A percentile is a value whose rank is at most one part in ten thousand of the rows off the exact one. It was measured
-# to be as fast as 1000, and the exact one keeps every distinct value in memory, which with microseconds is all.
+# The rank of a percentile is off by at most 1 / ACCURACY of the rows. It was measured to be as fast as 1000. Exact
+# percentiles would hold every distinct value in memory.
 ACCURACY = 10_000
 
 
 def percentiles(column: str, prefix: str = "") -> list[Column]:
-    """Return p50, p90, p95 and p99 of a column of seconds as aggregates, each under its name after the prefix."""
+    """Return p50, p90, p95 and p99 of a column as aggregates, named with the prefix."""
     found = F.percentile_approx(column, list(SHARES.values()), ACCURACY)
-    return [found[place].alias(f"{prefix}{name}") for place, name in enumerate(SHARES)]
+    return [found[index].alias(f"{prefix}{name}") for index, name in enumerate(SHARES)]
 
 
 def durations(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return the waits until the first attempt and the run times of attempts: of all, of each queue, each kind in it.
+    """Return waits and run times: of all jobs, of each queue, and of each kind in a queue.
 
-    A row of all queues has a null queue, one of all kinds a null kind.
+    A null queue stands for all queues, a null kind for all kinds.
     """
-    return _spread(jobs, "waited", "wait").unionByName(_spread(attempts, "ran", "run"))
+    return _durations(jobs, "waited", "wait").unionByName(_durations(attempts, "ran", "run"))
 
 
-def _spread(frame: DataFrame, column: str, what: str) -> DataFrame:
+def _durations(frame: DataFrame, column: str, what: str) -> DataFrame:
     return (
         frame.where(F.col(column).isNotNull())
         .rollup("queue", "kind")

@@ -1,25 +1,27 @@
-"""What jobs died of: errors told apart by a fingerprint, their type and their message without what varies."""
+"""Errors of dead jobs, grouped by a fingerprint of type and message without the parts that vary."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from minutehand_pipeline.report.redacted import KEPT, redacted
+from minutehand_pipeline.report.redaction import MAX_LENGTH, redact
 
 TOP = 50
 KINDS = 5
 
 
 def fingerprinted(frame: DataFrame) -> DataFrame:
-    """Return rows with what they failed with: `type`, `message` with placeholders, and `fingerprint`, of both.
+    """Return rows with the error's `type`, its `message` with placeholders, and the `fingerprint` of both.
 
-    The error is JSON of {type, message, trace}; one that is not has the type `unknown`, one that is missing
-    `none kept`. Neither the trace nor a payload is looked at.
+    An error is JSON with type, message and trace. The type of invalid JSON is `unknown`, that of a missing error
+    `not recorded`. Traces and payloads are not used.
     """
-    said = F.from_json("error", "type string, message string")
-    kind = F.when(F.col("error").isNull(), "none kept").otherwise(F.coalesce(said["type"], F.lit("unknown")))
-    message = redacted(F.coalesce(said["message"], F.lit("")))
+    error = F.from_json("error", "type string, message string")
+    kind = F.when(F.col("error").isNull(), "not recorded").otherwise(
+        F.coalesce(error["type"], F.lit("unknown"))
+    )
+    message = redact(F.coalesce(error["message"], F.lit("")))
     return (
-        frame.withColumn("type", F.substring(kind, 1, KEPT))
+        frame.withColumn("type", F.substring(kind, 1, MAX_LENGTH))
         .withColumn("message", message)
         .withColumn(
             "fingerprint", F.substring(F.md5(F.concat_ws("|", F.col("type"), F.col("message"))), 1, 12)
@@ -28,9 +30,9 @@ def fingerprinted(frame: DataFrame) -> DataFrame:
 
 
 def failures(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return the errors of which most jobs died, and how many attempts failed with each, the most deadly first.
+    """Return the errors with the number of jobs that died of them and of attempts that failed, most frequent first.
 
-    `example` is the last job that died of it, `kinds` are up to five of those it happened to.
+    `example` is the last job that died of it; `kinds` has up to five kinds.
     """
     keys = ["fingerprint", "type", "message"]
     deaths = (

@@ -1,4 +1,4 @@
-"""The report in a sentence and a few numbers: the last whole week if there is one, else the window."""
+"""The summary of a report: headline, totals, notes and advice."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -6,23 +6,23 @@ from datetime import date
 from typing import Any
 
 from minutehand_pipeline.report import words
-from minutehand_pipeline.report.capacity import ASSUMPTIONS, Advice, Question, said, too_few
+from minutehand_pipeline.report.capacity import ASSUMPTIONS, Advice, Goal, advice_sentences, why_no_advice
 from minutehand_pipeline.report.config import ReportConfig
-from minutehand_pipeline.report.process import Process
 from minutehand_pipeline.report.window import Window
+from minutehand_pipeline.report.workload import Workload
 
 MADE_BY, VERSION = "minutehand pipeline report", 1
 
 Tables = Mapping[str, list[dict[str, Any]]]
 
 
-def summarise(
-    config: ReportConfig, window: Window, tables: Tables, process: Process, plans: list[Advice]
+def summarize(
+    config: ReportConfig, window: Window, tables: Tables, workload: Workload, advice: Advice | None
 ) -> dict[str, Any]:
-    """Return what `report.json` says: what the report is of, its totals, its headline, notes and advice."""
+    """Return the content of `report.json`."""
     totals = total(tables["days"], config.target)
     week = last_week(tables["weeks"])
-    question = Question(config.objective, config.target, config.prices, config.architecture, config.pauses)
+    goal = Goal(config.objective, config.target, config.prices, config.architecture)
     return {
         "made_by": MADE_BY,
         "version": VERSION,
@@ -34,75 +34,75 @@ def summarise(
         "target": config.target,
         "currency": config.currency,
         "architecture": config.architecture,
-        "prices": _prices(config),
+        "prices": {**asdict(config.prices), "dated": config.prices.dated.isoformat()},
         "headline": headline(config, window, totals, week),
         "totals": totals,
         "week": week and {name: week[name] for name in ("week", "jobs", "dead", "within", "cost")},
-        "mean_busy": float(process.busy.mean()),
-        "peak_busy": float(process.busy.max()),
-        "notes": notes(config, tables),
-        "advice": said(plans, question) if plans else [],
-        "no_advice": too_few(process),
+        "mean_busy": float(workload.busy.mean()),
+        "peak_busy": float(workload.busy.max()),
+        "notes": notes(tables),
+        "advice": advice_sentences(advice, goal) if advice else [],
+        "no_advice": why_no_advice(workload),
         "assumptions": list(ASSUMPTIONS),
     }
 
 
 def total(days: list[dict[str, Any]], target: float) -> dict[str, Any]:
-    """Return the sums over the days, and the share that was in time."""
+    """Return the sums over the days, the share that was in time, and the burn rate."""
     names = ("jobs", "done", "dead", "cancelled", "counted", "late", "cost")
     sums: dict[str, Any] = {name: sum(day[name] or 0 for day in days) for name in names}
-    share = sums["late"] / sums["counted"] if sums["counted"] else None
-    within, burn = (None, None) if share is None else (1 - share, share / (1 - target))
+    late = sums["late"] / sums["counted"] if sums["counted"] else None
+    within, burn = (None, None) if late is None else (1 - late, late / (1 - target))
     return {**sums, "within": within, "burn": burn}
 
 
 def last_week(weeks: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the last week that is whole and has jobs; None if there is none."""
+    """Return the last complete week that has jobs, or None."""
     return next((week for week in reversed(weeks) if week["whole"] and week["jobs"]), None)
 
 
 def headline(
     config: ReportConfig, window: Window, totals: Mapping[str, Any], week: Mapping[str, Any] | None
 ) -> str:
-    """Return the answer in one sentence."""
+    """Return the result in one sentence, about the last complete week or about the window."""
     if not totals["jobs"]:
         return f"No job ended {words.span(window.since, window.until)}."
-    of = week or totals
-    parts = [words.short_count(of["jobs"], "job")]
-    if of["within"] is not None:
-        parts.append(f"{words.share(of['within'])} begun within {words.seconds(config.objective)}")
-    parts.append(f"{words.short_count(of['dead'])} dead")
+    numbers = week or totals
+    parts = [words.short_count(numbers["jobs"], "job")]
+    if numbers["within"] is not None:
+        parts.append(f"{words.share(numbers['within'])} started within {words.seconds(config.objective)}")
+    parts.append(f"{words.short_count(numbers['dead'])} dead")
     if totals["cost"]:
-        parts.append(words.money(of["cost"], config.currency))
-    when = "Last week" if week else _when(window.since, window.until)
+        parts.append(words.money(numbers["cost"], config.currency))
+    when = "Last week" if week else _capitalized_span(window.since, window.until)
     return f"{when}: {', '.join(parts)}."
 
 
-def notes(config: ReportConfig, tables: Tables) -> list[str]:
-    """Return what a reader has to know of the numbers: days that are missing or not over, what is not in them."""
+def notes(tables: Tables) -> list[str]:
+    """Return notes on incomplete and empty days, and on jobs and attempts that some numbers leave out."""
     days, found = tables["days"], []
     if days and days[-1]["partial"]:
-        found.append(f"{words.day(days[-1]['day'])} was not over when this was made.")
+        found.append(f"{words.day(days[-1]['day'])} is incomplete: it was not over when the report was made.")
     empty = [day["day"] for day in days if day["empty"]]
     if empty and len(empty) < len(days):
         named = ", ".join(words.day(day) for day in empty[:5]) + (" and others" if len(empty) > 5 else "")
-        found.append(f"Nothing ended on {words.count(len(empty), 'day')} of the window: {named}.")
+        found.append(f"No job ended on {words.count(len(empty), 'day')} of the window: {named}.")
     jobs, counted = (sum(day[name] for day in days) for name in ("jobs", "counted"))
     if jobs > counted:
-        found.append(f"{words.count(jobs - counted, 'job')} have no first attempt here, and no wait: cancelled before "
-                     "it, or it was long before the window.")  # fmt: skip
+        found.append(
+            f"{words.count(jobs - counted, 'job')} without a first attempt in the lake: cancelled before it started, "
+            "or started long before the window. Waits and lateness leave these out."
+        )
     attempts = sum(row["attempts"] for row in tables["retries"])
     on_lambda = sum(row["attempts"] for row in tables["costs"])
     if attempts > on_lambda:
-        found.append(f"{words.count(attempts - on_lambda, 'attempt')} cost nothing here: they ran elsewhere than on "
-                     "Lambda, or their worker never said when they ended.")  # fmt: skip
+        found.append(
+            f"{words.count(attempts - on_lambda, 'attempt')} without a cost: not run on Lambda, or the worker never "
+            "reported the end."
+        )
     return found
 
 
-def _when(since: date, until: date) -> str:
-    said = words.span(since, until)
-    return said[0].upper() + said[1:]
-
-
-def _prices(config: ReportConfig) -> dict[str, Any]:
-    return {**asdict(config.prices), "dated": config.prices.dated.isoformat()}
+def _capitalized_span(since: date, until: date) -> str:
+    span = words.span(since, until)
+    return span[0].upper() + span[1:]

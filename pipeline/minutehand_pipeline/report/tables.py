@@ -1,4 +1,4 @@
-"""The report's tables, once: their columns, types and meanings, which the files, the page and the docs all follow."""
+"""The report's tables: their columns, types and meanings, for the files, the page and the documentation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,32 +7,30 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-COUNT, NUMBER, TEXT, DAY, MOMENT, TRUTH = (
-    T.LongType(),
-    T.DoubleType(),
-    T.StringType(),
-    T.DateType(),
-    T.TimestampType(),
-    T.BooleanType(),
-)
-
-TEXTS = T.ArrayType(TEXT)
-
-# What JSON has for a type, as JSON Schema says it.
+# The types of columns, by the words of the declarations below.
+TYPES: dict[str, T.DataType] = {
+    "count": T.LongType(),
+    "number": T.DoubleType(),
+    "text": T.StringType(),
+    "day": T.DateType(),
+    "time": T.TimestampType(),
+    "flag": T.BooleanType(),
+    "texts": T.ArrayType(T.StringType()),
+}
 JSON_TYPES: dict[T.DataType, dict[str, Any]] = {
-    COUNT: {"type": ["integer", "null"]},
-    NUMBER: {"type": ["number", "null"]},
-    TEXT: {"type": ["string", "null"]},
-    DAY: {"type": ["string", "null"], "format": "date"},
-    MOMENT: {"type": ["string", "null"], "format": "date-time"},
-    TRUTH: {"type": ["boolean", "null"]},
-    TEXTS: {"type": ["array", "null"], "items": {"type": "string"}},
+    TYPES["count"]: {"type": ["integer", "null"]},
+    TYPES["number"]: {"type": ["number", "null"]},
+    TYPES["text"]: {"type": ["string", "null"]},
+    TYPES["day"]: {"type": ["string", "null"], "format": "date"},
+    TYPES["time"]: {"type": ["string", "null"], "format": "date-time"},
+    TYPES["flag"]: {"type": ["boolean", "null"]},
+    TYPES["texts"]: {"type": ["array", "null"], "items": {"type": "string"}},
 }
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column, its type, and what it means."""
+    """A column: its name, type and meaning."""
 
     name: str
     type: T.DataType
@@ -41,22 +39,22 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the report, by the name of its files."""
+    """A table: its name, which is also that of its files, its meaning and its columns."""
 
     name: str
     meaning: str
     columns: tuple[Column, ...]
 
-    def of(self, frame: DataFrame) -> DataFrame:
-        """Return the frame with exactly these columns, of these types."""
+    def select(self, frame: DataFrame) -> DataFrame:
+        """Return the frame with exactly the table's columns and types."""
         return frame.select(*(F.col(each.name).cast(each.type).alias(each.name) for each in self.columns))
 
     def spark_schema(self) -> T.StructType:
-        """Return what Spark calls these columns."""
+        """Return the Spark schema."""
         return T.StructType([T.StructField(each.name, each.type) for each in self.columns])
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what the table's JSON file holds to, as a JSON Schema."""
+        """Return the JSON Schema of the table's JSON file."""
         properties = {
             each.name: {**JSON_TYPES[each.type], "description": each.meaning} for each in self.columns
         }
@@ -69,11 +67,10 @@ class Table:
         return {"description": self.meaning, "type": "array", "items": row}
 
 
-def _columns(text: str) -> tuple[Column, ...]:
-    types = {"count": COUNT, "number": NUMBER, "text": TEXT, "day": DAY, "moment": MOMENT, "truth": TRUTH,
-             "texts": TEXTS}  # fmt: skip
-    lines = (line.split(maxsplit=2) for line in text.strip().splitlines())
-    return tuple(Column(name, types[kind], meaning) for name, kind, meaning in lines)
+def _table(name: str, meaning: str, *columns: str) -> Table:
+    """Build a table from declarations, one line per column: name, type and meaning."""
+    lines = (line.split(maxsplit=2) for line in "\n".join(columns).splitlines() if line.strip())
+    return Table(name, meaning, tuple(Column(column, TYPES[kind], text) for column, kind, text in lines))
 
 
 ENDED = """
@@ -82,126 +79,170 @@ done count of them done
 dead count of them dead
 cancelled count of them cancelled
 """
-
-SPREAD = """
-p50 number seconds that half of them took at most
-p90 number seconds that 90 in a hundred took at most
-p95 number seconds that 95 in a hundred took at most
-p99 number seconds that 99 in a hundred took at most
+PERCENTILES = """
+p50 number 50th percentile, in seconds
+p90 number 90th percentile, in seconds
+p95 number 95th percentile, in seconds
+p99 number 99th percentile, in seconds
 """
-
-JUDGED = """
-counted count jobs that were begun
-late count of them begun later than the objective
-within number share that was in time
-budget number how many were allowed to be late
-burn number share that was late over the share that may be
+LATE = """
+counted count jobs that were started
+late count of them started later than the objective
+within number share that was started in time
+budget number number of jobs that may be late
+burn number share that was late, divided by the share that may be late
 """
+BY_QUEUE_AND_KIND = "queue text the queue; null is all\nkind text the kind; null is all"
 
 
 def _prefixed(prefix: str, what: str) -> str:
-    return "\n".join(f"{prefix}_{line} ({what})" for line in SPREAD.strip().splitlines())
+    return "\n".join(f"{prefix}_{line} ({what})" for line in PERCENTILES.strip().splitlines())
 
+
+WAIT, RUN = _prefixed("wait", "until the first attempt"), _prefixed("run", "of an attempt")
 
 ALL = (
-    Table("hours", "What ended in each UTC hour.", _columns(
-        f"hour moment the hour's beginning\nqueue text the queue\nkind text the kind{ENDED}")),
-    Table("throughput", "What ended on each UTC day.", _columns(
-        f"day day the UTC day\nqueue text the queue\nkind text the kind{ENDED}")),
-    Table("days", "Each day of the window in a row.", _columns(
-        f"day day the UTC day{ENDED}{_prefixed('wait', 'until the first attempt')}\n{_prefixed('run', 'an attempt')}"
-        f"{JUDGED}cost number what its run time cost\npartial truth the day was not over\n"
-        "empty truth nothing ended on it")),
-    Table("durations", "How long jobs waited and attempts ran.", _columns(
-        "what text wait: from run_at to the first attempt; run: an attempt\nqueue text the queue; null is all\n"
-        f"kind text the kind; null is all\ncount count jobs, or attempts{SPREAD}most number the longest, in seconds")),
-    Table("retries", "How often jobs were tried.", _columns("""
+    _table(
+        "hours",
+        "Jobs that ended in each UTC hour.",
+        "hour time start of the hour\nqueue text the queue\nkind text the kind",
+        ENDED,
+    ),
+    _table(
+        "throughput",
+        "Jobs that ended on each UTC day.",
+        "day day the UTC day\nqueue text the queue\nkind text the kind",
+        ENDED,
+    ),
+    _table(
+        "days",
+        "One row for each day of the window.",
+        "day day the UTC day",
+        ENDED,
+        WAIT,
+        RUN,
+        LATE,
+        "cost number cost of run time\npartial flag the day was not over\nempty flag no job ended",
+    ),
+    _table(
+        "durations",
+        "How long jobs waited and attempts ran.",
+        "what text wait: from run_at to the first attempt; run: an attempt",
+        BY_QUEUE_AND_KIND,
+        "count count jobs, or attempts",
+        PERCENTILES,
+        "most number the maximum, in seconds",
+    ),
+    _table(
+        "retries",
+        "How often jobs were retried.",
+        """
         queue text the queue
         kind text the kind
         jobs count jobs with an attempt in the window
-        attempts count attempts that ended in it, without snoozes and what was released
+        attempts count attempts that ended in the window, without snoozed and released ones
         retries count attempts after a job's first
         retried count jobs with a retry
         share number share of jobs with a retry
-        most count the highest number of an attempt
-        lapsed count attempts whose worker never came back
+        most count highest attempt number
+        lapsed count attempts whose worker never reported back
         snoozes count attempts that ended with a snooze
-        released count given back before they began
-        """)),
-    Table("failures", "What jobs died of, the most deadly first; 50 at most.", _columns("""
-        fingerprint text of type and message; the same cause has the same
-        type text the error's type
-        message text its message, with placeholders for what varies
-        deaths count jobs that died of it
-        attempts count attempts that failed with it
-        kinds texts up to five kinds it happened to
-        first moment when the first died
-        last moment when the last died
+        released count jobs released before an attempt
+        """,
+    ),
+    _table(
+        "failures",
+        "Errors of dead jobs, most frequent first; at most 50.",
+        """
+        fingerprint text identifies type and message
+        type text type of the error
+        message text message, with placeholders for the parts that vary
+        deaths count jobs that died of the error
+        attempts count attempts that failed with the error
+        kinds texts up to five kinds with the error
+        first time when the first job died
+        last time when the last job died
         example text the last job that died
-        """)),
-    Table("lateness", "How many were begun in time.", _columns(
-        f"queue text the queue; null is all\nkind text the kind; null is all{JUDGED}")),
-    Table("costs", "What each kind's run time on Lambda cost.", _columns("""
+        """,
+    ),
+    _table("lateness", "How many jobs were started in time.", BY_QUEUE_AND_KIND, LATE),
+    _table(
+        "costs",
+        "Cost of each kind's run time on Lambda.",
+        """
         kind text the kind
         jobs count jobs with an attempt on Lambda
         attempts count attempts on Lambda
-        requests number invocations; of one that several kinds share, the part
-        billed_ms number milliseconds, each attempt's rounded up
-        gb_seconds number of these times the memory
-        cost number in the currency of the prices
-        share number of all kinds' cost
-        per_thousand number what a thousand jobs cost
-        """)),
-    Table("tenants", "Who used the workers, and who waited meanwhile; 50 at most.", _columns("""
+        requests number invocations; a shared invocation counts in parts
+        billed_ms number milliseconds, each attempt rounded up
+        gb_seconds number milliseconds times memory
+        cost number cost, in the currency of the prices
+        share number share of the total cost
+        per_thousand number cost of a thousand jobs
+        """,
+    ),
+    _table(
+        "tenants",
+        "Each tenant's use of the workers, and the waiting attributed to it; at most 50.",
+        """
         tenant text the tenant; empty is none
         jobs count jobs that ended
         ran number seconds that attempts ran
         waited number seconds that jobs waited for their first attempt
-        others_waited number seconds of other tenants' wait that are laid to this one
-        jobs_share number of all jobs
-        ran_share number of all run time
-        waited_share number of all waiting
-        others_waited_share number of all waiting that is laid to anybody but who waited
-        """)),
-    Table("weeks", "Week over week, Monday to Sunday.", _columns(
-        f"week day its Monday\ndays count days of it in the window that are over\nwhole truth all seven are{ENDED}"
-        f"{_prefixed('wait', 'until the first attempt')}\n{_prefixed('run', 'an attempt')}\n"
-        "counted count jobs that were begun\nlate count of them late\nwithin number share that was in time\n"
-        "cost number what its run time cost\n"
-        "jobs_change number against the week before, if both are whole\ndead_change number likewise\n"
-        "wait_p95_change number likewise, in seconds\nrun_p95_change number likewise, in seconds\n"
-        "within_change number likewise, a share\ncost_change number likewise")),
-    Table("peaks", "The minutes that brought most work.", _columns("""
-        minute moment the minute's beginning
-        jobs count jobs that fell due in it
-        attempts number attempts that these take in all
+        others_waited number seconds that other tenants waited, attributed to this one
+        jobs_share number share of all jobs
+        ran_share number share of all run time
+        waited_share number share of all waiting
+        others_waited_share number share of all attributed waiting
+        """,
+    ),
+    _table(
+        "weeks",
+        "Week over week, Monday to Sunday.",
+        "week day the Monday\ndays count complete days in the window\nwhole flag all seven days are complete",
+        ENDED,
+        WAIT,
+        RUN,
+        """
+        counted count jobs that were started
+        late count of them late
+        within number share that was started in time
+        cost number cost of run time
+        jobs_change number change from the week before, if both weeks are complete
+        dead_change number likewise
+        wait_p95_change number likewise, in seconds
+        run_p95_change number likewise, in seconds
+        within_change number likewise, a share
+        cost_change number likewise
+        """,
+    ),
+    _table(
+        "peaks",
+        "The minutes with the most work.",
+        """
+        minute time start of the minute
+        jobs count jobs that fell due
+        attempts number attempts that they take
         work number seconds of one worker that they take
         busy number workers that they keep busy for a minute
-        """)),
-    Table("capacity", "What each wake mode would take, by the month.", _columns("""
-        mode text minute, prompt or sleep
-        workers count invocations that run at once
-        chunk count jobs an invocation
+        """,
+    ),
+    _table(
+        "capacity",
+        "The advised capacity and its monthly cost; empty if there is too little data.",
+        """
+        workers count concurrent invocations
+        chunk count jobs per invocation
         capacity count the setting that allows them
-        within number share of jobs begun in time
-        meets truth that is the target
-        chosen truth this is the advice
-        invocations number a month
-        ticks number runs of the dispatcher a month
-        awake_hours number hours a month that the database is asked
-        jobs_cost number the handlers' run time
-        glue_cost number their invocations
-        ticks_cost number the dispatcher and its schedule
-        database_cost number of 0.5 capacity units; not in the cost
-        cost number the sum of the three before it
-        """)),
-)  # fmt: skip
+        within number share of jobs started in time
+        meets flag the share reaches the target
+        invocations number invocations per month
+        ticks number runs of the dispatcher per month
+        jobs_cost number cost of the handlers' run time
+        overhead_cost number cost of their invocations
+        ticks_cost number cost of the dispatcher and its schedule
+        cost number the sum of the three
+        """,
+    ),
+)
 TABLES = {table.name: table for table in ALL}
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of every table, by its name."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$defs": {table.name: table.json_schema() for table in ALL},
-    }

@@ -1,30 +1,29 @@
-"""Whose jobs used the workers, and who waited meanwhile.
+"""Each tenant's use of the workers, and the waiting of other tenants that is attributed to it.
 
-All queues share one capacity, so that who runs keeps others waiting. In every minute the waiting of a tenant's jobs
-is laid to the tenants whose attempts ran in that minute, each in proportion to its run time then; what is laid to
-others is `others_waited`. It is an attribution and no proof: a tenant alone at its workers is laid the wait of all who
-come, also when they wait for a tick. The two measures, the load that one puts on what is shared and the slowdown that
-others see, are those of Mace et al., "Retro: Targeted Resource Management in Multi-tenant Distributed Systems"
-(NSDI 2015); the minute and the proportion are ours.
+All queues share one capacity, so running jobs delay waiting jobs. In every minute, the waiting time of a tenant's jobs
+is attributed to the other tenants whose attempts ran in that minute, in proportion to their run time; the sum is
+`others_waited`. This is an attribution, not a proof of cause: it also includes waiting for a tick. The two measures,
+the load on a shared resource and the slowdown of others, follow Mace et al., "Retro: Targeted Resource Management in
+Multi-tenant Distributed Systems" (NSDI 2015).
 """
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 TOP = 50
-LONGEST_WAIT = 60  # minutes: of a longer wait only the last hour is laid to anybody
-LONGEST_RUN = 24 * 60  # a job's timeout is a day at most
+# Minutes. Only the last hour of a longer wait is attributed; a timeout is at most a day.
+MAX_WAIT = 60
+MAX_RUN = 24 * 60
 
 
 def tenants(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return each tenant's share of jobs, of run time and of the others' wait; '' are the jobs without a tenant."""
+    """Return each tenant's shares of jobs, run time and attributed waiting; '' stands for no tenant."""
     waits = jobs.groupBy("tenant").agg(F.count("*").alias("jobs"), F.sum("waited").alias("waited"))
     runs = attempts.groupBy("tenant").agg(F.sum("ran").alias("ran"))
-    whose = waits.join(runs, on="tenant", how="full").join(
-        kept_waiting(jobs, attempts), on="tenant", how="left"
-    )
+    attributed = attribute_waiting(jobs, attempts)
+    measured = waits.join(runs, on="tenant", how="full").join(attributed, on="tenant", how="left")
     measures = ("jobs", "ran", "waited", "others_waited")
-    filled = whose.fillna(0, list(measures))
+    filled = measured.fillna(0, list(measures))
     totals = filled.agg(*(F.sum(name).alias(f"all_{name}") for name in measures))
     return (
         filled.join(totals, how="cross")
@@ -34,15 +33,15 @@ def tenants(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
     )
 
 
-def kept_waiting(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return for how many seconds others waited on each tenant, as this module's first lines say."""
+def attribute_waiting(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Return the seconds of other tenants' waiting that are attributed to each tenant."""
     runs = attempts.select(
-        "tenant", F.col("started").alias("since"), F.col("ended").alias("until"), *_as("ran")
+        "tenant", F.col("started").alias("since"), F.col("ended").alias("until"), *_flags("ran")
     )
     waits = jobs.select(
-        "tenant", F.col("run_at").alias("since"), F.col("begun").alias("until"), *_as("waited")
+        "tenant", F.col("run_at").alias("since"), F.col("began").alias("until"), *_flags("waited")
     )
-    minutes = by_minute(runs, LONGEST_RUN).unionByName(by_minute(waits, LONGEST_WAIT))
+    minutes = by_minute(runs, MAX_RUN).unionByName(by_minute(waits, MAX_WAIT))
     others = F.col("all_waited") - F.col("waited")
     return (
         minutes.groupBy("minute", "tenant")
@@ -56,9 +55,9 @@ def kept_waiting(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
 
 
 def by_minute(spans: DataFrame, longest: int) -> DataFrame:
-    """Return the seconds of each span that lie in each minute; of one longer than so many minutes, the last ones.
+    """Return the seconds of each span in each minute, for at most the last `longest` minutes of the span.
 
-    A span is from `since` to `until`, and its part of a minute goes to `ran` or `waited`, whichever it is.
+    A span lasts from `since` to `until`; its columns `ran` and `waited` are 1 or 0.
     """
     begin = F.greatest(F.col("since"), F.col("until") - F.make_dt_interval(mins=F.lit(longest)))
     minutes = F.sequence(
@@ -77,5 +76,5 @@ def by_minute(spans: DataFrame, longest: int) -> DataFrame:
     )
 
 
-def _as(what: str) -> list[Column]:
+def _flags(what: str) -> list[Column]:
     return [F.lit(float(name == what)).alias(name) for name in ("ran", "waited")]

@@ -1,11 +1,11 @@
-"""How many jobs ended, hour by hour and day by day, and how often they were tried."""
+"""How many jobs ended in each hour and on each day, and how often they were retried."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 
 def by_hour(jobs: DataFrame) -> DataFrame:
-    """Return how many jobs of each queue and kind ended in each UTC hour, and how."""
+    """Return how many jobs of each queue and kind ended in each UTC hour, by state."""
     return (
         jobs.groupBy(F.date_trunc("hour", "deleted").alias("hour"), "queue", "kind")
         .agg(*ended())
@@ -14,7 +14,7 @@ def by_hour(jobs: DataFrame) -> DataFrame:
 
 
 def by_day(hours: DataFrame) -> DataFrame:
-    """Return the same by UTC day, from the hours."""
+    """Sum the hours by UTC day."""
     return (
         hours.groupBy(F.to_date("hour").alias("day"), "queue", "kind")
         .agg(*(F.sum(name).alias(name) for name in ("jobs", "done", "dead", "cancelled")))
@@ -23,9 +23,9 @@ def by_day(hours: DataFrame) -> DataFrame:
 
 
 def retries(attempts: DataFrame) -> DataFrame:
-    """Return how often the jobs of each queue and kind were tried, by the attempts that ended in the window.
+    """Return how often the jobs of each queue and kind were retried.
 
-    `jobs` are those with an attempt in it; a retry is any attempt after the first; a snooze is none.
+    A retry is any attempt after the first, except snoozed and released ones.
     """
     tried = ~F.col("outcome").isin("snoozed", "released")
     outcomes = {"lapsed": "lapsed", "snoozes": "snoozed", "released": "released"}
@@ -37,7 +37,7 @@ def retries(attempts: DataFrame) -> DataFrame:
             F.count_if(tried & (F.col("attempt") > 1)).alias("retries"),
             F.count_distinct(F.when(F.col("attempt") > 1, F.col("job"))).alias("retried"),
             F.max("attempt").alias("most"),
-            *(F.count_if(F.col("outcome") == said).alias(name) for name, said in outcomes.items()),
+            *(F.count_if(F.col("outcome") == outcome).alias(name) for name, outcome in outcomes.items()),
         )
         .withColumn("share", F.col("retried") / F.col("jobs"))
         .orderBy(F.desc("retries"), "queue", "kind")
@@ -45,6 +45,6 @@ def retries(attempts: DataFrame) -> DataFrame:
 
 
 def ended() -> list[Column]:
-    """Return how many jobs ended, and how, as aggregates."""
+    """Return the number of jobs, in all and by state, as aggregates."""
     states = [F.count_if(F.col("state") == state).alias(state) for state in ("done", "dead", "cancelled")]
     return [F.count("*").alias("jobs"), *states]

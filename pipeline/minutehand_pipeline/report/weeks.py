@@ -1,4 +1,4 @@
-"""Week over week: each ISO week, Monday to Sunday in UTC, and what changed since the one before."""
+"""Week over week: each ISO week in UTC, and the changes since the week before."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -9,10 +9,9 @@ COMPARED = ("jobs", "dead", "wait_p95", "run_p95", "within", "cost")
 
 
 def weeks(jobs: DataFrame, attempts: DataFrame, days: DataFrame) -> DataFrame:
-    """Return each week with its changes against the week before.
+    """Return each week with its differences from the week before.
 
-    Changes are differences; null where the week before, or this one, is not whole. `days` are the days of the report
-    with what they cost, how many jobs were counted against the objective and how many were late.
+    Differences are null unless both weeks are complete. `days` is the report's table of days.
     """
     waits = jobs.groupBy(_week()).agg(*percentiles("waited", "wait_"))
     runs = attempts.groupBy(_week()).agg(*percentiles("ran", "run_"))

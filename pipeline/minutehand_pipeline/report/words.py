@@ -1,4 +1,4 @@
-"""Numbers as people read them: counts, durations, shares, money and days."""
+"""Format numbers for people: counts, durations, shares, money and days."""
 
 import math
 from collections.abc import Callable
@@ -9,13 +9,13 @@ SHORT = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def count(number: float, noun: str = "") -> str:
-    """Return a whole number with its thousands apart, and its noun in the right number."""
+    """Return an integer with thousands separators, and its noun in singular or plural."""
     plural = noun and f" {noun}{'s' * (number != 1)}"
     return f"{number:,.0f}{plural}"
 
 
 def short_count(number: float, noun: str = "") -> str:
-    """Return a number in three figures or so: 850, 1.2 M."""
+    """Return an integer with about three digits: 850, 1.2 M."""
     plural = noun and f" {noun}{'s' * (number != 1)}"
     for size, letter in SHORT:
         if number >= size * (10 if letter == "k" else 1):
@@ -24,12 +24,12 @@ def short_count(number: float, noun: str = "") -> str:
 
 
 def number(value: float) -> str:
-    """Return a number that need not be whole, in three figures."""
+    """Return a number with about three digits."""
     return count(value) if value >= 100 or value == int(value) else _three(value)
 
 
 def seconds(value: float | None) -> str:
-    """Return a duration in its own unit: 850 ms, 4.2 s, 3 min 20 s, 5 h 12 min, 3 days."""
+    """Return a duration in a suitable unit: 850 ms, 4.2 s, 3 min 20 s, 5 h 12 min, 3 days."""
     if value is None:
         return NOTHING
     if value < 0.9995:
@@ -44,7 +44,7 @@ def seconds(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """Return a share in percent, never rounded up to all or down to nothing."""
+    """Return a share in percent. It is never rounded up to 100 % or down to 0 %."""
     if value is None:
         return NOTHING
     percent = value * 100
@@ -56,7 +56,7 @@ def share(value: float | None) -> str:
 
 
 def money(value: float | None, currency: str) -> str:
-    """Return an amount: two decimals, or as many as show something."""
+    """Return an amount with two decimals, or more if it is small."""
     if value is None:
         return NOTHING
     if value == 0 or abs(value) >= 0.995:
@@ -69,16 +69,16 @@ def money(value: float | None, currency: str) -> str:
 
 
 def points(value: float) -> str:
-    """Return a difference of shares, in points of a percent."""
+    """Return a difference of shares in percentage points."""
     return f"{_three(value * 100) if abs(value) >= 0.0005 else '0'} points"
 
 
-def change(value: float | None, say: Callable[[float], str]) -> str:
-    """Return a difference with its sign; an empty text where there is nothing to compare with."""
+def change(value: float | None, format: Callable[[float], str]) -> str:
+    """Return a difference with its sign, or an empty string if there is none."""
     if value is None:
         return ""
     sign = "+" if value > 0 else MINUS if value < 0 else SAME
-    return f"{sign}{say(abs(value))}"
+    return f"{sign}{format(abs(value))}"
 
 
 def day(value: date) -> str:
@@ -101,13 +101,9 @@ def span(since: date, until: date) -> str:
 
 
 def _three(value: float) -> str:
-    return (
-        f"{value:.0f}"
-        if value >= 99.5
-        else f"{value:.1f}".removesuffix(".0")
-        if value >= 9.95
-        else f"{value:.2g}"
-    )
+    if value >= 99.5:
+        return f"{value:.0f}"
+    return f"{value:.1f}".removesuffix(".0") if value >= 9.95 else f"{value:.2g}"
 
 
 def _two(value: int, size: int, large: str, small: str) -> str:

@@ -1,1 +1,1 @@
-"""Simulate: arrivals, recorded or made up, are replayed against policies, to say what each would have done."""
+"""Simulate recorded or synthetic arrivals under different policies."""

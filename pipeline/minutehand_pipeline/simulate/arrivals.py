@@ -1,4 +1,4 @@
-"""Arrivals: what a simulation is fed, a job a row with its recorded attempts."""
+"""Arrivals: the input of a simulation, one job per row with its recorded attempts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as T
 
-# What became of an attempt, as far as what comes next depends on it.
+# Outcomes of an attempt, as far as they determine what happens next. FINAL is a failure that is not retried. BACK is
+# a snooze or a release: the job comes back without a failure.
 DONE, FAILED, FINAL, BACK, LAPSED, CANCELLED = range(6)
 
-# Of a job: when it was known and when it was due (seconds since 1970), who it is, what holds for it, and each recorded
-# attempt: its seconds, what became of it, and for one that came back by itself the seconds until its next attempt.
-# `die` is what chance is drawn from, the same however the rows are dealt out. Times and strategy may be null.
+# `known` and `due` are in seconds since 1970. `salt` seeds a job's random numbers, so that they do not depend on
+# partitioning. `runs`, `outcomes` and `gaps` have one entry per recorded attempt: its seconds, its outcome, and the
+# seconds until the next attempt. `timeout` and `retry` may be null.
 SCHEMA = T.StructType(
     [
         T.StructField("known", T.DoubleType()),
@@ -21,7 +22,7 @@ SCHEMA = T.StructType(
         T.StructField("kind", T.StringType()),
         T.StructField("key", T.StringType()),
         T.StructField("priority", T.IntegerType()),
-        T.StructField("die", T.LongType()),
+        T.StructField("salt", T.LongType()),
         T.StructField("max_attempts", T.IntegerType()),
         T.StructField("timeout", T.DoubleType()),
         T.StructField("retry", T.StringType()),
@@ -32,21 +33,22 @@ SCHEMA = T.StructType(
     ]
 )
 
-MEMORY_MB = 512  # of a worker that no attempt tells of; the template's default
+# The template's default memory of a worker, for jobs whose attempts have none.
+MEMORY_MB = 512
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """A window's jobs as columns, in the order in which they were known; `first` is where a job's attempts begin.
+    """A window's jobs as columns, ordered by when they were known. `first` is the index of a job's first attempt.
 
-    Plain lists, since the engine reads one number at a time, which arrays are slow at.
+    Columns are lists: the engine reads single numbers, which is slow with arrays.
     """
 
     known: list[float]
     due: list[float]
     queue: list[int]
     priority: list[int]
-    die: list[int]
+    salt: list[int]
     max_attempts: list[int]
     timeout: list[float]
     retry: list[str | None]
@@ -56,7 +58,8 @@ class Arrivals:
     outcomes: list[int]
     gaps: list[float]
     queues: tuple[str, ...]
-    named: list[tuple[str, str, str]]  # queue, kind and key, for limits; empty when no limit wants them
+    # Queue, kind and key of each job; empty if no limit needs them.
+    names: list[tuple[str, str, str]]
     counted: "np.ndarray[Any, np.dtype[np.bool_]]"
 
     def __len__(self) -> int:
@@ -64,28 +67,35 @@ class Arrivals:
         return len(self.known)
 
 
-def read_arrivals(table: pa.Table, since: float, until: float, *, named: bool) -> Arrivals:
-    """Read Spark's rows; what is due in [since, until) counts, the rest is only there to compete with it."""
+def read_arrivals(table: pa.Table, since: float, until: float, *, with_names: bool) -> Arrivals:
+    """Convert Spark's rows. Jobs due in [since, until) are counted; the others only compete for workers."""
     table = table.take(_order(table))
     due = _numbers(table, "due")
     queues, queue = np.unique(table["queue"].to_numpy(zero_copy_only=False).astype(str), return_inverse=True)
     runs = table["runs"].combine_chunks()
     return Arrivals(
-        known=_numbers(table, "known").tolist(), due=due.tolist(), queue=queue.tolist(),
-        priority=table["priority"].to_pylist(), die=table["die"].to_pylist(),
-        max_attempts=table["max_attempts"].to_pylist(), timeout=_numbers(table, "timeout", np.inf).tolist(),
-        retry=table["retry"].to_pylist(), memory_mb=_numbers(table, "memory_mb", MEMORY_MB).astype(int).tolist(),
-        first=_offsets(runs).tolist(), runs=runs.flatten().to_numpy(zero_copy_only=False).tolist(),
+        known=_numbers(table, "known").tolist(),
+        due=due.tolist(),
+        queue=queue.tolist(),
+        priority=table["priority"].to_pylist(),
+        salt=table["salt"].to_pylist(),
+        max_attempts=table["max_attempts"].to_pylist(),
+        timeout=_numbers(table, "timeout", np.inf).tolist(),
+        retry=table["retry"].to_pylist(),
+        memory_mb=_numbers(table, "memory_mb", MEMORY_MB).astype(int).tolist(),
+        first=_offsets(runs).tolist(),
+        runs=runs.flatten().to_numpy(zero_copy_only=False).tolist(),
         outcomes=table["outcomes"].combine_chunks().flatten().to_pylist(),
         gaps=table["gaps"].combine_chunks().flatten().to_numpy(zero_copy_only=False).tolist(),
         queues=tuple(str(name) for name in queues),
-        named=_named(table) if named else [], counted=(due >= since) & (due < until),
-    )  # fmt: skip
+        names=_names(table) if with_names else [],
+        counted=(due >= since) & (due < until),
+    )
 
 
 def _order(table: pa.Table) -> Any:
-    """By when each was known; ties by the die, so that the same rows are one order however they came."""
-    return np.lexsort((table["die"].to_numpy(), _numbers(table, "due"), _numbers(table, "known")))
+    """Order by when a job was known, then by salt, so that the result does not depend on the input order."""
+    return np.lexsort((table["salt"].to_numpy(), _numbers(table, "due"), _numbers(table, "known")))
 
 
 def _numbers(table: pa.Table, name: str, missing: float = 0.0) -> Any:
@@ -93,10 +103,10 @@ def _numbers(table: pa.Table, name: str, missing: float = 0.0) -> Any:
 
 
 def _offsets(lists: Any) -> Any:
-    """Return where each list begins, and where the last one ends."""
+    """Return the index at which each list starts, and at which the last one ends."""
     return np.concatenate([[0], np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False))]).astype(int)
 
 
-def _named(table: pa.Table) -> list[tuple[str, str, str]]:
+def _names(table: pa.Table) -> list[tuple[str, str, str]]:
     columns = (table[name].fill_null("").to_pylist() for name in ("queue", "kind", "key"))
     return list(zip(*columns, strict=True))

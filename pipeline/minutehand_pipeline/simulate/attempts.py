@@ -1,4 +1,4 @@
-"""Attempts: what an attempt comes to, by what was recorded of the job, and beyond that by what is assumed."""
+"""The result of an attempt: as recorded, and by assumption for attempts beyond the record."""
 
 import json
 import math
@@ -6,99 +6,104 @@ from dataclasses import dataclass
 from functools import cache
 
 from minutehand.model.retry import Retry
-from minutehand_pipeline.simulate.arrivals import BACK, CANCELLED, DONE, FAILED, FINAL, LAPSED, Arrivals
+from minutehand_pipeline.simulate.arrivals import BACK, DONE, FAILED, FINAL, LAPSED, Arrivals
 from minutehand_pipeline.simulate.policy import Policy
 
 DEAD = FINAL
-TO_FINISH = 0.5  # seconds that a worker keeps of its time; minutehand.work.TO_FINISH
+# Seconds that a worker reserves to finish; the same as minutehand.work.FINISH_TIME.
+FINISH_TIME = 0.5
 
 
 @dataclass(slots=True)
-class Ran:
-    """An attempt: its end and outcome, when its job is due again if ever, how long a dead worker's lease holds."""
+class Attempt:
+    """An attempt: its end, its outcome and when the job is due again, if ever.
+
+    If the worker died, `lease_ends` is when its lease ends.
+    """
 
     ended: float
     outcome: int
     due: float | None = None
     died: bool = False
-    until: float = 0.0
+    lease_ends: float = 0.0
 
 
 class Attempts:
-    """How far each job has come in what was recorded of it."""
+    """How many attempts each job has made, and which recorded attempt is next."""
 
     def __init__(self, policy: Policy, arrivals: Arrivals, seed: int) -> None:
-        """Begin with no attempt made."""
+        """Start with no attempts."""
         self.policy, self.jobs, self.seed = policy, arrivals, seed
-        self.made = [0] * len(arrivals)  # that count against max_attempts
-        self.died: dict[int, list[float]] = {}  # when leases of dead workers end, by job
-        self._at = list(arrivals.first[:-1])  # the recorded attempt that is next
+        # Attempts that count against max_attempts.
+        self.made = [0] * len(arrivals)
+        self._next = list(arrivals.first[:-1])
 
-    def most(self, job: int) -> int:
+    def max_attempts(self, job: int) -> int:
         """Return a job's max_attempts."""
         return self.policy.max_attempts or self.jobs.max_attempts[job]
 
-    def spent(self, job: int) -> bool:
-        """Whether no attempt is left."""
-        return self.made[job] >= self.most(job)
+    def exhausted(self, job: int) -> bool:
+        """Whether a job has no attempt left."""
+        return self.made[job] >= self.max_attempts(job)
 
     def fits(self, job: int, place: int, now: float, end: float, longest: float) -> bool:
-        """Whether a worker begins a job of its chunk, or gives it back: work.py's rule."""
-        if now > end - TO_FINISH:
+        """Whether a worker starts a job of its chunk rather than release it. The rule is that of work.py."""
+        if now > end - FINISH_TIME:
             return False
-        own = self._timeout(job)
-        return place == 0 or end - now >= (longest if own == math.inf else own)
+        timeout = self._timeout(job)
+        return place == 0 or end - now >= (longest if timeout == math.inf else timeout)
 
-    def make(self, job: int, now: float, end: float) -> Ran:
-        """Make the next attempt at a job, from a moment on, in an invocation whose time is over at `end`."""
+    def run(self, job: int, now: float, end: float) -> Attempt:
+        """Run the next attempt at a job, in an invocation that times out at `end`."""
         self.made[job] += 1
         run, outcome, gap = self._recorded(job)
-        own = min(self._timeout(job), self.policy.worker_timeout - TO_FINISH, end - now)
+        timeout = min(self._timeout(job), self.policy.worker_timeout - FINISH_TIME, end - now)
         if outcome == LAPSED:
-            return Ran(now + own, LAPSED, died=True, until=now + own + self.policy.grace + TO_FINISH)
-        if run > own:
-            return self._failed(job, now + own)  # and would again: the record stays where it is
-        self._at[job] = min(self._at[job] + 1, self.jobs.first[job + 1])
+            ended = now + timeout
+            return Attempt(ended, LAPSED, died=True, lease_ends=ended + self.policy.grace + FINISH_TIME)
+        if run > timeout:
+            # The next attempt would time out too, so the recorded attempt is not used up.
+            return self._failed(job, now + timeout)
+        self._next[job] = min(self._next[job] + 1, self.jobs.first[job + 1])
         if outcome == BACK:
             self.made[job] -= 1
-            return Ran(now + run, BACK, now + run + gap)
-        return self._failed(job, now + run) if outcome == FAILED else Ran(now + run, outcome)
+            return Attempt(now + run, BACK, now + run + gap)
+        return self._failed(job, now + run) if outcome == FAILED else Attempt(now + run, outcome)
 
-    def lapse(self, job: int, until: float, *, begun: bool) -> None:
-        """Count the attempt of a worker that died: the one it was at, or one that it had only claimed."""
-        if begun:
-            self._at[job] = min(self._at[job] + 1, self.jobs.first[job + 1])
+    def lapse(self, job: int, *, started: bool) -> None:
+        """Count an attempt of a worker that died, either started or only claimed."""
+        if started:
+            self._next[job] = min(self._next[job] + 1, self.jobs.first[job + 1])
         else:
             self.made[job] += 1
-        self.died.setdefault(job, []).append(until)
 
     def _recorded(self, job: int) -> tuple[float, int, float]:
-        """Return the seconds, the outcome and the wait of the attempt that is next.
+        """Return the seconds, the outcome and the gap of the next attempt.
 
-        Beyond the record it takes as long as the last one did, and fails unless the policy says that it may recover.
+        An attempt beyond the record takes as long as the last one. It fails, unless the policy lets it recover.
         """
-        at = self._at[job]
+        at = self._next[job]
         if at < self.jobs.first[job + 1]:
             return self.jobs.runs[at], self.jobs.outcomes[at], self.jobs.gaps[at]
         run = self.jobs.runs[at - 1] if at > self.jobs.first[job] else 0.0
-        recovers = self.policy.recovers and self._chance(job, 1) < self.policy.recovers
+        recovers = self.policy.recovers and self._random(job, 1) < self.policy.recovers
         return run, DONE if recovers else FAILED, 0.0
 
-    def _failed(self, job: int, at: float) -> Ran:
-        if self.spent(job):
-            return Ran(at, DEAD)
+    def _failed(self, job: int, at: float) -> Attempt:
+        if self.exhausted(job):
+            return Attempt(at, DEAD)
         retry = self.policy.retry or _retry(self.jobs.retry[job])
-        chance = self._chance(job, 0) if retry.jitter else 0.0
-        return Ran(at, FAILED, at + retry.wait(self.made[job], chance).total_seconds())
+        jitter = self._random(job, 0) if retry.jitter else 0.0
+        return Attempt(at, FAILED, at + retry.wait(self.made[job], jitter).total_seconds())
 
     def _timeout(self, job: int) -> float:
         return self.policy.timeout or self.jobs.timeout[job]
 
-    def _chance(self, job: int, what: int) -> float:
-        """Return a number in [0, 1) by seed, job, attempt and purpose: splitmix64."""
+    def _random(self, job: int, purpose: int) -> float:
+        """Return a number in [0, 1) from the seed, the job, the attempt and the purpose, with splitmix64."""
         mixed = (
-            self.jobs.die[job]
-            + 0x9E3779B97F4A7C15 * (self.made[job] * 2 + what + 1)
+            self.jobs.salt[job]
+            + 0x9E3779B97F4A7C15 * (self.made[job] * 2 + purpose + 1)
             + self.seed * 0xD1342543DE82EF95
         )
         mixed &= 0xFFFFFFFFFFFFFFFF
@@ -108,8 +113,5 @@ class Attempts:
 
 
 @cache
-def _retry(kept: str | None) -> Retry:
-    return Retry.from_json(json.loads(kept) if kept else None)
-
-
-ENDINGS = {DONE: "done", DEAD: "dead", CANCELLED: "cancelled"}
+def _retry(stored: str | None) -> Retry:
+    return Retry.from_json(json.loads(stored) if stored else None)

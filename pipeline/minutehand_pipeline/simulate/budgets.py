@@ -1,34 +1,36 @@
-"""Budgets: a queue whose offers lapse is offered less for a while; as budget.sql does it."""
+"""Budgets: a queue whose offers lapse gets fewer offers for a while. The rules are those of budget.sql."""
 
 import math
 
 
 class Budgets:
-    """How many jobs of a queue may be offered or running, for the queues that may have fewer than the capacity."""
+    """The maximum number of offered or running jobs per queue, for queues below the capacity."""
 
     def __init__(self, capacity: int) -> None:
-        """Begin with nobody held back."""
+        """Start with no queue below the capacity."""
         self._capacity = capacity
-        self._kept: dict[int, tuple[int, float]] = {}
+        self._lowered: dict[int, tuple[int, float]] = {}
 
-    def after(self, vain: dict[int, int], now: float) -> dict[int, int]:
-        """Return the budgets at a tick; `vain` is how many offers of a queue lapsed since the last one."""
-        if not vain and not self._kept:
+    def update(self, lapsed: dict[int, int], now: float) -> dict[int, int]:
+        """Return the budgets at a tick; `lapsed` counts each queue's offers that lapsed since the last tick."""
+        if not lapsed and not self._lowered:
             return {}
-        lowered = {queue: self._lowered(queue, vain.get(queue, 0), now) for queue in {*self._kept, *vain}}
-        return {queue: budget for queue, budget in lowered.items() if budget < self._capacity}
+        queues = {*self._lowered, *lapsed}
+        budgets = {queue: self._budget(queue, lapsed.get(queue, 0), now) for queue in queues}
+        return {queue: budget for queue, budget in budgets.items() if budget < self._capacity}
 
-    def _lowered(self, queue: int, vain: int, now: float) -> int:
-        budget = min(self._capacity, self._grown(queue, now))
-        if vain * 50 <= budget:  # two in a hundred are bad luck
+    def _budget(self, queue: int, lapsed: int, now: float) -> int:
+        budget = min(self._capacity, self._recovered(queue, now))
+        # Up to 2 % may lapse without consequences.
+        if lapsed * 50 <= budget:
             return budget
-        left = budget - vain if vain * 10 < budget * 9 else budget // 2
-        self._kept[queue] = (max(1, self._capacity // 20, left), now)
-        return self._kept[queue][0]
+        left = budget - lapsed if lapsed * 10 < budget * 9 else budget // 2
+        self._lowered[queue] = (max(1, self._capacity // 20, left), now)
+        return self._lowered[queue][0]
 
-    def _grown(self, queue: int, now: float) -> int:
-        if queue not in self._kept:
+    def _recovered(self, queue: int, now: float) -> int:
+        if queue not in self._lowered:
             return self._capacity
-        budget, lapsed = self._kept[queue]
-        age = math.floor((now - lapsed) / 60)
-        return budget if age <= 9 else budget + 2 ** min(age - 9, 20) - 1
+        budget, lowered_at = self._lowered[queue]
+        minutes = math.floor((now - lowered_at) / 60)
+        return budget if minutes <= 9 else budget + 2 ** min(minutes - 9, 20) - 1

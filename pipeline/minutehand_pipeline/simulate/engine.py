@@ -1,31 +1,31 @@
-"""The engine: one policy over one window of arrivals, from event to event, the same for the same arrivals and seed.
+"""The engine: simulate one policy over one window of arrivals, event by event. It is deterministic for a seed.
 
-It follows tick.py, offer.sql, budget.sql, fan_out.py, claim.sql and work.py; `docs/pipeline/simulate.md` says what is
-left out. Nothing here knows Spark.
+It follows tick.py, offer.sql, budget.sql, fan_out.py, claim.sql and work.py. `docs/pipeline/simulate.md` lists what is
+left out. This module does not use Spark.
 """
 
-import math
 from collections import deque
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from minutehand_pipeline.simulate.arrivals import Arrivals
-from minutehand_pipeline.simulate.attempts import TO_FINISH, Attempts
+from minutehand_pipeline.simulate.attempts import FINISH_TIME, Attempts
 from minutehand_pipeline.simulate.budgets import Budgets
 from minutehand_pipeline.simulate.fleet import Fleet
-from minutehand_pipeline.simulate.lanes import Bounds, Lanes
+from minutehand_pipeline.simulate.lanes import Lanes, Limits
 from minutehand_pipeline.simulate.policy import Policy
 from minutehand_pipeline.simulate.tally import Tally
-from minutehand_pipeline.simulate.waking import Waking
+from minutehand_pipeline.simulate.ticks import NEVER, Ticks
 
-NEVER = math.inf
+# In place of the time when a job is due again, for a job that is not.
 ENDED = -1.0
-HORIZON = 30 * 86_400.0  # what is not over so long after the last arrival is left unfinished
+# Seconds after the last arrival; jobs that take longer remain unfinished.
+HORIZON = 30 * 86_400.0
 
 
 @dataclass(slots=True)
-class Invitation:
-    """An invocation that Lambda has accepted: when its jobs were offered, when it arrived, and whom it invites."""
+class Invocation:
+    """An invocation that Lambda has accepted: when its jobs were offered, when it arrived, and its jobs."""
 
     offered: float
     arrived: float
@@ -33,71 +33,66 @@ class Invitation:
 
 
 class Simulation:
-    """A dispatcher, its workers and what waits for them, at a moment."""
+    """The state of the dispatcher, the workers and the waiting jobs."""
 
     def __init__(self, policy: Policy, arrivals: Arrivals, seed: int = 0) -> None:
-        """Begin before the first arrival."""
+        """Start before the first arrival."""
         self.policy, self.jobs = policy, arrivals
-        self.bounds = Bounds(policy.limits, arrivals.named)
-        self.lanes = Lanes(len(arrivals.queues), self.bounds)
+        self.limits = Limits(policy.limits, arrivals.names)
+        self.lanes = Lanes(len(arrivals.queues), self.limits)
         self.attempts = Attempts(policy, arrivals, seed)
         self.fleet = Fleet(policy.concurrency, policy.cold, policy.warm)
         self.budgets = Budgets(policy.capacity)
         self.tally = Tally(policy, arrivals)
-        self.waking = Waking(policy, self.tally)
+        self.ticks = Ticks(policy.interval, policy.phase)
+        # Jobs that are offered or running, in all and by queue.
         self.busy = 0
-        self.busy_of = [0] * len(arrivals.queues)
+        self.busy_by_queue = [0] * len(arrivals.queues)
         self._arrived = 0
-        self._waiting: list[tuple[float, int]] = []  # when it is due, job
-        self._ends: list[tuple[float, int, float]] = []  # when a claim ends, its job, when that is due again
-        self._invited: deque[Invitation] = deque()  # not begun yet
-        self._offers: deque[Invitation] = deque()  # not lapsed yet
-        self._open: dict[int, float] = {}  # the offers that nobody claimed yet, by job
+        # Ticks in a row that offered nothing, since capacity was last released.
+        self._idle_ticks = 0
+        # When a waiting job is due, and the job.
+        self._waiting: list[tuple[float, int]] = []
+        # When a claim ends, its job, and when that is due again.
+        self._ends: list[tuple[float, int, float]] = []
+        self._not_started: deque[Invocation] = deque()
+        self._not_lapsed: deque[Invocation] = deque()
+        # When each unclaimed job was offered.
+        self._open: dict[int, float] = {}
         self._lapsed: set[int] = set()
-        self._again: set[int] = set()  # whose offers have lapsed before: counted once for the budget
+        # Jobs with an earlier lapse, which the budget has already counted.
+        self._lapsed_before: set[int] = set()
 
     def run(self) -> Tally:
-        """Go from event to event until nothing is left to come, and return what was counted."""
+        """Simulate until nothing is left to happen, and return the counts."""
         horizon = (self.jobs.known[-1] if len(self.jobs) else 0.0) + HORIZON
-        while (now := self._next()) <= horizon:
+        while (now := self._next_tick()) <= horizon:
             self._advance(now)
-            if self.waking.looks(now):
-                self._look(now)
+            self._tick(now)
         return self.tally
 
-    def _next(self) -> float:
-        """Return the moment of the next look, or in a mode that hears of arrivals, of what happens before it."""
-        # An offer that was told to a worker who may not claim it any more waits for a look, too, to lapse.
-        due = (self.lanes.due > 0 and not self._stuck()) or len(self._open) > len(self._lapsed)
-        waits = self._waiting[0][0] if self._waiting else NEVER
-        if self.waking.hears:
-            soonest = min(self._soonest(), self._arrival())
-            outstanding = due or waits < NEVER or soonest < NEVER or len(self._open) > 0
-            return min(soonest, self.waking.expect(due=due, waits=waits, outstanding=outstanding))
-        if due or self._invited:
-            return self.waking.raster_after(self.waking.last)
+    def _next_tick(self) -> float:
+        """Return the next tick that has something to do, or NEVER."""
+        # An offer whose worker may no longer claim it also waits for a tick, to lapse.
+        due = (self.lanes.due > 0 and not self._blocked()) or len(self._open) > len(self._lapsed)
+        if due or self._not_started:
+            return self.ticks.next()
+        waiting = self._waiting[0][0] if self._waiting else NEVER
         ends = self._ends[0][0] if self._ends else NEVER
-        return self.waking.raster_from(min(waits, ends, self._arrival()))
+        arrival = self.jobs.known[self._arrived] if self._arrived < len(self.jobs) else NEVER
+        return self.ticks.first_from(min(waiting, ends, arrival))
 
-    def _stuck(self) -> bool:
-        """Whether what is due stays due for ever, since a limit is 0."""
-        moves = self._ends or self._invited or self._waiting or self._arrived < len(self.jobs)
-        return not moves and self.waking.vain > 1
-
-    def _arrival(self) -> float:
-        return self.jobs.known[self._arrived] if self._arrived < len(self.jobs) else NEVER
-
-    def _soonest(self) -> float:
-        """Return when the next claim ends or the next invocation begins."""
-        ends = self._ends[0][0] if self._ends else NEVER
-        return min(ends, self.fleet.earliest(self._invited[0].arrived)) if self._invited else ends
+    def _blocked(self) -> bool:
+        """Whether due jobs can never be offered, because a limit is 0."""
+        changes = self._ends or self._not_started or self._waiting or self._arrived < len(self.jobs)
+        return not changes and self._idle_ticks > 1
 
     def _advance(self, now: float) -> None:
-        """Let everything happen that does until a moment."""
-        while self._invited and (at := self.fleet.earliest(self._invited[0].arrived)) <= now:
-            self._end_until(at)
-            self._begin(self._invited.popleft(), at)
-        self._end_until(now)
+        """Process all events up to a moment."""
+        while self._not_started and (at := self.fleet.earliest(self._not_started[0].arrived)) <= now:
+            self._end_claims(at)
+            self._start(self._not_started.popleft(), at)
+        self._end_claims(now)
         known, count = self.jobs.known, len(self.jobs)
         while self._arrived < count and known[self._arrived] <= now:
             self._arrive(self._arrived, now)
@@ -107,81 +102,69 @@ class Simulation:
             self._come_due(due, job)
 
     def _arrive(self, job: int, now: float) -> None:
-        due, known = self.jobs.due[job], self.jobs.known[job]
+        due = self.jobs.due[job]
         if due > now:
             heappush(self._waiting, (due, job))
-        elif self.waking.kicks and due <= known and self._has_room(job):
-            self.bounds.take(job)
-            self._offer([job], known)
-            return
         else:
             self.lanes.add(self.jobs.queue[job], self.jobs.priority[job], due, job)
-        if self.waking.hears:
-            self.waking.hear(max(due, known), known)
 
-    def _has_room(self, job: int) -> bool:
-        return self.busy < self.policy.capacity and self.bounds.fit(self.bounds.of(job))
-
-    def _end_until(self, now: float) -> None:
-        """Give back the room of the claims that are over by then."""
+    def _end_claims(self, now: float) -> None:
+        """Release the capacity of claims that have ended."""
         ends = self._ends
         while ends and ends[0][0] <= now:
-            at, job, due = heappop(ends)
-            self._free(job)
+            _, job, due = heappop(ends)
+            self._release(job)
             if due != ENDED:
                 heappush(self._waiting, (due, job))
-                if self.waking.hears and at not in self.attempts.died.get(
-                    job, ()
-                ):  # who dies leaves no wake-up
-                    self.waking.hear(max(due, at), at)
 
-    def _free(self, job: int) -> None:
-        self.waking.vain = 0
+    def _release(self, job: int) -> None:
+        self._idle_ticks = 0
         self.busy -= 1
-        self.busy_of[self.jobs.queue[job]] -= 1
+        self.busy_by_queue[self.jobs.queue[job]] -= 1
         if self.policy.limits:
-            self.bounds.give(job)
+            self.limits.release(job)
 
     def _come_due(self, due: float, job: int) -> None:
-        if self.attempts.spent(job):
-            self.tally.bury(job)
+        if self.attempts.exhausted(job):
+            self.tally.reap(job)
         else:
             self.lanes.add(self.jobs.queue[job], self.jobs.priority[job], due, job)
 
-    def _look(self, now: float) -> None:
-        """Make a tick: let offers lapse, count the room, choose, and invite workers."""
-        at = self.waking.wake(now)
-        budgets = self.budgets.after(self._lapse(now), now)
+    def _tick(self, now: float) -> None:
+        """Let offers lapse, choose due jobs up to the capacity, and invoke workers."""
+        at = self.tally.tick(now)
+        budgets = self.budgets.update(self._lapse(now), now)
         room = self.policy.capacity - self.busy
-        allowed = {queue: max(0, budget - self.busy_of[queue]) for queue, budget in budgets.items()}
+        allowed = {queue: max(0, budget - self.busy_by_queue[queue]) for queue, budget in budgets.items()}
         chosen = self.lanes.choose(room, allowed) if room > 0 and self.lanes.due else []
-        self._invite(chosen, at)
-        self.waking.slept(now, len(chosen), self.lanes.due, self._waiting[0][0] if self._waiting else NEVER)
+        self._fan_out(chosen, at)
+        self.ticks.last = now
+        self._idle_ticks = 0 if chosen else self._idle_ticks + 1
 
     def _lapse(self, now: float) -> dict[int, int]:
-        """Have what nobody claimed in time due again; return how many of each queue were that for the first time."""
-        vain: dict[int, int] = {}
-        while self._offers and self._offers[0].offered + self.policy.offer_ttl <= now:
-            invitation = self._offers.popleft()
-            for job in invitation.jobs:
-                if self._open.get(job) != invitation.offered or job in self._lapsed:
+        """Make unclaimed jobs due again; return how many of each queue lapsed for the first time."""
+        first_lapses: dict[int, int] = {}
+        while self._not_lapsed and self._not_lapsed[0].offered + self.policy.offer_ttl <= now:
+            invocation = self._not_lapsed.popleft()
+            for job in invocation.jobs:
+                if self._open.get(job) != invocation.offered or job in self._lapsed:
                     continue
-                self._free(job)
+                self._release(job)
                 self._lapsed.add(job)
                 queue = self.jobs.queue[job]
-                visible = invitation.offered + self.policy.offer_ttl
+                visible = invocation.offered + self.policy.offer_ttl
                 self.lanes.add(queue, self.jobs.priority[job], visible, job)
-                if job not in self._again:
-                    vain[queue] = vain.get(queue, 0) + 1
-        return vain
+                if job not in self._lapsed_before:
+                    first_lapses[queue] = first_lapses.get(queue, 0) + 1
+        return first_lapses
 
-    def _invite(self, chosen: list[int], at: float) -> None:
-        """Offer jobs, `chunk` of a queue to an invocation, those first that were enqueued first: by their ids."""
-        of_queue: dict[int, list[int]] = {}
+    def _fan_out(self, chosen: list[int], at: float) -> None:
+        """Offer jobs in chunks of one queue, in the order of their ids, which is the order of arrival."""
+        by_queue: dict[int, list[int]] = {}
         for job in sorted(chosen):
-            of_queue.setdefault(self.jobs.queue[job], []).append(job)
+            by_queue.setdefault(self.jobs.queue[job], []).append(job)
         chunk = self.policy.chunk
-        for jobs in of_queue.values():
+        for jobs in by_queue.values():
             for start in range(0, len(jobs), chunk):
                 self._offer(jobs[start : start + chunk], at)
 
@@ -189,61 +172,61 @@ class Simulation:
         for job in jobs:
             if job in self._lapsed:
                 self._lapsed.discard(job)
-                self._again.add(job)
+                self._lapsed_before.add(job)
             self._open[job] = at
-            self.busy_of[self.jobs.queue[job]] += 1
+            self.busy_by_queue[self.jobs.queue[job]] += 1
         self.busy += len(jobs)
-        invitation = Invitation(at, at + self.policy.latency, jobs)
-        self._invited.append(invitation)
-        self._offers.append(invitation)
+        invocation = Invocation(at, at + self.policy.latency, jobs)
+        self._not_started.append(invocation)
+        self._not_lapsed.append(invocation)
 
-    def _begin(self, invitation: Invitation, at: float) -> None:
-        """Begin an invocation: claim what is still on offer, and work it off."""
+    def _start(self, invocation: Invocation, at: float) -> None:
+        """Start an invocation: claim the jobs that are still offered, and run them."""
         cold = self.fleet.start(at)
         began = at + cold
-        claimed = [job for job in invitation.jobs if self._claim(job, invitation, began + self.policy.claim)]
-        ended = self._work_off(claimed, began) if claimed else began + self.policy.claim
-        self.fleet.keep(ended)
-        self.tally.invocation(invitation.jobs, at, ended, cold > 0)
+        claimed = [job for job in invocation.jobs if self._claim(job, invocation, began + self.policy.claim)]
+        ended = self._work(claimed, began) if claimed else began + self.policy.claim
+        self.fleet.occupy(ended)
+        self.tally.invocation(invocation.jobs, at, ended, cold > 0)
 
-    def _claim(self, job: int, invitation: Invitation, at: float) -> bool:
-        if self._open.get(job) != invitation.offered:
-            return False  # it was offered anew
-        if self.policy.limits and at >= invitation.offered + self.policy.offer_ttl:
-            return False  # its place may be another job's by now
+    def _claim(self, job: int, invocation: Invocation, at: float) -> bool:
+        if self._open.get(job) != invocation.offered:
+            return False  # it was offered again
+        if self.policy.limits and at >= invocation.offered + self.policy.offer_ttl:
+            return False  # another job may have taken its place in the limit
         if job in self._lapsed:
             self._lapsed.discard(job)
-            self.lanes.leave(invitation.offered + self.policy.offer_ttl, job)
+            self.lanes.remove(invocation.offered + self.policy.offer_ttl, job)
             self.busy += 1
-            self.busy_of[self.jobs.queue[job]] += 1
+            self.busy_by_queue[self.jobs.queue[job]] += 1
         del self._open[job]
-        self._again.discard(job)
+        self._lapsed_before.discard(job)
         return True
 
-    def _work_off(self, jobs: list[int], began: float) -> float:
-        """Handle claimed jobs one after the other; return when the invocation ends."""
-        end = began + self.policy.worker_timeout - TO_FINISH
+    def _work(self, jobs: list[int], began: float) -> float:
+        """Run claimed jobs one after the other; return when the invocation ends."""
+        end = began + self.policy.worker_timeout - FINISH_TIME
         now, longest = began + self.policy.claim, 0.0
         for place, job in enumerate(jobs):
             if not self.attempts.fits(job, place, now, end, longest):
-                heappush(self._ends, (now, job, now))  # released, unbegun
+                heappush(self._ends, (now, job, now))  # released without an attempt
                 now += self.policy.finish
                 continue
             self.tally.start(job, now)
-            ran = self.attempts.make(job, now, end)
-            if ran.died:
-                self._die(jobs[place:], ran.until)
-                return ran.ended
-            heappush(self._ends, (ran.ended, job, ENDED if ran.due is None else ran.due))
-            if ran.due is None:
-                self.tally.end(job, ran.outcome)
-            longest = max(longest, ran.ended - now)
-            now = ran.ended + self.policy.finish
+            attempt = self.attempts.run(job, now, end)
+            if attempt.died:
+                self._lose_worker(jobs[place:], attempt.lease_ends)
+                return attempt.ended
+            heappush(self._ends, (attempt.ended, job, ENDED if attempt.due is None else attempt.due))
+            if attempt.due is None:
+                self.tally.end(job, attempt.outcome)
+            longest = max(longest, attempt.ended - now)
+            now = attempt.ended + self.policy.finish
         return now
 
-    def _die(self, jobs: list[int], until: float) -> None:
-        """Leave what a dead worker had claimed to lapse: the job it was at, and those behind it."""
+    def _lose_worker(self, jobs: list[int], lease_ends: float) -> None:
+        """Let the leases of a dead worker lapse: of the job that it ran, and of those that it had only claimed."""
         for place, job in enumerate(jobs):
-            self.attempts.lapse(job, until, begun=place == 0)
-            self._again.add(job)
-            heappush(self._ends, (until, job, until))
+            self.attempts.lapse(job, started=place == 0)
+            self._lapsed_before.add(job)
+            heappush(self._ends, (lease_ends, job, lease_ends))

@@ -1,4 +1,4 @@
-"""Grid: policies as people say them, in files, in texts, and in every combination of some values."""
+"""Read policies from files and texts, and expand them over a grid of values."""
 
 import json
 import math
@@ -11,115 +11,117 @@ from typing import Any, get_args
 
 from minutehand.model.retry import Retry, Strategy
 from minutehand_pipeline.errors import InputError
-from minutehand_pipeline.simulate.policy import FIELDS, MAY_BE_NONE, WHOLE, Limit, Policy
+from minutehand_pipeline.simulate.policy import FIELDS, INTEGERS, OPTIONAL, Limit, Policy
 
-TEXTS = {"name", "mode", "architecture"}
-MOST = 10_000
+TEXTS = {"name", "architecture"}
+MAX_POLICIES = 10_000
 
 
 def read_policies(path: Path) -> list[Policy]:
-    """Read one policy, or a list of them, from a JSON file; raises InputError."""
+    """Read a policy or a list of policies from a JSON file. Raises InputError."""
     try:
-        told = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:
-        raise InputError(f"{path} is no JSON: {error}") from None
-    many = told if isinstance(told, list) else [told]
-    if not many or not all(isinstance(each, dict) for each in many):
-        raise InputError(f"{path} holds neither an object nor a list of objects")
-    return [from_json({"name": path.stem if len(many) == 1 else f"{path.stem} {n}", **each})
-            for n, each in enumerate(many, 1)]  # fmt: skip
+        raise InputError(f"{path} is not valid JSON: {error}") from None
+    objects = content if isinstance(content, list) else [content]
+    if not objects or not all(isinstance(each, dict) for each in objects):
+        raise InputError(f"{path} must contain an object or a list of objects")
+    names = [path.stem] if len(objects) == 1 else [f"{path.stem} {n}" for n in range(1, len(objects) + 1)]
+    return [policy_from_dict({"name": name, **each}) for name, each in zip(names, objects, strict=True)]
 
 
-def from_json(told: Mapping[str, Any]) -> Policy:
-    """Build a policy from the fields' names; `retry` and `limits` are objects. Raises InputError."""
-    if unknown := set(told) - set(FIELDS):
-        raise InputError(f"a policy has no {' and no '.join(sorted(unknown))}; it has {', '.join(FIELDS)}")
-    facts = dict(told)
-    if facts.get("retry") is not None:
-        facts["retry"] = read_retry(facts["retry"])
+def policy_from_dict(facts: Mapping[str, Any]) -> Policy:
+    """Build a policy from a dictionary; `retry` and `limits` are dictionaries too. Raises InputError."""
+    if unknown := sorted(set(facts) - set(FIELDS)):
+        raise InputError(
+            f"unknown field of a policy: {', '.join(unknown)}; expected some of {', '.join(FIELDS)}"
+        )
+    fields = dict(facts)
+    if fields.get("retry") is not None:
+        fields["retry"] = parse_retry(fields["retry"])
     try:
-        facts["limits"] = tuple(Limit(**limit) for limit in facts.get("limits") or ())
+        fields["limits"] = tuple(Limit(**limit) for limit in fields.get("limits") or ())
     except TypeError:
-        raise InputError("limits are a list of objects with most, and queue, kind or key") from None
-    return Policy(**facts)
+        raise InputError("limits must be a list of objects with limit, and queue, kind or key") from None
+    return Policy(**fields)
 
 
-def to_json(policy: Policy) -> dict[str, Any]:
-    """Return what `from_json` reads."""
+def policy_to_dict(policy: Policy) -> dict[str, Any]:
+    """Return the dictionary that `policy_from_dict` reads."""
     return {**asdict(policy), "retry": policy.retry.to_json() if policy.retry else None}
 
 
-def read_retry(told: object) -> Retry:
-    """Read a retry strategy: an object as the queue keeps it, or a text such as `fixed:30` or `exponential:10:3600:3`.
+def parse_retry(value: object) -> Retry:
+    """Read a retry strategy from a dictionary, or from a text such as `fixed:30` or `exponential:10:3600:3`.
 
-    The text is strategy:min:max:factor, of which all but the first may be left out. Raises InputError.
+    The text is strategy:min:max:factor; all but the first part are optional. Raises InputError.
     """
-    if isinstance(told, str):
-        names, parts = ("strategy", "min", "max", "factor"), told.split(":")
-        told = dict(zip(names, parts, strict=False)) if len(parts) <= len(names) else {}
+    parts: object = value
+    if isinstance(value, str):
+        names, texts = ("strategy", "min", "max", "factor"), value.split(":")
+        parts = dict(zip(names, texts, strict=False)) if len(texts) <= len(names) else {}
     try:
-        facts = {**Retry().to_json(), **dict(told)}  # type: ignore[call-overload]
+        facts = {**Retry().to_json(), **dict(parts)}  # type: ignore[call-overload]
         retry = Retry(
-            strategy=facts["strategy"], jitter=facts["jitter"], factor=float(facts["factor"]),
-            min=timedelta(seconds=float(facts["min"])), max=timedelta(seconds=float(facts["max"])),
-        )  # fmt: skip
+            strategy=facts["strategy"],
+            jitter=facts["jitter"],
+            factor=float(facts["factor"]),
+            min=timedelta(seconds=float(facts["min"])),
+            max=timedelta(seconds=float(facts["max"])),
+        )
     except (TypeError, ValueError, OverflowError, KeyError):
-        raise InputError(f"{told!r} is no retry strategy such as exponential:10:3600:3") from None
-    if (
-        retry.strategy not in get_args(Strategy)
-        or retry.factor < 0
-        or retry.min < timedelta()
-        or retry.max < retry.min
-    ):
+        raise InputError(f"expected a retry strategy such as exponential:10:3600:3, got {value!r}") from None
+    if retry.strategy not in get_args(Strategy):
+        raise InputError(f"retry strategy must be fixed, linear or exponential, got {value!r}")
+    if retry.factor < 0 or retry.min < timedelta() or retry.max < retry.min:
         raise InputError(
-            f"{told!r} is no retry: fixed, linear or exponential, min and factor 0 or more, max from min on"
+            f"retry requires min and factor of 0 or more, and max of at least min, got {value!r}"
         )
     return retry
 
 
-def grid(bases: Sequence[Policy], said: Sequence[str]) -> list[Policy]:
-    """Return each base with each combination of values; `said` are texts such as `chunk=1,5,10`.
+def expand_grid(bases: Sequence[Policy], axes: Sequence[str]) -> list[Policy]:
+    """Return each base with each combination of values; `axes` are texts such as `chunk=1,5,10`.
 
-    Raises InputError for a name that is none, a value that makes no sense, or more than 10,000 policies.
+    Raises InputError for an unknown name, an invalid value, or more than 10,000 policies.
     """
-    axes = [_axis(each) for each in said]
-    if math.prod(len(values) for _, values in axes) * len(bases) > MOST:
-        raise InputError(f"the grid has more than {MOST} policies: leave out some values")
+    parsed = [_parse_axis(axis) for axis in axes]
+    if math.prod(len(values) for _, values in parsed) * len(bases) > MAX_POLICIES:
+        raise InputError(f"the grid has more than {MAX_POLICIES} policies: pass fewer values")
     return [
-        replace(base, **dict(chosen), name=_named(base.name, chosen))
+        replace(base, **dict(chosen), name=_name(base.name, chosen))
         for base in bases
-        for chosen in product(*([(name, value) for value in values] for name, values in axes))
+        for chosen in product(*([(name, value) for value in values] for name, values in parsed))
     ]
 
 
-def _axis(said: str) -> tuple[str, list[Any]]:
-    name, equals, values = said.partition("=")
+def _parse_axis(axis: str) -> tuple[str, list[Any]]:
+    name, equals, values = axis.partition("=")
     if not equals or name not in FIELDS or name in ("name", "limits"):
-        raise InputError(f"{said!r} is no axis of a grid such as chunk=1,5,10")
-    return name, [_value(name, text) for text in values.split(",")]
+        raise InputError(f"expected an axis of the grid such as chunk=1,5,10, got {axis!r}")
+    return name, [_parse_value(name, text) for text in values.split(",")]
 
 
-def _value(name: str, text: str) -> Any:
-    if name in MAY_BE_NONE and text == "none":
+def _parse_value(name: str, text: str) -> Any:
+    if name in OPTIONAL and text == "none":
         return None
     if name == "retry":
-        return read_retry(text)
+        return parse_retry(text)
     if name in TEXTS:
         return text
     try:
-        return int(text) if name in WHOLE else float(text)
+        return int(text) if name in INTEGERS else float(text)
     except ValueError:
-        raise InputError(f"{name} is a number, not {text!r}") from None
+        raise InputError(f"{name} must be a number, got {text!r}") from None
 
 
-def _named(base: str, chosen: Sequence[tuple[str, Any]]) -> str:
-    shown = (
-        f"{name}={value.strategy if isinstance(value, Retry) else _brief(value)}" for name, value in chosen
-    )
-    return " ".join(filter(None, [base, *shown]))
+def _name(base: str, chosen: Sequence[tuple[str, Any]]) -> str:
+    return " ".join(filter(None, [base, *(f"{name}={_short(value)}" for name, value in chosen)]))
 
 
-def _brief(value: Any) -> str:
+def _short(value: Any) -> str:
+    if isinstance(value, Retry):
+        return value.strategy
     return f"{value:g}" if isinstance(value, float) else str(value)

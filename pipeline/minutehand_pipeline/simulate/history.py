@@ -1,4 +1,4 @@
-"""History: the lake's finished jobs and their attempts become arrivals, and what was recorded of them is summed up."""
+"""Convert the lake's finished jobs and attempts to arrivals, and summarize what was recorded."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -13,27 +13,28 @@ from minutehand_pipeline.simulate.arrivals import (
     LAPSED,
     MEMORY_MB,
     SCHEMA,
-)  # fmt: skip
+)
 
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)
-FINE = 10_000  # of percentile_approx: its rank is right to one in so many
+# Accuracy of percentile_approx: the rank is off by at most 1 / ACCURACY.
+ACCURACY = 10_000
 
-# Beside the arrivals' columns: how it really went.
+# The columns of arrivals, and what was recorded of each job.
 RECORDED = T.StructType(
     [
         *SCHEMA.fields,
         T.StructField("state", T.StringType()),
-        T.StructField("began", T.DoubleType()),  # when the first attempt did
-        T.StructField("gb_seconds", T.DoubleType()),  # of the attempts alone
+        T.StructField("began", T.DoubleType()),  # start of the first attempt
+        T.StructField("gb_seconds", T.DoubleType()),  # of attempts only
     ]
 )
 
 
 def arrivals(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Return one row for each finished job that was attempted, with its attempts in order.
+    """Return one row for each finished job, with its attempts in order.
 
-    `jobs` and `attempts` have the columns of the lake's tables. A job that is there twice, since somebody brought it
-    back after its end, counts as it ended last. Jobs of which no attempt was kept are left out.
+    `jobs` and `attempts` have the columns of the lake's tables. A job that finished several times, because it was
+    replayed, counts with its last end. Jobs without an attempt in the lake are left out.
     """
     return (
         jobs.transform(latest)
@@ -43,20 +44,32 @@ def arrivals(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
         .withColumn("outcomes", _outcomes())
         .withColumn("gaps", _gaps())
         .select(
-            "known", "due", F.coalesce("queue", F.lit("default")).alias("queue"), "kind", "key",
-            F.coalesce("priority", F.lit(5)).alias("priority"), F.xxhash64("id").alias("die"),
-            F.coalesce("max_attempts", F.lit(8)).alias("max_attempts"), "timeout", "retry",
-            F.array_max(F.transform("played", lambda attempt: attempt["memory_mb"])).alias("memory_mb"),
-            F.transform("played", lambda attempt: attempt["run"]).alias("runs"), "outcomes", "gaps",
-            "state", F.col("started").cast("double").alias("began"),
-            F.aggregate("played", F.lit(0.0), lambda sum, attempt: sum + attempt["gb_seconds"]).alias("gb_seconds"),
+            "known",
+            "due",
+            F.coalesce("queue", F.lit("default")).alias("queue"),
+            "kind",
+            "key",
+            F.coalesce("priority", F.lit(5)).alias("priority"),
+            F.xxhash64("id").alias("salt"),
+            F.coalesce("max_attempts", F.lit(8)).alias("max_attempts"),
+            "timeout",
+            "retry",
+            F.array_max(_each_recorded("memory_mb")).alias("memory_mb"),
+            _each_recorded("run").alias("runs"),
+            "outcomes",
+            "gaps",
+            "state",
+            F.col("started").cast("double").alias("began"),
+            F.aggregate(_each_recorded("gb_seconds"), F.lit(0.0), lambda sum, each: sum + each).alias(
+                "gb_seconds"
+            ),
         )
-    )  # fmt: skip
+    )
 
 
 def latest(jobs: DataFrame) -> DataFrame:
-    """Return each job once, as it ended last."""
-    kept = [
+    """Return each job once, with its last end."""
+    columns = [
         "enqueued",
         "run_at",
         "queue",
@@ -70,15 +83,15 @@ def latest(jobs: DataFrame) -> DataFrame:
     ]
     return (
         jobs.groupBy("id")
-        .agg(F.max_by(F.struct(*kept), F.col("deleted")).alias("job"))
-        .select("id", *(F.col("job")[name].alias(name) for name in kept))
+        .agg(F.max_by(F.struct(*columns), F.col("deleted")).alias("job"))
+        .select("id", *(F.col("job")[name].alias(name) for name in columns))
     )
 
 
 def recorded(arrived: DataFrame) -> DataFrame:
-    """Return one row that says how it really went; of an empty history, one of nulls and zeros."""
+    """Return one row that summarizes the history. It has nulls and zeros if the history is empty."""
     late = F.greatest(F.col("began") - F.col("due"), F.lit(0.0))
-    percentiles = F.percentile_approx(late, list(PERCENTILES), FINE)
+    percentiles = F.percentile_approx(late, list(PERCENTILES), ACCURACY)
     return arrived.agg(
         F.count("*").alias("jobs"),
         F.count_if(F.col("state") == "done").alias("done"),
@@ -95,56 +108,64 @@ def recorded(arrived: DataFrame) -> DataFrame:
 
 
 def invocations(attempts: DataFrame) -> DataFrame:
-    """Return how many of Lambda's requests the attempts were made in; 0 where none was kept."""
+    """Return the number of Lambda requests of the attempts, or 0 if none was recorded."""
     return attempts.agg(F.count_distinct("request").alias("invocations"))
 
 
 def _by_job(attempts: DataFrame) -> DataFrame:
-    """Return a job's attempts as an array, the first one first; one that overlaps another counts as if alone."""
+    """Return a job's attempts as an array, in order. Overlapping attempts are not adjusted."""
     seconds = F.col("ended").cast("double") - F.col("started").cast("double")
     lapsed = (F.col("outcome") == "lapsed") | F.col("ended").isNull()
     run = F.when(lapsed, 0.0).otherwise(F.greatest(seconds, F.lit(0.0)))
     memory = F.coalesce("memory_mb", F.lit(MEMORY_MB))
-    told = F.struct(
-        "started", F.coalesce("attempt", F.lit(0)).alias("attempt"), "ended", run.alias("run"), "memory_mb",
+    attempt = F.struct(
+        "started",
+        F.coalesce("attempt", F.lit(0)).alias("attempt"),
+        "ended",
+        run.alias("run"),
+        "memory_mb",
         F.when(lapsed, "lapsed").otherwise(F.col("outcome")).alias("outcome"),
         (run * memory / F.lit(1024)).alias("gb_seconds"),
-    )  # fmt: skip
+    )
     return (
         attempts.where(F.col("started").isNotNull())
         .groupBy(F.col("job").alias("id"))
-        .agg(F.array_sort(F.collect_list(told)).alias("played"))
-        .withColumn("started", F.col("played")[0]["started"])
+        .agg(F.array_sort(F.collect_list(attempt)).alias("recorded"))
+        .withColumn("started", F.col("recorded")[0]["started"])
     )
 
 
-def _outcomes() -> Column:
-    """Return what became of each attempt; the last one came to what the job came to."""
-    last = F.size("played") - 1
+def _each_recorded(name: str) -> Column:
+    return F.transform("recorded", lambda attempt: attempt[name])
 
-    def outcome(attempt: Column, place: Column) -> Column:
-        own = attempt["outcome"]
+
+def _outcomes() -> Column:
+    """Return the outcome of each attempt. The last attempt has the outcome of the job."""
+    last = F.size("recorded") - 1
+
+    def code(attempt: Column, index: Column) -> Column:
+        outcome = attempt["outcome"]
         exhausted = attempt["attempt"] >= F.coalesce("max_attempts", F.lit(8))
-        code = (
-            F.when(own == "lapsed", LAPSED)
-            .when(own == "retrying", FAILED)
-            .when(own.isin("snoozed", "released"), BACK)
-            .when(own == "dead", F.when(exhausted, FAILED).otherwise(FINAL))
-            .when(place < last, BACK)
+        by_attempt = (
+            F.when(outcome == "lapsed", LAPSED)
+            .when(outcome == "retrying", FAILED)
+            .when(outcome.isin("snoozed", "released"), BACK)
+            .when(outcome == "dead", F.when(exhausted, FAILED).otherwise(FINAL))
+            .when(index < last, BACK)
             .otherwise(CANCELLED)
         )
-        ended = F.when(F.col("state") == "done", DONE).when(F.col("state") == "cancelled", CANCELLED)
-        return F.when(place == last, F.coalesce(ended, code)).otherwise(code)
+        by_job = F.when(F.col("state") == "done", DONE).when(F.col("state") == "cancelled", CANCELLED)
+        return F.when(index == last, F.coalesce(by_job, by_attempt)).otherwise(by_attempt)
 
-    return F.transform("played", outcome)
+    return F.transform("recorded", code)
 
 
 def _gaps() -> Column:
-    """Return the seconds from each attempt's end to the next one's start."""
+    """Return the seconds from the end of each attempt to the start of the next."""
 
-    def gap(attempt: Column, place: Column) -> Column:
-        following = F.get("played", place + 1)["started"].cast("double")
-        own = F.coalesce(attempt["ended"], attempt["started"]).cast("double")
-        return F.coalesce(F.greatest(following - own, F.lit(0.0)), F.lit(0.0))
+    def gap(attempt: Column, index: Column) -> Column:
+        following = F.get("recorded", index + 1)["started"].cast("double")
+        end = F.coalesce(attempt["ended"], attempt["started"]).cast("double")
+        return F.coalesce(F.greatest(following - end, F.lit(0.0)), F.lit(0.0))
 
-    return F.transform("played", gap)
+    return F.transform("recorded", gap)

@@ -1,24 +1,20 @@
-"""Policy: everything of a dispatcher and its workers that a simulation may change, checked before anything runs."""
+"""A policy: the settings of dispatcher and workers that a simulation can change."""
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Any
 
 from minutehand.model.retry import Retry
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.prices import LIST
 
-Mode = Literal["minute", "prompt", "sleep"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """At most so many jobs of a queue, a kind or a key (or of several of them together) offered or running at once.
+    """A limit on the offered or running jobs of a queue, a kind or a key, or of a combination. '' matches any."""
 
-    '' is any, as in `minutehand.control`.
-    """
-
-    most: int
+    limit: int
     queue: str = ""
     kind: str = ""
     key: str = ""
@@ -26,31 +22,29 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """How jobs are woken, offered, worked off and tried again. Times are seconds, memory is megabytes.
+    """How jobs are offered, run and retried. Times are in seconds, memory in megabytes.
 
-    `interval`          from tick to tick; in mode sleep the raster of the wake-ups; `phase` shifts the raster
-    `capacity`          jobs that may be offered or running at once; MINUTEHAND_CAPACITY
-    `chunk`             jobs to an invocation; MINUTEHAND_CHUNK
-    `offer_ttl`         until an offer that nobody claimed is made again; MINUTEHAND_OFFER_TTL
-    `concurrency`       workers that Lambda runs at once; what is over it waits in Lambda's own queue
-    `limits`            controls
-    `retry`             the strategy of every job; None is each job's own, as recorded
+    `interval`          from tick to tick; `phase` is the time of the first tick
+    `capacity`          maximum jobs that are offered or running; MINUTEHAND_CAPACITY
+    `chunk`             jobs per invocation; MINUTEHAND_CHUNK
+    `offer_ttl`         until an unclaimed offer lapses; MINUTEHAND_OFFER_TTL
+    `concurrency`       maximum concurrent invocations of the worker; other events wait in Lambda's queue
+    `limits`            limits on queues, kinds and keys
+    `retry`             strategy of every job; None is each job's own, as recorded
     `max_attempts`      of every job; None is each job's own
     `timeout`           of every attempt; None is each job's own
-    `recovers`          the chance that an attempt beyond what was recorded succeeds; the others fail
-    `worker_timeout`    of an invocation, Lambda's longest unless said
-    `grace`             what a lease outlasts it by; MINUTEHAND_GRACE
-    `latency`           from an offer to the beginning of its invocation
-    `cold`              seconds of a cold start; `warm` is how long an environment waits for its next event
-    `claim`, `finish`   what a worker needs before its first job, and after each job
-    `memory_mb`         of a worker; None is as recorded, and 512 where nothing is
-    `tick_seconds`      what a tick takes a dispatcher of `dispatcher_mb`
-    `idle`              until a database that can pause pauses; `resume` is what its awakening takes
-    `sweep`             from look to look, in mode sleep, for what no wake-up was left for
+    `recovers`          probability that an attempt beyond the record succeeds
+    `worker_timeout`    of an invocation
+    `grace`             added to a lease; MINUTEHAND_GRACE
+    `latency`           from an offer to the start of its invocation
+    `cold`              duration of a cold start; `warm` is how long an idle environment is kept
+    `claim`, `finish`   time that a worker needs to claim its jobs, and to finish each job
+    `memory_mb`         of a worker; None is as recorded, or 512
+    `tick_seconds`      duration of a tick, in a dispatcher of `dispatcher_mb`
+    `idle`              until a database that can pause does; `resume` is the time that it needs to resume
     """
 
     name: str = ""
-    mode: Mode = "minute"
     interval: float = 60.0
     phase: float = 0.0
     capacity: int = 50
@@ -75,25 +69,25 @@ class Policy:
     dispatcher_mb: int = 512
     idle: float = 300.0
     resume: float = 0.0
-    sweep: float = 4 * 3600.0
 
     def __post_init__(self) -> None:
-        """Refuse what no dispatcher could be set to, in a sentence that names it."""
-        for sentence in _faults(self):
-            raise InputError(f"the policy {self.name or 'given'}: {sentence}")
+        """Check the values. Raises InputError."""
+        for error in _errors(self):
+            raise InputError(f"the policy {self.name or 'given'}: {error}")
 
 
 FIELDS = tuple(field.name for field in fields(Policy))
-WHOLE = {"capacity": 10_000, "chunk": 1000, "max_attempts": 1_000_000, "memory_mb": 10_240, "dispatcher_mb": 10_240,
-         "concurrency": 1_000_000}  # fmt: skip
-MAY_BE_NONE = {"concurrency", "retry", "max_attempts", "timeout", "memory_mb"}
-LONGEST = {
-    "interval": 86_400.0,
-    "offer_ttl": 3600.0,
-    "timeout": 86_400.0,
-    "worker_timeout": 900.0,
-    "sweep": 7 * 86_400.0,
+OPTIONAL = {"concurrency", "retry", "max_attempts", "timeout", "memory_mb"}
+# Fields with their maximum.
+INTEGERS = {
+    "capacity": 10_000,
+    "chunk": 1000,
+    "max_attempts": 1_000_000,
+    "memory_mb": 10_240,
+    "dispatcher_mb": 10_240,
+    "concurrency": 1_000_000,
 }
+POSITIVE = {"interval": 86_400.0, "offer_ttl": 3600.0, "timeout": 86_400.0, "worker_timeout": 900.0}
 NOT_NEGATIVE = (
     "grace",
     "latency",
@@ -108,34 +102,42 @@ NOT_NEGATIVE = (
 )
 
 
-def _faults(policy: Policy) -> list[str]:
-    said = {name: getattr(policy, name) for name in FIELDS}
-    known = {name: value for name, value in said.items() if value is not None or name not in MAY_BE_NONE}
-    return [
-        *(f"{name} is a whole number from 1 to {most}, not {known[name]!r}"
-          for name, most in WHOLE.items() if name in known and not _is_whole(known[name], 1, most)),
-        *(f"{name} is more than 0 and at most {most:g} seconds, not {known[name]!r}"
-          for name, most in LONGEST.items() if name in known and not _is_number(known[name], 1e-3, most)),
-        *(f"{name} is 0 or more seconds, not {known[name]!r}"
-          for name in NOT_NEGATIVE if not _is_number(known[name], 0, math.inf)),
-        *([] if policy.mode in get_args(Mode) else [f"mode is minute, prompt or sleep, not {policy.mode!r}"]),
-        *([] if policy.architecture in LIST.gb_second else
-          [f"architecture is {' or '.join(LIST.gb_second)}, not {policy.architecture!r}"]),
-        *([] if _is_number(policy.recovers, 0, 1) else [f"recovers is a chance from 0 to 1, not {policy.recovers!r}"]),
-        *([] if _is_number(policy.worker_timeout, 2, 900) else ["worker_timeout is at least 2 seconds"]),
-        *(f"a limit names a queue, a kind or a key, and a most of 0 or more: {limit}" for limit in policy.limits
-          if not (limit.queue or limit.kind or limit.key) or not _is_whole(limit.most, 0, 2**31)),
-    ]  # fmt: skip
+def _errors(policy: Policy) -> Iterator[str]:
+    values = {name: getattr(policy, name) for name in FIELDS}
+    yield from _number_errors(
+        {name: v for name, v in values.items() if v is not None or name not in OPTIONAL}
+    )
+    if policy.architecture not in LIST.gb_second:
+        yield f"architecture must be {' or '.join(LIST.gb_second)}, got {policy.architecture!r}"
+    if not _is_number(policy.recovers, 0, 1):
+        yield f"recovers must be a probability from 0 to 1, got {policy.recovers!r}"
+    if not _is_number(policy.worker_timeout, 2, 900):
+        yield f"worker_timeout must be at least 2 seconds, got {policy.worker_timeout!r}"
+    for limit in policy.limits:
+        if not (limit.queue or limit.kind or limit.key) or not _is_integer(limit.limit, 0, 2**31):
+            yield f"a limit must have a queue, a kind or a key, and a limit of 0 or more, got {limit}"
 
 
-def _is_whole(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+def _number_errors(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, maximum in INTEGERS.items():
+        if name in values and not _is_integer(values[name], 1, maximum):
+            yield f"{name} must be an integer from 1 to {maximum}, got {values[name]!r}"
+    for name, longest in POSITIVE.items():
+        if name in values and not _is_number(values[name], 1e-3, longest):
+            yield f"{name} must be above 0 and at most {longest:g} seconds, got {values[name]!r}"
+    for name in NOT_NEGATIVE:
+        if not _is_number(values[name], 0, math.inf):
+            yield f"{name} must be 0 seconds or more, got {values[name]!r}"
 
 
-def _is_number(value: object, least: float, most: float) -> bool:
+def _is_integer(value: object, minimum: int, maximum: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= maximum
+
+
+def _is_number(value: object, minimum: float, maximum: float) -> bool:
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
         and math.isfinite(value)
-        and least <= value <= most
+        and minimum <= value <= maximum
     )

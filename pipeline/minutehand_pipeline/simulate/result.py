@@ -1,4 +1,4 @@
-"""Result: what each policy would have come to, next to what was recorded, ranked."""
+"""The result of each policy, next to the recorded history, in order of rank."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,19 +6,19 @@ from typing import Any
 
 from minutehand_pipeline.prices import LIST, Prices
 from minutehand_pipeline.simulate.history import PERCENTILES
-from minutehand_pipeline.simulate.play import EDGES
 from minutehand_pipeline.simulate.policy import Policy
+from minutehand_pipeline.simulate.windows import EDGES
 
 RANKS = ("late", "dollars", "dead")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played:
-    """What a policy comes to. Times are seconds, money is dollars; what was not recorded is None.
+class PolicyResult:
+    """The result of a policy. Times are in seconds, money in dollars; what was not recorded is None.
 
-    `late` is the percentiles of lateness, from due to the beginning of the first attempt, by their share. `histogram`
-    is how many jobs were no later than so many seconds. `dollars` is functions and schedules; `database_dollars` one
-    Aurora capacity unit for the time it is awake, which a database that never pauses costs anyhow.
+    `late` has the percentiles of lateness, from due to the start of the first attempt. `histogram` has the number of
+    jobs that were at most so many seconds late. `dollars` covers functions and schedules. `database_dollars` is one
+    Aurora capacity unit while it is awake; a database that never pauses costs that anyway.
     """
 
     policy: str
@@ -42,44 +42,62 @@ class Played:
     pareto: bool = False
 
 
-def of_recorded(row: Mapping[str, Any], invocations: int, prices: Prices = LIST) -> Played:
-    """Return what was recorded. Its money is that of the attempts alone: ticks and cold starts leave no row."""
-    return Played(
-        policy="as recorded", jobs=row["jobs"], done=row["done"], dead=row["dead"], cancelled=row["cancelled"],
-        attempts=row["attempts"], invocations=invocations or None, gb_seconds=row["gb_seconds"],
-        late=_percentiles(row["percentiles"]), late_mean=row["late_mean"], late_max=row["late_max"],
+def recorded_result(row: Mapping[str, Any], invocations: int, prices: Prices = LIST) -> PolicyResult:
+    """Return the recorded history. Its cost covers attempts only, because ticks and cold starts are not recorded."""
+    return PolicyResult(
+        policy="as recorded",
+        jobs=row["jobs"],
+        done=row["done"],
+        dead=row["dead"],
+        cancelled=row["cancelled"],
+        attempts=row["attempts"],
+        invocations=invocations or None,
+        gb_seconds=row["gb_seconds"],
+        late=_percentiles(row["percentiles"]),
+        late_mean=row["late_mean"],
+        late_max=row["late_max"],
         dollars=prices.of_run(row["gb_seconds"], invocations) if invocations else None,
-    )  # fmt: skip
+    )
 
 
-def of_played(row: Mapping[str, Any], policy: Policy, prices: Prices = LIST) -> Played:
-    """Return what a policy came to, from the sums of what was played."""
+def simulated_result(row: Mapping[str, Any], policy: Policy, prices: Prices = LIST) -> PolicyResult:
+    """Return the result of a policy from its summed measures."""
     states = {state: row[state] for state in ("done", "dead", "cancelled", "unfinished")}
-    return Played(
-        policy=policy.name or "given", jobs=sum(states.values()), **states, attempts=row["attempts"], cold=row["cold"],
-        invocations=row["invocations"], gb_seconds=row["gb_seconds"], ticks=row["ticks"],
-        awake_seconds=row["awake_seconds"], late=_percentiles(row["percentiles"]), late_max=row["late_max"],
-        late_mean=row["late_seconds"] / row["begun"] if row["begun"] else None,
+    return PolicyResult(
+        policy=policy.name or "given",
+        jobs=sum(states.values()),
+        **states,
+        attempts=row["attempts"],
+        cold=row["cold"],
+        invocations=row["invocations"],
+        gb_seconds=row["gb_seconds"],
+        ticks=row["ticks"],
+        awake_seconds=row["awake_seconds"],
+        late=_percentiles(row["percentiles"]),
+        late_max=row["late_max"],
+        late_mean=row["late_seconds"] / row["started"] if row["started"] else None,
         histogram=_histogram(row["histogram"]),
-        dollars=_dollars(row, policy, prices), database_dollars=prices.of_database(row["awake_seconds"]),
-    )  # fmt: skip
+        dollars=_dollars(row, policy, prices),
+        database_dollars=prices.of_database(row["awake_seconds"]),
+    )
 
 
-def ranked(played: Sequence[Played], by: str = "late") -> list[Played]:
-    """Return policies with the best first, and mark those than which none is better in one thing and worse in none.
+def rank(results: Sequence[PolicyResult], by: str = "late") -> list[PolicyResult]:
+    """Return the results, best first. Mark those that no other result beats.
 
-    The things are dead and unfinished jobs, the 99th percentile of lateness, and dollars with the database's.
+    A result beats another if it is better in one measure and worse in none. The measures are the 99th percentile of
+    lateness, dollars including the database's, and dead and unfinished jobs.
     """
-    marked = [replace(each, pareto=not any(_beats(other, each) for other in played)) for each in played]
+    marked = [replace(each, pareto=not any(_beats(other, each) for other in results)) for each in results]
     return sorted(marked, key=lambda each: (_measures(each)[RANKS.index(by)], _measures(each), each.policy))
 
 
-def _beats(other: Played, each: Played) -> bool:
-    theirs, own = _measures(other), _measures(each)
-    return theirs != own and all(a <= b for a, b in zip(theirs, own, strict=True))
+def _beats(one: PolicyResult, other: PolicyResult) -> bool:
+    ours, theirs = _measures(one), _measures(other)
+    return ours != theirs and all(a <= b for a, b in zip(ours, theirs, strict=True))
 
 
-def _measures(each: Played) -> tuple[float, float, float]:
+def _measures(each: PolicyResult) -> tuple[float, float, float]:
     late = each.late[f"p{PERCENTILES[-1] * 100:g}"]
     return (
         late if late is not None else 0.0,
@@ -98,8 +116,8 @@ def _histogram(counts: Sequence[int] | None) -> dict[str, int] | None:
 
 
 def _dollars(row: Mapping[str, Any], policy: Policy, prices: Prices) -> float:
-    wakes = row["ticks"]
+    ticks = row["ticks"]
     runs = prices.of_run(
-        row["gb_seconds"] + row["tick_gb_seconds"], row["invocations"] + wakes, policy.architecture
+        row["gb_seconds"] + row["tick_gb_seconds"], row["invocations"] + ticks, policy.architecture
     )
-    return runs + prices.of_wakes(wakes)
+    return runs + prices.of_wakes(ticks)

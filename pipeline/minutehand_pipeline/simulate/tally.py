@@ -1,4 +1,4 @@
-"""Tally: what is counted while a policy is played, and what of it belongs to the window."""
+"""Counts of a simulation, and which of them belong to the window."""
 
 import math
 from collections import Counter
@@ -6,29 +6,34 @@ from collections import Counter
 import numpy as np
 
 from minutehand_pipeline.prices import gb_seconds
-from minutehand_pipeline.simulate.arrivals import CANCELLED, DONE, Arrivals
+from minutehand_pipeline.simulate.arrivals import CANCELLED, DONE, FINAL, Arrivals
 from minutehand_pipeline.simulate.policy import Policy
+
+STATES = ("unfinished", "done", "dead", "cancelled")
+DEAD = STATES.index("dead")
+STATE_OF = {DONE: STATES.index("done"), CANCELLED: STATES.index("cancelled"), FINAL: DEAD}
 
 
 class Tally:
-    """Counts, by job and by queue. Of an invocation the window has the share that its counted jobs are."""
+    """Counts by job and by queue. An invocation counts by the share of its jobs that belong to the window."""
 
     def __init__(self, policy: Policy, arrivals: Arrivals) -> None:
-        """Begin with nothing."""
+        """Start at zero."""
         self.policy, self.jobs = policy, arrivals
-        self.began = [math.nan] * len(arrivals)  # when the first attempt did
-        self.ended = bytearray(len(arrivals))  # 0, or one of ENDED
+        # When each job's first attempt started.
+        self.began = [math.nan] * len(arrivals)
+        # The index of each job's state in STATES.
+        self.ended = bytearray(len(arrivals))
         queues = len(arrivals.queues)
         self.attempts, self.invocations, self.cold = [0] * queues, [0.0] * queues, [0.0] * queues
         self.gb_seconds = [0.0] * queues
-        self.looks: list[tuple[float, float]] = []  # those that were played: who finds nothing due is not
-        self.stayed: list[
-            tuple[float, float]
-        ] = []  # until when a dispatcher stayed up for more, and how long
-        self.busy: list[tuple[float, float]] = []  # when a worker was at the database
+        # Start and end of the simulated ticks; ticks with nothing to do are not simulated.
+        self.ticks: list[tuple[float, float]] = []
+        # Start and end of each invocation.
+        self.busy: list[tuple[float, float]] = []
         self._counted = arrivals.counted.tolist()
         self._all = all(self._counted)
-        self._awake = -math.inf
+        self._last_access = -math.inf
 
     def start(self, job: int, at: float) -> None:
         """Count an attempt."""
@@ -38,15 +43,15 @@ class Tally:
             self.began[job] = at
 
     def end(self, job: int, outcome: int) -> None:
-        """Note how a job ended."""
-        self.ended[job] = ENDED[outcome]
+        """Record how a job ended."""
+        self.ended[job] = STATE_OF[outcome]
 
-    def bury(self, job: int) -> None:
-        """Note the death of a job whose last worker never came back."""
-        self.ended[job] = DEAD_BY
+    def reap(self, job: int) -> None:
+        """Record a job as dead whose last worker died."""
+        self.ended[job] = DEAD
 
     def invocation(self, jobs: list[int], at: float, ended: float, cold: bool) -> None:
-        """Count an invocation, billed from its cold start on."""
+        """Count an invocation. Its cold start is billed too."""
         share = 1.0 if self._all else sum(self._counted[job] for job in jobs) / len(jobs)
         queue = self.jobs.queue[jobs[0]]
         memory = self.policy.memory_mb or max(self.jobs.memory_mb[job] for job in jobs)
@@ -54,24 +59,18 @@ class Tally:
         self.cold[queue] += share * cold
         self.gb_seconds[queue] += share * gb_seconds(milliseconds(ended - at), memory)
         self.busy.append((at, ended))
-        self.touch(ended)
+        self._access(ended)
 
-    def touch(self, at: float) -> None:
-        """Note that somebody was at the database."""
-        self._awake = max(self._awake, at)
-
-    def look(self, now: float, since: float | None) -> float:
-        """Count a look, of a dispatcher that has stayed up `since` then or was woken; return when it is served."""
-        asleep = now > self._awake + self.policy.idle and self.policy.resume > 0
-        at = now + (self.policy.resume if asleep else 0.0)
-        self.touch(at + self.policy.tick_seconds)
-        self.looks.append((now, at + self.policy.tick_seconds))
-        if since is not None:
-            self.stayed.append((now, now - since))
+    def tick(self, now: float) -> float:
+        """Count a tick; return when it reaches the database, which may have to resume first."""
+        paused = now > self._last_access + self.policy.idle and self.policy.resume > 0
+        at = now + (self.policy.resume if paused else 0.0)
+        self._access(at + self.policy.tick_seconds)
+        self.ticks.append((now, at + self.policy.tick_seconds))
         return at
 
     def states(self) -> "list[Counter[str]]":
-        """Return how many counted jobs of each queue ended how; those that did not are `unfinished`."""
+        """Return the number of counted jobs of each queue, by state."""
         counts: list[Counter[str]] = [Counter() for _ in self.jobs.queues]
         for queue, ended, counted in zip(self.jobs.queue, self.ended, self._counted, strict=True):
             if counted:
@@ -79,21 +78,19 @@ class Tally:
         return counts
 
     def lateness(self) -> "tuple[np.ndarray, np.ndarray]":
-        """Return the queue and the lateness, from due to the first attempt, of the counted jobs that were begun."""
+        """Return queue and lateness, from due to the first attempt, of the counted jobs that were started."""
         began = np.asarray(self.began)
-        kept = self.jobs.counted & ~np.isnan(began)
-        late = began[kept] - np.maximum(self.jobs.due, self.jobs.known)[kept]
-        return np.asarray(self.jobs.queue, dtype=np.int64)[kept], np.maximum(late, 0.0)
+        started = self.jobs.counted & ~np.isnan(began)
+        late = began[started] - np.maximum(self.jobs.due, self.jobs.known)[started]
+        return np.asarray(self.jobs.queue, dtype=np.int64)[started], np.maximum(late, 0.0)
+
+    def _access(self, at: float) -> None:
+        self._last_access = max(self._last_access, at)
 
 
 def milliseconds(seconds: float) -> float:
-    """Return a time to a hundredth of a millisecond, as fine as the difference of two moments since 1970 is.
+    """Convert a time, rounded to 0.01 ms, so that a rounding error is not billed as another millisecond.
 
-    So the fraction that is left of a whole millisecond is not billed as one more.
+    The difference of two times since 1970 is no more precise than that.
     """
     return round(seconds * 1000, 2)
-
-
-STATES = ("unfinished", "done", "dead", "cancelled")
-DEAD_BY = STATES.index("dead")
-ENDED = {DONE: STATES.index("done"), CANCELLED: STATES.index("cancelled"), 2: DEAD_BY}

@@ -1,5 +1,5 @@
--- Says which days of a home may have rows, when each is over, and what the archive has of it; those that are not over
--- are left out. Rows whose day has no partition lie in the default one.
+-- List the finished days of a home that may have rows, when each ended, and what the archive has recorded of it. Rows
+-- of a day without a partition are in the default partition.
 with named as (
     select d.day, true as partitioned from minutehand.days() d where d.home = %(home)s
     union

@@ -1,2 +1,2 @@
--- Drops a day of which the lake has every row; says what became of it.
+-- Drop a day if the lake has every row of it; return the outcome.
 select minutehand.drop_archived(%(home)s, %(day)s::date) as outcome

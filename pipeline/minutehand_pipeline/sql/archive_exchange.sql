@@ -1,2 +1,2 @@
--- Drops days that lie in the default partition, by exchanging it for one without them; says what became of it.
+-- Drop days from the default partition by exchanging it for one without them; return the outcome.
 select minutehand.exchange_default(%(home)s, %(days)s::date[]) as outcome

@@ -1,5 +1,5 @@
--- Says who may still commit rows of a day that ended at a moment: a session whose transaction began before it, or a
--- prepared transaction. Where the role may not see when others began, whoever was there at the mark counts.
+-- Return a session or prepared transaction that may still commit rows of a day which ended at %(ends)s: its transaction
+-- began before that. A role that cannot see when others began checks whether all transactions open at the mark ended.
 select coalesce(
     (select format('a prepared transaction, %%s', gid) from pg_prepared_xacts where database = current_database() limit 1),
     (select format('process %%s, in a transaction since %%s', pid, to_char(xact_start at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'))

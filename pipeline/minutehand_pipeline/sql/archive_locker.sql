@@ -1,4 +1,4 @@
--- Says who has the archivers' lock, and since when.
+-- Return the process that holds the archive lock, and since when.
 select l.pid, to_char(a.xact_start at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"') as since
   from pg_locks l
   left join pg_stat_activity a using (pid)

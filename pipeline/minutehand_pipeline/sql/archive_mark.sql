@@ -1,3 +1,3 @@
--- Says a transaction's number, this one's own, than which every one that writes at this moment has a smaller: a snapshot's
--- xmax would not do, since transactions that run may have that number and later ones.
+-- Return this transaction's own number: every transaction that is writing now has a smaller one. A snapshot's xmax would
+-- not do, because running transactions may have that number or a larger one.
 select pg_current_xact_id()::text as mark

@@ -1,5 +1,5 @@
--- Writes a batch into the ledger, and what the lake now has of its day; number 0 says only which lake it is. Whoever
--- finds a batch in the lake that is not here may do it, and the same that was there by then stays.
+-- Record a batch, and what the lake now has of its day; number 0 only records which lake it is. A run that finds a batch
+-- in the lake but not here records it late, with the state at that time.
 with noted as (
     insert into minutehand.archive_batches (home, number, lake, day, rows, checksum, identity)
     values (%(home)s, %(number)s, %(lake)s::uuid, %(day)s::date, %(rows)s, %(checksum)s, %(identity)s)

@@ -1,4 +1,4 @@
--- Says what this queue is called in its lake; the first time, and unless it is only to be looked at, gives it a name.
+-- Return this queue's name in its lake; create the name on first use, except in a dry run.
 with named as (
     insert into minutehand.archive_batches (home, number, lake)
     select %(home)s, -1, gen_random_uuid() where not %(dry_run)s

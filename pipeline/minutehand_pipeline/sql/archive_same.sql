@@ -1,2 +1,2 @@
--- Says how many rows of a day lie in the default partition, and which they are.
+-- Return the number and the identities of the rows of a day in the default partition.
 select rows, identity from minutehand.identities(%(home)s, %(home)s || '_default', %(day)s::date)

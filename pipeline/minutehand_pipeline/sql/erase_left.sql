@@ -1,4 +1,4 @@
--- Says how many rows of jobs, or of tenants, the database itself still has.
+-- Return how many rows of some jobs or tenants are still in the database.
 select (select count(*) from minutehand.jobs where id = any (%(jobs)s::uuid[]) or tenant = any (%(tenants)s::text[])) as jobs,
        (select count(*) from minutehand.attempts where job = any (%(jobs)s::uuid[]) or tenant = any (%(tenants)s::text[]))
            as attempts,

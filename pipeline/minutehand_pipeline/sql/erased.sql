@@ -1,2 +1,2 @@
--- Says whose data was erased from the lake.
+-- Return the subjects that were erased from the lake.
 select what, value from minutehand.erased

@@ -20,7 +20,7 @@ class EventBus:
     """An EventBridge bus; the source is `minutehand`, and the detail type is the event's name."""
 
     # The limit of PutEvents.
-    most = 10
+    limit = 10
 
     def __init__(self, bus: str) -> None:
         """Make a client for a bus, given by its name or ARN."""
@@ -47,7 +47,7 @@ class Topic:
     """A standard SNS topic; name, queue and kind are message attributes for filters."""
 
     # The limit of PublishBatch.
-    most = 10
+    limit = 10
 
     def __init__(self, arn: str) -> None:
         """Make a client for a topic, in the region of its ARN."""

@@ -1,7 +1,7 @@
-"""The one package that knows the driver: a connection that survives a freeze, and errors in our own words.
+"""Database: the only package that knows the driver. Connections survive a frozen process; driver errors do not leak.
 
-Pooler-safe on purpose: no prepared statement, no `SET`, no session lock, no LISTEN; every statement is its own
-transaction unless a caller opens one.
+It works through transaction poolers: no prepared statements, `SET`, session locks or LISTEN. Every statement is a
+transaction of its own unless the caller opens one.
 """
 
 import os
@@ -20,10 +20,10 @@ from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
-from minutehand.database.afterwards import put_off, settling
+from minutehand.database.after_commit import after_commit, run_after_commit
+from minutehand.database.driver_errors import translated
+from minutehand.database.liveness import has_pending_input, responds
 from minutehand.database.opening import Connection, connect, conninfo
-from minutehand.database.pulse import answers, unasked
-from minutehand.database.refusals import translated
 from minutehand.database.statements import statement
 from minutehand.errors import ConfigurationError, ConflictError, UnreachableError
 from minutehand.settings import database_url
@@ -33,31 +33,32 @@ __all__ = [
     "Database",
     "Record",
     "ambient",
-    "close_own",
+    "close_thread_databases",
     "connect",
     "conninfo",
     "database_of",
-    "own_database",
     "sql",
+    "thread_database",
 ]
 
 Record = dict[str, Any]
 Result = TypeVar("Result")
 
 IDLE_SECONDS = 30.0
-FAR = timedelta(days=100_000_000)  # an interval holds more days than seconds; its refusal is then the rule's
-CONFLICTS_RETRIED = 20
+# Beyond this a duration is sent in days: an interval holds more days than seconds, and then the rule refuses it.
+LONGEST_IN_SECONDS = timedelta(days=100_000_000)
+CONFLICT_RETRIES = 20
 
 
 class Database:
-    """A database to send statements to.
+    """A database to run statements on.
 
-    Opens its connection at first use and again when it broke or may have died in a freeze. `url` may be a
-    function, asked at each opening, so that a rotated password is picked up.
+    It connects at first use, and again when the connection broke or may have died while the process was frozen. `url`
+    may be a function; it is called for each connection, so that it can return a rotated password.
     """
 
     def __init__(self, url: str | Callable[[], str]) -> None:
-        """Remember where the database is; nothing is opened yet."""
+        """Remember the URL; no connection is opened yet."""
         self._url = url
         self._connection: Connection | None = None
         self._borrowed = False
@@ -65,7 +66,7 @@ class Database:
 
     @classmethod
     def borrow(cls, connection: Connection) -> "Database":
-        """Use the caller's own connection, and so the caller's transaction."""
+        """Use the caller's connection, and thereby its transaction."""
         database = cls("")
         database._connection, database._borrowed = connection, True
         return database
@@ -74,7 +75,7 @@ class Database:
     def connection(self) -> Connection:
         """The open connection."""
         if not self._borrowed:
-            if self._connection is not None and self._died():
+            if self._connection is not None and self._is_dead():
                 self.close()
             if self._connection is None:
                 self._connection = connect(self._url)
@@ -82,16 +83,16 @@ class Database:
         return cast(Connection, self._connection)
 
     def run(self, name: str, /, **parameters: object) -> list[Record]:
-        """Run a statement by name and return its rows as dictionaries."""
-        return self.again(lambda: self._run(name, parameters))
+        """Run a named statement and return its rows as dictionaries."""
+        return self.retry_on_conflict(lambda: self._run(name, parameters))
 
-    def again(self, work: Callable[[], Result]) -> Result:
-        """Do the work of one transaction, and do it again after a serialization failure.
+    def retry_on_conflict(self, work: Callable[[], Result]) -> Result:
+        """Run the work of one transaction, and repeat it after a serialization failure.
 
-        That is what Postgres answers when a row it waited for has moved to another partition: the next run sees it
-        there. Inside a caller's transaction the whole of it would have to run again, so the error comes through.
+        Postgres raises one when a row that a statement waited for has moved to another partition; the next run finds
+        it there. In a caller's transaction the error passes through, since the whole transaction has to run again.
         """
-        for _ in range(CONFLICTS_RETRIED):
+        for _ in range(CONFLICT_RETRIES):
             try:
                 return work()
             except ConflictError:
@@ -101,16 +102,17 @@ class Database:
 
     def _run(self, name: str, parameters: Record) -> list[Record]:
         connection = self.connection
-        with self._dropping_what_broke(), translated(), connection.cursor(row_factory=dict_row) as cursor:
-            cursor.adapters.register_dumper(timedelta, _Seconds)  # on a borrowed connection, too
+        with self._closing_if_broken(), translated(), connection.cursor(row_factory=dict_row) as cursor:
+            # On each cursor, since the connection may be borrowed.
+            cursor.adapters.register_dumper(timedelta, _Seconds)
             cursor.execute(statement(name), parameters)
             return cursor.fetchall() if cursor.description else []
 
     def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
-        """Send rows through the COPY statement of that name."""
+        """Send rows with a named COPY statement."""
         connection = self.connection
         with (
-            self._dropping_what_broke(),
+            self._closing_if_broken(),
             translated(),
             connection.cursor() as cursor,
         ):
@@ -123,65 +125,63 @@ class Database:
                 copy.write_row(row)
 
     @contextmanager
-    def transaction(self, *, lent: bool = False) -> Iterator[Connection]:
+    def transaction(self, *, raw_errors: bool = False) -> Iterator[Connection]:
         """Open a transaction, or a savepoint inside the one that is open.
 
-        What fails in a block that is `lent`, to a handler's own statements, comes through in the driver's words.
+        With `raw_errors`, for a handler's statements, the driver's errors in the block are not translated.
         """
         connection = self.connection
-        theirs: list[Exception] = []
+        raw: list[Exception] = []
         with (
-            settling(connection, outermost=not self.in_transaction),
-            self._dropping_what_broke(),
-            translated(theirs),
+            run_after_commit(connection, outermost=not self.in_transaction),
+            self._closing_if_broken(),
+            translated(raw),
             connection.transaction(),
         ):
             try:
                 yield connection
             except (psycopg.Error, UnicodeEncodeError) as error:
-                theirs += [error] if lent else []
+                raw += [error] if raw_errors else []
                 raise
 
-    def put_off(self, call: Callable[[], None]) -> bool:
-        """Have something done once the open transaction is committed; False if its end is not seen from here."""
-        return put_off(self.connection, call)
+    def after_commit(self, call: Callable[[], None]) -> bool:
+        """Run a call after the open transaction commits; return False if the transaction is the caller's."""
+        return after_commit(self.connection, call)
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open on the connection."""
+        """Whether a transaction is open."""
         connection = self._connection
         return connection is not None and connection.info.transaction_status != TransactionStatus.IDLE
 
-    def beside(self) -> "Database":
-        """Return the same database, over a connection of its own."""
+    def clone(self) -> "Database":
+        """Return the same database with a connection of its own."""
         if self._borrowed:
-            raise ConfigurationError(
-                "a borrowed connection cannot be opened a second time: pass a Database or its URL"
-            )
+            raise ConfigurationError("this needs a second connection: pass a Database, not a connection")
         return Database(self._url)
 
     def close(self) -> None:
-        """Close the connection, unless it is the caller's own."""
+        """Close the connection, unless it is the caller's."""
         if self._connection is not None and not self._borrowed:
             self._connection.close()
             self._connection = None
 
-    def _died(self) -> bool:
-        """Ask a connection that may have died, because it was idle or because something came that nobody asked for.
+    def _is_dead(self) -> bool:
+        """Test a connection that was idle for long or has unexpected input.
 
-        The wall clock tells how long it was idle: the other one may stand still in a freeze.
+        Idle time is measured by the wall clock, since the monotonic one may stop while the process is frozen.
         """
         connection = cast(Connection, self._connection)
         if connection.closed:
             return True
         if self.in_transaction:
             return False
-        if 0 <= time() - self._used < IDLE_SECONDS and not unasked(connection):
+        if 0 <= time() - self._used < IDLE_SECONDS and not has_pending_input(connection):
             return False
-        return not answers(connection)
+        return not responds(connection)
 
     @contextmanager
-    def _dropping_what_broke(self) -> Iterator[None]:
+    def _closing_if_broken(self) -> Iterator[None]:
         try:
             yield
         except UnreachableError:
@@ -190,44 +190,44 @@ class Database:
 
 
 def ambient() -> Database:
-    """Return this thread's own connection to the database that the environment names.
+    """Return this thread's database, from the environment.
 
-    A thread has its own, since what another one enqueues must not roll back with it; so has a forked process.
+    Threads and forked processes do not share connections, so that a rollback affects one of them only.
     """
-    return own_database(os.getpid(), get_ident())
+    return thread_database(os.getpid(), get_ident())
 
 
 def database_of(connection: Connection | Database | None) -> Database:
-    """Return the database behind what a caller passed: its own connection, a Database, or the environment's."""
+    """Return the database of a caller: of its connection, its Database, or the environment."""
     if connection is None:
         return ambient()
     return connection if isinstance(connection, Database) else Database.borrow(connection)
 
 
 @cache
-def own_database(_process: int, _thread: int) -> Database:
-    """Return the database of one thread, opened when it is first asked something."""
-    _own.add(database := Database(database_url))
+def thread_database(_process: int, _thread: int) -> Database:
+    """Return the database of one thread. It connects at first use."""
+    _thread_databases.add(database := Database(database_url))
     return database
 
 
-def close_own() -> None:
-    """Close every thread's own connection, and forget them all, as a test does whose database goes."""
-    for database in list(_own):
+def close_thread_databases() -> None:
+    """Close and forget the databases of all threads, for tests whose database is dropped."""
+    for database in list(_thread_databases):
         database.close()
-    own_database.cache_clear()
+    thread_database.cache_clear()
 
 
-_own: WeakSet[Database] = WeakSet()
+_thread_databases: WeakSet[Database] = WeakSet()
 
 
 class _Seconds(Dumper):
-    """A duration as seconds: the driver says days, and a day is 23 or 25 hours where the clock changes."""
+    """Send durations in seconds: the driver would send days, which have 23 or 25 hours when clocks change."""
 
     oid = psycopg.postgres.types["interval"].oid
 
     def dump(self, duration: timedelta) -> bytes:
-        if abs(duration) > FAR:
+        if abs(duration) > LONGEST_IN_SECONDS:
             return f"{duration.days} days".encode()
         whole = duration // timedelta(seconds=1)
         return f"{whole} seconds {(duration % timedelta(seconds=1)).microseconds} microseconds".encode()

@@ -1,6 +1,7 @@
-"""Tenant: a part of one queue's jobs that nobody confined to it can see beyond, held by Postgres's row-level security.
+"""Tenants: row-level security in Postgres confines a session to the jobs of one tenant.
 
-It is said once for a transaction, so it goes through a transaction pooler, and no later transaction inherits it.
+The tenant is set for one transaction. So it works through a transaction pooler, and later transactions do not inherit
+it.
 """
 
 import re
@@ -16,11 +17,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,99}")
 
 @contextmanager
 def as_tenant(connection: Connection | Database | None, tenant: str) -> Iterator[Database]:
-    """Open a transaction in which only this tenant's jobs exist; what is enqueued in it is the tenant's.
+    """Open a transaction that sees only this tenant's jobs; jobs enqueued in it belong to the tenant.
 
-    With your own connection, or None for the environment's. Inside your own transaction it is a savepoint, after
-    which all is as before. A login that no policy confines becomes `minutehand_tenant` or `minutehand_operator`
-    meanwhile, and cannot reach your own tables then: have your application log in as neither owner nor worker.
+    Pass your own connection, or None for the environment's. In your own transaction it is a savepoint, after which the
+    former role applies. A login that bypasses the policies becomes `minutehand_tenant` or `minutehand_operator` in the
+    block, and cannot access your own tables there; so do not let your application log in as owner or worker.
     """
     database = TenantDatabase(database_of(connection), tenant)
     with database.transaction():
@@ -28,10 +29,10 @@ def as_tenant(connection: Connection | Database | None, tenant: str) -> Iterator
 
 
 class TenantDatabase(Database):
-    """Another database as one tenant sees it: each transaction begins by saying whose it is."""
+    """A database confined to one tenant: each transaction begins by setting the tenant."""
 
     def __init__(self, whole: Database, tenant: str) -> None:
-        """Confine a database, whose connection goes on being its own."""
+        """Confine a database; the connection stays shared with it."""
         super().__init__("")
         self._whole = whole
         self._tenant = check_tenant(tenant)
@@ -57,15 +58,15 @@ class TenantDatabase(Database):
         self._whole.close()
 
     def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
-        """Send rows through the COPY statement of that name."""
+        """Send rows with a named COPY statement."""
         with self.transaction():
             super().copy(name, rows)
 
     @contextmanager
-    def transaction(self, *, lent: bool = False) -> Iterator[Connection]:
-        """Open a transaction of the tenant's, or a savepoint inside the one that is open."""
-        nested, theirs = self._within, self.in_transaction
-        with super().transaction(lent=lent) as connection:
+    def transaction(self, *, raw_errors: bool = False) -> Iterator[Connection]:
+        """Open a transaction confined to the tenant, or a savepoint inside the open one."""
+        nested, within_caller = self._within, self.in_transaction
+        with super().transaction(raw_errors=raw_errors) as connection:
             if nested:
                 yield connection
                 return
@@ -75,7 +76,7 @@ class TenantDatabase(Database):
                 yield connection
             finally:
                 self._within = False
-            if theirs:
+            if within_caller:
                 super()._run("leave_tenant", {"tenant": was["was_tenant"], "role": was["was_role"]})
 
     def _run(self, name: str, parameters: Record) -> list[Record]:
@@ -86,12 +87,12 @@ class TenantDatabase(Database):
 
 
 def is_tenant(name: str) -> bool:
-    """Whether a text can be a tenant's name."""
+    """Return whether a text is a valid tenant name."""
     return _NAME.fullmatch(name) is not None
 
 
 def check_tenant(name: str) -> str:
-    """Return the name of a tenant; raise InvalidJobError for what cannot be one."""
+    """Return a tenant's name; raise InvalidJobError if it is not valid."""
     if not isinstance(name, str) or not is_tenant(name):
         raise InvalidJobError("tenant_is_a_name", sentence("tenant_is_a_name"))
     return name

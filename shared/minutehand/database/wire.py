@@ -1,4 +1,4 @@
-"""What a connection shows of the way to its server: the address, whether it is encrypted, who answers at the end."""
+"""Wire: how a connection reaches its server: address, encryption and server process."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -10,8 +10,8 @@ from minutehand.database import Database
 class Wire:
     """A connection as the driver sees it.
 
-    `process` is the server process that the protocol announced; a pooler announces one of its own making.
-    `prepares` says whether the driver would prepare statements.
+    `process` is the server process that the protocol announced; a pooler announces an invented one. `prepares` is
+    whether the driver would prepare statements.
     """
 
     host: str
@@ -24,14 +24,14 @@ class Wire:
 
     @property
     def loopback(self) -> bool:
-        """Whether it never leaves this machine."""
+        """Whether the connection stays on this machine."""
         if not self.address:
             return self.host.startswith(("/", "@"))
         return ip_address(self.address.partition("%")[0]).is_loopback
 
 
 def wire(database: Database) -> Wire:
-    """Return how this database is reached."""
+    """Return how a database is reached."""
     connection = database.connection
     info = connection.info
     return Wire(

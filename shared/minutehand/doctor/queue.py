@@ -83,7 +83,9 @@ def last_tick(patient: Patient) -> Opinion:
 
 def late(patient: Patient) -> Opinion:
     """Whether due jobs wait longer than two ticks."""
-    late = {record["queue"]: record["late"] for record in patient.database.run("count", most=1, now=None)}
+    late = {
+        record["queue"]: record["late"] for record in patient.database.run("count_due", limit=1, now=None)
+    }
     return judged(
         [
             f"queue {queue} has a job that is due for {wait.total_seconds():.0f} s"

@@ -1,1 +1,1 @@
-"""Encryption of payloads and results."""
+"""Encryption: payloads, and optionally results, are stored encrypted."""

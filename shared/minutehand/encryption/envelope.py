@@ -1,13 +1,12 @@
-"""Secrets: a payload is encrypted before it is a row, and decrypted where its handler runs.
+"""Envelope: payloads are encrypted before they are stored, and decrypted where their handler runs.
 
-AES-256-GCM by `cryptography`, a nonce of chance for each message. What is in the row instead of the payload:
+AES-256-GCM of `cryptography`, with a random nonce for each message. The row stores this instead of the payload:
 
     {"minutehand": {"v": 1, "alg": "A256GCM", "key": ..., "bound": ["id", "kind"], "iv": ..., "text": ...}}
 
-`bound` names the columns whose values are its additional data: moved to a row where any of them is another, it does not
-decrypt. That is the kind always, and what else names the job: its id; or its key, when the row's id is not the
-enqueuer's to choose, since a job with a key may replace one that is there, and one that recurs has many ids. Queue and
-tenant are bound beside the key where the enqueuer says them.
+`bound` names the columns whose values are the additional data: in a row with other values the payload does not decrypt.
+These are the kind, and either the id or the key. The key is used where the id is not known in advance: a job with a key
+may replace another, and a recurring job has many ids. With the key, queue and tenant are bound too if they are given.
 """
 
 import json
@@ -20,9 +19,9 @@ from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from minutehand.encryption import key_ring
-from minutehand.errors import ConfigurationError, KeyMissingError, SealBrokenError
+from minutehand.errors import ConfigurationError, DecryptionError, KeyMissingError
 from minutehand.model.encoding import from_base64, to_base64
-from minutehand.model.payload import decode
+from minutehand.model.payload import decode, is_encrypted
 from minutehand.settings.table import ENCRYPTION_REQUIRED
 
 ALGORITHM = "A256GCM"
@@ -34,7 +33,7 @@ Purpose = Literal["payload", "result"]
 
 
 class Named(Protocol):
-    """A job by its id and kind, such as a claimed one or one delivered over HTTP."""
+    """A job's id and kind, as of a claimed job or one delivered over HTTP."""
 
     @property
     def id(self) -> UUID:
@@ -46,14 +45,14 @@ class Named(Protocol):
 
 
 class Claimed(Protocol):
-    """A job with the payload as it is stored."""
+    """A job with its stored payload."""
 
     payload: Any
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The columns of a row that what it carries is bound to; what is empty is not."""
+    """The columns that an encrypted value is bound to; empty ones are not bound."""
 
     kind: str
     id: str = ""
@@ -64,115 +63,116 @@ class Subject:
 
     @classmethod
     def of(cls, row: Any) -> "Subject":
-        """Read a claimed job, or a record."""
-        told = {
+        """Read a claimed job or a record."""
+        values = {
             name: row.get(name) if isinstance(row, dict) else getattr(row, name, None) for name in COLUMNS
         }
-        return cls(**{name: str(value or "") for name, value in told.items()})
+        return cls(**{name: str(value or "") for name, value in values.items()})
 
     def bound(self) -> tuple[str, ...]:
-        """Name the columns that have a value."""
+        """Return the columns that have a value."""
         return tuple(name for name in COLUMNS if getattr(self, name))
 
 
-def sealed(said: dict[str, Any], clock: Callable[[], datetime], tenant: str = "") -> dict[str, Any]:
-    """Return the parameters of a new job with its payload encrypted; one that has no other name gets its id here.
+def encrypt_parameters(
+    parameters: dict[str, Any], clock: Callable[[], datetime], tenant: str = ""
+) -> dict[str, Any]:
+    """Return the parameters of a new job with an encrypted payload. A job without a key gets its id here.
 
-    An enqueuer that has encrypted the payload by itself is left alone.
+    A payload that the enqueuer has encrypted is left unchanged.
     """
-    if is_sealed(decode(said["payload"])):
-        return said
-    named = said["key"] is not None or said["every"] is not None
+    if is_encrypted(decode(parameters["payload"])):
+        return parameters
+    named = parameters["key"] is not None or parameters["every"] is not None
     job_id = None if named else uuid7(clock())
-    beside = {"queue": said["queue"] or "", "tenant": said["tenant"] or tenant} if named else {}
-    subject = Subject(said["kind"] or "", id=str(job_id or ""), key=said["key"] or "", **beside)
-    return said | {"payload": seal(said["payload"], subject), "id": job_id}
+    scope = {"queue": parameters["queue"] or "", "tenant": parameters["tenant"] or tenant} if named else {}
+    subject = Subject(parameters["kind"] or "", id=str(job_id or ""), key=parameters["key"] or "", **scope)
+    return parameters | {"payload": encrypt(parameters["payload"], subject), "id": job_id}
 
 
-def encrypted_for(row: dict[str, Any], text: str) -> str:
-    """Return a payload encrypted for a job that is there; for one that recurs it is that of all its occurrences."""
-    kept = {"id": ""} if row["every"] else {"key": "", "queue": "", "tenant": "", "schedule": ""}
-    return seal(text, replace(Subject.of(row), **kept))
+def encrypt_for_row(row: dict[str, Any], text: str) -> str:
+    """Return a payload encrypted for an existing job; for a recurring job, for all its occurrences."""
+    unbound = {"id": ""} if row["every"] else {"key": "", "queue": "", "tenant": "", "schedule": ""}
+    return encrypt(text, replace(Subject.of(row), **unbound))
 
 
 def uuid7(moment: datetime) -> UUID:
-    """Return an id as the database makes them: RFC 9562, version 7, so that ids sort by the moment they are of."""
+    """Return an id like the database's: RFC 9562, version 7, so that ids sort by time."""
     bits = int.from_bytes(os.urandom(10), "big")
     head = round(moment.timestamp() * 1000) << 80
     return UUID(int=head | 7 << 76 | (bits >> 62 & 0xFFF) << 64 | 2 << 62 | bits & (1 << 62) - 1)
 
 
-def is_sealed(value: object) -> bool:
-    """Whether a payload or a result is encrypted."""
-    inner = value.get("minutehand") if isinstance(value, dict) and len(value) == 1 else None
-    return isinstance(inner, dict) and "v" in inner and "text" in inner
-
-
-def seal(text: str, subject: Subject, purpose: Purpose = "payload") -> str:
-    """Return JSON text encrypted with the current key, as the JSON text that is in the row."""
-    cipher = _cipher()
+def encrypt(text: str, subject: Subject, purpose: Purpose = "payload") -> str:
+    """Return JSON text encrypted with the current key, as the JSON text of an envelope."""
+    cipher_class = _cipher()
     key, nonce = key_ring.current(), os.urandom(NONCE_BYTES)
     head: dict[str, Any] = {"v": 1, "alg": ALGORITHM, "key": key.name, "bound": list(subject.bound())}
     if key.data_key is not None:
         head["data_key"] = to_base64(key.data_key)
-    encrypted = cipher(key.key).encrypt(nonce, text.encode(), _additional(head, subject, purpose))
-    envelope = {"minutehand": head | {"iv": to_base64(nonce), "text": to_base64(encrypted)}}
+    ciphertext = cipher_class(key.key).encrypt(nonce, text.encode(), _additional(head, subject, purpose))
+    envelope = {"minutehand": head | {"iv": to_base64(nonce), "text": to_base64(ciphertext)}}
     return json.dumps(envelope, separators=(",", ":"))
 
 
-def unseal(value: object, subject: Subject, purpose: Purpose = "payload") -> str:
+def decrypt(value: object, subject: Subject, purpose: Purpose = "payload") -> str:
     """Return the JSON text that was encrypted for this row.
 
-    Raises KeyMissingError where its key is not at hand, and SealBrokenError for what was not encrypted for this row.
+    Raises KeyMissingError if the key is not available, and DecryptionError if the value was not encrypted for this row.
     """
     head = _head(value)
     data_key = _decode(head["data_key"]) if "data_key" in head else None
     key, nonce, text = _find(head["key"], data_key), _decode(head["iv"]), _decode(head["text"])
-    from cryptography.exceptions import InvalidTag  # there, if the key was found
+    # Installed, since the key was found.
+    from cryptography.exceptions import InvalidTag
 
     try:
         return str(_cipher()(key).decrypt(nonce, text, _additional(head, subject, purpose)).decode())
     except (InvalidTag, ValueError):
-        raise SealBrokenError(
-            f"the {purpose} does not decrypt: it was changed, or encrypted for another job"
+        raise DecryptionError(
+            f"the {purpose} does not decrypt: it was modified, or encrypted for another job"
         ) from None
 
 
-def bound_in(value: object) -> list[str]:
-    """Name the columns that an encrypted payload is bound to."""
+def bound_columns(value: object) -> list[str]:
+    """Return the columns that an encrypted payload is bound to."""
     return list(_head(value)["bound"])
 
 
-def opened(job: Claimed) -> Any:
-    """Return a claimed job's payload in clear; refuse one that never was encrypted where all have to be."""
-    if is_sealed(job.payload):
-        return decode(unseal(job.payload, Subject.of(job)))
+def decrypted_payload(job: Claimed) -> Any:
+    """Return a claimed job's payload in clear text.
+
+    With MINUTEHAND_ENCRYPTION_REQUIRED, refuse a payload that is not encrypted.
+    """
+    if is_encrypted(job.payload):
+        return decode(decrypt(job.payload, Subject.of(job)))
     if ENCRYPTION_REQUIRED.read():
-        raise SealBrokenError(f"the payload is not encrypted, and {ENCRYPTION_REQUIRED.name} is set")
+        raise DecryptionError(f"the payload must be encrypted, since {ENCRYPTION_REQUIRED.name} is set")
     return job.payload
 
 
-def result_text(text: str, job: Named) -> str | None:
-    """Return a result encrypted and bound to its job's id and kind; None, and a warning, where that cannot be.
+def encrypt_result(text: str, job: Named) -> str | None:
+    """Return a result encrypted and bound to its job's id and kind; None, with a warning, if that is not possible.
 
-    The work is done all the same, so that is no failure of the attempt; in clear it is not kept.
+    The attempt succeeds without the result, which is never stored in clear text.
     """
-    if _is_whole(decode(text)):  # by the application that handled the job
+    # The application that handled the job may have encrypted it.
+    if _is_envelope(decode(text)):
         return text
     try:
-        return seal(text, Subject(kind=job.kind, id=str(job.id)), "result")
+        return encrypt(text, Subject(kind=job.kind, id=str(job.id)), "result")
     except ConfigurationError as error:
-        logger.warning("the result of job %s was not kept: %s", job.id, error)
+        logger.warning("the result of job %s was not stored: %s", job.id, error)
         return None
 
 
-def open_result(value: Any, row: Any) -> Any:
-    """Return a result in clear."""
-    return decode(unseal(value, Subject.of(row), "result")) if is_sealed(value) else value
+def decrypted_result(value: Any, row: Any) -> Any:
+    """Return a result in clear text."""
+    return decode(decrypt(value, Subject.of(row), "result")) if is_encrypted(value) else value
 
 
 def _find(name: str, data_key: bytes | None) -> bytes:
-    """Return a message's key; what is wrong with this process's settings is a key that is missing."""
+    """Return a message's key. Invalid settings count as a missing key, so that the job waits."""
     try:
         _cipher()
         return key_ring.find(name, data_key)
@@ -180,33 +180,33 @@ def _find(name: str, data_key: bytes | None) -> bytes:
         raise KeyMissingError(str(error)) from error
 
 
-def _is_whole(value: object) -> bool:
-    """Whether this is an envelope, and not only something that looks like one."""
+def _is_envelope(value: object) -> bool:
+    """Return whether this is a complete envelope."""
     try:
-        return is_sealed(value) and bool(_head(value))
-    except SealBrokenError:
+        return is_encrypted(value) and bool(_head(value))
+    except DecryptionError:
         return False
 
 
 def _head(value: object) -> dict[str, Any]:
-    """Return the inside of an envelope whose every part is of its type."""
+    """Return the contents of an envelope, after checking their types."""
     head: dict[str, Any] = value["minutehand"] if isinstance(value, dict) else {}
     if head.get("v") != 1 or head.get("alg") != ALGORITHM:
-        raise SealBrokenError("it is encrypted in a way that this version does not know")
+        raise DecryptionError("the encryption format is not supported by this version")
     texts = [head.get(name) for name in ("key", "iv", "text")] + [head.get("data_key", "")]
     bound = head.get("bound")
     if not all(isinstance(text, str) for text in texts) or not isinstance(bound, list):
-        raise SealBrokenError("its envelope is damaged")
+        raise DecryptionError("the encryption envelope is damaged")
     if "kind" not in bound or not all(name in COLUMNS for name in bound):
-        raise SealBrokenError("its envelope is not bound to a kind")
+        raise DecryptionError("the encryption envelope is not bound to a kind")
     return head
 
 
 def _additional(head: dict[str, Any], subject: Subject, purpose: Purpose) -> bytes:
-    """Return the additional data: what it is, the envelope's head, and the values of the columns it is bound to."""
-    told = {name: value for name, value in head.items() if name not in ("iv", "text")}
+    """Return the additional data: the purpose, the envelope's head, and the values of the bound columns."""
+    public = {name: value for name, value in head.items() if name not in ("iv", "text")}
     values = [getattr(subject, name) for name in head["bound"]]
-    return json.dumps(["minutehand", purpose, told, values], sort_keys=True, separators=(",", ":")).encode()
+    return json.dumps(["minutehand", purpose, public, values], sort_keys=True, separators=(",", ":")).encode()
 
 
 def _cipher() -> Any:
@@ -214,7 +214,7 @@ def _cipher() -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ModuleNotFoundError:
         raise ConfigurationError(
-            "encryption is an extra; run: pip install 'minutehand[encryption]'"
+            "encryption needs an extra; run: pip install 'minutehand[encryption]'"
         ) from None
     return AESGCM
 
@@ -223,4 +223,4 @@ def _decode(text: str) -> bytes:
     try:
         return from_base64(text)
     except ValueError:
-        raise SealBrokenError("its envelope is damaged") from None
+        raise DecryptionError("the encryption envelope is damaged") from None

@@ -1,10 +1,10 @@
-"""Key ring: the keys that payloads are encrypted with, the current one that writes and those that only read.
+"""Key ring: the current key, which encrypts and decrypts, and previous keys, which only decrypt.
 
-    MINUTEHAND_ENCRYPTION_KEY            32 bytes as base64 or hex, or the ARN of a KMS key; _SECRET names a secret
-    MINUTEHAND_PREVIOUS_ENCRYPTION_KEYS  keys of the same kinds, separated by commas, that only read; _SECRET likewise
+    MINUTEHAND_ENCRYPTION_KEY            32 bytes as base64 or hex, or the ARN of a KMS key; or _SECRET, a secret
+    MINUTEHAND_PREVIOUS_ENCRYPTION_KEYS  previous keys, separated by commas; or _SECRET, a secret
 
-Under a KMS key each data key encrypts a number of messages for a while, and goes encrypted beside them: what the AWS
-Encryption SDK calls data key caching, with bounds on messages and age.
+Under a KMS key, each data key encrypts a limited number of messages for a limited time, and is stored encrypted with
+them. The AWS Encryption SDK calls this data key caching.
 """
 
 import hashlib
@@ -24,26 +24,28 @@ from minutehand.settings import secret
 
 KEY = "MINUTEHAND_ENCRYPTION_KEY"
 KEY_BYTES = 32
-MESSAGES = 100_000  # that a data key encrypts; far below what AES-GCM with nonces of chance allows
+# The messages and the age of a data key; far below the limit of AES-GCM with random nonces.
+MESSAGES = 100_000
 AGE = timedelta(minutes=5)
-OPENED = 1000  # data keys that are kept to read with
+# The number of decrypted data keys in memory.
+CACHED = 1000
 
 _KMS = re.compile(r"arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/.+")
 
 
 class Kms(Protocol):
-    """What makes data keys and opens them."""
+    """Creates and decrypts data keys."""
 
     def make(self, key: str) -> tuple[bytes, bytes]:
-        """Return a new data key, in clear and encrypted."""
+        """Return a new data key, in clear text and encrypted."""
 
     def open(self, key: str, data_key: bytes) -> bytes:
-        """Return a data key in clear."""
+        """Return a data key in clear text."""
 
 
 @dataclass(frozen=True)
 class MessageKey:
-    """What one message is encrypted with: the name of its key, 32 bytes, and for KMS the data key, encrypted."""
+    """The key of one message: its name, 32 bytes, and for KMS the encrypted data key."""
 
     name: str
     key: bytes = field(repr=False)
@@ -51,29 +53,29 @@ class MessageKey:
 
 
 def current() -> MessageKey:
-    """Return the key to write with; raise ConfigurationError if there is none."""
+    """Return the key that encrypts; raise ConfigurationError if there is none."""
     text = secret("MINUTEHAND_ENCRYPTION_KEY").strip()
     if not text:
-        raise ConfigurationError(f"there is no key to encrypt with: set {KEY}")
-    return data_keys().current(text) if _KMS.fullmatch(text) else _own(text)
+        raise ConfigurationError(f"no key to encrypt with; set {KEY}")
+    return data_keys().current(text) if _KMS.fullmatch(text) else _plain_key(text)
 
 
 def current_name() -> str:
-    """Return the name of the key to write with."""
+    """Return the name of the key that encrypts."""
     text = secret("MINUTEHAND_ENCRYPTION_KEY").strip()
     return text if _KMS.fullmatch(text) else current().name
 
 
 def find(name: str, data_key: bytes | None) -> bytes:
-    """Return the key of a message by its name; raise KeyMissingError if it is not on the ring."""
+    """Return the key of a message by its name; raise KeyMissingError if it is not on the key ring."""
     for text in _texts():
         if _KMS.fullmatch(text):
             if text == name and data_key is not None:
-                return data_keys().opened(text, data_key)
-        elif (own := _own(text)).name == name:
-            return own.key
+                return data_keys().decrypted(text, data_key)
+        elif (plain := _plain_key(text)).name == name:
+            return plain.key
     which = name if _KMS.fullmatch(name) else f"the key {name}"
-    raise KeyMissingError(f"it is encrypted under {which}, which this process does not have: see {KEY}")
+    raise KeyMissingError(f"encrypted under {which}, which this process does not have; see {KEY}")
 
 
 @cache
@@ -81,9 +83,8 @@ def data_keys() -> "DataKeys":
     """Return the data keys of this process."""
 
     def kms() -> Kms:
-        from minutehand.aws import (
-            KmsKeys,
-        )  # imported here, so that who has a key of their own does not pay for it
+        # Imported only when used: boto3 is slow to import.
+        from minutehand.aws import KmsKeys
 
         return KmsKeys()
 
@@ -91,10 +92,13 @@ def data_keys() -> "DataKeys":
 
 
 class DataKeys:
-    """Data keys that cost a request to KMS each, kept within bounds; a fork or a thaw may share them, a nonce never."""
+    """A cache of data keys, each of which costs a request to KMS.
+
+    Forked and restored processes may share data keys, but never a nonce.
+    """
 
     def __init__(self, kms: Callable[[], Kms], messages: int = MESSAGES, age: timedelta = AGE) -> None:
-        """Ask nothing yet."""
+        """Create an empty cache; no request is made yet."""
         self._kms = cache(kms)
         self._messages, self._age = messages, age.total_seconds()
         self._writing: dict[str, tuple[MessageKey, int, float]] = {}
@@ -102,28 +106,28 @@ class DataKeys:
         self._lock = Lock()
 
     def current(self, name: str) -> MessageKey:
-        """Return a data key that has messages and time left, for one more message."""
+        """Return a data key for one message, that has messages and time left."""
         with self._lock:
             key, left, made = self._writing.get(name, (None, 0, 0.0))
-            # The wall clock, since the other one may stand still while an environment is frozen.
+            # The wall clock, since the monotonic one may stop while the process is frozen.
             if key is None or left <= 0 or not 0 <= time() - made < self._age:
                 plain, encrypted = self._kms().make(name)
                 key, left, made = MessageKey(name, plain, encrypted), self._messages, time()
             self._writing[name] = key, left - 1, made
             return key
 
-    def opened(self, name: str, data_key: bytes) -> bytes:
-        """Return a data key in clear, as it was opened last or by KMS."""
+    def decrypted(self, name: str, data_key: bytes) -> bytes:
+        """Return a data key in clear text, from the cache or from KMS."""
         with self._lock:
-            key, opened = self._reading.get((name, data_key), (b"", 0.0))
-            if not 0 <= time() - opened < self._age:
+            key, decrypted_at = self._reading.get((name, data_key), (b"", 0.0))
+            if not 0 <= time() - decrypted_at < self._age:
                 try:
-                    key, opened = self._kms().open(name, data_key), time()
+                    key, decrypted_at = self._kms().open(name, data_key), time()
                 except ConfigurationError as error:
                     raise KeyMissingError(str(error)) from error
-            self._reading[name, data_key] = key, opened
+            self._reading[name, data_key] = key, decrypted_at
             self._reading.move_to_end((name, data_key))
-            if len(self._reading) > OPENED:
+            if len(self._reading) > CACHED:
                 self._reading.popitem(last=False)
             return key
 
@@ -133,9 +137,9 @@ def _texts() -> list[str]:
     return [text for part in (secret("MINUTEHAND_ENCRYPTION_KEY"), *previous) if (text := part.strip())]
 
 
-def _own(text: str) -> MessageKey:
+def _plain_key(text: str) -> MessageKey:
     key = _bytes(text)
-    # The name tells keys apart and nothing of them: half of a hash of 32 bytes of chance.
+    # The name identifies a key without revealing it: half of the hash of 32 random bytes.
     return MessageKey(hashlib.sha256(b"minutehand key\0" + key).hexdigest()[:16], key)
 
 
@@ -148,6 +152,6 @@ def _bytes(text: str) -> bytes:
         key = b""
     if len(key) != KEY_BYTES:
         raise ConfigurationError(
-            f"a key in {KEY} or among the previous ones is not 32 bytes as base64 or hex, nor the ARN of a KMS key"
+            f"{KEY} and the previous keys must be 32 bytes as base64 or hex, or the ARN of a KMS key"
         )
     return key

@@ -1,4 +1,4 @@
-"""Rotate: what waits encrypted is encrypted anew, with the current key, or for the job that a replay made of it."""
+"""Re-encrypt pending payloads: with the current key, or for the job that a replay copied them to."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,74 +6,78 @@ from uuid import UUID
 
 from minutehand.database import Database, Record
 from minutehand.encryption import key_ring
-from minutehand.encryption.envelope import Subject, bound_in, seal, unseal
+from minutehand.encryption.envelope import Subject, bound_columns, decrypt, encrypt
 from minutehand.operations.audit import record
 
-MOST = 500
+CHUNK = 500
 FIRST = UUID(int=0)
 
 
-def rotate(database: Database, *, queue: str | None = None, who: str | None = None) -> Iterator[int]:
-    """Encrypt with the current key what waits under another; yield how many payloads that was, chunk by chunk.
+def reencrypt(database: Database, *, queue: str | None = None, actor: str | None = None) -> Iterator[int]:
+    """Encrypt pending payloads under older keys with the current key; yield the number of payloads of each chunk.
 
-    A job that changes meanwhile keeps what it was given. Raises KeyMissingError for a payload whose key is not here,
-    and what was written before stays. Schedules are rotated with the queue left out.
+    A job that changes meanwhile keeps its new payload. Raises KeyMissingError if a payload's key is not available;
+    chunks that were written before stay. Schedules are included unless `queue` is given.
     """
     name, after = key_ring.current_name(), FIRST
-    while rows := database.run("sealed", name=name, after=after, queue=queue, most=MOST):
-        yield _written(database, rows, "payload", who)
+    while rows := database.run("outdated_payloads", name=name, after=after, queue=queue, limit=CHUNK):
+        yield _reencrypt_payloads(database, rows, "payload", actor)
         after = rows[-1]["id"]
-    if queue is None and (rows := database.run("sealed_schedules", name=name)):
-        yield _schedules(database, rows, who)
+    if queue is None and (rows := database.run("outdated_schedules", name=name)):
+        yield _reencrypt_schedules(database, rows, actor)
 
 
-def rebind(database: Database, made_of: Mapping[UUID, UUID]) -> None:
-    """Encrypt for new jobs what was copied from others and is bound to what these are; `made_of` names the others.
+def rebind(database: Database, sources: Mapping[UUID, UUID]) -> None:
+    """Re-encrypt payloads that were copied from other jobs to new ones; `sources` maps new ids to the others.
 
-    A job with the same key as before needs nothing, and so no encryption key in this process.
+    A payload that is bound to the key needs no change, and thus no encryption key in this process.
     """
-    found = database.run("sealed_of", ids=[*made_of, *made_of.values()])
+    found = database.run("encrypted_payloads", ids=[*sources, *sources.values()])
     rows = {row["id"]: row for row in found}
-    pairs = [(rows[old], rows[new]) for new, old in made_of.items() if new in rows and old in rows]
-    _write(database, [(new, _anew(old, new)) for old, new in pairs if _differ(old, new)])
+    pairs = [(rows[old], rows[new]) for new, old in sources.items() if new in rows and old in rows]
+    _write(database, [(new, _reencrypted(old, new)) for old, new in pairs if _differ(old, new)])
 
 
-def _written(database: Database, rows: Iterable[Record], what: str, who: str | None) -> int:
-    anew = [(row, _anew(row, row)) for row in rows]
+def _reencrypt_payloads(database: Database, rows: Iterable[Record], what: str, actor: str | None) -> int:
+    changes = [(row, _reencrypted(row, row)) for row in rows]
     with database.transaction():
-        written = _write(database, anew)
-        record(database, "rotate", who, written=written, what=what)
+        written = _write(database, changes)
+        record(database, "reencrypt", actor, written=written, what=what)
     return written
 
 
-def _write(database: Database, anew: list[tuple[Record, str]]) -> int:
-    if not anew:
+def _write(database: Database, changes: list[tuple[Record, str]]) -> int:
+    if not changes:
         return 0
-    ids, was = [row["id"] for row, _ in anew], [row["text"] for row, _ in anew]
-    return len(database.run("reseal", ids=ids, was=was, payloads=[text for _, text in anew]))
+    ids, former = [row["id"] for row, _ in changes], [row["text"] for row, _ in changes]
+    return len(
+        database.run("replace_payloads", ids=ids, former=former, payloads=[text for _, text in changes])
+    )
 
 
-def _anew(old: Record, new: Record) -> str:
-    """Return what was encrypted for one row as it is for another, bound to the same columns where it has them."""
-    subject, named = Subject.of(new), bound_in(new["payload"])
-    kept = {name: getattr(subject, name) for name in named}
-    if not any(kept[name] for name in named if name not in ("kind", "queue", "tenant")):
-        kept["id"] = subject.id  # such as the replay of a schedule's job, which is of no schedule
-    return seal(unseal(old["payload"], Subject.of(old)), Subject(**kept))
+def _reencrypted(old: Record, new: Record) -> str:
+    """Return the payload of one row encrypted for another, bound to the same columns as far as they have values."""
+    subject, columns = Subject.of(new), bound_columns(new["payload"])
+    bound = {name: getattr(subject, name) for name in columns}
+    # A replay of a schedule's job, for example, has neither schedule nor key.
+    if not any(bound[name] for name in columns if name not in ("kind", "queue", "tenant")):
+        bound["id"] = subject.id
+    return encrypt(decrypt(old["payload"], Subject.of(old)), Subject(**bound))
 
 
 def _differ(old: Record, new: Record) -> bool:
     one, other = Subject.of(old), Subject.of(new)
-    return any(getattr(one, name) != getattr(other, name) for name in bound_in(old["payload"]))
+    return any(getattr(one, name) != getattr(other, name) for name in bound_columns(old["payload"]))
 
 
-def _schedules(database: Database, rows: Iterable[Record], who: str | None) -> int:
+def _reencrypt_schedules(database: Database, rows: Iterable[Record], actor: str | None) -> int:
     written = 0
     with database.transaction():
         for row in rows:
             subject = Subject(row["kind"], schedule=row["schedule"], tenant=row["tenant"])
-            text = seal(unseal(row["payload"], subject), subject)
-            facts = {"tenant": row["tenant"], "schedule": row["schedule"], "was": json.dumps(row["payload"])}
-            written += len(database.run("reseal_schedule", **facts, payload=text))
-        record(database, "rotate", who, written=written, what="schedules")
+            text = encrypt(decrypt(row["payload"], subject), subject)
+            name = {"tenant": row["tenant"], "schedule": row["schedule"]}
+            former = json.dumps(row["payload"])
+            written += len(database.run("replace_schedule_payload", **name, former=former, payload=text))
+        record(database, "reencrypt", actor, written=written, what="schedules")
     return written

@@ -1,4 +1,4 @@
-"""Emit: build the event of each transition from what caused it."""
+"""Emit: build the event of each transition."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -14,66 +14,72 @@ from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish
 
 
-def enqueued(new: NewJob, became: Enqueued) -> Event:
-    """Tell what became of a job that was enqueued: created, replaced, ignored."""
-    facts = {"outcome": became.outcome, "visible": became.visible}
+def enqueued(new: NewJob, result: Enqueued) -> Event:
+    """Return the event of an enqueue: created, replaced, merged or ignored."""
     return Event(
-        name="enqueued", job=became.id, queue=new.queue, kind=new.kind, key=key_text(new.key),
-        tenant=new.tenant or "", facts=facts,
-    )  # fmt: skip
-
-
-def offered(offer: Offer) -> Event:
-    """Tell that a worker was invited to a job."""
-    return Event(
-        name="offered",
-        job=offer.id,
-        queue=offer.queue,
-        kind=offer.kind,
-        tenant=offer.tenant,
+        name="enqueued",
+        job=result.id,
+        queue=new.queue,
+        kind=new.kind,
+        key=key_text(new.key),
+        tenant=new.tenant or "",
+        facts={"outcome": result.outcome, "visible": result.visible},
     )
 
 
+def offered(offer: Offer) -> Event:
+    """Return the event of a job for which a worker was invited."""
+    return Event(name="offered", job=offer.id, queue=offer.queue, kind=offer.kind, tenant=offer.tenant)
+
+
 def claimed(job: Job) -> Event:
-    """Tell that a worker has begun."""
-    return of(job, "claimed", lateness_ms=_ms(job.lateness))
+    """Return the event of an attempt that starts."""
+    return job_event(job, "claimed", lateness_ms=_milliseconds(job.lateness))
 
 
 def finished(job: Job, finish: Finish, ran_ms: int) -> Event:
-    """Tell how an attempt ended."""
+    """Return the event of an attempt that ended."""
     facts: dict[str, Any] = {"ran_ms": ran_ms}
     if finish.visible is not None:
         facts["visible"] = finish.visible.isoformat()
     if finish.error is not None:
-        facts["error_type"] = finish.error["type"]  # not its message, which may quote a payload
+        # The message is left out: it may quote a payload.
+        facts["error_type"] = finish.error["type"]
     if finish.next is not None:
         facts["next"] = str(finish.next)
-    return of(job, "retried" if finish.ending == "retrying" else finish.ending, **facts)
+    return job_event(job, "retried" if finish.ending == "retrying" else finish.ending, **facts)
 
 
-def of(job: Job, name: Name, **facts: Any) -> Event:
-    """Tell something of a claimed job."""
+def job_event(job: Job, name: Name, **facts: Any) -> Event:
+    """Return an event of a claimed job."""
     return Event(
-        name=name, job=job.id, queue=job.queue, kind=job.kind, key=job.key, attempt=job.attempt,
-        max_attempts=job.max_attempts, tenant=job.tenant, facts=facts,
-    )  # fmt: skip
+        name=name,
+        job=job.id,
+        queue=job.queue,
+        kind=job.kind,
+        key=job.key,
+        attempt=job.attempt,
+        max_attempts=job.max_attempts,
+        tenant=job.tenant,
+        facts=facts,
+    )
 
 
-def row(name: Name, record: Record, **facts: Any) -> Event:
-    """Tell something of a row, by what a statement returned of it: at least its id."""
+def row_event(name: Name, record: Record, **facts: Any) -> Event:
+    """Return an event of a row, from the columns that a statement returned; `id` is required."""
     known: Mapping[str, Any] = {name: record.get(name) for name in ("queue", "kind", "key", "max_attempts")}
     attempt, tenant = record.get("attempts"), record.get("tenant") or ""
     return Event(name=name, job=record["id"], attempt=attempt, tenant=tenant, facts=facts, **known)
 
 
 def halted(queue: str, error: BaseException) -> Event:
-    """Tell that a resident worker stops, since no further attempt would do better."""
+    """Return the event of a resident worker that stops for good."""
     return Event(name="halted", queue=queue, facts={"error_type": type(error).__name__})
 
 
-def nobody(_event: Event) -> None:
-    """Tell nobody."""
+def ignore(_event: Event) -> None:
+    """Do nothing: the hook of workers without one."""
 
 
-def _ms(duration: timedelta) -> int:
+def _milliseconds(duration: timedelta) -> int:
     return round(duration.total_seconds() * 1000)

@@ -1,4 +1,4 @@
-"""Hooks: your functions, called in the process where something happens.
+"""Hooks: functions of yours that are called in the process in which an event occurs.
 
     from minutehand.events import hooks
 
@@ -6,8 +6,8 @@
     def page(event):
         ...
 
-A module that registers its hooks when it is imported is named by MINUTEHAND_HOOKS, several by commas; it is imported
-at the first event.
+MINUTEHAND_HOOKS names the modules that register hooks on import, separated by commas. They are imported at the first
+event.
 """
 
 import logging
@@ -17,72 +17,74 @@ from importlib import import_module
 from typing import Any, Literal, TypeVar, overload
 
 from minutehand.errors import ConfigurationError
-from minutehand.model.event import NAMES, Event, Name, Observer
+from minutehand.model.event import NAMES, Event, Hook, Name
 from minutehand.settings.table import HOOKS
 
-Hook = TypeVar("Hook", bound=Observer)
-Wanted = Name | Literal["*"]
+Function = TypeVar("Function", bound=Hook)
+AnyName = Name | Literal["*"]
 
 logger = logging.getLogger(__name__)
-_hooks: dict[str, list[Observer]] = {}
-_complained: set[Observer] = set()
+_hooks: dict[str, list[Hook]] = {}
+_warned: set[Hook] = set()
 
 
 @overload
-def on(name: Wanted) -> Callable[[Hook], Hook]: ...
+def on(name: AnyName) -> Callable[[Function], Function]: ...
 @overload
-def on(name: Wanted, function: Hook) -> Hook: ...
-def on(name: Wanted, function: Any = None) -> Any:
-    """Have a function called with every event of a name, or of all (`*`); it may be used as a decorator.
+def on(name: AnyName, function: Function) -> Function: ...
+def on(name: AnyName, function: Any = None) -> Any:
+    """Register a function for every event of a name, or for all events (`*`). Usable as a decorator.
 
-    It runs in the worker's, dispatcher's or enqueuer's own time, so keep it short. What it raises is logged once and
-    changes nothing.
+    The hook runs in the time of the worker, dispatcher or enqueuing process, so keep it short. The first error that it
+    raises is logged; errors have no other effect.
     """
     if name != "*" and name not in NAMES:
-        raise ConfigurationError(f"no event is called {name!r}; they are {', '.join(NAMES)}, or * for all")
+        raise ConfigurationError(f"event must be {', '.join(NAMES)}, or * for all, got {name!r}")
     if function is None:
         return lambda function: on(name, function)
     _hooks.setdefault(name, []).append(function)
     return function
 
 
-def off(function: Observer) -> None:
-    """Call a function no more."""
+def off(function: Hook) -> None:
+    """Unregister a hook."""
     for name, functions in list(_hooks.items()):
-        # By ==, since a bound method is made anew each time.
+        # Compared with !=, since each access to a bound method creates a new object.
         _hooks[name] = [each for each in functions if each != function]
-    _complained.discard(function)
+    _warned.discard(function)
 
 
-def any_at_all() -> bool:
-    """Whether somebody would be called."""
+def has_hooks() -> bool:
+    """Return whether any hook is registered."""
     _load(HOOKS.read())
     return any(_hooks.values())
 
 
 def call(event: Event) -> None:
-    """Call the hooks of an event, in the order in which they were registered, those of its name first."""
-    if not any_at_all():
+    """Call an event's hooks in the order of registration, those of its name before those of all events."""
+    if not has_hooks():
         return
     for function in [*_hooks.get(event.name, ()), *_hooks.get("*", ())]:
         try:
             function(event)
         except Exception as error:
-            _complain(function, error)
+            _warn_once(function, error)
 
 
-def _complain(function: Observer, error: Exception) -> None:
-    if function not in _complained:
-        _complained.add(function)
+def _warn_once(function: Hook, error: Exception) -> None:
+    if function not in _warned:
+        _warned.add(function)
         name = getattr(function, "__qualname__", repr(function))
-        logger.warning("the hook %s failed, and is called all the same: %s", name, type(error).__name__)
+        logger.warning("hook %s failed, and stays registered: %s", name, type(error).__name__)
 
 
 @cache
 def _load(modules: str) -> None:
-    """Import the modules that register hooks; one that fails must not fail a job."""
+    """Import the modules that register hooks. A module that fails must not fail a job."""
     for module in filter(None, (name.strip() for name in modules.split(","))):
         try:
             import_module(module)
         except Exception as error:
-            logger.error("the hooks of %s cannot be imported: %s: %s", module, type(error).__name__, error)
+            logger.error(
+                "MINUTEHAND_HOOKS: %s cannot be imported: %s: %s", module, type(error).__name__, error
+            )

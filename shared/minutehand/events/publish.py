@@ -1,4 +1,4 @@
-"""Events: what happened goes to the hooks of this process, and after the commit to the sinks that a setting names."""
+"""Publish: pass events to the hooks of this process, and after the commit to the sinks."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -6,69 +6,68 @@ from time import monotonic
 
 from minutehand.database import Database
 from minutehand.events import hooks
-from minutehand.events.sinks import SECONDS, Outlet, outlets, wanted
-from minutehand.model.event import Event, Observer
+from minutehand.events.sinks import SECONDS, Delivery, deliveries, wanted
+from minutehand.model.event import Event, Hook
 from minutehand.settings.table import EVENTS
 
-GATHERED_SECONDS = 1.0
+BUFFER_SECONDS = 1.0
 
 
 def publish(database: Database, events: Iterable[Event]) -> None:
-    """Tell what was done: once it is committed, if the transaction is the library's; the table is told in it.
+    """Publish events: to the events table in the open transaction, to hooks and other sinks after its commit.
 
-    Of what is done in a transaction of yours only the table is told, and rolls back with it. The events are not even
-    made where nobody listens. Nothing that fails here comes through.
+    In a transaction of yours, whose commit is not visible here, only the events table gets them. Without hooks and
+    sinks, `events` is not even iterated. Failures never reach the caller.
     """
-    if not _outlets() and not hooks.any_at_all():
+    if not _deliveries() and not hooks.has_hooks():
         return
     tenant: str = getattr(database, "tenant", "")
-    told = [event if event.tenant or not tenant else replace(event, tenant=tenant) for event in events]
+    batch = [event if event.tenant or not tenant else replace(event, tenant=tenant) for event in events]
     if not database.in_transaction:
-        _tell(database, told)
-    else:
-        send(database, told, SECONDS, [outlet for outlet in _outlets() if outlet.in_transactions])
-        database.put_off(lambda: _tell(database, told, [o for o in _outlets() if not o.in_transactions]))
+        _publish(database, batch, _deliveries())
+        return
+    send(database, batch, SECONDS, [each for each in _deliveries() if each.in_transaction])
+    others = [each for each in _deliveries() if not each.in_transaction]
+    database.after_commit(lambda: _publish(database, batch, others))
 
 
-def send(
-    database: Database, told: Iterable[Event], seconds: float, to: Sequence[Outlet] | None = None
-) -> None:
-    """Send events to every sink, or to some, none of which takes longer than what is left of these seconds."""
-    events = [event for event in told if wanted(event)]
+def send(database: Database, events: Iterable[Event], seconds: float, to: Sequence[Delivery]) -> None:
+    """Deliver events to sinks, within this time for all of them."""
+    batch = [event for event in events if wanted(event)]
     end = monotonic() + seconds
-    for outlet in (_outlets() if to is None else to) if events else ():
-        outlet.send(events, database, end - monotonic())
+    for delivery in to if batch else ():
+        delivery.send(batch, database, end - monotonic())
 
 
-def _tell(database: Database, told: Sequence[Event], to: Sequence[Outlet] | None = None) -> None:
-    for event in told:
+def _publish(database: Database, events: Sequence[Event], to: Sequence[Delivery]) -> None:
+    for event in events:
         hooks.call(event)
-    send(database, told, SECONDS, to)
+    send(database, events, SECONDS, to)
 
 
-def _outlets() -> Sequence[Outlet]:
-    return outlets(EVENTS.read())
+def _deliveries() -> Sequence[Delivery]:
+    return deliveries(EVENTS.read())
 
 
-class Gathering:
-    """An observer that tells hooks at once, and gathers what sinks are to be told between jobs and at the end."""
+class EventBuffer:
+    """A hook for workers: calls hooks at once, and delivers to sinks between jobs and at the end."""
 
-    def __init__(self, database: Database, observer: Observer, end: float) -> None:
-        """Gather for a worker whose last monotonic second is `end`."""
-        self._database, self._observer, self._end = database, observer, end
+    def __init__(self, database: Database, hook: Hook, end: float) -> None:
+        """Buffer events for a worker whose last monotonic second is `end`."""
+        self._database, self._hook, self._end = database, hook, end
         self._waiting: list[Event] = []
         self._sent = monotonic()
 
     def __call__(self, event: Event) -> None:
-        """Tell of one event; after a job's end, send what has waited for a second."""
-        self._observer(event)
+        """Take an event. After the end of an attempt, send events that have waited for a second."""
+        self._hook(event)
         hooks.call(event)
         self._waiting.append(event)
-        if event.name not in ("claimed", "extended") and monotonic() - self._sent > GATHERED_SECONDS:
+        if event.name not in ("claimed", "extended") and monotonic() - self._sent > BUFFER_SECONDS:
             self.send()
 
     def send(self) -> None:
-        """Send what was gathered, in the time that the worker has left; what it has none for is dropped."""
-        told, self._waiting = self._waiting, []
+        """Send the buffered events in the worker's remaining time; events that do not fit into it are dropped."""
+        events, self._waiting = self._waiting, []
         self._sent = monotonic()
-        send(self._database, told, min(SECONDS, self._end - self._sent))
+        send(self._database, events, min(SECONDS, self._end - self._sent), _deliveries())

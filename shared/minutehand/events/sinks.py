@@ -1,4 +1,4 @@
-"""Sinks: where events go by setting. None of them fails a job, or holds it up for long."""
+"""Sinks: the services that MINUTEHAND_EVENTS names. No sink can fail a job, or delay it for long."""
 
 import json
 import logging
@@ -14,34 +14,37 @@ from minutehand.errors import ConfigurationError, MinutehandError
 from minutehand.model.event import NAMES, Event
 from minutehand.settings.table import EVENTS_ONLY
 
-SECONDS = 5.0  # the longest that events hold up whoever tells them
+# The time limit for one delivery to all sinks, and the shortest time in which one is tried.
+SECONDS = 5.0
 SHORTEST = 0.05
-REST = 60.0  # what fails is let alone for so long, so that it costs a moment a minute
+# A sink that failed is not tried again for so long.
+REST = 60.0
 
 logger = logging.getLogger(__name__)
 
 
 class Sink(Protocol):
-    """Something that takes events in batches."""
+    """Accepts events in batches of at most `limit`."""
 
-    most: int
+    limit: int
 
     def send(self, events: Sequence[Event]) -> None:
-        """Hand over a batch; raise if it was not taken."""
+        """Send a batch; raise if it was not accepted."""
 
 
-class Outlet:
-    """A sink and how it has been doing: bounded in time, let alone after a failure, its trouble logged once."""
+class Delivery:
+    """Delivers events to one sink, within a time limit. A sink that fails is logged once and rests for a while."""
 
-    in_transactions = False
+    # Whether the sink belongs to the transaction in which the events occurred.
+    in_transaction = False
 
     def __init__(self, name: str, make: Callable[[], Sink]) -> None:
-        """Name a sink, which is made when it is first sent something."""
+        """Name a sink; `make` opens it at the first event."""
         self.name, self._make = name, make
         self._sink: Sink | None = None
         self._resting = 0.0
         self._dropped = 0
-        self._complained = False
+        self._warned = False
 
     def send(self, events: Sequence[Event], database: Database, seconds: float) -> None:
         """Send events within these seconds, or drop them."""
@@ -57,100 +60,101 @@ class Outlet:
             self._succeeded()
 
     def _send(self, events: Sequence[Event], _database: Database, sent: list[int], end: float) -> None:
-        """Wait no longer than that: a look-up of a name, or of credentials, knows no limit of its own."""
+        """Send in a thread, since looking up a host or credentials has no time limit of its own."""
         raised: list[Exception] = []
         thread = Thread(target=self._try, args=[events, sent, end, raised], daemon=True)
         thread.start()
         thread.join(max(0.0, end - monotonic()))
         if thread.is_alive():
-            self._sink = None  # the one at work stays that thread's
-            raise TimeoutError("it took too long")
+            # The sink stays with the thread that is still using it.
+            self._sink = None
+            raise TimeoutError("delivery timed out")
         if raised:
             raise raised[0]
 
     def _try(self, events: Sequence[Event], sent: list[int], end: float, raised: list[Exception]) -> None:
         try:
             sink = self._sink = self._sink or self._make()
-            for start in range(0, len(events), sink.most):
+            for start in range(0, len(events), sink.limit):
                 if monotonic() > end:
-                    raise TimeoutError("there were more events than time")
-                batch = events[start : start + sink.most]
+                    raise TimeoutError("delivery timed out before the last event")
+                batch = events[start : start + sink.limit]
                 sink.send(batch)
                 sent.append(len(batch))
         except Exception as error:
             raised.append(error)
 
     def _failed(self, error: Exception, unsent: int) -> None:
-        if not self._complained:
-            # Errors of others may quote a URL, which may be secret.
+        if not self._warned:
+            # Messages of other libraries may quote a URL that contains a secret.
             ours = isinstance(error, MinutehandError | TimeoutError)
-            why = f"{type(error).__name__}: {error}" if ours else type(error).__name__
-            logger.warning("events are not sent to %s, and are dropped: %s", self.name, why)
-        self._complained = True
+            reason = f"{type(error).__name__}: {error}" if ours else type(error).__name__
+            logger.warning("events for %s are dropped: %s", self.name, reason)
+        self._warned = True
         self._resting = monotonic() + REST
         self._dropped += unsent
 
     def _succeeded(self) -> None:
         if self._dropped:
-            logger.warning("events are sent to %s again; %d were dropped", self.name, self._dropped)
-        self._resting, self._dropped, self._complained = 0.0, 0, False
+            logger.warning("events for %s are delivered again; %d were dropped", self.name, self._dropped)
+        self._resting, self._dropped, self._warned = 0.0, 0, False
 
 
-class Table(Outlet):
-    """The table minutehand.events, in the caller's own transaction if there is one."""
+class TableDelivery(Delivery):
+    """Writes to the table minutehand.events, in the caller's transaction if there is one."""
 
-    in_transactions = True
+    in_transaction = True
 
     def __init__(self) -> None:
-        """Make nothing: the caller's database is used."""
+        """Open nothing: the caller's database is used."""
         super().__init__("table", _no_sink)
 
     def _send(self, events: Sequence[Event], database: Database, _sent: list[int], _end: float) -> None:
-        # In this thread, whose connection it is; the statement gives up by itself.
-        told = json.dumps([event.to_json() for event in events])
+        # Not in another thread: the connection belongs to this one. The statement has its own time limit.
+        text = json.dumps([event.to_json() for event in events])
         if not database.in_transaction:
-            database.run("keep_events", told=told)
+            database.run("store_events", events=text)
             return
-        # A savepoint: what fails here must not take the caller's transaction with it.
+        # A savepoint, so that a failure here does not abort the caller's transaction.
         with database.transaction():
-            database.run("keep_events", told=told)
+            database.run("store_events", events=text)
 
 
 def wanted(event: Event) -> bool:
-    """Whether the setting MINUTEHAND_EVENTS_ONLY lets an event through; empty, it lets all."""
+    """Return whether MINUTEHAND_EVENTS_ONLY lists the event, or is empty."""
     only = _only(EVENTS_ONLY.read())
     return not only or event.name in only
 
 
 @cache
-def outlets(setting: str) -> tuple[Outlet, ...]:
-    """Return what MINUTEHAND_EVENTS names, by commas; what makes no sense is logged, once, and left out.
+def deliveries(setting: str) -> tuple[Delivery, ...]:
+    """Return the sinks that MINUTEHAND_EVENTS names, separated by commas. Invalid ones are logged and left out.
 
     eventbridge:<name or ARN of a bus>, sns:<ARN of a topic>, webhook:<URL>, table
     """
-    opened = []
+    found = []
     for text in _parts(setting):
         try:
-            opened.append(_outlet(text))
+            found.append(_delivery(text))
         except ConfigurationError as error:
             logger.error("MINUTEHAND_EVENTS: %s", error)
-    return tuple(opened)
+    return tuple(found)
 
 
-def _outlet(text: str) -> Outlet:
+def _delivery(text: str) -> Delivery:
     kind, _, where = text.partition(":")
     match kind, bool(where):
         case "table", False:
-            return Table()
+            return TableDelivery()
         case "webhook", True:
-            return Outlet(f"webhook:{_origin(where)}", lambda: _webhook(where))
+            return Delivery(f"webhook:{_origin(where)}", lambda: _webhook(where))
         case "eventbridge" | "sns", True:
-            return Outlet(text, lambda: _aws(kind, where))
-    raise ConfigurationError("a sink is table, webhook:<URL>, eventbridge:<bus> or sns:<ARN of a topic>")
+            return Delivery(text, lambda: _aws(kind, where))
+    raise ConfigurationError("a sink must be table, webhook:<URL>, eventbridge:<bus> or sns:<ARN of a topic>")
 
 
 def _origin(url: str) -> str:
-    """Return what may be shown of a URL."""
+    """Return the part of a URL that contains no secret."""
     try:
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname:
@@ -158,7 +162,7 @@ def _origin(url: str) -> str:
             return f"{parts.scheme}://{parts.hostname}{port}"
     except ValueError:
         pass
-    raise ConfigurationError("the webhook's URL does not begin with https:// or http:// and a host")
+    raise ConfigurationError("the webhook's URL must begin with https:// or http:// and a host")
 
 
 def _webhook(url: str) -> Sink:
@@ -168,7 +172,7 @@ def _webhook(url: str) -> Sink:
 
 
 def _aws(kind: str, where: str) -> Sink:
-    # Imported here, so that who sends nothing there does not pay for boto3.
+    # Imported only when used: boto3 is slow to import.
     from minutehand.aws import EventBus, Topic
 
     return EventBus(where) if kind == "eventbridge" else Topic(where)
@@ -182,7 +186,7 @@ def _no_sink() -> Sink:
 def _only(setting: str) -> frozenset[str]:
     names = frozenset(_parts(setting))
     if unknown := sorted(names - {*NAMES}):
-        logger.error("MINUTEHAND_EVENTS_ONLY: no event is called %s", " or ".join(unknown))
+        logger.error("MINUTEHAND_EVENTS_ONLY: unknown events: %s", ", ".join(unknown))
     return names
 
 

@@ -1,4 +1,4 @@
-"""Webhook: events are posted to a URL of yours, signed as Standard Webhooks says."""
+"""Webhooks: post events to a URL of yours, signed as in Standard Webhooks."""
 
 import json
 from collections.abc import Sequence
@@ -9,35 +9,41 @@ from minutehand.model.event import Event
 from minutehand.settings import secret
 from minutehand.web.signatures import read_keys, sign
 
-CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 3.0
+CONNECT_SECONDS, RESPONSE_SECONDS = 1.0, 3.0
 
 
 class Webhook:
-    """A URL that is posted `{"type": "events", "timestamp": ..., "data": [event, ...]}`."""
+    """A sink that posts `{"type": "events", "timestamp": ..., "data": [event, ...]}` to a URL."""
 
-    most = 100
+    limit = 100
 
     def __init__(self, url: str) -> None:
-        """Open nothing yet."""
+        """Remember the URL; no connection is opened yet."""
         try:
             from urllib3 import PoolManager, Timeout
         except ModuleNotFoundError:
-            raise ConfigurationError("events to a webhook need urllib3; run: pip install urllib3") from None
+            raise ConfigurationError("webhooks need urllib3; run: pip install urllib3") from None
         self._url = url
-        self._pool = PoolManager(timeout=Timeout(connect=CONNECT_SECONDS, read=ANSWER_SECONDS), retries=False)
+        self._pool = PoolManager(
+            timeout=Timeout(connect=CONNECT_SECONDS, read=RESPONSE_SECONDS), retries=False
+        )
 
     def send(self, events: Sequence[Event]) -> None:
-        """Post events; anything but a 2xx is a refusal, and a redirect is not followed."""
+        """Post events. Any status but 2xx is a refusal; redirects are not followed."""
         now = datetime.now(UTC)
-        told = {"type": "events", "timestamp": now.isoformat(), "data": [event.to_json() for event in events]}
-        body = json.dumps(told, separators=(",", ":")).encode()
+        message = {
+            "type": "events",
+            "timestamp": now.isoformat(),
+            "data": [event.to_json() for event in events],
+        }
+        body = json.dumps(message, separators=(",", ":")).encode()
         keys = read_keys(secret("MINUTEHAND_EVENTS_SECRETS"), "MINUTEHAND_EVENTS_SECRETS")
         if not keys:
-            raise ConfigurationError("there is no secret to sign events with: set MINUTEHAND_EVENTS_SECRETS")
+            raise ConfigurationError("no secret to sign events with; set MINUTEHAND_EVENTS_SECRETS")
         headers = {"content-type": "application/json", **sign(str(events[0].id), now, body, keys)}
-        answer = self._pool.request(
+        response = self._pool.request(
             "POST", self._url, body=body, headers=headers, redirect=False, preload_content=False
         )
-        answer.close()
-        if not 200 <= answer.status < 300:
-            raise EventsRefusedError(f"it answered {answer.status}")
+        response.close()
+        if not 200 <= response.status < 300:
+            raise EventsRefusedError(f"the webhook answered {response.status}")

@@ -14,7 +14,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.aws import LambdaInvoker
 from minutehand.database import ambient
 from minutehand.errors import DatabaseError, MinutehandError
-from minutehand.maintenance import look
+from minutehand.maintenance import check_health
 from minutehand.schedules import Installed, install, load
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
@@ -91,12 +91,12 @@ def _facts(result: Tick) -> dict[str, int]:
         "due": sum(result.due.values()),
         "oldest_due_ms": round(result.late.total_seconds() * 1000),
         "offered": len(result.offered.offers),
-        "vain": sum(budget.vain for budget in result.offered.budgets),
+        "vain": sum(budget.lapsed for budget in result.offered.budgets),
         "throttled": len(result.offered.budgets),
         "invoked": result.fan_out.invoked,
         "refused": len(result.fan_out.refused),
-        "dead": len(result.upkeep.buried),
-        **_fired(result.upkeep.fired),
+        "dead": len(result.maintenance.reaped),
+        **_fired(result.maintenance.fired),
         "tick_ms": round(result.took.total_seconds() * 1000),
     }
 
@@ -109,7 +109,7 @@ def _fired(fired: Fired | None) -> dict[str, int]:
 def _health() -> dict[str, int]:
     """Return the database's health; nothing if the role may not read it, which does not fail the tick."""
     try:
-        health = look(ambient())
+        health = check_health(ambient())
     except DatabaseError as error:
         logger.warning("health is unknown", extra={"reason": str(error)})
         return {}
@@ -128,13 +128,13 @@ def _put_metrics(facts: dict[str, int]) -> None:
 
 
 def _log_problems(result: Tick) -> None:
-    for record in result.upkeep.buried:
+    for record in result.maintenance.reaped:
         facts = {"job": str(record["id"]), "kind": record["kind"], "queue": record["queue"]}
         logger.warning("dead", extra=facts | {"attempt": record["attempts"]})
-    for schedule, reason in result.upkeep.fired.refused if result.upkeep.fired else ():
+    for schedule, reason in result.maintenance.fired.refused if result.maintenance.fired else ():
         logger.error("schedule refused", extra={"schedule": schedule, "reason": reason})
     for budget in result.offered.budgets:
-        if budget.vain:
+        if budget.lapsed:
             logger.warning("offers lapsed", extra=asdict(budget))
     for worker, reason in {(refusal.invitation.worker, refusal.reason) for refusal in result.fan_out.refused}:
         logger.error("invocation refused", extra={"worker": worker, "reason": reason})

@@ -10,11 +10,11 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.database import ambient
 from minutehand.handlers import HandlerPackage
-from minutehand.job import Worker
 from minutehand.model.event import Event
+from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
 from minutehand.web.delivery.fallback import deliver_if_routed
-from minutehand.work import answer
+from minutehand.work import run_event
 
 logger = Logger(service="worker")
 metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="worker")
@@ -28,7 +28,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     def remaining() -> timedelta:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())
 
-    endings = answer(
+    endings = run_event(
         ambient(), handlers, event, remaining, read_settings().grace, log_event, identify(context)
     )
     counts = Counter[str](ending.ending for ending in endings)

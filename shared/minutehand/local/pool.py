@@ -98,9 +98,13 @@ class Pool:
             str(self.timeout),
         ]
         process = subprocess.Popen(  # in a session of its own, so that Ctrl-C at the terminal reaches the parent alone
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
             env={**os.environ, **self.environment},
-        )  # fmt: skip
+        )
         self._processes[slot] = process
         return process
 

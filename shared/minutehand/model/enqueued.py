@@ -10,10 +10,10 @@ from minutehand.errors import MinutehandError
 
 @dataclass(frozen=True)
 class Enqueued:
-    """What became of it: `created`, `replaced` the key's upcoming job, `merged` into it, or `ignored`.
+    """An enqueued job: `created`, or `replaced`, `merged` or `ignored` because its key had an upcoming job.
 
-    `id` is the job that stands, `visible` the moment from which it may run; or, where it ran already and keeps the key
-    for a while, when the key is free again. `ordinal` counts a bulk's items from 0.
+    `id` is the job that holds the key, and `visible` the time from which it may run. If that job has finished and only
+    reserves the key, `visible` is the time at which the key becomes free. `ordinal` is the position in a bulk, from 0.
     """
 
     id: UUID
@@ -24,7 +24,7 @@ class Enqueued:
 
 @dataclass(frozen=True)
 class Rejected:
-    """An item of a bulk that no rule lets in; the others are not held up by it."""
+    """A job of a bulk that was rejected; the others are enqueued all the same."""
 
     error: MinutehandError
     ordinal: int

@@ -1,4 +1,4 @@
-"""Event: one typed record of something that happened, for logs, metrics, hooks and sinks. It holds no payload."""
+"""Event: a typed record of something that happened, for hooks and sinks. It never contains a payload."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,9 +7,26 @@ from typing import Any, Literal, get_args
 from uuid import UUID, uuid4
 
 Name = Literal[
-    "enqueued", "offered", "claimed", "extended", "done", "retried", "snoozed", "released", "dead", "cancelled",
-    "superseded", "lost", "promoted", "rescheduled", "edited", "paused", "resumed", "halted", "fired",
-]  # fmt: skip
+    "enqueued",
+    "offered",
+    "claimed",
+    "extended",
+    "done",
+    "retried",
+    "snoozed",
+    "released",
+    "dead",
+    "cancelled",
+    "superseded",
+    "lost",
+    "promoted",
+    "rescheduled",
+    "edited",
+    "paused",
+    "resumed",
+    "halted",
+    "fired",
+]
 NAMES: tuple[Name, ...] = get_args(Name)
 
 
@@ -19,10 +36,10 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened, to a job or (paused, resumed, halted, fired) to what jobs come from.
+    """Something that happened to a job, or (paused, resumed, halted, fired) to a queue or schedule.
 
-    `at` is the moment by the clock of the process that tells, `id` the same wherever the event is sent. `facts` are
-    what is known beside: milliseconds, moments, an error's type, who did it by hand; neither payload nor result.
+    `at` is the time by the clock of the emitting process. `id` is the same in every hook and sink. `facts` has further
+    details, such as durations, times, the type of an error and the actor, but never a payload or result.
     """
 
     name: Name
@@ -38,13 +55,13 @@ class Event:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the event as it is sent: what is not known is left out."""
-        told = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "facts"}
-        plain = {name: _plain(value) for name, value in told.items() if value is not None and value != ""}
+        """Return the event as JSON, without empty fields."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "facts"}
+        plain = {name: _plain(value) for name, value in values.items() if value is not None and value != ""}
         return plain | {"facts": {name: _plain(value) for name, value in self.facts.items()}}
 
 
-Observer = Callable[[Event], None]
+Hook = Callable[[Event], None]
 
 
 def _plain(value: object) -> Any:

@@ -1,9 +1,8 @@
-"""Keys: whatever names a job, as the one text that is in its row.
+"""Key: the name of an upcoming job, and its text in the row.
 
-A text is itself. A whole number is its digits, so that 1 and "1" are the same key, and 1.0 too, since JSON has one
-kind of number. Several parts are joined by slashes, and a slash inside a part is written %2F: two different lists of
-parts are never one key, whoever chose the parts, and ("order", 17) is the key "order/17" for SQL, for the command
-line and in a URL. Case counts, and nothing is trimmed.
+A string stays as it is. An integer becomes its digits, so that 1, "1" and 1.0 are the same key. Parts are joined by
+slashes, and a slash inside a part becomes %2F, so that different parts never make the same key: ("order", 17) is
+"order/17" in SQL, on the command line and in URLs. Keys are case-sensitive and not trimmed.
 """
 
 from collections.abc import Sequence
@@ -14,18 +13,19 @@ from minutehand.model.rules import sentence
 
 Part = str | int | float
 Key = Part | Sequence[Part]
-MOST_PARTS = 100
-LARGEST = 10**1000  # Python writes no number of some thousand digits
+MAX_PARTS = 100
+# Python refuses to convert integers of several thousand digits to text.
+LARGEST = 10**1000
 
 
 def key_text(key: object) -> str | None:
-    """Return the text that a key is in its row; raise InvalidJobError (`key_fits`) for what cannot be one."""
+    """Return the text of a key; raise InvalidJobError (`key_fits`) if it is not a valid key."""
     if key is None or isinstance(key, str):
         return key
     if not isinstance(key, (list, tuple)):
         return _text(key)
-    if not 0 < len(key) <= MOST_PARTS:
-        raise InvalidJobError("key_fits", f"a key has 1 to {MOST_PARTS} parts; this has {len(key)}")
+    if not 0 < len(key) <= MAX_PARTS:
+        raise InvalidJobError("key_fits", f"key must have 1 to {MAX_PARTS} parts, got {len(key)}")
     return "/".join(_part(part) for part in key)
 
 

@@ -1,4 +1,4 @@
-"""New job: what an enqueuer says of a job, checked as far as Python can; the rest is the database's to say."""
+"""New job: the options of a job, and the checks that Python can make. The database checks the rest."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -20,10 +20,10 @@ UniqueWhile = Literal["upcoming", "running"]
 class NewJob:
     """A job to enqueue.
 
-    What is left None comes from the defaults of its kind, then of its queue, then from the table's. `run_at` is an
-    aware moment, and one in the past means now; `delay` counts from now. `every` has it recur, by the clocks of
-    `zone`. `key` names one upcoming job of the queue; `on_conflict` and what follows say what happens when the key is
-    taken, and how long it is: see `enqueue`.
+    An option that is None takes the default of the kind, then of the queue, then of the table. `run_at` is an aware
+    datetime, and one in the past means now; `delay` counts from now. `every` makes the job recur, in the time zone
+    `zone`. `key` names one upcoming job of the queue; `on_conflict` and the options after it decide what happens when
+    the key is taken, and for how long it is: see `enqueue`.
     """
 
     kind: str
@@ -50,8 +50,9 @@ class NewJob:
 
 
 def parameters(job: NewJob | InvalidJobError, clock: Callable[[], datetime]) -> dict[str, Any]:
-    """Return the parameters of a statement, in the order of COPY's columns; `clock` is asked for jobs that recur."""
-    if isinstance(job, InvalidJobError):  # middleware has refused it
+    """Return the statement parameters in the order of COPY's columns; only recurring jobs call `clock`."""
+    # Enqueue middleware has rejected it.
+    if isinstance(job, InvalidJobError):
         raise job
     return {
         "kind": _typed(job.kind, str, "kind_is_a_name"),
@@ -75,12 +76,13 @@ def parameters(job: NewJob | InvalidJobError, clock: Callable[[], datetime]) -> 
         "debounce": _duration(job, "debounce", "period_is_positive"),
         "debounce_max": _duration(job, "debounce_max", "debounce_max_is_longer"),
         "throttle": _duration(job, "throttle", "period_is_positive"),
-        "id": None,  # the database's to make
+        # The database creates it.
+        "id": None,
     }
 
 
 def check_fields(job: NewJob) -> dict[str, Any]:
-    """Return the fields of a job as a statement takes them, whenever it is to run."""
+    """Return the parameters of a job whose time does not matter."""
     return parameters(job, lambda: datetime.now(UTC))
 
 
@@ -90,13 +92,13 @@ def check_moment(moment: Any, name: str = "run_at") -> Any:
     if moment is not None and moment.utcoffset() is None:
         raise InvalidJobError(
             "moment_is_finite",
-            f"{name} must have a time zone; pass datetime(..., tzinfo=ZoneInfo(...))",
+            f"{name} must have a time zone, as in datetime(..., tzinfo=ZoneInfo(...))",
         )
     return moment
 
 
 def _first_moment(job: NewJob, clock: Callable[[], datetime]) -> datetime | None:
-    """Return when the job is to run: as said, or, for one that recurs, at its next moment."""
+    """Return `run_at`, or for a recurring job without one, its first time."""
     if job.every is None and job.zone is None:
         return check_moment(job.run_at)  # type: ignore[no-any-return]
     from minutehand.model.recurrence import check, next_after
@@ -119,9 +121,9 @@ def _flag(personal: Any) -> Any:
     return personal
 
 
-def _typed(value: Any, kind: type, rule: str, says: str | None = None) -> Any:
+def _typed(value: Any, kind: type, rule: str, message: str | None = None) -> Any:
     if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-        raise InvalidJobError(rule, f"{says or sentence(rule)}, got {type(value).__name__}")
+        raise InvalidJobError(rule, f"{message or sentence(rule)}, got {type(value).__name__}")
     if isinstance(value, int) and not -(2**31) <= value < 2**31:
         raise InvalidJobError(rule, sentence(rule))
     return value

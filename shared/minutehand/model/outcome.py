@@ -1,4 +1,4 @@
-"""How an attempt can end: what a handler raises to say so, and what the worker then hands to `finish`."""
+"""Outcome: how an attempt ends, and the exceptions with which a handler chooses it."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -7,59 +7,59 @@ from uuid import UUID
 
 
 class Snooze(Exception):
-    """Raise it to have the job back later; the attempt does not count."""
+    """Raise it to run the job again later. The attempt does not count."""
 
     def __init__(self, delay: timedelta) -> None:
-        """Snooze for this long; TypeError for what is no timedelta."""
+        """Snooze for a delay."""
         if not isinstance(delay, timedelta):
-            raise TypeError(f"Snooze takes a timedelta, not {delay!r}")
+            raise TypeError(f"delay must be a timedelta, got {delay!r}")
         super().__init__(f"snoozed for {delay}")
         self.delay = delay
 
 
 class Cancel(Exception):
-    """Raise it to end the job as cancelled: it is no longer wanted."""
+    """Raise it to end the job as cancelled."""
 
 
 class Fail(Exception):
-    """Raise it to end the job as dead at once: no further attempt can help. `result` is kept: what it had so far."""
+    """Raise it to end the job as dead, without further attempts. `result` is stored as the progress so far."""
 
     def __init__(self, *message: object, result: object = None) -> None:
-        """Fail with a message, and perhaps with a result."""
+        """Fail with a message and an optional result."""
         super().__init__(*message)
         self.result = result
 
 
 class RetryAfter(Exception):
-    """Raise it to fail this attempt and name the next one's moment, as a `Retry-After` header does."""
+    """Raise it to fail this attempt and choose the time of the next one, like a `Retry-After` header."""
 
     def __init__(
-        self, after: timedelta | datetime, message: str = "asked to come back later", *, result: object = None
+        self, after: timedelta | datetime, message: str = "retry later", *, result: object = None
     ) -> None:
-        """Retry after a delay, or at an aware moment; TypeError for anything else. `result` is what it had so far."""
+        """Retry after a timedelta, or at an aware datetime. `result` is stored as the progress so far."""
         if not isinstance(after, timedelta) and (
             not isinstance(after, datetime) or after.utcoffset() is None
         ):
-            raise TypeError(f"RetryAfter takes a timedelta or an aware datetime, not {after!r}")
+            raise TypeError(f"after must be a timedelta or an aware datetime, got {after!r}")
         super().__init__(message)
         self.after, self.result = after, result
 
     @property
     def delay(self) -> timedelta:
-        """The delay from now; a moment in the past is no delay."""
+        """The delay from now; zero if the time has passed."""
         if isinstance(self.after, timedelta):
             return max(self.after, timedelta())
         return max(self.after - datetime.now(UTC), timedelta())
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised by a worker's own signal handler, to have the job that it is at given back."""
+    """Raised by a worker's signal handler to give the current job back."""
 
 
 class OutOfTime(KeyboardInterrupt):
-    """Raised inside a handler when its attempt's time is up.
+    """Raised in a handler at the attempt's deadline.
 
-    Not an Exception, so that no handler swallows it; an interrupt, so that psycopg cancels the query it waits for.
+    Not an Exception, so that handlers do not swallow it; a KeyboardInterrupt, so that psycopg cancels a running query.
     """
 
 
@@ -68,7 +68,7 @@ Error = dict[str, str]
 
 @dataclass(frozen=True)
 class Done:
-    """The handler returned; `result` is JSON text, `error` says why a result could not be kept."""
+    """The handler returned. `result` is JSON text; `error` explains why a result could not be stored."""
 
     result: str | None = None
     error: Error | None = None
@@ -76,9 +76,9 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """The handler failed: to be retried after `delay` (or the job's strategy), or dead at once if `final`.
+    """The handler failed. The job is retried after `delay`, or by its strategy; if `final`, it is dead.
 
-    `result` is what it had so far, as JSON text.
+    `result` is the progress so far, as JSON text.
     """
 
     error: Error
@@ -89,14 +89,14 @@ class Failed:
 
 @dataclass(frozen=True)
 class Snoozed:
-    """The handler wants the job back later, and the attempt did not count."""
+    """The handler snoozed the job; the attempt does not count."""
 
     delay: timedelta
 
 
 @dataclass(frozen=True)
 class Cancelled:
-    """The handler said that the job is no longer wanted."""
+    """The handler cancelled the job."""
 
     error: Error
     result: str | None = None
@@ -104,7 +104,7 @@ class Cancelled:
 
 @dataclass(frozen=True)
 class Released:
-    """The worker gives the job back unbegun, for now or (with an error to show) for a while."""
+    """The worker gives the job back without an attempt, optionally with an error to show."""
 
     delay: timedelta = timedelta()
     error: Error | None = None
@@ -112,7 +112,9 @@ class Released:
 
 @dataclass(frozen=True)
 class Settled:
-    """The handler finished the job itself, in its own transaction."""
+    """The handler completed the job in its own transaction."""
+
+    finish: "Finish"
 
 
 Outcome = Done | Failed | Snoozed | Cancelled | Released | Settled
@@ -122,9 +124,9 @@ Ending = Literal["done", "dead", "cancelled", "retrying", "snoozed", "released",
 
 @dataclass(frozen=True)
 class Finish:
-    """What the queue made of an attempt, and for a job that comes back, when.
+    """How an attempt ended. `visible` is the time at which the job comes back, if it does.
 
-    `next` is the next occurrence of a job that recurs, born with the end of this one.
+    `next` is the next occurrence of a recurring job, created in the same statement.
     """
 
     ending: Ending

@@ -1,4 +1,4 @@
-"""What people and programs write, as values: durations, moments with their zone, and JSON."""
+"""Parse durations, times with a zone, and JSON."""
 
 import json
 from datetime import datetime, timedelta
@@ -18,25 +18,29 @@ def read_duration(text: str) -> timedelta:
         return msgspec.convert(iso, timedelta)
     except (msgspec.ValidationError, UnicodeError):
         raise ValueError(
-            f"{text!r} is no duration; write 90s, 10m, 2h30m, 3d, or ISO 8601 as PT10M"
+            f"{text!r} is not a duration; write 90s, 10m, 2h30m, 3d, or ISO 8601 such as PT10M"
         ) from None
 
 
 def read_moment(text: str, zone: ZoneInfo | None = None) -> datetime:
-    """Return an ISO 8601 moment with its offset, or in a zone; raise ValueError where that is not one moment."""
+    """Return an ISO 8601 time with an offset, or in a zone; raise ValueError if it is ambiguous or does not exist."""
     try:
         read = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise ValueError(f"{text!r} is no moment; write ISO 8601, as 2026-03-01T08:00:00+01:00") from None
+        raise ValueError(
+            f"{text!r} is not a time; write ISO 8601, such as 2026-03-01T08:00:00+01:00"
+        ) from None
     if read.utcoffset() is not None:
         return read
     if zone is None:
-        raise ValueError(f"{text!r} has no offset; add one, as {text.strip()}Z, or say its zone with --tz")
+        raise ValueError(
+            f"{text!r} has no offset; add one, such as {text.strip()}Z, or give its zone with --tz"
+        )
     return _one_moment(read.replace(tzinfo=zone), text)
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return JSON's value; raise ValueError for what is not JSON, NaN included, without quoting it."""
+    """Return the value of JSON text; raise ValueError, without quoting it, if it is not JSON. NaN is not JSON."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except RecursionError:
@@ -46,11 +50,10 @@ def parse_json(text: str | bytes) -> Any:
 def _one_moment(read: datetime, text: str) -> datetime:
     if read.utcoffset() == read.replace(fold=1).utcoffset():
         return read
-    there = read.astimezone(ZoneInfo("UTC")).astimezone(read.tzinfo).replace(tzinfo=None) == read.replace(
-        tzinfo=None
-    )
-    says = "comes twice" if there else "does not exist"
-    raise ValueError(f"{text!r} {says} in {read.tzinfo}, where the clocks change; write it with its offset")
+    wall = read.replace(tzinfo=None)
+    exists = read.astimezone(ZoneInfo("UTC")).astimezone(read.tzinfo).replace(tzinfo=None) == wall
+    fault = "is ambiguous" if exists else "does not exist"
+    raise ValueError(f"{text!r} {fault} in {read.tzinfo} because of a clock change; write it with its offset")
 
 
 def _no_constant(name: str) -> NoReturn:

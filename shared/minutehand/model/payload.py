@@ -1,4 +1,4 @@
-"""What goes in comes out: JSON without NaN, without coerced keys, without surrogates."""
+"""Payload: strict JSON that round-trips, without NaN, coerced keys or lone surrogates."""
 
 import dataclasses
 import json
@@ -10,12 +10,12 @@ from minutehand.errors import PayloadError
 
 
 def _refuse(value: object) -> None:
-    """Say what to do with what JSON has no form for."""
+    """Explain how to send a value that JSON cannot represent."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         raise TypeError(
-            'bytes are no text; send {"type": "image/png", "base64": ...}, or keep them elsewhere and send their name'
+            'bytes are not JSON; send {"type": "image/png", "base64": ...}, or store them elsewhere and send their name'
         )
-    raise TypeError(f"{type(value).__name__} has no form in it")
+    raise TypeError(f"{type(value).__name__} cannot be represented")
 
 
 _to_json = json.JSONEncoder(
@@ -24,9 +24,9 @@ _to_json = json.JSONEncoder(
 
 
 def encode(payload: object) -> str:
-    """Return the payload as JSON text; raise PayloadError for what JSON would lose or change.
+    """Return the payload as JSON text; raise PayloadError if JSON would lose or change anything.
 
-    Dataclasses and pydantic models become objects. Integers of any size and floats keep every digit.
+    Dataclasses and pydantic models become objects. Numbers keep every digit.
     """
     try:
         payload = _plain(payload)
@@ -34,24 +34,28 @@ def encode(payload: object) -> str:
         text = _to_json(payload)
         text.encode()
     except UnicodeEncodeError:
-        raise PayloadError(
-            "payload_is_json", "the payload has a lone surrogate, which is no Unicode text"
-        ) from None
+        raise PayloadError("payload_is_json", "payload must be valid Unicode, got a lone surrogate") from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise PayloadError("payload_is_json", f"the payload is not JSON: {error}") from None
+        raise PayloadError("payload_is_json", f"payload must be JSON: {error}") from None
     return text
 
 
 class Unreadable(str):
-    """JSON of another language that Python does not read: nested too deep, or a number too long or too large."""
+    """JSON that Python cannot read: nested too deeply, or with a number that is too long or too large."""
 
 
 def decode(text: str | bytes) -> Any:
-    """Return what the JSON says, or the text itself as Unreadable, so that one row never costs its neighbours."""
+    """Return the value of JSON text, or the text as Unreadable, so that one row cannot fail a whole query."""
     try:
         return json.loads(text, parse_float=_finite)
     except (ValueError, RecursionError):
         return Unreadable(text if isinstance(text, str) else bytes(text).decode())
+
+
+def is_encrypted(value: object) -> bool:
+    """Return whether a payload or result is an encryption envelope."""
+    inner = value.get("minutehand") if isinstance(value, dict) and len(value) == 1 else None
+    return isinstance(inner, dict) and "v" in inner and "text" in inner
 
 
 def _finite(digits: str) -> float:
@@ -69,7 +73,7 @@ def _plain(payload: object) -> object:
 
 
 def _check_keys(value: Any) -> None:
-    """Refuse keys that are no strings, which JSON would turn into some."""
+    """Refuse keys that are not strings, which JSON would convert."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):

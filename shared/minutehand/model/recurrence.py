@@ -1,12 +1,12 @@
-"""Recurrence: when a cron expression or an ISO 8601 duration comes next, by the clocks of a time zone.
+"""Recurrence: the next time of a cron expression or an ISO 8601 duration, in a time zone.
 
-The rule where clocks are changed is Debian's cron's. What names its hour and minute keeps them: a time that does not
-exist comes at the moment after the gap, one that exists twice comes the first time. What has a star in its minute or
-its hour follows real time: it comes whenever the wall clock shows a time that matches.
+Clock changes follow Debian's cron. An expression with a fixed hour and minute keeps them: a time that does not exist
+becomes the first one after the gap, and a time that exists twice matches the first time only. An expression with a star
+in its minute or hour follows elapsed time: it matches whenever the wall clock shows a matching time.
 
-A duration's years, months, weeks and days are the calendar's, its hours, minutes and seconds are real ones: across a
-change P1D takes 23 or 25 hours, PT24H never does. They are counted from one anchor, so that P1M from May 31 gives
-June 30 and then July 31.
+The years, months, weeks and days of a duration are calendar units; its hours, minutes and seconds are elapsed time.
+Across a clock change P1D takes 23 or 25 hours, PT24H never does. All are counted from one anchor, so that P1M from
+May 31 gives June 30 and then July 31.
 """
 
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -32,15 +32,16 @@ NAMES = {
 }
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
-MONTH = timedelta(days=30.436875)  # the mean one
+# The mean month.
+MONTH = timedelta(days=30.436875)
 
 
 def next_after(
     every: str, zone: str | None, after: datetime, *, anchor: datetime | None = None
-) -> datetime | None:  # fmt: skip
-    """Return the first moment of a recurrence that is later than `after`, in UTC; None when there is no more.
+) -> datetime | None:
+    """Return the first time of a recurrence after `after`, in UTC; None if there is none.
 
-    A duration is counted from `anchor`, or else from `after`. Cron expressions need none.
+    A duration counts from `anchor`, or from `after` without one. Cron expressions need no anchor.
     """
     clocks, after = _zone(zone), after.astimezone(UTC)
     try:
@@ -49,22 +50,23 @@ def next_after(
         return _next_of_cron(every, clocks, after)
     except InvalidJobError:
         raise
-    except (OverflowError, ValueError):  # the year 10000
+    # The result would lie in the year 10000.
+    except (OverflowError, ValueError):
         return None
 
 
 def check(every: object, zone: object) -> None:
-    """Raise InvalidJobError for what does not recur (`every_recurs`) and for no zone (`zone_is_known`)."""
+    """Raise InvalidJobError for an invalid recurrence (`every_recurs`) or an unknown zone (`zone_is_known`)."""
     if not isinstance(every, str):
         raise InvalidJobError("every_recurs", f"{sentence('every_recurs')}, got {type(every).__name__}")
     if zone is not None and not isinstance(zone, str):
         raise InvalidJobError("zone_is_known", f"{sentence('zone_is_known')}, got {type(zone).__name__}")
     if next_after(every, zone, LONG_AGO) is None:
-        raise InvalidJobError("every_recurs", f"{every[:80]!r} never comes")
+        raise InvalidJobError("every_recurs", f"{every[:80]!r} never occurs")
 
 
 def is_duration(every: str) -> bool:
-    """Whether this counts from an anchor, as an ISO 8601 duration does."""
+    """Return whether this is an ISO 8601 duration, which counts from an anchor."""
     return every.startswith("P")
 
 
@@ -74,7 +76,8 @@ def _zone(name: str | None) -> tzinfo:
         return UTC
     try:
         return ZoneInfo(str(name))
-    except (LookupError, ValueError, OSError):  # not found, no name at all, or a directory
+    # The zone is unknown, not a name, or a directory.
+    except (LookupError, ValueError, OSError):
         raise InvalidJobError(
             "zone_is_known", f"{sentence('zone_is_known')}, got {str(name)[:80]!r}"
         ) from None
@@ -89,17 +92,18 @@ def _next_of_cron(every: str, clocks: tzinfo, after: datetime) -> datetime | Non
 
 
 def _next_by_name(expression: str, clocks: tzinfo, after: datetime) -> datetime | None:
-    """Return the next moment of what names its hour and minute: in a gap after it, of two the first."""
+    """Return the next time of an expression with a fixed hour and minute."""
     wall: datetime | None = after.astimezone(clocks).replace(tzinfo=None)
     while wall is not None:
         wall = _next_on_wall(expression, wall)
-        if wall is not None and (moment := _moment(wall, clocks)) > after:  # else it was the first of two
+        # A time that exists twice may lie before `after`: it stands for the first.
+        if wall is not None and (moment := _moment(wall, clocks)) > after:
             return moment
     return None
 
 
 def _next_by_real_time(expression: str, clocks: tzinfo, after: datetime) -> datetime | None:
-    """Return the next moment whose wall clock matches, whichever of two it is; a gap has none."""
+    """Return the next time whose wall clock matches: either of two, and none in a gap."""
     begin = after.replace(microsecond=0) + SECOND
     while True:
         offset = _offset(begin, clocks)
@@ -114,7 +118,7 @@ def _next_by_real_time(expression: str, clocks: tzinfo, after: datetime) -> date
 
 
 def _next_on_wall(expression: str, wall: datetime) -> datetime | None:
-    """Return the next match of a clock that is never changed."""
+    """Return the next match on a clock without changes."""
     from cronsim import CronSim
 
     return next(CronSim(expression, wall), None)
@@ -122,21 +126,23 @@ def _next_on_wall(expression: str, wall: datetime) -> datetime | None:
 
 @lru_cache(maxsize=256)
 def _fields(expression: str) -> tuple[str, ...]:
-    """Return the expression's fields, once it is sure that they are a cron expression."""
+    """Return the fields of a valid cron expression."""
     from cronsim import CronSim, CronSimError
 
     if expression == REBOOT:
-        raise InvalidJobError("every_recurs", f"{REBOOT} is for schedules that are installed from code")
+        raise InvalidJobError(
+            "every_recurs", f"{REBOOT} works only in schedules that are installed from code"
+        )
     try:
         CronSim(expression, datetime(2000, 1, 1))
     except (CronSimError, ValueError) as error:
-        told = f"{sentence('every_recurs')}, got {expression[:80]!r} ({error})"
-        raise InvalidJobError("every_recurs", told) from None
+        message = f"{sentence('every_recurs')}, got {expression[:80]!r} ({error})"
+        raise InvalidJobError("every_recurs", message) from None
     return tuple(expression.split())
 
 
 def _next_of_duration(every: str, clocks: tzinfo, after: datetime, anchor: datetime) -> datetime:
-    """Return the first of anchor, anchor + 1 * duration, anchor + 2 * duration ... that is later than `after`."""
+    """Return the first of anchor, anchor + 1 * duration, anchor + 2 * duration, ... after `after`."""
     calendar, clock = _duration(every)
     if anchor > after:
         return anchor
@@ -157,7 +163,7 @@ def _next_of_duration(every: str, clocks: tzinfo, after: datetime, anchor: datet
 
 @lru_cache(maxsize=256)
 def _duration(every: str) -> "tuple[Duration, timedelta]":
-    """Return the calendar's part and the clock's part of an ISO 8601 duration."""
+    """Return the calendar part and the elapsed-time part of an ISO 8601 duration."""
     from isodate import Duration, parse_duration
 
     date, mark, time = every.partition("T")
@@ -166,15 +172,15 @@ def _duration(every: str) -> "tuple[Duration, timedelta]":
         clock = parse_duration(f"PT{time}") if mark else timedelta()
         months = calendar.years * 12 + calendar.months
         if months % 1 or calendar.tdelta % DAY or not (months or calendar.tdelta + clock >= SECOND):
-            raise ValueError("it is whole in its days, and at least a second")
+            raise ValueError("its days must be whole, and it must be at least one second")
     except (ValueError, OverflowError, AttributeError) as error:
-        told = f"{sentence('every_recurs')}, got {every[:80]!r} ({error})"
-        raise InvalidJobError("every_recurs", told) from None
+        message = f"{sentence('every_recurs')}, got {every[:80]!r} ({error})"
+        raise InvalidJobError("every_recurs", message) from None
     return calendar, clock
 
 
 def _moment(wall: datetime, clocks: tzinfo) -> datetime:
-    """Return when a wall clock shows this: of two moments the first, and for none the one after the gap."""
+    """Return the time of a wall clock: the first of two, and the end of the gap if there is none."""
     moment = wall.replace(tzinfo=clocks).astimezone(UTC)
     if moment.astimezone(clocks).replace(tzinfo=None) == wall:
         return moment
@@ -183,10 +189,11 @@ def _moment(wall: datetime, clocks: tzinfo) -> datetime:
 
 
 def _change(begin: datetime, end: datetime, clocks: tzinfo) -> datetime | None:
-    """Return the first moment after `begin`, and at or before `end`, when the clocks are changed."""
+    """Return the first clock change after `begin` and up to `end`."""
     offset = _offset(begin, clocks)
     step, end = begin.replace(microsecond=0), end.replace(microsecond=0)
-    while step < end:  # by days, since two changes may undo each other
+    # Day by day, since two changes may cancel each other out.
+    while step < end:
         last, step = step, min(step + DAY, end)
         if _offset(step, clocks) != offset:
             return _bisect(last, step, clocks)

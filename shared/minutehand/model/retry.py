@@ -1,8 +1,10 @@
-"""How long a failed job waits: fixed, linear or exponential, capped, with full jitter."""
+"""Retry: the backoff after a failure: fixed, linear or exponential, capped, with full jitter."""
 
 from dataclasses import dataclass
 from datetime import timedelta
-from random import SystemRandom  # a restored snapshot would repeat the others' numbers
+
+# Other generators would repeat their numbers in processes restored from one snapshot.
+from random import SystemRandom
 from typing import Any, Literal
 
 Strategy = Literal["fixed", "linear", "exponential"]
@@ -12,9 +14,9 @@ Strategy = Literal["fixed", "linear", "exponential"]
 class Retry:
     """A retry strategy.
 
-    The wait after the n-th failure, before jitter and never over `max`:
-    fixed `min`; linear `min + (n - 1) * factor * min`; exponential `min * factor ** (n - 1)`.
-    Full jitter takes a chance moment between zero and that wait (Brooker, "Exponential Backoff And Jitter", 2015).
+    The wait after the n-th failure, before jitter and at most `max`, is `min` (fixed), `min + (n - 1) * factor * min`
+    (linear) or `min * factor ** (n - 1)` (exponential). Full jitter picks a random wait between zero and that one
+    (Brooker, "Exponential Backoff And Jitter", 2015).
     """
 
     strategy: Strategy = "exponential"
@@ -24,7 +26,7 @@ class Retry:
     jitter: bool = True
 
     def wait(self, failures: int, chance: float | None = None) -> timedelta:
-        """Return the wait after this many failures; `chance` in [0, 1) stands for the die."""
+        """Return the wait after this many failures; `chance` in [0, 1) replaces the random number."""
         wait = min(self._unjittered(failures), self.max)
         if not self.jitter:
             return wait
@@ -43,7 +45,7 @@ class Retry:
             return self.max
 
     def to_json(self) -> dict[str, Any]:
-        """Return the strategy as the database keeps it, times in seconds."""
+        """Return the strategy as the database stores it, with times in seconds."""
         return {
             "strategy": self.strategy,
             "min": self.min.total_seconds(),
@@ -53,14 +55,14 @@ class Retry:
         }
 
     @classmethod
-    def from_json(cls, kept: dict[str, Any] | None) -> "Retry":
-        """Return the strategy that the database kept, or the default one."""
-        if kept is None:
+    def from_json(cls, stored: dict[str, Any] | None) -> "Retry":
+        """Return the strategy that the database stores, or the default one."""
+        if stored is None:
             return cls()
         return cls(
-            strategy=kept["strategy"],
-            min=timedelta(seconds=kept["min"]),
-            max=timedelta(seconds=kept["max"]),
-            factor=float(kept["factor"]),
-            jitter=kept["jitter"],
+            strategy=stored["strategy"],
+            min=timedelta(seconds=stored["min"]),
+            max=timedelta(seconds=stored["max"]),
+            factor=float(stored["factor"]),
+            jitter=stored["jitter"],
         )

@@ -59,7 +59,7 @@ def apply(
     ids = list(dict.fromkeys(ids))
     values = parameters(ids) if callable(parameters) else parameters
     try:
-        changed = database.again(lambda: _write(database, statement, ids, values, actor, facts))
+        changed = database.retry_on_conflict(lambda: _write(database, statement, ids, values, actor, facts))
     except KeyTakenError:
         if len(ids) == 1:
             return [Change(ids[0], "refused", None, KEY_IS_TAKEN)]
@@ -70,7 +70,7 @@ def apply(
         ]
     if statement in EVENTS:
         by = {} if actor is None else {"actor": actor}
-        publish(database, [emit.row(EVENTS[statement], row, **by) for row in changed.values()])
+        publish(database, [emit.row_event(EVENTS[statement], row, **by) for row in changed.values()])
     return _report(database, statement, ids, changed)
 
 

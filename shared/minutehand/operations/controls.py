@@ -71,7 +71,7 @@ def pause(
             audit.record(database, "pause", actor, **values, recalled=recalled)
         return record
 
-    control = Control(**database.again(change))
+    control = Control(**database.retry_on_conflict(change))
     publish(database, [_event("paused", control, actor)])
     return control
 
@@ -118,7 +118,7 @@ def limit(
             audit.record(database, "limit", actor, **values)
         return record
 
-    return Control(**database.again(change))
+    return Control(**database.retry_on_conflict(change))
 
 
 def unlimit(
@@ -157,7 +157,7 @@ def _end(database: Database, verb: str, scope: dict[str, Any], actor: str | None
                 audit.record(database, verb, actor, **scope, **was)
         return records
 
-    return [Control(**record) for record in database.again(change)]
+    return [Control(**record) for record in database.retry_on_conflict(change)]
 
 
 def _event(name: Name, control: Control, actor: str | None) -> Event:

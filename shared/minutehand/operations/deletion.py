@@ -81,7 +81,7 @@ def _delete_in_chunks(
                 audit.record(database, "delete", actor, **filters, jobs=deleted)
         return deleted
 
-    return _until_zero(lambda: database.again(delete_chunk))
+    return _until_zero(lambda: database.retry_on_conflict(delete_chunk))
 
 
 def _until_zero(delete_chunk: Callable[[], int]) -> Iterator[int]:

@@ -73,11 +73,11 @@ def _parameters(edits: dict[str, Any]) -> dict[str, Any]:
 
 def _encrypted(database: Database, edits: dict[str, Any], ids: list[UUID]) -> dict[str, Any]:
     # Imported here, so that a process without encryption does not load the cryptography.
-    from minutehand.encryption.envelope import encrypted_for
+    from minutehand.encryption.envelope import encrypt_for_row
 
     values = _parameters(edits)
     found = database.run("get", id=ids[0])
-    return values | ({"payload": encrypted_for(found[0], values["payload"])} if found else {})
+    return values | ({"payload": encrypt_for_row(found[0], values["payload"])} if found else {})
 
 
 def _no_clock() -> datetime:

@@ -109,12 +109,12 @@ def replay(
             _rebind(database, {change.new: change.id for change in changes if change.new is not None})
             return changes
 
-    return database.again(run)
+    return database.retry_on_conflict(run)
 
 
 def _rebind(database: Database, original_of: dict[UUID, UUID]) -> None:
     """Re-encrypt the payloads of new jobs, which are encrypted for their originals."""
-    if original_of and database.run("sealed_of", ids=list(original_of)):
+    if original_of and database.run("encrypted_payloads", ids=list(original_of)):
         # Imported here, so that a process without encryption does not load the cryptography.
         from minutehand.encryption.reencrypt import rebind
 

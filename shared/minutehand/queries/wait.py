@@ -7,6 +7,7 @@ from uuid import UUID
 
 from minutehand.database import Connection, Database, database_of
 from minutehand.errors import InvalidJobError, UnfinishedError
+from minutehand.model.payload import is_encrypted
 from minutehand.model.row import FINISHED, Row
 from minutehand.model.rules import sentence
 from minutehand.queries.jobs import get
@@ -18,12 +19,12 @@ GROWTH = 1.5
 
 def decrypted(row: Row) -> Row:
     """Return a finished job with its result decrypted, if this process has the key."""
-    if not isinstance(row.result, dict) or list(row.result) != ["minutehand"]:
+    if not is_encrypted(row.result):
         return row
     # Imported here, so that a process without encryption does not load the cryptography.
-    from minutehand.encryption.envelope import open_result
+    from minutehand.encryption.envelope import decrypted_result
 
-    return replace(row, result=open_result(row.result, row))
+    return replace(row, result=decrypted_result(row.result, row))
 
 
 def wait(

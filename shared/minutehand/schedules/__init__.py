@@ -2,7 +2,7 @@
 
     from minutehand import NewJob, schedules
 
-    schedules.put(database, schedules.Schedule("report", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin"))
+    schedules.save(database, schedules.Schedule("report", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin"))
 
 `schedule` is the value, `plan` decides which moments fire, `fire` writes them down, and is called by every tick;
 `manage` is for people, `install` for code that declares its schedules.
@@ -20,14 +20,14 @@ from minutehand.schedules.manage import (
     resume,
     run_now,
 )
-from minutehand.schedules.schedule import Moment, Schedule, Standing, check, preview
+from minutehand.schedules.schedule import Moment, Schedule, StoredSchedule, check, preview
 
 __all__ = [
     "Firing",
     "Installed",
     "Moment",
     "Schedule",
-    "Standing",
+    "StoredSchedule",
     "check",
     "firings",
     "get",

@@ -12,7 +12,7 @@ from minutehand.errors import InvalidJobError, KeyTakenError, NotFoundError
 from minutehand.events.publish import publish
 from minutehand.model.event import Event
 from minutehand.schedules.plan import Line, Plan, plan
-from minutehand.schedules.schedule import Standing
+from minutehand.schedules.schedule import StoredSchedule
 from minutehand.schedules.timing import LEAST, Timing
 
 SCHEDULES_AT_ONCE = 100
@@ -70,7 +70,7 @@ def fire_due(database: Database, now: datetime | None = None) -> Fired:
     for _ in range(BATCHES_IN_A_TICK):
         if total.fired >= JOBS_IN_A_TICK:
             break
-        batch = database.again(lambda: _fire_batch(database, now))
+        batch = database.retry_on_conflict(lambda: _fire_batch(database, now))
         if batch is None:
             break
         done, lines = batch
@@ -79,23 +79,23 @@ def fire_due(database: Database, now: datetime | None = None) -> Fired:
     return total
 
 
-def ask(database: Database, standing: Standing, now: datetime) -> UUID:
+def ask(database: Database, stored: StoredSchedule, now: datetime) -> UUID:
     """Enqueue a schedule's job at once, beside its own moments, in the caller's transaction."""
     while True:
-        line = {"tenant": standing.tenant, "schedule": standing.schedule.name, "nominal": now.isoformat()}
-        own = {"key": own_key(standing.schedule.name)} if standing.schedule.overlap == "replace" else {}
+        line = {"tenant": stored.tenant, "schedule": stored.schedule.name, "nominal": now.isoformat()}
+        own = {"key": own_key(stored.schedule.name)} if stored.schedule.overlap == "replace" else {}
         asked = line | {"outcome": "asked", "count": 1, "late": False, "job": own}
         if done := database.run("fire", firings=json.dumps([asked])):
             job: UUID = done[0]["job"]
             return job
-        if not database.run("get_schedule", name=standing.schedule.name):  # it was removed meanwhile
-            raise NotFoundError(f"there is no schedule {standing.schedule.name!r}")
+        if not database.run("get_schedule", name=stored.schedule.name):  # it was removed meanwhile
+            raise NotFoundError(f"there is no schedule {stored.schedule.name!r}")
         now += LEAST  # this moment is one of its own
 
 
 def prune(database: Database, now: datetime | None = None) -> int:
     """Forget the oldest lines of the ledger; say how many."""
-    return len(database.run("prune_firings", keep=LEDGER_DAYS, most=PRUNED_AT_ONCE, now=now))
+    return len(database.run("prune_firings", keep=LEDGER_DAYS, limit=PRUNED_AT_ONCE, now=now))
 
 
 def own_key(name: str) -> str:
@@ -105,7 +105,7 @@ def own_key(name: str) -> str:
 
 def _fire_batch(database: Database, now: datetime | None) -> tuple[Fired, list[Record]] | None:
     with database.transaction():
-        records = database.run("due_schedules", most=SCHEDULES_AT_ONCE, now=now)
+        records = database.run("due_schedules", limit=SCHEDULES_AT_ONCE, now=now)
         if not records:
             return None
         read = [(record, _planned(record)) for record in records]
@@ -160,7 +160,7 @@ def _named(record: Record) -> dict[str, Any]:
 
 
 def _move_on(database: Database, moves: Sequence[dict[str, Any]]) -> None:
-    database.run("move_on", moves=json.dumps(moves, default=str))
+    database.run("advance_schedules", moves=json.dumps(moves, default=str))
 
 
 def _count(due: Sequence[Due], lines: Sequence[Record], refused: tuple[tuple[str, str], ...]) -> Fired:

@@ -12,10 +12,10 @@ from minutehand.errors import InvalidJobError, KeyTakenError, NotFoundError
 from minutehand.model.new_job import check_moment
 from minutehand.model.recurrence import REBOOT
 from minutehand.schedules.plan import Outcome
-from minutehand.schedules.schedule import Schedule, Standing, check
+from minutehand.schedules.schedule import Schedule, StoredSchedule, check
 from minutehand.schedules.template import encode_secret
 
-MOST_LISTED = 1000
+MAX_LISTED = 1000
 
 
 @dataclass(frozen=True)
@@ -35,25 +35,25 @@ class _Undo(Exception):
 
 def put(
     database: Database, schedule: Schedule, *, who: str | None = None, now: datetime | None = None
-) -> Standing:
+) -> StoredSchedule:
     """Write a schedule; one of that name is changed. Raises InvalidJobError for what cannot be one.
 
     Its next moment is computed anew where its timing is another, and stays where only its job is.
     """
     check(schedule)
     with database.transaction():
-        standing = write(database, schedule, now or clock(database))
+        stored = write(database, schedule, now or clock(database))
         _record(database, "put", who, schedule.name, every=schedule.every, zone=schedule.zone)
-    return standing
+    return stored
 
 
 def write(
     database: Database, schedule: Schedule, now: datetime, *, source: str | None = None, hash: str | None = None
-) -> Standing:  # fmt: skip
+) -> StoredSchedule:  # fmt: skip
     """Write a schedule that was checked, in the caller's transaction, and try whether its job would be let in."""
     _try_out(database, schedule)
     found = database.run("get_schedule", name=schedule.name)
-    before = Standing.from_record(found[0]) if found else None
+    before = StoredSchedule.from_record(found[0]) if found else None
     same = before is not None and _times(before.schedule) == _times(schedule)
     if before is not None:
         database.run("withdraw_ahead", name=schedule.name, now=now)
@@ -61,11 +61,11 @@ def write(
     following = before.next if before and keeps else first_after(schedule, now)
     timing = vars(schedule.timing) | {"every": schedule.every, "name": schedule.name}
     record = database.run(
-        "put_schedule", **timing, source=source, hash=hash, next=following,
+        "save_schedule", **timing, source=source, hash=hash, next=following,
         wake=following and following - schedule.ahead,
         job=encode_secret(schedule.job, schedule.name, getattr(database, "tenant", "")),
     )  # fmt: skip
-    return Standing.from_record(record[0])
+    return StoredSchedule.from_record(record[0])
 
 
 def first_after(schedule: Schedule, now: datetime) -> datetime | None:
@@ -73,17 +73,17 @@ def first_after(schedule: Schedule, now: datetime) -> datetime | None:
     return now if schedule.every == REBOOT else schedule.timing.after(schedule.every, now)
 
 
-def pause(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> Standing:
+def pause(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> StoredSchedule:
     """Fire no more until `resume`; what was enqueued ahead of its moment is taken back."""
     return _turn(database, name, True, who, now)
 
 
-def resume(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> Standing:
+def resume(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> StoredSchedule:
     """Go on with the moment that is next by now: what a pause left out is not caught up with."""
     return _turn(database, name, False, who, now)
 
 
-def _turn(database: Database, name: str, paused: bool, who: str | None, now: datetime | None) -> Standing:
+def _turn(database: Database, name: str, paused: bool, who: str | None, now: datetime | None) -> StoredSchedule:
     with database.transaction():
         before, now = get(database, name), now or clock(database)
         if before.paused == paused:
@@ -94,13 +94,13 @@ def _turn(database: Database, name: str, paused: bool, who: str | None, now: dat
         wake = following and following - before.schedule.ahead
         records = database.run("pause_schedule", name=name, paused=paused, next=following, wake=wake)
         _record(database, "pause" if paused else "resume", who, name)
-    return Standing.from_record(records[0])
+    return StoredSchedule.from_record(records[0])
 
 
-def _next_by_now(standing: Standing, now: datetime) -> datetime | None:
-    if standing.schedule.every == REBOOT:
-        return standing.next
-    return first_after(standing.schedule, now)
+def _next_by_now(stored: StoredSchedule, now: datetime) -> datetime | None:
+    if stored.schedule.every == REBOOT:
+        return stored.next
+    return first_after(stored.schedule, now)
 
 
 def run_now(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> UUID:
@@ -108,8 +108,8 @@ def run_now(database: Database, name: str, *, who: str | None = None, now: datet
     from minutehand.schedules.fire import ask
 
     with database.transaction():
-        standing = get(database, name)
-        job = ask(database, standing, now or clock(database))
+        stored = get(database, name)
+        job = ask(database, stored, now or clock(database))
         _record(database, "run", who, name, job=job)
     return job
 
@@ -128,25 +128,25 @@ def drop(database: Database, name: str, now: datetime) -> None:
         raise NotFoundError(f"there is no schedule {name!r}")
 
 
-def get(database: Database, name: str) -> Standing:
+def get(database: Database, name: str) -> StoredSchedule:
     """Return a schedule as it stands; raise NotFoundError if there is none."""
     found = database.run("get_schedule", name=name)
     if not found:
         raise NotFoundError(f"there is no schedule {name!r}")
-    return Standing.from_record(found[0])
+    return StoredSchedule.from_record(found[0])
 
 
-def list_schedules(database: Database, source: str | None = None) -> list[Standing]:
+def list_schedules(database: Database, source: str | None = None) -> list[StoredSchedule]:
     """Return all schedules by name, or those that one code declares."""
     return [
-        Standing.from_record(record) for record in database.run("list_schedules", source=source, own=False)
+        StoredSchedule.from_record(record) for record in database.run("list_schedules", source=source, own=False)
     ]
 
 
 def firings(database: Database, name: str, *, most: int = 50, before: datetime | None = None) -> list[Firing]:
     """Return what became of a schedule's moments, the last first; go on with `before`."""
-    if not 1 <= most <= MOST_LISTED:
-        raise InvalidJobError("page_is_bounded", f"a page has 1 to {MOST_LISTED} firings")
+    if not 1 <= most <= MAX_LISTED:
+        raise InvalidJobError("page_is_bounded", f"a page has 1 to {MAX_LISTED} firings")
     check_moment(before)
     return [Firing(**record) for record in database.run("list_firings", name=name, most=most, before=before)]
 

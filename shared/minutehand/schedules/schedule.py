@@ -17,7 +17,7 @@ from minutehand.model.rules import sentence
 from minutehand.schedules import template
 from minutehand.schedules.timing import CatchUp, Overlap, Timing
 
-MOST_PREVIEWED = 1000
+MAX_PREVIEWED = 1000
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class StoredSchedule:
     """A schedule as it stands in the table: `next` is its next moment, `fired` its last, and `last` the job of it."""
 
     schedule: Schedule
@@ -73,7 +73,7 @@ class Standing:
     changed: datetime
 
     @classmethod
-    def from_record(cls, record: Record) -> "Standing":
+    def from_record(cls, record: Record) -> "StoredSchedule":
         """Build it from what a statement returned."""
         job = template.decode_job(record["job"])
         said = {each.name: record[each.name] for each in fields(Schedule) if each.name != "job"}
@@ -97,7 +97,7 @@ def preview(
     check_recurrence(every, zone)
     for name, moment in (("starts", starts), ("ends", ends), ("after", after)):
         _check_moment(name, moment)
-    if not 0 < n <= MOST_PREVIEWED:
+    if not 0 < n <= MAX_PREVIEWED:
         raise InvalidJobError("preview_is_bounded", sentence("preview_is_bounded"))
     timing = Timing(zone=zone or "UTC", starts=starts, ends=ends)
     clocks = ZoneInfo(zone) if zone and zone != "UTC" else UTC

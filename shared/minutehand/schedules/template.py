@@ -29,25 +29,30 @@ def check_job(job: object) -> None:
 
 def encode_job(job: NewJob) -> str:
     """Return the job as JSON; what is None is left out, and the payload keeps every digit."""
-    return _object({name: _encoded(name, value) for name, value in _said(job).items()})
+    return _object({name: _encoded(name, value) for name, value in _options(job).items()})
 
 
 def encode_secret(job: NewJob, schedule: str, tenant: str) -> str:
     """Return the job as the row keeps it: its payload encrypted, for this schedule only, if this process has a key."""
     if not encrypts():
         return encode_job(job)
-    from minutehand.encryption.envelope import (  # here, so that who encrypts nothing does not pay for it
-        Subject,
-        seal,
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.encryption.envelope import Subject, encrypt
+
+    payload = encrypt(encode(job.payload), Subject(job.kind, schedule=schedule, tenant=tenant))
+    return _object(
+        {name: _encoded(name, value) for name, value in _options(job).items()} | {"payload": payload}
     )
 
-    payload = seal(encode(job.payload), Subject(job.kind, schedule=schedule, tenant=tenant))
-    return _object({name: _encoded(name, value) for name, value in _said(job).items()} | {"payload": payload})
+    payload = encrypt(encode(job.payload), Subject(job.kind, schedule=schedule, tenant=tenant))
+    return _object(
+        {name: _encoded(name, value) for name, value in _options(job).items()} | {"payload": payload}
+    )
 
 
-def _said(job: NewJob) -> dict[str, Any]:
-    said = {each.name: getattr(job, each.name) for each in fields(NewJob) if each.name not in NOT_OURS}
-    return {name: value for name, value in said.items() if value is not None}
+def _options(job: NewJob) -> dict[str, Any]:
+    options = {each.name: getattr(job, each.name) for each in fields(NewJob) if each.name not in NOT_OURS}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _object(parts: Mapping[str, str]) -> str:

@@ -24,8 +24,5 @@ begin
             applied   timestamptz not null default clock_timestamp()
         );
     end if;
-    -- Which functions exist, and their row versions; see replaced.sql.
-    perform set_config('minutehand.functions_before', coalesce(json_object_agg(oid::text, xmin::text), '{}')::text, true)
-       from pg_proc where pronamespace = to_regnamespace('minutehand');
 end
 $$;

@@ -33,7 +33,7 @@ def migrate(database: Database | str) -> list[Step]:
 def migration_sql(database: Database) -> str:
     """Return the SQL that `migrate` would run, for psql; empty if nothing is pending."""
     steps = pending(database)
-    return "\n".join(["begin;", ledger(), *script(steps), "commit;"]) if steps else ""
+    return "\n".join(["begin;", ledger(), *script(steps), "commit;\n"]) if steps else ""
 
 
 def pending(database: Database) -> list[Step]:
@@ -47,7 +47,7 @@ def pending(database: Database) -> list[Step]:
 def status(database: Database) -> list[Step]:
     """Return every step with the moment when it was applied; raise SchemaError if the database has others."""
     applied, stored = _recorded(database)
-    known = {migration.version: migration for migration in migrations()}
+    known = dict(enumerate(migrations(), start=1))
     if newer := sorted(set(applied) - set(known)):
         raise NewerSchemaError(
             f"the schema is at version {newer[-1]}, newer than this code, which knows {max(known)}:"

@@ -72,6 +72,7 @@ def script(pending: Sequence[Step]) -> list[LiteralString]:
     """Return the SQL that applies the steps, to run in one transaction after `ledger.sql`."""
     *others, roles = pending
     return [
+        _read("before"),
         *(step.text for step in others),
         _replaced(pending),
         roles.text,
@@ -103,18 +104,18 @@ def _record(step: Step) -> LiteralString:
     if step.version is not None:
         return (
             "insert into minutehand.migrations (version, name, checksum)\n"
-            f"values ({step.version}, '{step.name}', '{step.checksum}');\n"  # type: ignore[return-value]
+            f"values ({step.version}, '{step.name}', '{step.checksum}');\n"
         )
     return (
         "insert into minutehand.schema_files (name, checksum, functions)\n"
-        f"values ('{step.name}', '{step.checksum}', {_array(step.functions)})\n"  # type: ignore[return-value]
+        f"values ('{step.name}', '{step.checksum}', {_array(step.functions)})\n"
         "    on conflict (name) do update\n"
         "   set checksum = excluded.checksum, functions = excluded.functions, applied = clock_timestamp();\n"
     )
 
 
 def _array(names: Sequence[str]) -> LiteralString:
-    return f"'{{{','.join(names)}}}'::text[]"  # type: ignore[return-value]
+    return f"'{{{','.join(names)}}}'::text[]"
 
 
 def _names(folder: str) -> list[str]:

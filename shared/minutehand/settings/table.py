@@ -222,7 +222,7 @@ HTTP_UNSIGNED = _declare(
     "Deliver unsigned if there is no secret; otherwise the job becomes dead.",
     WORKER,
 )
-HTTP_ALLOW = _declare(
+HTTP_ALLOW: Setting[tuple[str, ...]] = _declare(
     "MINUTEHAND_HTTP_ALLOW",
     ITEMS,
     (),

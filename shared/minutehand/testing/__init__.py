@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import pytest
 
-from minutehand.database import Connection, Database, close_own
+from minutehand.database import Connection, Database, close_thread_databases
 from minutehand.handlers import HandlerPackage
 from minutehand.local.errors import NoPostgresError
 from minutehand.settings.table import TEST_DATABASE_URL
@@ -102,9 +102,9 @@ def minutehand_database(minutehand_databases: Databases, monkeypatch: pytest.Mon
     """Make a database with the schema and your tables for one test; DATABASE_URL names it meanwhile."""
     with minutehand_databases.clone() as url, closing(Database(url)) as database:
         monkeypatch.setenv("DATABASE_URL", url)
-        close_own()
+        close_thread_databases()
         yield Clone(url, database)
-        close_own()
+        close_thread_databases()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from minutehand.job import Job
 from minutehand.model.outcome import Cancel, Ending, OutOfTime, Snooze
 from minutehand.model.row import Row
 from minutehand.testing.expect import tell
-from minutehand.work import work_off
+from minutehand.work import run_jobs
 
 AnyHandlers = Handlers | Mapping[str, Callable[..., Any]]
 LEAVING = (OutOfTime, SystemExit, GeneratorExit)  # what would end the whole run of tests, were it raised
@@ -116,7 +116,7 @@ def attempt(job: Job, handlers: AnyHandlers, row: Callable[[], Row]) -> Attempt:
     """Have a worker handle and finish a claimed job; `row` reads how it stands afterwards."""
     watched = Watched(handlers)
     with _leaving_the_alarm():
-        (finish,) = work_off([job], watched, stopping=lambda: False)
+        (finish,) = run_jobs([job], watched, stopping=lambda: False)
     if type(watched.exception) is KeyboardInterrupt:  # somebody wants the run to end
         raise watched.exception
     return Attempt(row(), finish.ending, finish.error, watched.exception)

@@ -6,7 +6,7 @@ A reset takes about ten milliseconds; to copy the template and to drop the copy 
 from contextlib import suppress
 
 from minutehand.database import Connection, connect
-from minutehand.database.refusals import translated
+from minutehand.database.driver_errors import translated
 from minutehand.errors import MinutehandError
 from minutehand.testing.databases import Databases
 from minutehand.testing.statements import text

@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any, LiteralString
 
 from minutehand.database import Database, Record
-from minutehand.database.refusals import translated
+from minutehand.database.driver_errors import translated
 
 
 @cache

@@ -23,11 +23,11 @@ from time import monotonic
 from typing import Any
 from uuid import UUID, uuid4
 
-from minutehand.encryption.envelope import result_text
+from minutehand.encryption.envelope import encrypt_result
 from minutehand.errors import ConfigurationError, KeyMissingError, MismatchError, UnknownKindError
+from minutehand.model.failure import redact
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.payload import decode, encode
-from minutehand.model.redaction import redact
 from minutehand.settings import is_local, secret
 from minutehand.settings.table import ENCRYPT_RESULTS, REDACT_ERRORS
 from minutehand.web.routes import Route
@@ -124,7 +124,7 @@ def success(result: Any, job: DeliveredJob) -> RouteResponse:
     try:
         text: str | None = encode(result)
         if text is not None and result is not None and ENCRYPT_RESULTS.read():
-            text = result_text(text, job)
+            text = encrypt_result(text, job)
         if text is not None and len(text.encode()) > RESULT_BYTES:
             raise ValueError(f"it must be at most {RESULT_BYTES} bytes")
     except ValueError as error:

@@ -21,5 +21,5 @@ def handle(payload: dict[str, Any], job: Job) -> int:
 def note(job: Job, what: str) -> None:
     facts.connection.execute(
         "insert into facts (job, attempt, what, until) values (%s, %s, %s, %s)",
-        [job.id, job.attempt, what, job.claimed + job.lease + job.grace],
+        [job.id, job.attempt, what, job.claimed + job.lease.duration + job.lease.grace],
     )

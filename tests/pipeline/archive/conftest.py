@@ -1,4 +1,4 @@
-"""A stage for each test."""
+"""A queue and a lake for each test."""
 
 from pathlib import Path
 

@@ -1,13 +1,13 @@
-"""An archive that stops at a labelled point and says so, for its parent to kill it there, or to let it go on.
+"""An archive that stops at a point and reports it, so that its parent can kill it or let it continue.
 
 read       the snapshot is held, nothing is read
-writing    a task has written its first batch of rows; the task's process says so, too
-files      the data files are whole
+writing    a task has written its first batch; the task's process reports it too
+files      the data files are complete
 verified   they were compared with the database
-committed  the lake has the batch, the ledger has not
-noted      the ledger has it, too
+committed  the lake has the batch, but not the ledger
+recorded   the ledger has it too
 dropping   before a partition is dropped
-dropped    after that
+dropped    after a partition was dropped
 
 python -m tests.pipeline.archive.mortal POINT HOME LAKE URL_FILE [STORAGE]
 """
@@ -21,14 +21,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from minutehand_pipeline.archive.carry import Archiver
-from minutehand_pipeline.archive.run import ArchiveConfig, run
+from minutehand_pipeline.archive.archive import ArchiveConfig, archive
+from minutehand_pipeline.archive.archiver import Archiver
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.session import build_session
 
 
 class Mortal(Archiver):
-    """Stops at a point; from the outside it looks like an archive that takes its time there."""
+    """Stops at a point."""
 
     point = ""
     notes = Path()
@@ -58,9 +58,9 @@ class Mortal(Archiver):
         super().commit(*arguments)
         self.at("committed")
 
-    def note(self, batch: Any) -> None:
-        super().note(batch)
-        self.at("noted")
+    def record(self, batch: Any) -> None:
+        super().record(batch)
+        self.at("recorded")
 
     def drop(self, day: Any) -> str:
         self.at("dropping")
@@ -70,7 +70,7 @@ class Mortal(Archiver):
 
 
 def slowly(notes: Path) -> Any:
-    """Let a task's first batch through and then wait for a file `on`; its process writes its number into `task`."""
+    """Pass a task's first batch, then wait for the file `on`. The file `task-<pid>` shows that a task waits."""
 
     def wait(batches: Any) -> Any:
         from time import sleep
@@ -89,10 +89,13 @@ def main(point: str, home: str, lake: str, url_file: str, storage: str = "{}") -
     Mortal.point, Mortal.notes = point, Path(url_file).parent
     spark = build_session("mortal", cores=1, settings={"spark.driver.memory": "512m"})
     config = ArchiveConfig(
-        lake=Lake(lake, json.loads(storage)), homes=(home,), wait=timedelta(seconds=30), place={"url_file": url_file},
+        lake=Lake(lake, json.loads(storage)),
+        homes=(home,),
+        wait=timedelta(seconds=30),
+        location={"url_file": url_file},
         drop=point in ("dropping", "dropped"),
-    )  # fmt: skip
-    result = run(spark, config, archiver=Mortal)
+    )
+    result = archive(spark, config, archiver=Mortal)
     sys.stdout.write(f"ended {[each.outcome for each in result.days]}\n")
 
 

@@ -1,4 +1,4 @@
-"""A queue with a history, a lake, and what is in both, by the keys of their rows."""
+"""A queue with a history and a lake, and the keys of the rows in both."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from minutehand.database import connect
-from minutehand_pipeline.archive.carry import Archiver
-from minutehand_pipeline.archive.run import ArchiveConfig, ArchiveResult, run
+from minutehand_pipeline.archive.archive import ArchiveConfig, ArchiveResult, archive
+from minutehand_pipeline.archive.archiver import Archiver
 from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.lake.frames import read_lake
 from minutehand_pipeline.schemas import HOMES
-from minutehand_pipeline.sources.lake import read_lake
 from tests.pipeline.history import fill_history
 from tests.servers import Database
 
@@ -23,7 +23,7 @@ KEYS = {
     "attempts": "job::text, extract(epoch from ended)::text, attempt::text",
     "events": "id::text, extract(epoch from at)::text, ''",
 }
-LAKED = {
+LAKE_KEYS = {
     "jobs_done": ("id", "deleted", "ack"),
     "attempts": ("job", "ended", "attempt"),
     "events": ("id", "at", "''"),
@@ -43,12 +43,12 @@ class Stage:
     spark: SparkSession
     database: Database
     home: Path
-    place: dict[str, str] = field(default_factory=dict)
+    location: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         secret = self.home / "url"
         secret.write_text(self.database.url)
-        self.place = {"url_file": str(secret)}
+        self.location = {"url_file": str(secret)}
 
     @property
     def lake(self) -> Lake:
@@ -63,18 +63,14 @@ class Stage:
             cursor = connection.execute(statement, list(parameters) or None)  # type: ignore[call-overload]
             return cursor.fetchall() if cursor.description else []
 
-    def config(self, **said: Any) -> ArchiveConfig:
-        return ArchiveConfig(
-            **{"lake": self.lake, "place": self.place, "wait": timedelta(seconds=30), **said}
-        )
-
-    def archive(self, archiver: Any = Archiver, **said: Any) -> ArchiveResult:
-        return run(self.spark, self.config(**said), archiver=archiver)
+    def archive(self, archiver: Any = Archiver, **options: Any) -> ArchiveResult:
+        defaults = {"lake": self.lake, "location": self.location, "wait": timedelta(seconds=30)}
+        return archive(self.spark, ArchiveConfig(**{**defaults, **options}), archiver=archiver)
 
     def queued(self, home: str = "jobs_done") -> Counter[tuple[Any, ...]]:
         return Counter(self.sql(f"select {KEYS[home]} from minutehand.{home}"))
 
-    def laked(self, home: str = "jobs_done") -> Counter[tuple[Any, ...]]:
-        """The same of the lake; its moments in seconds, as the database writes them."""
-        frame = read_lake(self.spark, self.lake, HOMES[home]).selectExpr(*map(as_text, LAKED[home]))
+    def archived(self, home: str = "jobs_done") -> Counter[tuple[Any, ...]]:
+        """The keys in the lake, with times in seconds as the database writes them."""
+        frame = read_lake(self.spark, self.lake, HOMES[home]).selectExpr(*map(as_text, LAKE_KEYS[home]))
         return Counter(tuple(row) for row in frame.collect())

@@ -1,4 +1,4 @@
-"""A day goes to the lake whole, once, and is dropped only when every row of it is there."""
+"""Each day is archived completely and once, and is dropped only if the lake has every row of it."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from minutehand.database import connect
-from minutehand_pipeline.archive.carry import Archiver
-from minutehand_pipeline.archive.erase import EraseConfig
-from minutehand_pipeline.archive.erase import run as erase
-from minutehand_pipeline.errors import DisagreeError, LakeError
+from minutehand_pipeline.archive.archiver import Archiver
+from minutehand_pipeline.archive.erase import EraseConfig, erase
+from minutehand_pipeline.errors import LakeError, MismatchError
 from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.lake.frames import read_lake
 from minutehand_pipeline.schemas import HOMES
-from minutehand_pipeline.sources.lake import read_lake
 from tests.pipeline.archive.stage import DAY, Stage
 
 JOBS = ("jobs_done",)
@@ -27,7 +26,7 @@ insert into minutehand.jobs (id, ack, kind, key, payload, deleted, timeout, pers
 """
 
 
-def test_every_row_of_every_home_is_in_the_lake_once_and_the_second_run_has_nothing_to_do(
+def test_every_row_is_archived_once(
     stage: Stage,
 ) -> None:
     stage.fill(60, days=2)
@@ -35,13 +34,13 @@ def test_every_row_of_every_home_is_in_the_lake_once_and_the_second_run_has_noth
     first = stage.archive()
     second = stage.archive()
 
-    assert {home: stage.laked(home) for home in HOMES} == {home: stage.queued(home) for home in HOMES}
+    assert {home: stage.archived(home) for home in HOMES} == {home: stage.queued(home) for home in HOMES}
     assert sum(each.rows for each in first.days if each.home == "jobs_done") == 60
     assert {each.outcome for each in second.days} <= {"known", "empty"}
 
 
-def test_late_rows_are_a_batch_of_their_own_and_a_day_is_dropped_with_them(stage: Stage) -> None:
-    """One commits after the day was read, and another goes, so that the count is what it was."""
+def test_late_rows_are_archived_before_the_drop(stage: Stage) -> None:
+    """A row commits late and another is deleted, so the count does not change."""
     stage.fill(40)
     with connect(stage.database.url) as writer:
         stage.archive(homes=JOBS)
@@ -59,19 +58,20 @@ def test_late_rows_are_a_batch_of_their_own_and_a_day_is_dropped_with_them(stage
         ("archived", 1, 2, "dropped")
     ]
     assert stage.queued() == {}
-    assert before <= stage.laked() and stage.laked().total() == 41
+    assert before <= stage.archived() and stage.archived().total() == 41
 
 
-def test_hostile_rows_and_an_empty_day_of_a_changing_clock_go_as_they_are(stage: Stage) -> None:
-    """On 29 March 2026 Berlin's clocks change; a UTC day has 24 hours all the same."""
+def test_unusual_rows_and_empty_days_are_archived(stage: Stage) -> None:
+    """Clocks in Berlin change on 29 March 2026, but a UTC day has 24 hours."""
     stage.sql("select minutehand.make_days(1, '2026-03-28')")
     stage.sql(HOSTILE)
 
     result = stage.archive(homes=JOBS, drop=True, until=date(2026, 3, 29))
 
     assert [(each.day.day, each.outcome, each.rows, each.dropped) for each in result.days] == [
-        (28, "empty", 0, "dropped"), (29, "archived", 3, "dropped"),
-    ]  # fmt: skip
+        (28, "empty", 0, "dropped"),
+        (29, "archived", 3, "dropped"),
+    ]
     rows = {row["id"][-1]: row for row in read_lake(stage.spark, stage.lake, HOMES["jobs_done"]).collect()}
     assert (rows["1"]["ack"], rows["1"]["key"], rows["1"]["timeout"]) == (
         None,
@@ -83,7 +83,7 @@ def test_hostile_rows_and_an_empty_day_of_a_changing_clock_go_as_they_are(stage:
     assert len(rows["3"]["payload"]) == 10_000_002
 
 
-def test_rows_whose_day_has_no_partition_go_and_are_dropped_too(stage: Stage) -> None:
+def test_rows_without_partition_are_archived_and_dropped(stage: Stage) -> None:
     stage.sql(
         "insert into minutehand.jobs (kind, deleted) values ('a', '2020-02-29'), ('b', '2020-02-29 12:00+00')"
     )
@@ -92,68 +92,74 @@ def test_rows_whose_day_has_no_partition_go_and_are_dropped_too(stage: Stage) ->
     result = stage.archive(homes=JOBS, drop=True, until=DAY)
 
     assert [(each.outcome, each.rows, each.dropped) for each in result.days] == [("archived", 2, "dropped")]
-    assert (stage.laked(), stage.queued()) == (before, {})
+    assert (stage.archived(), stage.queued()) == (before, {})
 
 
 class Losing(Archiver):
-    """Loses rows between the database and the files, as a broken disk would."""
+    """Loses rows between the database and the files."""
 
     def write(self, home: Any, rows: Any) -> Any:
         return super().write(home, rows.limit(39))
 
 
 class Changing(Archiver):
-    """Changes one letter of one payload on its way."""
+    """Changes a letter of a payload."""
 
     def write(self, home: Any, rows: Any) -> Any:
-        return super().write(home, rows.selectExpr(
-            *("translate(payload, 'é', 'e') as payload" if name == "payload" else name for name in rows.columns)
-        ))  # fmt: skip
+        return super().write(
+            home,
+            rows.selectExpr(
+                *(
+                    "translate(payload, 'é', 'e') as payload" if name == "payload" else name
+                    for name in rows.columns
+                )
+            ),
+        )
 
 
 @pytest.mark.parametrize(("archiver", "differs"), [(Losing, "rows 40 and 39"), (Changing, "checksum")])
-def test_what_was_written_is_compared_before_it_counts(stage: Stage, archiver: Any, differs: str) -> None:
+def test_files_are_verified_before_the_commit(stage: Stage, archiver: Any, differs: str) -> None:
     stage.fill(40)
 
     with pytest.raises(
-        DisagreeError, match=f"of 2026-03-31: the database and the files written differ in .*{differs}"
+        MismatchError, match=f"of 2026-03-31: the database and the files differ in .*{differs}"
     ):
         stage.archive(archiver, homes=JOBS, drop=True)
 
-    assert (stage.laked().total(), stage.queued().total()) == (0, 40)
+    assert (stage.archived().total(), stage.queued().total()) == (0, 40)
     assert stage.sql("select max(number)::int from minutehand.archive_batches") == [(0,)]
 
 
-def test_a_row_whose_ack_is_not_the_lakes_any_more_keeps_its_day_from_being_dropped(stage: Stage) -> None:
+def test_changed_ack_prevents_the_drop(stage: Stage) -> None:
     stage.fill(20)
     stage.archive(homes=JOBS)
     stage.sql("update minutehand.jobs set ack = gen_random_uuid() where key = 'key-4'")
 
-    with pytest.raises(DisagreeError, match=r"of 2026-03-31: .* differ in rows 20 and 19"):
+    with pytest.raises(MismatchError, match=r"of 2026-03-31: .* differ in rows 20 and 19"):
         stage.archive(homes=JOBS, drop=True)
 
     assert len(stage.queued()) == 20
 
 
-def test_another_lake_or_an_older_copy_is_refused_with_nothing_done(stage: Stage) -> None:
+def test_other_lake_or_older_copy_is_rejected(stage: Stage) -> None:
     stage.fill(20)
     stage.archive(homes=JOBS)
     elsewhere = Lake(str(stage.home / "elsewhere"))
 
-    with pytest.raises(LakeError, match="is not the table that jobs_done was carried to before"):
+    with pytest.raises(LakeError, match="is not the table that jobs_done was archived to"):
         stage.archive(homes=JOBS, lake=elsewhere)
     stage.sql("update minutehand.archive_batches set number = 7 where number = 1")
-    with pytest.raises(LakeError, match="is at batch 1 and the database at 7: one of them is an older copy"):
+    with pytest.raises(LakeError, match="is 1, but the database's is 7: one of them is an older copy"):
         stage.archive(homes=JOBS)
     stage.sql("delete from minutehand.archive_batches")
-    with pytest.raises(LakeError, match="has batches that this database knows nothing of"):
+    with pytest.raises(LakeError, match="has batches that are not in this database's ledger"):
         stage.archive(homes=JOBS, dry_run=True)
 
     assert not elsewhere.table(HOMES["jobs_done"]).exists
-    assert stage.laked() == stage.queued()
+    assert stage.archived() == stage.queued()
 
 
-def test_the_erased_are_erased_and_no_late_batch_brings_them_back(stage: Stage) -> None:
+def test_later_batch_does_not_restore_erased_data(stage: Stage) -> None:
     stage.fill(40)
     [(job, key)] = stage.sql(
         "select id::text, key from minutehand.jobs where key is not null order by id limit 1"
@@ -163,7 +169,7 @@ def test_the_erased_are_erased_and_no_late_batch_brings_them_back(stage: Stage) 
         "insert into minutehand.jobs (kind, key, payload, deleted) values ('late', %s, '1', '2026-03-31 12:00+00')",
         key,
     )
-    config = {"lake": stage.lake, "key": key, "place": stage.place}
+    config = {"lake": stage.lake, "key": key, "location": stage.location}
 
     would = erase(EraseConfig(**config, dry_run=True))
     done = erase(EraseConfig(**config))
@@ -175,7 +181,7 @@ def test_the_erased_are_erased_and_no_late_batch_brings_them_back(stage: Stage) 
     jobs = read_lake(stage.spark, stage.lake, HOMES["jobs_done"])
     assert jobs.where(f"key = '{key}'").count() == 0
     assert [row["payload"] for row in jobs.where(f"id = '{job}' or kind = 'late'").collect()] == [None, None]
-    assert stage.laked() == stage.queued()
+    assert stage.archived() == stage.queued()
     assert stage.sql("select facts ->> 'jobs', facts ? 'key' from minutehand.audit where verb = 'erase'") == [
         ("2", False)
     ]

@@ -1,4 +1,4 @@
-"""A day is dropped whole, and only with the very rows that the lake has."""
+"""A day is dropped as a whole, and only if the lake has exactly its rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ def ask(connection: Connection, statement: str, *parameters: Any) -> Any:
 
 
 def archived(connection: Connection, home: str) -> None:
-    """As an archive writes it: how many rows a day has, and which."""
+    """Record a day as an archive does."""
     connection.execute(
         "insert into minutehand.archived_days (home, day, rows, identity)"
         " select %s, %s, rows, identity from minutehand.identities(%s, %s)"
@@ -41,7 +41,7 @@ def drop(connection: Connection, home: str) -> Any:
 
 
 @pytest.mark.parametrize("home", HOMES)
-def test_a_day_of_which_the_archive_said_every_row_is_dropped(connection: Connection, home: str) -> None:
+def test_archived_day_is_dropped(connection: Connection, home: str) -> None:
     archived(connection, home)
 
     assert drop(connection, home) == "dropped"
@@ -50,11 +50,11 @@ def test_a_day_of_which_the_archive_said_every_row_is_dropped(connection: Connec
 
 
 @pytest.mark.parametrize("home", HOMES)
-def test_a_day_of_which_the_archive_said_nothing_is_held(connection: Connection, home: str) -> None:
+def test_unarchived_day_is_held(connection: Connection, home: str) -> None:
     assert drop(connection, home) == "held"
 
 
-def test_another_row_for_one_that_went_is_noticed_though_the_count_is_the_same(
+def test_replaced_row_holds_the_day(
     connection: Connection,
 ) -> None:
     archived(connection, "jobs_done")
@@ -68,7 +68,7 @@ def test_another_row_for_one_that_went_is_noticed_though_the_count_is_the_same(
     assert drop(connection, "jobs_done") == "held"
 
 
-def test_a_job_with_another_ack_is_another_row(connection: Connection) -> None:
+def test_changed_ack_holds_the_day(connection: Connection) -> None:
     archived(connection, "jobs_done")
     connection.execute(
         "update minutehand.jobs set ack = null where id = (select min(id::text)::uuid from minutehand.jobs)"
@@ -77,15 +77,13 @@ def test_a_job_with_another_ack_is_another_row(connection: Connection) -> None:
     assert drop(connection, "jobs_done") == "held"
 
 
-def test_a_day_that_is_not_over_is_not_dropped(connection: Connection) -> None:
+def test_current_day_is_not_dropped(connection: Connection) -> None:
     today = ask(connection, "select (now() at time zone 'UTC')::date")
 
     assert ask(connection, "select minutehand.drop_archived('jobs_done', %s)", today) == "none"
 
 
-def test_a_day_that_somebody_writes_to_is_busy_and_not_waited_for(
-    connection: Connection, direct_database: Database
-) -> None:
+def test_drop_does_not_wait_for_a_writer(connection: Connection, direct_database: Database) -> None:
     archived(connection, "jobs_done")
     with connect(direct_database.url) as other, other.transaction():
         other.execute(f"insert into minutehand.jobs (kind, deleted) values ('late', '{DAY} 12:00+00')")
@@ -93,7 +91,7 @@ def test_a_day_that_somebody_writes_to_is_busy_and_not_waited_for(
         assert drop(connection, "jobs_done") == "busy"
 
 
-def test_retention_waits_for_the_archive_of_the_very_rows(connection: Connection) -> None:
+def test_retention_waits_until_all_rows_are_archived(connection: Connection) -> None:
     connection.execute(
         "insert into minutehand.retention (what, keep) select w, '1 day' from unnest('{done,dead,cancelled}'::text[]) w"
     )
@@ -112,7 +110,7 @@ def test_retention_waits_for_the_archive_of_the_very_rows(connection: Connection
 
 
 def retained(connection: Connection) -> int:
-    """Carry retention out: look at the day, delete, and look again; how many jobs are left."""
+    """Run retention three times, so that it checks, deletes and checks again; return the jobs left."""
     for _step in range(3):
         connection.execute("select * from minutehand.retain()")
     return int(ask(connection, "select count(*) from minutehand.jobs"))
@@ -127,7 +125,7 @@ def keep_a_day(connection: Connection, *whats: str) -> None:
 LATE = "insert into minutehand.jobs (kind, deleted) select 'late', '2026-03-31 12:00+00' from generate_series(1, 3)"
 
 
-def test_retention_of_a_part_of_a_day_leaves_what_came_after_its_archive(connection: Connection) -> None:
+def test_partial_retention_keeps_unarchived_rows(connection: Connection) -> None:
     archived(connection, "jobs_done")
     connection.execute(LATE)
     keep_a_day(connection, "done")
@@ -139,7 +137,7 @@ def test_retention_of_a_part_of_a_day_leaves_what_came_after_its_archive(connect
     assert retained(connection) == 4
 
 
-def test_retention_leaves_rows_without_a_partition_that_came_after_their_archive(
+def test_retention_keeps_late_rows_without_partition(
     connection: Connection,
 ) -> None:
     archived(connection, "jobs_done")
@@ -153,7 +151,7 @@ def test_retention_leaves_rows_without_a_partition_that_came_after_their_archive
     assert retained(connection) == 0
 
 
-def test_a_row_was_there_if_its_transaction_had_ended_by_then(connection: Connection) -> None:
+def test_was_there_compares_transaction_and_snapshot(connection: Connection) -> None:
     [(this,)] = connection.execute("select pg_current_xact_id()::text::bigint").fetchall()
     snapshot = f"{this - 5}:{this}:{this - 5},{this - 2}"
 
@@ -161,12 +159,18 @@ def test_a_row_was_there_if_its_transaction_had_ended_by_then(connection: Connec
         return ask(connection, "select minutehand.was_there(%s::text::xid, %s::pg_snapshot)", born, snapshot)
 
     assert {this - born: was_there(born) for born in range(this - 6, this + 1)} == {
-        6: True, 5: False, 4: True, 3: True, 2: False, 1: True, 0: False,
-    }  # fmt: skip
+        6: True,
+        5: False,
+        4: True,
+        3: True,
+        2: False,
+        1: True,
+        0: False,
+    }
     assert was_there(2)  # frozen by a version of Postgres that forgot its number
 
 
-def test_a_default_partition_is_exchanged_and_keeps_what_the_lake_has_not(connection: Connection) -> None:
+def test_exchanged_partition_keeps_unarchived_rows(connection: Connection) -> None:
     connection.execute(
         "insert into minutehand.jobs (kind, deleted)"
         " select 'a', '2020-02-29 12:00+00'::timestamptz + n * interval '1 second' from generate_series(1, 5) n"
@@ -196,9 +200,7 @@ def test_a_default_partition_is_exchanged_and_keeps_what_the_lake_has_not(connec
 
 
 @pytest.mark.parametrize("home", HOMES)
-def test_an_exchanged_default_partition_is_guarded_as_the_old_one_was(
-    connection: Connection, home: str
-) -> None:
+def test_exchanged_partition_keeps_policies_and_grants(connection: Connection, home: str) -> None:
     facts = """select relrowsecurity,
                       (select array_agg(polname::text order by polname) from pg_policy where polrelid = c.oid),
                       has_table_privilege('minutehand_operator', c.oid, 'select'),

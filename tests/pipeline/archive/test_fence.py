@@ -1,4 +1,4 @@
-"""Who lost the lock commits nothing after others went on, and what is not this queue's is left alone."""
+"""A run that lost the lock cannot commit, and another queue's lake is not touched."""
 
 from contextlib import closing
 from datetime import date
@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 
 from minutehand.database import connect
-from minutehand_pipeline.archive.carry import Archiver
-from minutehand_pipeline.archive.erase import EraseConfig
-from minutehand_pipeline.archive.erase import run as erase
-from minutehand_pipeline.archive.run import ArchiveConfig
+from minutehand_pipeline.archive.archive import ArchiveConfig
+from minutehand_pipeline.archive.archiver import Archiver
+from minutehand_pipeline.archive.erase import EraseConfig, erase
 from minutehand_pipeline.errors import InputError, LakeError
 from minutehand_pipeline.lake import Lake, Table
+from minutehand_pipeline.lake.frames import read_lake
 from minutehand_pipeline.schemas import HOMES
-from minutehand_pipeline.sources.lake import read_lake
-from minutehand_pipeline.statements import run as send
+from minutehand_pipeline.statements import run_statement
 from tests.conftest import NewDatabase
 from tests.pipeline.archive.stage import DAY, Stage
 
@@ -24,16 +23,16 @@ LATE = "insert into minutehand.jobs (kind, deleted) select 'late', '2026-03-31 2
 
 
 class Ended(Archiver):
-    """At one of its steps somebody ends its lock's session, as the message to a second archiver says, and erases."""
+    """At a step, the session that holds its lock is terminated, and an erasure runs."""
 
     step = ""
 
     def meanwhile(self, step: str) -> None:
         if step == self.step:
-            with closing(self.database.beside()) as other:
-                [locker] = send(other, "archive_locker")
+            with closing(self.database.clone()) as other:
+                [locker] = run_statement(other, "archive_locker")
                 other.connection.execute("select pg_terminate_backend(%s, 10000)", [locker["pid"]])
-            erase(EraseConfig(lake=self.lake, key="key-4", place=self.place))
+            erase(EraseConfig(lake=self.lake, key="key-4", location=self.location))
 
     def read(self, *arguments: Any) -> Any:
         self.meanwhile("read")
@@ -45,7 +44,7 @@ class Ended(Archiver):
 
 
 @pytest.mark.parametrize("step", ["read", "commit"])
-def test_who_lost_the_lock_commits_nothing_after_an_erasure(
+def test_run_without_the_lock_cannot_commit_after_erasure(
     stage: Stage, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Ended, "step", step)
@@ -54,27 +53,28 @@ def test_who_lost_the_lock_commits_nothing_after_an_erasure(
     before = stage.queued()
 
     with pytest.raises(
-        Exception, match=r"is at batch \d of minutehand, so that batch 1 cannot be committed|closed"
+        Exception, match=r"cannot commit batch 1 of minutehand to .*: its last batch is \d|closed"
     ):
         stage.archive(archiver=Ended, homes=JOBS, drop=True)
     assert stage.queued() == before
 
     stage.archive(homes=JOBS, drop=True)
-    assert stage.laked() == before
+    assert stage.archived() == before
     assert read_lake(stage.spark, stage.lake, HOMES["jobs_done"]).where("key = 'key-4'").count() == 0
 
 
-def test_an_erasure_that_was_killed_after_a_table_is_finished_by_the_next(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_next_erasure_completes_a_killed_one(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.fill(40)
     stage.archive(drop=True)
     [(job, key)] = [
         tuple(row)
         for row in read_lake(stage.spark, stage.lake, HOMES["jobs_done"])
-        .where("key is not null and attempts = 2").select("id", "key").limit(1).collect()
-    ]  # fmt: skip
-    config = EraseConfig(lake=stage.lake, key=key, place=stage.place)
+        .where("key is not null and attempts = 2")
+        .select("id", "key")
+        .limit(1)
+        .collect()
+    ]
+    config = EraseConfig(lake=stage.lake, key=key, location=stage.location)
     for name in ("events", "attempts"):
         with monkeypatch.context() as killed:
             killed.setattr(Table, "erase", _dies_after(name, Table.erase))
@@ -100,9 +100,7 @@ def _dies_after(name: str, real: Any) -> Any:
     return erase
 
 
-def test_another_queue_is_refused_also_where_the_first_has_carried_nothing_yet(
-    stage: Stage, new_database: NewDatabase
-) -> None:
+def test_lake_of_another_queue_is_rejected(stage: Stage, new_database: NewDatabase) -> None:
     stage.archive(homes=JOBS)
     (stage.home / "other").mkdir()
     other = Stage(stage.spark, new_database("direct-18"), stage.home / "other")
@@ -113,10 +111,10 @@ def test_another_queue_is_refused_also_where_the_first_has_carried_nothing_yet(
 
     stage.fill(7)
     stage.archive(homes=JOBS)
-    assert stage.laked() == stage.queued()
+    assert stage.archived() == stage.queued()
 
 
-def test_as_many_late_rows_as_a_dropped_day_had_are_carried_all_the_same(stage: Stage) -> None:
+def test_late_rows_of_a_dropped_day_are_archived(stage: Stage) -> None:
     stage.fill(4)
     before = stage.queued()
     stage.archive(homes=JOBS, drop=True)
@@ -125,43 +123,43 @@ def test_as_many_late_rows_as_a_dropped_day_had_are_carried_all_the_same(stage: 
     late = stage.queued()
 
     assert [each.outcome for each in stage.archive(homes=JOBS, dry_run=True, since=DAY, until=DAY).days] == [
-        "would"
+        "pending"
     ]
     stage.archive(homes=JOBS)
 
-    assert stage.laked() == before + late
+    assert stage.archived() == before + late
     assert [each.outcome for each in stage.archive(homes=JOBS, since=DAY, until=DAY).days] == ["known"]
 
 
-def test_an_erasure_where_nothing_was_archived_makes_nothing(stage: Stage) -> None:
+def test_erasure_requires_a_lake(stage: Stage) -> None:
     stage.fill(4)
     for dry_run in (True, False):
-        with pytest.raises(LakeError, match="typo is no lake: nothing was archived there"):
+        with pytest.raises(LakeError, match="typo is not a lake: nothing was archived there"):
             erase(
                 EraseConfig(
-                    lake=Lake(str(stage.home / "typo")), key="key-4", place=stage.place, dry_run=dry_run
+                    lake=Lake(str(stage.home / "typo")), key="key-4", location=stage.location, dry_run=dry_run
                 )
             )
 
     assert not (stage.home / "typo").exists()
     stage.archive(homes=JOBS)
-    assert stage.laked() == stage.queued()
+    assert stage.archived() == stage.queued()
 
 
 @pytest.mark.parametrize(
     "path", ["", "lake[1]", "lake{a,b}", "lake%20x", "la*ke", "foo://bar", "https://bucket/lake"]
 )
-def test_what_is_no_place_for_a_lake_is_refused(path: str) -> None:
-    with pytest.raises(InputError, match=r"is no folder for a lake|is neither a folder nor at s3"):
+def test_invalid_lake_location_is_rejected(path: str) -> None:
+    with pytest.raises(InputError, match="lake must be a folder"):
         Lake(path)
 
 
-def test_days_the_wrong_way_round_are_refused() -> None:
-    with pytest.raises(InputError, match="since 2026-04-02 is after until 2026-03-01"):
+def test_archive_rejects_since_after_until() -> None:
+    with pytest.raises(InputError, match="since must not be after until, got 2026-04-02 and 2026-03-01"):
         ArchiveConfig(lake=Lake("lake"), since=date(2026, 4, 2), until=date(2026, 3, 1))
 
 
-@pytest.mark.parametrize("said", [{"key": ""}, {"tenant": ""}, {"key": "a", "queue": ""}])
-def test_an_erasure_of_nobody_is_refused(said: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="have a name"):
-        EraseConfig(lake=Lake("lake"), **said)  # type: ignore[arg-type]
+@pytest.mark.parametrize("subject", [{"key": ""}, {"tenant": ""}, {"key": "a", "queue": ""}])
+def test_erasure_rejects_empty_subjects(subject: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="must not be empty"):
+        EraseConfig(lake=Lake("lake"), **subject)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Whatever is killed, and whenever: the next run ends with every row once."""
+"""After a kill at any point, the next run ends with every row archived once."""
 
 import os
 import signal
@@ -13,24 +13,29 @@ import pytest
 from minutehand.database import connect
 from minutehand_pipeline.errors import BusyError
 from tests.pipeline.archive.stage import Stage
-from tests.pipeline.running import ROOT, said
+from tests.pipeline.running import ROOT, clean_environment
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.kill
 SECONDS = 300
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
 def start(stage: Stage) -> Iterator[Start]:
-    """Start an archive that stops at a point, and wait until it is there."""
+    """Start an archive, and wait until it stops at a point."""
     started: list[subprocess.Popen[str]] = []
 
     def begin(point: str, home: str = "jobs_done") -> "subprocess.Popen[str]":
-        asked = [point, home, stage.lake.path, stage.place["url_file"]]
+        arguments = [point, home, stage.lake.path, stage.location["url_file"]]
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.pipeline.archive.mortal", *asked],
-            cwd=ROOT, env=said({}), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "tests.pipeline.archive.mortal", *arguments],
+            cwd=ROOT,
+            env=clean_environment({}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         started.append(process)
         if point != "writing":
             assert process.stdout is not None
@@ -43,7 +48,7 @@ def start(stage: Stage) -> Iterator[Start]:
 
 
 def kill(process: "subprocess.Popen[str]") -> None:
-    """End a driver, its Java and its tasks with SIGKILL, and wait until they are gone."""
+    """Kill a driver, its Java and its tasks with SIGKILL, and wait for them."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(SECONDS)
@@ -55,12 +60,12 @@ def kill(process: "subprocess.Popen[str]") -> None:
 def until(condition: Callable[[], object]) -> None:
     deadline = monotonic() + SECONDS
     while not condition():
-        assert monotonic() < deadline, "it did not come to be"
+        assert monotonic() < deadline, "timed out"
         sleep(0.05)
 
 
-def sessions_are_over(stage: Stage) -> None:
-    """What Postgres still does for who was killed would keep the days open, and the lock."""
+def wait_for_sessions(stage: Stage) -> None:
+    """Wait until the killed process's sessions have ended; they hold the lock and keep days open."""
     others = (
         "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
     )
@@ -68,39 +73,37 @@ def sessions_are_over(stage: Stage) -> None:
 
 
 def every_row_is_there_once(stage: Stage) -> bool:
-    return stage.laked() == stage.queued() and set(stage.laked().values()) == {1}
+    return stage.archived() == stage.queued() and set(stage.archived().values()) == {1}
 
 
-@pytest.mark.parametrize("point", ["read", "files", "verified", "committed", "noted"])
-def test_a_run_that_is_killed_at_a_point_is_finished_by_the_next(
-    stage: Stage, start: Start, point: str
-) -> None:
+@pytest.mark.parametrize("point", ["read", "files", "verified", "committed", "recorded"])
+def test_next_run_completes_a_killed_run(stage: Stage, start: Start, point: str) -> None:
     stage.fill(40)
     kill(start(point))
-    sessions_are_over(stage)
+    wait_for_sessions(stage)
 
     result = stage.archive(homes=("jobs_done",))
 
     assert every_row_is_there_once(stage)
     assert stage.sql("select sum(rows)::int, max(number) from minutehand.archive_batches") == [(40, 1)]
-    # A commit that the ledger did not know of is known after that, and nothing is carried again.
-    carried = sum(each.rows for each in result.days)
-    assert carried == (0 if point in ("committed", "noted") else 40)
+    # A commit that the ledger lacked is recorded, and nothing is archived again.
+    archived = sum(each.rows for each in result.days)
+    assert archived == (0 if point in ("committed", "recorded") else 40)
 
 
-def test_a_driver_killed_while_its_tasks_write_leaves_nothing_that_counts(stage: Stage, start: Start) -> None:
+def test_killed_driver_leaves_no_committed_rows(stage: Stage, start: Start) -> None:
     stage.fill(40)
     process = start("writing")
     until(lambda: list(Path(stage.home).glob("task-*")))
     kill(process)
-    sessions_are_over(stage)
+    wait_for_sessions(stage)
 
     stage.archive(homes=("jobs_done",))
 
     assert every_row_is_there_once(stage)
 
 
-def test_a_task_killed_while_it_writes_is_done_again_in_the_same_run(stage: Stage, start: Start) -> None:
+def test_killed_task_is_retried_in_the_same_run(stage: Stage, start: Start) -> None:
     stage.fill(40)
     process = start("writing")
     until(lambda: list(Path(stage.home).glob("task-*")))
@@ -113,23 +116,21 @@ def test_a_task_killed_while_it_writes_is_done_again_in_the_same_run(stage: Stag
 
 
 @pytest.mark.parametrize("point", ["dropping", "dropped"])
-def test_a_run_that_is_killed_around_a_drop_loses_nothing(stage: Stage, start: Start, point: str) -> None:
+def test_kill_around_a_drop_loses_nothing(stage: Stage, start: Start, point: str) -> None:
     stage.fill(40)
     before = stage.queued()
     kill(start(point))
-    sessions_are_over(stage)
+    wait_for_sessions(stage)
 
     stage.archive(homes=("jobs_done",), drop=True)
 
-    assert stage.laked() == before
+    assert stage.archived() == before
     assert stage.queued() == {}
     assert stage.sql("select to_regclass('minutehand.jobs_done_20260331')") == [(None,)]
 
 
 @pytest.mark.parametrize("point", ["read", "files", "committed", "dropping"])
-def test_rows_that_commit_only_after_a_killed_run_come_to_the_lake_before_their_day_is_dropped(
-    stage: Stage, start: Start, point: str
-) -> None:
+def test_late_rows_after_a_kill_are_archived_before_drop(stage: Stage, start: Start, point: str) -> None:
     stage.fill(40)
     with connect(stage.database.url) as writer, writer.transaction():
         writer.execute(
@@ -137,19 +138,17 @@ def test_rows_that_commit_only_after_a_killed_run_come_to_the_lake_before_their_
             " select 'late', timestamptz '2026-03-31 23:59:59+00' from generate_series(1, 3)"
         )
         kill(start(point))
-    sessions_are_over(stage)
+    wait_for_sessions(stage)
     before = stage.queued()
 
     stage.archive(homes=("jobs_done",), drop=True)
 
     assert len(before) == 43
-    assert stage.laked() == before
+    assert stage.archived() == before
     assert stage.queued() == {}
 
 
-def test_a_database_that_ends_its_sessions_mid_read_fails_the_run_and_not_the_next(
-    stage: Stage, start: Start
-) -> None:
+def test_terminated_sessions_fail_one_run_only(stage: Stage, start: Start) -> None:
     stage.fill(40)
     process = start("read")
     stage.sql(
@@ -163,26 +162,26 @@ def test_a_database_that_ends_its_sessions_mid_read_fails_the_run_and_not_the_ne
     assert every_row_is_there_once(stage)
 
 
-def test_of_two_archivers_the_second_is_told_who_is_at_work(stage: Stage, start: Start) -> None:
+def test_second_archive_is_told_who_holds_the_lock(stage: Stage, start: Start) -> None:
     stage.fill(40)
     process = start("files")
 
-    with pytest.raises(BusyError, match=r"another archive is at work, process \d+ of the database since 20"):
+    with pytest.raises(BusyError, match=r"another archive is running: database process \d+, since 20"):
         stage.archive(homes=("jobs_done",))
 
     process.communicate("\n", SECONDS)
     assert every_row_is_there_once(stage)
 
 
-def test_of_two_archivers_without_the_lock_the_lake_takes_one(stage: Stage, start: Start) -> None:
-    """The first loses its connections, and with them the lock, and comes back when the second has committed."""
+def test_lake_accepts_one_of_two_archives_without_lock(stage: Stage, start: Start) -> None:
+    """The first loses its connections and so the lock, and continues after the second has committed."""
     stage.fill(40)
     process = start("verified")
     stage.sql(
         "select pg_terminate_backend(pid) from pg_stat_activity"
         " where datname = current_database() and pid <> pg_backend_pid()"
     )
-    sessions_are_over(stage)
+    wait_for_sessions(stage)
     stage.archive(homes=("jobs_done",))
 
     process.communicate("\n", SECONDS)

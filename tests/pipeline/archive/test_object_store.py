@@ -1,4 +1,4 @@
-"""A lake in an object store: the same as in a folder, also when the store refuses at the worst moment."""
+"""A lake in an object store works like one in a folder, even if the store fails during a commit."""
 
 import json
 import subprocess
@@ -7,12 +7,11 @@ import sys
 import deltalake
 import pytest
 
-from minutehand_pipeline.archive.erase import EraseConfig
-from minutehand_pipeline.archive.erase import run as erase
+from minutehand_pipeline.archive.erase import EraseConfig, erase
 from minutehand_pipeline.lake import Lake
 from tests.pipeline.archive.stage import Stage
 from tests.pipeline.object_store import SECONDS, Store
-from tests.pipeline.running import ROOT, run, said
+from tests.pipeline.running import ROOT, clean_environment, run
 
 pytestmark = pytest.mark.long
 
@@ -30,9 +29,7 @@ def ids() -> list[str]:
     return sorted(found)
 
 
-def test_the_command_carries_to_an_object_store_which_it_finds_by_its_environment(
-    stage: Stage, store: Store
-) -> None:
+def test_archive_command_writes_to_an_object_store(stage: Stage, store: Store) -> None:
     stage.fill(40)
     command = (
         "-m",
@@ -50,38 +47,56 @@ def test_the_command_carries_to_an_object_store_which_it_finds_by_its_environmen
     ended = run(*command, DATABASE_URL=stage.database.url, **store.environment)
 
     assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout)
-    assert (told["outcome"], told["rows"], told["number"]) == ("archived", 40, 1)
+    result = json.loads(ended.stdout)
+    assert (result["outcome"], result["rows"], result["number"]) == ("archived", 40, 1)
     assert ids() == [row[0] for row in stage.sql("select id::text from minutehand.jobs order by 1")]
     assert stage.database.url not in ended.stderr
-    erased = erase(EraseConfig(lake=Lake(LAKE), tenant="acme", place=stage.place))
+    erased = erase(EraseConfig(lake=Lake(LAKE), tenant="acme", location=stage.location))
     assert erased.erased["jobs_done"] == erased.left["jobs"] > 0
 
 
-def test_a_store_that_is_gone_at_the_commit_fails_the_run_and_not_the_next(
-    stage: Stage, store: Store
-) -> None:
+def test_store_outage_at_commit_fails_one_run_only(stage: Stage, store: Store) -> None:
     stage.fill(40)
     mortal = [
-        sys.executable, "-m", "tests.pipeline.archive.mortal", "verified", "jobs_done", LAKE, stage.place["url_file"],
+        sys.executable,
+        "-m",
+        "tests.pipeline.archive.mortal",
+        "verified",
+        "jobs_done",
+        LAKE,
+        stage.location["url_file"],
         json.dumps(QUICKLY),
-    ]  # fmt: skip
+    ]
     process = subprocess.Popen(
-        mortal, cwd=ROOT, env=said(store.environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        mortal,
+        cwd=ROOT,
+        env=clean_environment(store.environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "at verified\n"
-    store.stop()
+    store.pause()
     _, complaint = process.communicate("\n", SECONDS)
-    store.start()
+    store.resume()
 
     assert process.returncode != 0
     assert "LakeError" in complaint
     ended = run(
-        "-m", "minutehand_pipeline", "archive", LAKE, "--home", "jobs_done", "--drop", "--until", "2026-03-31",
-        DATABASE_URL=stage.database.url, **store.environment,
-    )  # fmt: skip
+        "-m",
+        "minutehand_pipeline",
+        "archive",
+        LAKE,
+        "--home",
+        "jobs_done",
+        "--drop",
+        "--until",
+        "2026-03-31",
+        DATABASE_URL=stage.database.url,
+        **store.environment,
+    )
     assert ended.returncode == 0, ended.stderr
     assert len(ids()) == len(set(ids())) == 40
     assert stage.queued() == {}

@@ -1,4 +1,4 @@
-"""A writer whose first attempt at a task dies where a test says: before its rows are committed, or after."""
+"""A writer whose first attempts at a task fail, before or after their rows are committed."""
 
 import os
 from collections.abc import Iterator
@@ -8,16 +8,16 @@ import pyarrow as pa
 from pyspark.sql import types as T
 from pyspark.sql.datasource import WriterCommitMessage
 
-from minutehand_pipeline.sources.place import place_of
-from minutehand_pipeline.sources.queue import QueueSource
-from minutehand_pipeline.sources.terms import terms_of
-from minutehand_pipeline.sources.writing import QueueWriter
+from minutehand_pipeline.queue.location import url_getter
+from minutehand_pipeline.queue.source import QueueSource
+from minutehand_pipeline.queue.terms import read_terms
+from minutehand_pipeline.queue.writing import QueueWriter
 
 
 def source(when: str, how: str, mark: Path, times: int = 1) -> type[QueueSource]:
-    """Return the data source; so many attempts die, each leaving a file beside `mark`."""
+    """Return a data source whose first `times` attempts fail; each creates a file with the prefix `mark`."""
 
-    def die() -> None:
+    def fail() -> None:
         for number in range(times):
             try:
                 os.close(os.open(f"{mark}{number}", os.O_CREAT | os.O_EXCL))
@@ -25,22 +25,22 @@ def source(when: str, how: str, mark: Path, times: int = 1) -> type[QueueSource]
                 continue
             if how == "exit":
                 os._exit(9)
-            raise RuntimeError("this attempt dies")
+            raise RuntimeError("this attempt fails")
 
     class FaultyWriter(QueueWriter):
         def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-            copied = super().write(self._dying(iterator) if when == "before" else iterator)
+            copied = super().write(self._failing(iterator) if when == "before" else iterator)
             if when == "after":
-                die()
+                fail()
             return copied
 
-        def _dying(self, iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def _failing(self, iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in iterator:
                 yield batch
-                die()
+                fail()
 
     class FaultySource(QueueSource):
         def writer(self, schema: T.StructType, overwrite: bool) -> QueueWriter:
-            return FaultyWriter(terms_of(self.options), schema, place_of(self.options))
+            return FaultyWriter(read_terms(self.options), schema, url_getter(self.options))
 
     return FaultySource

@@ -1,4 +1,4 @@
-"""A place to load into: a database, its URL in a file for the tasks, and what it has afterwards."""
+"""A database to load into, and queries on what it has afterwards."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +9,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from minutehand.database import Connection, connect
-from minutehand_pipeline.load.run import Config, Result, run
+from minutehand_pipeline.load.load import LoadConfig, LoadResult, load
 from tests.servers import Database
 
-# Every column of a job that does not come from a clock or from chance.
-SAID = (
+# Every column of a job that is deterministic.
+DETERMINISTIC = (
     "tenant, queue, kind, key, payload::text, headers::text, retry::text, timeout, priority, max_attempts, personal, "
     "every, zone, nominal is null, schedule, latest, attempts, failed, cancelled, cancelling, error::text, "
     "ack is null, prior is null, offered is null, claimed is null, deleted, visible = run_at"
@@ -28,7 +28,7 @@ class Stage:
     connection: Connection
 
     @property
-    def place(self) -> dict[str, str]:
+    def location(self) -> dict[str, str]:
         return {"url_file": str(self.home / "url")}
 
     def file(self, name: str, *lines: str | bytes, end: str = "\n") -> str:
@@ -39,8 +39,8 @@ class Stage:
         )
         return str(path)
 
-    def load(self, *paths: str, **terms: Any) -> Result:
-        return run(self.spark, Config(paths, place=self.place, **terms))
+    def load(self, *paths: str, **terms: Any) -> LoadResult:
+        return load(self.spark, LoadConfig(paths, location=self.location, **terms))
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         return self.connection.execute(query, values).fetchall()

@@ -1,4 +1,4 @@
-"""The statement that enters a load, held against put_all, whose rules it has: the same items, column by column."""
+"""The SQL functions of a load follow the same rules as put_all: they create the same jobs, column by column."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ import pytest
 
 from minutehand.database import Database, connect
 from minutehand.errors import ForbiddenError
-from tests.pipeline.load.stage import SAID
+from tests.pipeline.load.stage import DETERMINISTIC
 from tests.queue.roles import logins
 from tests.servers import Database as Address
 
@@ -65,7 +65,7 @@ def put(connection: psycopg.Connection, items: list[Item], on_conflict: str) -> 
 def stage(
     connection: psycopg.Connection, items: list[Item], slices: int = 3, load: str = "l"
 ) -> dict[str, Any]:
-    """Stage items in slices of three, each twice, as if a task had been tried again; say which attempts count."""
+    """Stage items in slices, each twice as after a failed attempt; return the parameters of the load."""
     run = uuid4()
     connection.execute("select minutehand.begin_load(%s, %s)", [load, run])
     parts = [items[n::1][:slices] for n in range(0, len(items), slices)]
@@ -80,9 +80,12 @@ def stage(
                     [attempt or attempts[number], number, ordinal, *item],
                 )
     return {
-        "load": load, "run": run, "attempts": attempts, "slices": list(range(len(parts))),
+        "load": load,
+        "run": run,
+        "attempts": attempts,
+        "slices": list(range(len(parts))),
         "befores": [slices * number for number in range(len(parts))],
-    }  # fmt: skip
+    }
 
 
 def enter(connection: psycopg.Connection, staged: dict[str, Any], on_conflict: str) -> tuple[Any, ...]:
@@ -95,8 +98,8 @@ def enter(connection: psycopg.Connection, staged: dict[str, Any], on_conflict: s
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "ignore"])
-def test_a_load_enters_what_put_all_would(new_database, on_conflict: str) -> None:
-    said = []
+def test_load_creates_the_same_jobs_as_put_all(new_database, on_conflict: str) -> None:
+    results = []
     for way in ("put_all", "load"):
         with connect(new_database("direct-16").admin_url) as connection:
             connection.execute(THERE)
@@ -106,18 +109,18 @@ def test_a_load_enters_what_put_all_would(new_database, on_conflict: str) -> Non
             else:
                 outcome = enter(connection, stage(connection, ITEMS), on_conflict)
             rows = connection.execute(
-                f"select {SAID}, date_trunc('day', run_at) > now(), row_number() over (order by run_at, key)"
+                f"select {DETERMINISTIC}, date_trunc('day', run_at) > now(), row_number() over (order by run_at, key)"
                 " from minutehand.jobs order by queue, kind, key, tenant, attempts"
             ).fetchall()
             lanes = connection.execute(
                 "select queue, priority from minutehand.lanes order by 1, 2"
             ).fetchall()
-            said.append((outcome, rows, lanes))
+            results.append((outcome, rows, lanes))
 
-    assert said[0] == said[1]
+    assert results[0] == results[1]
 
 
-def test_raise_refuses_what_put_all_does(direct_database: Address) -> None:
+def test_raise_rejects_the_same_loads_as_put_all(direct_database: Address) -> None:
     with connect(direct_database.admin_url) as connection:
         connection.execute(THERE)
         twice = [ITEMS[1], ITEMS[2]]
@@ -135,7 +138,7 @@ def test_raise_refuses_what_put_all_does(direct_database: Address) -> None:
         assert enter(connection, stage(connection, free, load="free"), "raise") == (True, 2, 0, 0)
 
 
-def test_a_load_in_the_ledger_is_not_entered_again(direct_database: Address) -> None:
+def test_load_in_the_ledger_is_not_entered_again(direct_database: Address) -> None:
     with connect(direct_database.admin_url) as connection:
         assert enter(connection, stage(connection, ITEMS), "replace")[0] is True
         again = enter(connection, stage(connection, ITEMS[:1]), "replace")
@@ -144,7 +147,7 @@ def test_a_load_in_the_ledger_is_not_entered_again(direct_database: Address) -> 
         assert connection.execute("select count(*) from minutehand.jobs").fetchone() == (10,)
 
 
-def test_a_floor_that_was_raised_meanwhile_is_lowered_to_the_first_job(direct_database: Address) -> None:
+def test_load_lowers_a_floor_that_was_raised(direct_database: Address) -> None:
     with connect(direct_database.admin_url) as connection:
         staged = stage(connection, [("k", None, None, None, *[None] * 9)])
         connection.execute("select minutehand.announce_load(%s)", [staged["run"]])
@@ -158,16 +161,16 @@ def test_a_floor_that_was_raised_meanwhile_is_lowered_to_the_first_job(direct_da
         assert found.fetchone() == (True, True)
 
 
-def test_rules_hold_for_who_stages_past_the_checks(direct_database: Address) -> None:
+def test_database_rules_hold_without_the_checks(direct_database: Address) -> None:
     with connect(direct_database.admin_url) as connection:
         for broken, rule in [
             (("9", *[None] * 12), "kind_is_a_name"),
             (("k", None, None, "", *[None] * 9), "key_fits"),
             (("k", None, None, None, None, None, 11, *[None] * 6), "priority_is_0_to_9"),
         ]:
-            with pytest.raises(psycopg.errors.CheckViolation) as told:
+            with pytest.raises(psycopg.errors.CheckViolation) as refused:
                 stage(connection, [broken], load=rule)
-            assert told.value.diag.constraint_name == rule
+            assert refused.value.diag.constraint_name == rule
         later: list[tuple[Item, str]] = [
             (("k", None, None, None, None, None, None, None, "{}", *[None] * 4), "retry_is_a_strategy"),
             (
@@ -178,9 +181,9 @@ def test_rules_hold_for_who_stages_past_the_checks(direct_database: Address) -> 
             (("k", None, None, None, None, 1e12, *[None] * 7), "moment_is_finite"),
         ]
         for item, rule in later:
-            with pytest.raises(psycopg.Error) as refused:
+            with pytest.raises(psycopg.Error) as failed:
                 enter(connection, stage(connection, [item], load=rule), "replace")
-            assert refused.value.diag.constraint_name in (rule, None)
+            assert failed.value.diag.constraint_name in (rule, None)
         assert connection.execute("select count(*) from minutehand.jobs").fetchone() == (0,)
 
 
@@ -192,7 +195,7 @@ STEPS = [
 ]
 
 
-def test_an_operator_loads_and_nobody_else_may_take_a_step_of_it(direct_database: Address) -> None:
+def test_only_operators_can_load(direct_database: Address) -> None:
     with logins(direct_database) as login:
         with login("operator").transaction() as connection:
             assert enter(connection, stage(connection, ITEMS[:2]), "replace") == (True, 2, 0, 0)
@@ -204,13 +207,13 @@ def test_an_operator_loads_and_nobody_else_may_take_a_step_of_it(direct_database
                     connection.execute(f"select minutehand.{step}")
 
 
-def test_who_is_confined_to_a_tenant_loads_for_that_one_only(direct_database: Address) -> None:
+def test_tenant_session_loads_only_its_own_jobs(direct_database: Address) -> None:
     with connect(direct_database.admin_url) as connection:
-        for tenant, said in (("acme", "acme"), ("other", None)):
+        for tenant, allowed in (("acme", True), ("other", False)):
             with connection.transaction():
                 connection.execute("select set_config('minutehand.tenant', %s, true)", ["acme"])
                 staged = stage(connection, [("k", *[None] * 11, tenant), ("k", *[None] * 12)], load=tenant)
-                if said is None:
+                if not allowed:
                     with pytest.raises(psycopg.errors.CheckViolation), connection.transaction():
                         enter(connection, staged, "replace")
                 else:
@@ -224,7 +227,7 @@ START = datetime(2099, 1, 1, tzinfo=UTC)
 
 
 def staged_many(connection: psycopg.Connection, jobs: int) -> dict[str, Any]:
-    """Stage so many jobs, in slices of a thousand; say what enters them from START on."""
+    """Stage jobs in slices of a thousand; return the parameters that enter them from START."""
     run = uuid4()
     connection.execute("select minutehand.begin_load('l', %s)", [run])
     connection.execute(
@@ -234,24 +237,28 @@ def staged_many(connection: psycopg.Connection, jobs: int) -> dict[str, Any]:
     )
     slices = list(range(-(-jobs // 1000)))
     return {
-        "load": "l", "run": run, "attempts": ["a"] * len(slices), "slices": slices,
-        "befores": [1000 * slice for slice in slices], "on_conflict": "replace", "rejected": 0, "starts": START,
-    }  # fmt: skip
+        "load": "l",
+        "run": run,
+        "attempts": ["a"] * len(slices),
+        "slices": slices,
+        "befores": [1000 * slice for slice in slices],
+        "on_conflict": "replace",
+        "rejected": 0,
+        "starts": START,
+    }
 
 
 @pytest.mark.parametrize(
     ("spread", "last"),
     [
-        (timedelta(milliseconds=1), 3000),  # a microsecond apart, which is as close as two come
+        (timedelta(milliseconds=1), 3000),  # at least a microsecond apart
         (timedelta(microseconds=5001), 4999),
         (timedelta(days=300), 300 * 86_400 * 10**6 * 3000 // 3001),
     ],
 )
-def test_a_load_is_spread_evenly_and_in_order_however_short_a_step_is(
-    direct_database: Address, spread: timedelta, last: int
-) -> None:
+def test_load_is_spread_evenly_and_in_order(direct_database: Address, spread: timedelta, last: int) -> None:
     with connect(direct_database.admin_url) as connection:
-        connection.execute("set timezone to 'Europe/Berlin'")  # where days are not all as long
+        connection.execute("set timezone to 'Europe/Berlin'")  # where days differ in length
         connection.execute(
             f"select minutehand.enqueue_load({', '.join(['%s'] * 9)})",
             [*staged_many(connection, 3001).values(), spread],
@@ -274,17 +281,17 @@ def test_a_load_is_spread_evenly_and_in_order_however_short_a_step_is(
         ({4: "2099-01-01 00:00+00", 5: 1.0}, "run_at_or_delay"),
     ],
 )
-def test_a_load_refuses_what_put_all_refuses_in_its_words(
+def test_load_and_put_all_report_the_same_errors(
     direct_database: Address, change: dict[int, Any], rule: str
 ) -> None:
-    item = tuple(change.get(place, said) for place, said in enumerate(("k", *[None] * 12)))
-    told = []
+    item = tuple(change.get(place, value) for place, value in enumerate(("k", *[None] * 12)))
+    errors = []
     with connect(direct_database.admin_url) as connection:
-        for way in (put, lambda *said: enter(connection, stage(*said[:2]), said[2])):
+        for way in (put, lambda *call: enter(connection, stage(*call[:2]), call[2])):
             with pytest.raises(psycopg.errors.CheckViolation) as refused:
                 way(connection, [item], "replace")
-            told.append((refused.value.diag.constraint_name, refused.value.diag.message_primary))
+            errors.append((refused.value.diag.constraint_name, refused.value.diag.message_primary))
         fits = ("k", '"' + "x" * 262_142 + '"', *[None] * 11)
         assert enter(connection, stage(connection, [fits], load="fits"), "replace")[0]
 
-    assert told[0] == told[1] and told[0][0] == rule
+    assert errors[0] == errors[1] and errors[0][0] == rule

@@ -1,4 +1,4 @@
-"""The file of rejected rows without Spark: whose it is, what is in it, and what is said where it cannot be written."""
+"""The file of rejected rows: its content, and the errors if it cannot be written. These tests run without Spark."""
 
 import json
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from minutehand.database import Database
-from minutehand_pipeline.cli.results import file_at
+from minutehand_pipeline.cli.outputs import output_file
 from minutehand_pipeline.errors import InputError, LakeError
 from minutehand_pipeline.load import files
-from minutehand_pipeline.load.files import Piece, list_files, pieces
+from minutehand_pipeline.load.files import Piece, list_files, split_files
 from minutehand_pipeline.load.rejects import check_file, write_rejects
 from tests.servers import Database as Address
 
@@ -28,7 +28,7 @@ def database(direct_database: Address) -> Iterator[Database]:
 
 
 def rejected(database: Database, *rows: tuple[int, int, str | None]) -> str:
-    """Stage rejected rows, each its slice, its line there and its raw; return the run."""
+    """Stage rejected rows, given as slice, line and raw text; return the run."""
     run = uuid4()
     with database.transaction() as connection:
         connection.execute("select minutehand.begin_load('l', %s)", [run])
@@ -42,10 +42,10 @@ def rejected(database: Database, *rows: tuple[int, int, str | None]) -> str:
 
 
 def cut(path: Path) -> list[Piece]:
-    return pieces(list_files([str(path)], None))
+    return split_files(list_files([str(path)], None))
 
 
-def test_a_load_without_rejects_leaves_the_file_of_another_one(database: Database, tmp_path: Path) -> None:
+def test_rejects_file_is_unchanged_without_rejects(database: Database, tmp_path: Path) -> None:
     there, nothing = tmp_path / "rejects.ndjson", tmp_path / "other.ndjson"
     there.write_text(OTHERS)
     run = rejected(database)
@@ -56,7 +56,7 @@ def test_a_load_without_rejects_leaves_the_file_of_another_one(database: Databas
     assert there.read_text() == OTHERS and not nothing.exists()
 
 
-def test_a_load_with_rejects_replaces_the_file_and_tells_what_stands_in_each_line(
+def test_rejects_file_has_line_numbers_and_texts(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "PIECE", 25)
@@ -67,13 +67,16 @@ def test_a_load_with_rejects_replaces_the_file_and_tells_what_stands_in_each_lin
 
     write_rejects(database, run, cut(path), there)
 
-    told = [json.loads(line) for line in there.read_text().splitlines()]
-    assert [(each["line"], each["raw"]) for each in told] == [
-        (2, "k0,\ufffd0"), (4, "kept"), (5, "k3,\ufffd3"), (11, "k9,\ufffd9"),
-    ]  # fmt: skip
+    rejects = [json.loads(line) for line in there.read_text().splitlines()]
+    assert [(each["line"], each["raw"]) for each in rejects] == [
+        (2, "k0,\ufffd0"),
+        (4, "kept"),
+        (5, "k3,\ufffd3"),
+        (11, "k9,\ufffd9"),
+    ]
 
 
-def test_a_row_of_parquet_is_told_by_its_number_alone(database: Database, tmp_path: Path) -> None:
+def test_rejected_parquet_row_has_only_its_number(database: Database, tmp_path: Path) -> None:
     pq.write_table(pa.table({"kind": ["9", "a"]}), tmp_path / "jobs.parquet")
     run = rejected(database, (0, 2, None))
 
@@ -87,10 +90,10 @@ def test_a_row_of_parquet_is_told_by_its_number_alone(database: Database, tmp_pa
     [
         ("nowhere/rejects.ndjson", "No such file or directory"),
         ("jobs.csv/rejects.ndjson", "Not a directory"),
-        ("folder", "is a folder: --rejects is a file"),
+        ("folder", "--rejects must be a file"),
     ],
 )
-def test_a_file_that_cannot_be_written_is_refused_beforehand_and_said_afterwards(
+def test_unwritable_rejects_file_is_reported(
     database: Database, tmp_path: Path, name: str, says: str
 ) -> None:
     (tmp_path / "jobs.csv").write_text("kind\n9\n")
@@ -98,11 +101,11 @@ def test_a_file_that_cannot_be_written_is_refused_beforehand_and_said_afterwards
 
     with pytest.raises(InputError, match=says):
         check_file(tmp_path / name)
-    with pytest.raises(InputError, match="the same load again, with another --rejects, writes them"):
+    with pytest.raises(InputError, match="run the same load again with another --rejects"):
         write_rejects(database, rejected(database, (0, 1, None)), cut(tmp_path / "jobs.csv"), tmp_path / name)
 
 
-def test_to_look_whether_a_file_can_be_written_leaves_everything_as_it_is(tmp_path: Path) -> None:
+def test_check_of_the_rejects_file_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "there").write_text(OTHERS)
 
     check_file(tmp_path / "there")
@@ -115,6 +118,6 @@ def test_to_look_whether_a_file_can_be_written_leaves_everything_as_it_is(tmp_pa
 
 
 @pytest.mark.usefixtures("store")
-def test_a_bucket_that_is_not_there_is_said_before_anything_is_loaded() -> None:
-    with pytest.raises(LakeError, match="s3://none/rejects"), file_at("s3://none/rejects.ndjson"):
+def test_missing_bucket_is_rejected_before_the_load() -> None:
+    with pytest.raises(LakeError, match="s3://none/rejects"), output_file("s3://none/rejects.ndjson"):
         raise AssertionError("it began")

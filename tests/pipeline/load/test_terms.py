@@ -1,4 +1,4 @@
-"""The terms of a load without Spark: what is refused before anything is begun, and the time that jobs are given."""
+"""The terms of a load: invalid ones are rejected, and jobs are spread over time. These tests run without Spark."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,38 +7,36 @@ from typing import Any
 import pytest
 
 from minutehand_pipeline.errors import InputError
-from minutehand_pipeline.load.run import Config, check_config
-from minutehand_pipeline.sources.terms import terms_of
-from minutehand_pipeline.sources.writing import Copied, Terms, asked
+from minutehand_pipeline.load.load import LoadConfig, check_config
+from minutehand_pipeline.queue.terms import Terms, read_terms
+from minutehand_pipeline.queue.writing import Copied, load_parameters
 
-BEYOND = "the last job comes after the year 9998"
+BEYOND = "the last job would be due after the year 9998"
 LATE = datetime(9998, 12, 31, 23, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
     ("terms", "says"),
     [
-        ({"over": 0.0}, "over is a duration above zero"),
-        ({"over": -1.0}, "over is a"),
+        ({"over": 0.0}, "over must be a duration above 0"),
+        ({"over": -1.0}, "over must be a"),
         ({"over": 3e11}, BEYOND),
         ({"over": 7200.0, "start": LATE}, BEYOND),
         ({"rate": 1e-14}, BEYOND),
         ({"rate": 5e-324}, BEYOND),
-        ({"rate": 0.0}, "a rate is above zero and at most a million a second"),
-        ({"rate": 1_000_001.0}, "a rate is above zero and at most a million a second"),
-        ({"rate": float("nan")}, "rate is"),
+        ({"rate": 0.0}, "rate must be above 0 and at most 1,000,000 jobs per second"),
+        ({"rate": 1_000_001.0}, "rate must be above 0 and at most 1,000,000 jobs per second"),
+        ({"rate": float("nan")}, "rate must be"),
     ],
 )
-def test_terms_that_make_no_sense_are_refused_by_load_and_by_the_source(
-    terms: dict[str, Any], says: str
-) -> None:
-    said = terms | ({"over": timedelta(seconds=terms["over"])} if "over" in terms else {})
+def test_invalid_terms_are_rejected(terms: dict[str, Any], says: str) -> None:
+    parameters = terms | ({"over": timedelta(seconds=terms["over"])} if "over" in terms else {})
     written = {name: f"{value.isoformat() if name == 'start' else value}" for name, value in terms.items()}
 
     with pytest.raises(InputError, match=says):
-        check_config(Config(("jobs.csv",), **said))
+        check_config(LoadConfig(("jobs.csv",), **parameters))
     with pytest.raises(InputError, match=says):
-        terms_of({"load": "l", **written})
+        read_terms({"load": "l", **written})
 
 
 @pytest.mark.parametrize(
@@ -50,20 +48,18 @@ def test_terms_that_make_no_sense_are_refused_by_load_and_by_the_source(
         (Terms("l", rate=500.0), 0, timedelta()),
     ],
 )
-def test_the_time_of_all_jobs_is_told_and_no_rounded_step(
-    terms: Terms, jobs: int, spread: timedelta | None
-) -> None:
-    assert asked([Copied("a", {0: jobs // 2, 1: jobs - jobs // 2})], terms)["spread"] == spread
+def test_spread_is_not_rounded(terms: Terms, jobs: int, spread: timedelta | None) -> None:
+    assert load_parameters([Copied("a", {0: jobs // 2, 1: jobs - jobs // 2})], terms)["spread"] == spread
 
 
-def test_a_rate_that_is_too_low_for_so_many_jobs_is_refused() -> None:
+def test_rate_too_low_for_the_jobs_is_rejected() -> None:
     with pytest.raises(InputError, match=BEYOND):
-        asked([Copied("a", {0: 10_000})], Terms("l", rate=1e-9))
+        load_parameters([Copied("a", {0: 10_000})], Terms("l", rate=1e-9))
 
 
-def test_a_load_whose_rejects_could_not_be_written_is_refused_before_it_begins(tmp_path: Path) -> None:
+def test_unwritable_rejects_file_stops_the_load(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere" / "rejects.ndjson"
 
-    with pytest.raises(InputError, match="say another --rejects"):
-        check_config(Config(("jobs.csv",), rejects=nowhere))
-    check_config(Config(("jobs.csv",), rejects=nowhere, dry_run=True))  # that one writes none
+    with pytest.raises(InputError, match="pass another --rejects"):
+        check_config(LoadConfig(("jobs.csv",), rejects=nowhere))
+    check_config(LoadConfig(("jobs.csv",), rejects=nowhere, dry_run=True))  # which writes no file

@@ -1,4 +1,4 @@
-"""A browser for the page, and rows of the lake from the few columns that a test is about."""
+"""A browser for the page, and frames of the lake from a few columns."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -25,24 +25,27 @@ ATTEMPT = {"tenant": "", "queue": "default", "kind": "email", "attempt": 1, "out
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """The browser of this machine, no longer than these tests last."""
+    """The browser of this machine."""
     with chromium() as opened:
         yield opened
 
 
 def at(text: str) -> datetime:
-    """Return a moment of UTC, as 03-31 12:00:00.5, in 2026."""
+    """Return a UTC time in 2026, such as 03-31 12:00:00.5."""
     return datetime.fromisoformat(f"2026-{text}").replace(tzinfo=UTC)
 
 
 def jobs_frame(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
-    """Return jobs of the lake; a row says what the test is about, `deleted` at least."""
-    return _frame(spark, JOBS, [{**JOB, "id": f"job{n}", "day": row["deleted"].date(), **row}
-                                for n, row in enumerate(rows)])  # fmt: skip
+    """Return jobs of the lake. A row has at least `deleted`."""
+    return _frame(
+        spark,
+        JOBS,
+        [{**JOB, "id": f"job{n}", "day": row["deleted"].date(), **row} for n, row in enumerate(rows)],
+    )
 
 
 def attempts_frame(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
-    """Return attempts of the lake, likewise with `ended`."""
+    """Return attempts of the lake. A row has at least `ended`."""
     return _frame(spark, ATTEMPTS, [{**ATTEMPT, "day": row["ended"].date(), **row} for row in rows])
 
 

@@ -1,7 +1,7 @@
-"""A world with its own time: the real dispatcher and the real workers, over a real server whose clock is ours.
+"""Run the real dispatcher and real workers with a simulated clock, on a real server.
 
-Workers are threads, one of which runs at a time: each runs until its handler waits for its work to be done, or until
-it has answered. Then time goes on to whatever comes next. Nothing here is left to chance, however slow the machine is.
+Workers are threads, and one runs at a time: until its handler waits for simulated time to pass, or until it has
+finished. Then the clock advances to the next event. The result is deterministic on any machine.
 """
 
 import threading
@@ -18,7 +18,7 @@ import pytest
 from minutehand import Database, Job, enqueue
 from minutehand.database import connect
 from minutehand.handlers import HandlerTable
-from minutehand.job import Worker
+from minutehand.model.worker import Worker
 from minutehand.model.worker_route import WorkerRoutes
 from minutehand.schema.migrate import migrate
 from minutehand.settings import Settings
@@ -26,7 +26,7 @@ from minutehand.testing.databases import SEARCH_PATH
 from minutehand.testing.invoker import RecordingInvoker
 from minutehand.testing.statements import run
 from minutehand.tick import tick
-from minutehand.work import answer
+from minutehand.work import run_event
 from tests.servers import Database as Address
 
 START = datetime(2026, 3, 1, 8, tzinfo=UTC)
@@ -40,8 +40,8 @@ language sql stable parallel safe as $$ select at from minutehand_testing.frozen
 """
 
 
-def with_our_clock(address: Address) -> Database:
-    """Make the schema in an empty database, in which it is START until somebody says otherwise."""
+def with_simulated_clock(address: Address) -> Database:
+    """Create the schema in an empty database whose clock starts at START."""
     name = address.admin_url.rpartition("/")[2].partition("?")[0]
     with closing(connect(address.admin_url)) as connection:
         connection.execute(f"alter database {name} set search_path = {SEARCH_PATH}".encode())
@@ -55,7 +55,7 @@ def with_our_clock(address: Address) -> Database:
 
 @dataclass
 class Invocation:
-    """A worker's thread, and whether it is its turn."""
+    """A worker's thread and its synchronization."""
 
     event: dict[str, Any]
     turn: threading.Event = field(default_factory=threading.Event)
@@ -65,23 +65,29 @@ class Invocation:
 
 
 class World:
-    """What happens, in the order of its moments, which are seconds since START."""
+    """The events in order of time, in seconds since START."""
 
     def __init__(
-        self, address: Address, settings: Settings, patch: pytest.MonkeyPatch, *, concurrency: int, latency: float
-    ) -> None:  # fmt: skip
+        self,
+        address: Address,
+        settings: Settings,
+        patch: pytest.MonkeyPatch,
+        *,
+        concurrency: int,
+        latency: float,
+    ) -> None:
         self.now = 0.0
         self.invocations = 0
         self._address, self._settings = address, settings
         self._concurrency, self._latency = concurrency, latency
-        self._database = with_our_clock(address)
+        self._database = with_simulated_clock(address)
         self._idle: list[Database] = []
         self._busy = 0
         self._waiting: deque[Invocation] = deque()
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._count = 0
         self._current: Invocation | None = None
-        for module in ("work", "job", "handle"):  # a worker's own clock goes with its server's
+        for module in ("work", "job", "handle"):  # the worker's clock follows the server's
             patch.setattr(f"minutehand.{module}.monotonic", lambda: 1e6 + self.now)
 
     def close(self) -> None:
@@ -89,22 +95,22 @@ class World:
             database.close()
 
     def at(self, moment: float, what: Callable[[], None]) -> None:
-        """Have something happen at a moment."""
+        """Schedule an event."""
         self._count += 1
         heappush(self._agenda, (moment, self._count, what))
 
     def enqueue(self, moment: float, runs: list[float], fails: int = 0, **options: Any) -> None:
-        """Have a job enqueued whose attempts take so long, of which the first ones fail."""
+        """Enqueue a job whose attempts take `runs` seconds; the first `fails` attempts fail."""
         payload = {"runs": runs, "fails": fails}
         self.at(moment, lambda: _ignore(enqueue("work", payload, connection=self._database, **options)))
 
     def ticks(self, interval: float, until: float) -> None:
-        """Have the dispatcher woken again and again."""
+        """Schedule ticks."""
         for number in range(int(until / interval) + 1):
             self.at(number * interval, self._tick)
 
     def live(self) -> None:
-        """Let everything happen."""
+        """Process all events."""
         while self._agenda:
             self.now, _, what = heappop(self._agenda)
             at = START + timedelta(seconds=self.now)
@@ -137,7 +143,7 @@ class World:
         try:
             worker = Worker("worker", f"request-{self.invocations}", 512, "v1")
             event, handlers = invocation.event, HandlerTable({"work": self._handle})
-            answer(database, handlers, event, remaining, self._settings.grace, worker=worker)
+            run_event(database, handlers, event, remaining, self._settings.grace, worker=worker)
         except BaseException as error:
             invocation.error = error
         self._idle.append(database)
@@ -152,10 +158,10 @@ class World:
         invocation.turn.wait()
         invocation.turn.clear()
         if job.attempt <= payload["fails"]:
-            raise ValueError("as the test ordered")
+            raise ValueError("expected by the test")
 
     def _resume(self, invocation: Invocation) -> None:
-        """Give a worker its turn, until it waits or is done."""
+        """Resume a worker until it waits or has finished."""
         self._current = invocation
         invocation.paused.clear()
         invocation.turn.set()
@@ -170,15 +176,15 @@ class World:
 
 
 def _in_order(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a fan-out's events as it hands them to its threads: queue by queue, by the jobs' ids."""
+    """Return a fan-out's events in the order of its threads: by queue, then by job id."""
     first: dict[str, str] = {}
     for event in events:
         first[event["queue"]] = min(first.get(event["queue"], "~"), event["offers"][0][0])
     return sorted(events, key=lambda event: (first[event["queue"]], event["offers"][0][0]))
 
 
-def settings(**said: Any) -> Settings:
-    return Settings(workers=WorkerRoutes("worker"), **said)
+def settings(**options: Any) -> Settings:
+    return Settings(workers=WorkerRoutes("worker"), **options)
 
 
 def _ignore(_: object) -> None:

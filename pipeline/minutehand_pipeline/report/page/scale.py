@@ -1,17 +1,17 @@
-"""Where a value stands on an axis, and which values are written on it."""
+"""Axes: the position of a value, and the values that are labelled."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-# Durations that people read as round, in seconds.
+# Round durations, in seconds.
 ROUND = (0.001, 0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0, 86_400.0, 864_000.0)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis from below to above; `place` is in percent from the top."""
+    """A vertical axis; `place` is in percent from the top."""
 
     low: float
     high: float
@@ -19,7 +19,7 @@ class Scale:
     logarithmic: bool = False
 
     def place(self, value: float) -> float:
-        """Return where a value stands, kept within the axis."""
+        """Return the position of a value, limited to the axis."""
         low, high, at = self.low, self.high, min(max(value, self.low), self.high)
         if self.logarithmic:
             low, high, at = math.log(low), math.log(high), math.log(at)
@@ -27,7 +27,7 @@ class Scale:
 
 
 def linear(values: Sequence[float]) -> Scale:
-    """Return an axis from 0 to a round number above all values."""
+    """Return an axis from 0 to a round number that is at least the maximum."""
     most = max(values, default=0) or 1
     size = 10 ** math.floor(math.log10(most))
     high = next(step * size for step in (1, 2, 3, 4, 5, 8, 10) if step * size >= most * 0.999)
@@ -35,7 +35,7 @@ def linear(values: Sequence[float]) -> Scale:
 
 
 def durations(values: Sequence[float]) -> Scale:
-    """Return a logarithmic axis for seconds, between round durations: a wait of 20 ms and one of an hour both show."""
+    """Return a logarithmic axis for seconds between round durations, so that both 20 ms and an hour are visible."""
     there = [value for value in values if value > 0]
     least, most = max(min(there, default=0.1), ROUND[0]), min(max(there, default=1.0), ROUND[-1])
     first = max(place for place, each in enumerate(ROUND) if each <= least)
@@ -47,7 +47,7 @@ def durations(values: Sequence[float]) -> Scale:
 
 
 def apart(places: Sequence[float], least: float, most: float = 100.0) -> list[float]:
-    """Return places at least so far from each other, in the same order from the top and within the axis."""
+    """Return positions that are at least `least` apart, in the same order and within the axis."""
     order = sorted(range(len(places)), key=lambda each: places[each])
     moved = list(places)
     for before, each in pairwise(order):

@@ -78,7 +78,7 @@ def _database(stack: Stack | None) -> list[Finding]:
             Finding(name, "skipped", "DATABASE_URL is not set here; see reach-database")
             for name in DATABASE_CHECKS
         ]
-    environment = stack.dispatching.variables if stack and stack.dispatching else os.environ
+    environment = stack.dispatcher.variables if stack and stack.dispatcher else os.environ
     with (
         closing(Database(url or database_url)) as database,
         closing(Database(url or database_url)) as another,

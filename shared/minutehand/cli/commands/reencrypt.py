@@ -24,7 +24,7 @@ def reencrypt(queue: str | None, form: str) -> None:
       minutehand reencrypt --queue mail -o json
     """
     with open_database() as database:
-        count = sum(library.rotate(database, queue=queue, who=actor()))
+        count = sum(library.reencrypt(database, queue=queue, actor=actor()))
     if form == "json":
         put_json({"reencrypted": count})
     else:

@@ -9,7 +9,7 @@ from minutehand.database import Database
 from minutehand.errors import ConfigurationError
 from minutehand.fan_out import Invoker
 from minutehand.settings import Settings, read_settings
-from minutehand.tick import COUNTED_AT_LEAST, Tick
+from minutehand.tick import LOWEST_COUNT_LIMIT, Tick
 from minutehand.tick import tick as run_tick
 
 NO_WORKER = (
@@ -41,8 +41,8 @@ def tick(dry_run: bool, form: str) -> int:
 
 
 def _count(database: Database, settings: Settings, form: str) -> int:
-    limit = max(settings.capacity, COUNTED_AT_LEAST)
-    due = database.run("count", most=limit, now=None)
+    limit = max(settings.capacity, LOWEST_COUNT_LIMIT)
+    due = database.run("count_due", limit=limit, now=None)
     if form == "json":
         put_json({"due": {record["queue"]: record["due"] for record in due}})
     elif not due:
@@ -65,7 +65,7 @@ def _tick(database: Database, settings: Settings, form: str) -> int:
                 "offered": len(ticked.offered.offers),
                 "invoked": ticked.fan_out.invoked,
                 "refused": len(ticked.fan_out.refused),
-                "dead": len(ticked.upkeep.buried),
+                "dead": len(ticked.maintenance.reaped),
                 "late": ticked.late,
                 "took": ticked.took,
             }

@@ -20,8 +20,8 @@ from minutehand.cli.values import duration
 from minutehand.database import Database
 from minutehand.errors import ConflictError, UnreachableError
 from minutehand.handlers import HandlerPackage
-from minutehand.job import Worker
 from minutehand.model.event import Event
+from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
 from minutehand.web.delivery.fallback import deliver_if_routed
 from minutehand.work import work as run_worker
@@ -97,7 +97,7 @@ def _work(
         stop,
         drain=drain,
         grace=read_settings().grace,
-        observer=printer.put,
+        hook=printer.put,
         worker=Worker(f"{socket.gethostname()}:{os.getpid()}", version=code_version()),
         **options,
     )

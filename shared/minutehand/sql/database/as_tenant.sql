@@ -1,2 +1,2 @@
--- Makes the rest of the transaction a tenant's, and says what it was before.
+-- Confines the rest of the transaction to a tenant, and returns the former tenant and role.
 select was_tenant, was_role from minutehand.as_tenant(%(tenant)s)

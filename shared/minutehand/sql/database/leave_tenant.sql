@@ -1,2 +1,2 @@
--- Gives the rest of the transaction back to whom it belonged before.
+-- Restores the former tenant and role for the rest of the transaction.
 select set_config('minutehand.tenant', %(tenant)s, true), set_config('role', %(role)s, true)

@@ -1,5 +1,6 @@
--- Exchanges offered acks for claims. An event that comes twice, late or after a replacement finds no such ack.
--- Where there are limits an offer that has lapsed is void: its place may be another job's by now.
+-- Exchanges offered acks for claims. A duplicate or late event, or one for a replaced job, finds no such ack.
+-- If any limit is set, a lapsed offer is void: another job may have taken its place.
+-- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
 update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, lapsed = coalesce(j.claimed, j.lapsed), claimed = clock_timestamp(),
        attempts = j.attempts + 1, visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
@@ -8,4 +9,4 @@ update minutehand.jobs_live j
    and (j.visible > clock_timestamp() or not exists (select from minutehand.controls where most is not null))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule,
-          case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end  -- nobody settled that one
+          case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end

@@ -1,4 +1,4 @@
--- Brings a chunk of a bulk enqueue to the database.
+-- Copies a chunk of a bulk enqueue to the staging table.
 copy minutehand.incoming
      (load, ordinal, kind, payload, queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers,
       every, zone, personal, tenant, on_conflict, unique_while, unique_for, debounce, debounce_max, throttle, id)

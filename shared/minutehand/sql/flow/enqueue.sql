@@ -1,4 +1,4 @@
--- Enqueues one job by the database's own rules.
+-- Enqueues one job.
 select id, outcome, visible
   from minutehand.enqueue(
        %(kind)s, %(payload)s::json, %(queue)s, %(key)s, %(run_at)s, %(delay)s, %(priority)s, %(max_attempts)s,

@@ -1,2 +1,2 @@
--- Enqueues what a COPY has brought, by the same rules.
+-- Enqueues the jobs of the staging table.
 select ordinal, id, outcome, visible from minutehand.enqueue_incoming(%(load)s, %(on_conflict)s) order by ordinal

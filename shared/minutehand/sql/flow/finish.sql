@@ -1,5 +1,6 @@
--- Ends a job: done, dead or cancelled. Only for the claim's own ack; late is fine while nobody else has claimed. With it
--- the attempt is kept and the next occurrence born, or nothing is written at all.
+-- Ends a job as done, dead or cancelled, fenced by the claim's ack. A late finish is accepted while no other worker has
+-- claimed the job. The attempt and the next occurrence are written in the same statement.
+-- minutehand.bear() copies the row as it was: it reads the snapshot from before this statement.
 with ended as (
     update minutehand.jobs
        set deleted = clock_timestamp(), failed = %(failed)s, cancelled = %(cancelled)s, version = %(version)s,
@@ -7,7 +8,7 @@ with ended as (
            error = coalesce(%(error)s::jsonb, error)
      where deleted is null and id = %(id)s and %(ack)s in (ack, prior)
     returning id, tenant, queue, kind, attempts, deleted
-), kept as (
+), history as (
     insert into minutehand.attempts
            (job, attempt, started, ended, tenant, queue, kind, outcome, error, result, worker, request, memory_mb, version)
     select id, attempts, %(started)s, deleted, tenant, queue, kind, %(outcome)s, %(error)s::jsonb,
@@ -15,6 +16,6 @@ with ended as (
       from ended
 )
 select deleted,
-       case when %(next)s::timestamptz is not null  -- of the row as it was: what this snapshot shows is from before
+       case when %(next)s::timestamptz is not null
             then (select minutehand.bear(j, %(next)s) from minutehand.jobs_live j where j.id = ended.id) end as next
   from ended

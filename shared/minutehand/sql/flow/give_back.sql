@@ -1,5 +1,5 @@
--- Puts a claimed job back for later: a retry, a snooze, or one that its worker had not begun. The last two get
--- their attempt back. The same fence as finish, and the attempt is kept as well.
+-- Makes a claimed job visible again later: a retry, a snooze, or a release by a worker that did not start it. The last
+-- two do not count as attempts. Fenced like finish, and the attempt is written as well.
 with back as (
     update minutehand.jobs_live
        set ack = null, prior = null, offered = null, claimed = null, lapsed = null,
@@ -7,7 +7,7 @@ with back as (
            result = coalesce(%(result)s::json, result), error = coalesce(%(error)s::jsonb, error)
      where id = %(id)s and %(ack)s in (ack, prior) and cancelling is null
     returning id, tenant, queue, kind, attempts, visible
-), kept as (
+), history as (
     insert into minutehand.attempts
            (job, attempt, started, ended, tenant, queue, kind, outcome, error, result, worker, request, memory_mb, version)
     select id, attempts + %(refund)s, %(started)s, clock_timestamp(), tenant, queue, kind, %(outcome)s, %(error)s::jsonb,

@@ -1,7 +1,7 @@
--- Gives each due row that there is room for a fresh ack, and hides it for as long as the offer is good. Queues
--- take turns; in a queue the higher priority goes first, then the longest due. Rows that others hold are passed over.
--- Of a queue with a budget no more are chosen than that leaves. Where something is paused or limited, or tenants share
--- a queue, `choose` does the choosing.
+-- Gives due rows a fresh ack, as far as there is room, and hides them while the offer lasts. Queues take turns; within a
+-- queue, higher priorities go first, then the jobs that have been due the longest. Locked rows are skipped. A queue gets
+-- no more offers than its budget allows. If anything is paused or limited, or tenants share a queue, the function
+-- `choose` selects the rows.
 with busy as materialized (
     select queue, count(*) as jobs
       from (select queue, visible

@@ -1,14 +1,13 @@
--- Ends a claimed job that cannot go back: meanwhile its key has an upcoming job, which takes its place, also as the next
--- occurrence. The attempt is kept as it ended.
+-- Ends a claimed job that cannot come back, because its key has a newer upcoming job, which is also the next occurrence.
 with ended as (
     update minutehand.jobs
        set deleted = clock_timestamp(), failed = true, cancelled = true, version = %(version)s,
            result = coalesce(%(result)s::json, result),
            error = jsonb_build_object('type', 'Superseded', 'message', 'a newer job with the same key took its place'
-                                                               || coalesce('; before, ' || %(why)s::text, ''))
+                                                               || coalesce('; before, ' || %(reason)s::text, ''))
      where deleted is null and id = %(id)s and %(ack)s in (ack, prior)
     returning id, tenant, queue, kind, attempts, deleted
-), kept as (
+), history as (
     insert into minutehand.attempts
            (job, attempt, started, ended, tenant, queue, kind, outcome, error, result, worker, request, memory_mb, version)
     select id, attempts, %(started)s, deleted, tenant, queue, kind, %(outcome)s, %(error)s::jsonb, %(result)s::json,

@@ -1,5 +1,6 @@
--- Offer and claim in one, for a worker that was not invited: takes the next due rows of a queue, and passes over
--- those that others hold. Where something is paused or limited, `choose` does the choosing.
+-- Offers and claims in one statement, for a worker that was not invited: takes the next due rows of a queue, and skips
+-- locked ones. If anything is paused or limited, the function `choose` selects the rows.
+-- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
 with controlled as materialized (
     select exists (select from minutehand.controls where queue in ('', %(queue)s)) as yes
 ), head as materialized (
@@ -12,14 +13,15 @@ with controlled as materialized (
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
               and cancelling is null
             order by visible
-            limit (select %(most)s::bigint)  -- hidden from the planner, which would rather sort what looks like few rows
+            -- A subquery hides the limit from the planner, which would sort what looks like few rows.
+            limit (select %(limit)s::bigint)
               for update skip locked) j
      where l.queue = %(queue)s and not (select yes from controlled)
      order by l.priority desc, j.visible
-     limit %(most)s
+     limit %(limit)s
 ), bounded as materialized (
     select id
-      from minutehand.choose(%(most)s::integer, coalesce(%(now)s, now()), only_queue => %(queue)s) id
+      from minutehand.choose(%(limit)s::integer, coalesce(%(now)s, now()), only_queue => %(queue)s) id
      where (select yes from controlled)
 )
 update minutehand.jobs_live j
@@ -29,4 +31,4 @@ update minutehand.jobs_live j
  where j.id = any (array(select id from head) || array(select id from bounded))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule,
-          case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end  -- nobody settled that one
+          case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end

@@ -1,5 +1,5 @@
--- Takes back offers that nobody was told of: the jobs are due as before, a lapsed claim's ack its own again. Whoever
--- was told all the same finds no such offer.
+-- Withdraws offers whose invitation was refused: the jobs are due again, and a lapsed claim gets its ack back. A worker
+-- that was invited all the same finds no such offer.
 update minutehand.jobs_live j
    set ack = j.prior, prior = null, offered = null, visible = clock_timestamp()
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[]) as o (id, ack)

@@ -1,5 +1,5 @@
--- Forgets whose period is over: their keys are free already. One that somebody takes at this moment, in a transaction
--- of however long, is left to them: no tick waits for it.
+-- Deletes reservations of keys whose period is over. Locked ones are skipped, so that no tick waits for a transaction
+-- that takes such a key.
 with over as materialized (
     select queue, key, tenant from minutehand.uniques where until <= coalesce(%(now)s, now()) for update skip locked
 )

@@ -1,6 +1,6 @@
--- What slows a queue down before anybody notices: old snapshots, dead rows, connections that run out. How many
--- connections there are, everybody sees; of other roles' sessions only a member of pg_read_all_stats sees how long
--- their transactions have been open. A VACUUM's own transaction holds none up, however long it takes.
+-- Measures what slows a queue down: old snapshots, dead rows, and connections near the maximum. All roles see the number
+-- of connections; only members of pg_read_all_stats see how long transactions of other roles have been open. The
+-- transaction of a VACUUM does not count, since it holds no snapshot that matters.
 select coalesce(max(clock_timestamp() - a.xact_start) filter (where a.backend_xmin is not null and a.pid <> pg_backend_pid()
                                                           and a.datname = current_database()
                                                           and a.backend_type is distinct from 'autovacuum worker'

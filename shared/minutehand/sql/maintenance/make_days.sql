@@ -1,2 +1,2 @@
--- Makes the partitions of the days ahead.
+-- Creates the partitions of the days ahead.
 select minutehand.make_days_ahead() as made

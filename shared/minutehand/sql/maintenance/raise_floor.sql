@@ -1,6 +1,6 @@
--- Raises each lane's floor to a minute before its oldest due row, or before now: what lies below needs no scan.
--- A floor that is being lowered is left alone: by whoever holds its row, or has committed since this statement began.
--- A row that an open transaction is about to put below is found by the next sweep.
+-- Raises each lane's floor to a minute before its oldest due row, or before now, so that scans start there. A floor that
+-- another transaction is lowering, or has lowered since this statement began, stays as it is. The next sweep finds a row
+-- that an open transaction inserts below the floor.
 with free as materialized (
     select queue, priority, floor from minutehand.lanes for update skip locked
 ), higher as (

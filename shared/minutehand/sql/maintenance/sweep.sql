@@ -1,5 +1,5 @@
--- Derives every lane's floor anew from the table itself, and finds the lanes that nobody announced. A lane whose row an
--- open transaction holds is left to the next sweep: no tick waits for it.
+-- Derives the floor of every lane from the table, and adds missing lanes. Locked lanes are left to the next sweep, so that
+-- no tick waits.
 with found as materialized (
     select queue, priority, least(min(visible), coalesce(%(now)s, now()) - interval '1 minute') as floor
       from minutehand.jobs

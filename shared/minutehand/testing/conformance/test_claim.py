@@ -5,7 +5,7 @@ from contextlib import closing
 from datetime import timedelta
 
 from minutehand.database import Database
-from minutehand.maintenance import keep_up
+from minutehand.maintenance import run_maintenance
 from minutehand.testing import Clone, JobQueue
 from minutehand.testing.conformance.stage import (
     GRACE,
@@ -115,7 +115,7 @@ def test_a_job_whose_last_worker_died_is_dead(minutehand_database: Clone, queue:
     job = put(max_attempts=1)
     take_one(minutehand_database.database)
     queue.travel(by=LEASE + GRACE)
-    keep_up(minutehand_database.database)
+    run_maintenance(minutehand_database.database)
 
     assert state(minutehand_database.database, job) == "dead"
 

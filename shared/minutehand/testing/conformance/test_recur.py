@@ -65,7 +65,7 @@ def test_a_users_job_with_the_key_goes_before_the_next_occurrence(
 
 
 def test_a_schedule_fires_each_moment_once_whoever_looks(minutehand_database: Clone, queue: JobQueue) -> None:
-    standing = schedules.put(minutehand_database.database, Schedule("hourly", "0 * * * *", NewJob("work")))
+    standing = schedules.save(minutehand_database.database, Schedule("hourly", "0 * * * *", NewJob("work")))
     queue.travel(to=standing.next)
 
     fired = [fire_due(minutehand_database.database) for _ in range(3)]

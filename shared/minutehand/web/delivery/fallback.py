@@ -17,4 +17,4 @@ def deliver_if_routed(payload: Any, job: Job) -> Any:
     return deliver_to_route(payload, job)
 
 
-deliver_if_routed.takes_sealed = True  # type: ignore[attr-defined] # only the route's application decrypts
+deliver_if_routed.takes_encrypted = True  # type: ignore[attr-defined] # only the route's application decrypts

@@ -18,7 +18,7 @@ from minutehand.settings import code_version
 def rm(name: str) -> None:
     """Remove a schedule; the jobs that it enqueued stay."""
     with open_database() as database:
-        library.remove(database, name, who=actor())
+        library.remove(database, name, actor=actor())
     say(f"{name} removed")
 
 
@@ -29,7 +29,7 @@ def rm(name: str) -> None:
 def pause(name: str) -> None:
     """Stop a schedule until `resume`."""
     with open_database() as database:
-        library.pause(database, name, who=actor())
+        library.pause(database, name, actor=actor())
     say(f"{name} paused")
 
 
@@ -40,8 +40,8 @@ def pause(name: str) -> None:
 def resume(name: str) -> None:
     """Resume a schedule; moments that passed while it was paused do not fire."""
     with open_database() as database:
-        standing = library.resume(database, name, who=actor())
-    say(f"{name} resumed; next: {text.local(standing.next) if standing.next else 'never'}")
+        stored = library.resume(database, name, actor=actor())
+    say(f"{name} resumed; next: {text.local(stored.next) if stored.next else 'never'}")
 
 
 @click.command()
@@ -51,7 +51,7 @@ def resume(name: str) -> None:
 def run(name: str) -> None:
     """Enqueue a schedule's job now, in addition to its own moments, and print the job's id."""
     with open_database() as database:
-        click.echo(str(library.run_now(database, name, who=actor())))
+        click.echo(str(library.run_now(database, name, actor=actor())))
 
 
 @click.command()

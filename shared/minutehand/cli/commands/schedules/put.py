@@ -100,8 +100,8 @@ def put(
         overlap=overlap,
     )
     with open_database() as database:
-        standing = library.put(database, schedule, who=actor())
-    say(f"{name}: next {text.local(standing.next) if standing.next else 'never'}")
+        stored = library.save(database, schedule, actor=actor())
+    say(f"{name}: next {text.local(stored.next) if stored.next else 'never'}")
 
 
 def _job(

@@ -11,7 +11,7 @@ from minutehand.cli.options import connection_options, open_database, output_opt
 from minutehand.cli.output import put_json, put_table, say
 from minutehand.model.retry import Retry
 from minutehand.queries.jobs import clock
-from minutehand.schedules import Standing
+from minutehand.schedules import StoredSchedule
 
 HEADERS = ["name", "every", "zone", "kind", "next", "last", "tenant", "source"]
 
@@ -47,8 +47,8 @@ def ls(source: str | None, form: str) -> None:
 def show(name: str, limit: int, form: str) -> None:
     """Show a schedule and the outcomes of its last moments."""
     with open_database() as database:
-        standing, firings = library.get(database, name), library.firings(database, name, most=limit)
-    facts = _facts(standing)
+        stored, firings = library.get(database, name), library.list_firings(database, name, limit=limit)
+    facts = _facts(stored)
     if form == "json":
         put_json(facts | {"firings": firings})
         return
@@ -75,7 +75,7 @@ def preview(every: str, zone: str | None, limit: int, form: str) -> None:
     put_table(["local", "utc"], rows)
 
 
-def _row(each: Standing, now: datetime) -> list[str]:
+def _row(each: StoredSchedule, now: datetime) -> list[str]:
     following = "paused" if each.paused else text.ago(each.next, now) if each.next else "never"
     last = text.ago(each.fired, now) if each.fired else ""
     schedule = each.schedule
@@ -104,7 +104,7 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def _facts(each: Standing) -> dict[str, Any]:
+def _facts(each: StoredSchedule) -> dict[str, Any]:
     """Return what is shown of a schedule. The payload of its job may be private, and is left out."""
     schedule = {name: value for name, value in vars(each.schedule).items() if name != "job"}
     job = {
@@ -112,5 +112,5 @@ def _facts(each: Standing) -> dict[str, Any]:
         for name, value in vars(each.schedule.job).items()
         if value is not None and name != "payload"
     }
-    standing = {name: value for name, value in vars(each).items() if name not in ("schedule", "hash")}
-    return schedule | {"job": job} | standing
+    stored = {name: value for name, value in vars(each).items() if name not in ("schedule", "hash")}
+    return schedule | {"job": job} | stored

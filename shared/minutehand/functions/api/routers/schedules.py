@@ -59,7 +59,7 @@ def list_firings(name: Name, filters: Annotated[FiringFilter, Query()], database
     """List the firings of a schedule, the newest first; continue with `before`."""
     with _not_found():
         library.get(database, name)
-    firings = library.firings(database, name, most=filters.limit, before=filters.before)
+    firings = library.list_firings(database, name, limit=filters.limit, before=filters.before)
     return Json({"firings": [vars(each) for each in firings]})
 
 
@@ -78,7 +78,7 @@ def put_schedule(
     actor: Actor,
 ) -> Json:
     """Create or replace a schedule. Its next occurrence is unchanged if only its job changes."""
-    return Json(schedule_fields(library.put(database, request.to_schedule(name), who=actor)))
+    return Json(schedule_fields(library.save(database, request.to_schedule(name), actor=actor)))
 
 
 @router.delete("/{name:path}", **DELETED)
@@ -86,7 +86,7 @@ def delete_schedule(name: Name, database: Connected, actor: Actor) -> Json:
     """Delete a schedule and the jobs that it enqueued ahead of their moment; its other jobs stay."""
     with _not_found():
         deleted = library.get(database, name)
-        library.remove(database, name, who=actor)
+        library.remove(database, name, actor=actor)
     return Json(schedule_fields(deleted))
 
 
@@ -94,21 +94,21 @@ def delete_schedule(name: Name, database: Connected, actor: Actor) -> Json:
 def pause_schedule(name: Name, database: Connected, actor: Actor) -> Json:
     """Pause a schedule until it is resumed."""
     with _not_found():
-        return Json(schedule_fields(library.pause(database, name, who=actor)))
+        return Json(schedule_fields(library.pause(database, name, actor=actor)))
 
 
 @router.post("/{name:path}/resume", **WRITTEN)
 def resume_schedule(name: Name, database: Connected, actor: Actor) -> Json:
     """Resume a schedule at its next occurrence; the occurrences during the pause do not fire."""
     with _not_found():
-        return Json(schedule_fields(library.resume(database, name, who=actor)))
+        return Json(schedule_fields(library.resume(database, name, actor=actor)))
 
 
 @router.post("/{name:path}/run", **RUN)
 def run_schedule(name: Name, database: Connected, actor: Actor) -> Json:
     """Enqueue the schedule's job now, in addition to its occurrences."""
     with _not_found():
-        job = library.run_now(database, name, who=actor)
+        job = library.run_now(database, name, actor=actor)
     return Json({"id": job}, 201, {"Location": f"/jobs/{job}"})
 
 

@@ -62,7 +62,7 @@ class CancelRequest(StrictModel):
     """Options of cancel."""
 
     reason: Annotated[str, Field(max_length=1000, description="stored as the job's error")] = "on request"
-    running: StrictBool = Field(False, description="ask a running job to stop at its next check")
+    running: StrictBool = Field(default=False, description="ask a running job to stop at its next check")
 
 
 class RescheduleRequest(StrictModel):
@@ -75,9 +75,11 @@ class RescheduleRequest(StrictModel):
 class ReplayRequest(StrictModel):
     """Options of the new job."""
 
-    max_attempts: StrictInt | None = Field(1, description="null for as many as the original job had")
+    max_attempts: StrictInt | None = Field(default=1, description="null for as many as the original job had")
     suffix: str = Field(
-        "", max_length=1000, description="added to the key, in case the key already has an upcoming job"
+        default="",
+        max_length=1000,
+        description="added to the key, in case the key already has an upcoming job",
     )
 
 

@@ -11,8 +11,8 @@ from minutehand import schedules as library
 from minutehand.functions.api.schemas.common import Duration, Moment, StrictModel
 from minutehand.functions.api.schemas.enqueue import JobOptions
 from minutehand.model.rules import sentence
-from minutehand.schedules import Standing
-from minutehand.schedules.schedule import MOST_PREVIEWED
+from minutehand.schedules import StoredSchedule
+from minutehand.schedules.schedule import MAX_PREVIEWED
 from minutehand.schedules.timing import CatchUp, Overlap
 
 MASKED_FIELDS = ("payload", "headers")
@@ -30,7 +30,7 @@ class Recurrence(StrictModel):
 class PreviewRequest(Recurrence):
     """A recurrence to preview."""
 
-    n: StrictInt = Field(10, ge=1, le=MOST_PREVIEWED, description="the number of occurrences")
+    n: StrictInt = Field(10, ge=1, le=MAX_PREVIEWED, description="the number of occurrences")
 
 
 class ScheduleRequest(Recurrence):
@@ -134,14 +134,14 @@ class ScheduleRun(BaseModel):
     id: UUID
 
 
-def schedule_fields(standing: Standing, *, unmasked: bool = False) -> dict[str, Any]:
+def schedule_fields(stored: StoredSchedule, *, unmasked: bool = False) -> dict[str, Any]:
     """Return a schedule and its state; the job's payload and headers only if unmasked."""
-    job = {name: value for name, value in vars(standing.schedule.job).items() if value is not None}
+    job = {name: value for name, value in vars(stored.schedule.job).items() if value is not None}
     shown = {name: value for name, value in job.items() if unmasked or name not in MASKED_FIELDS}
     if "retry" in shown:
         shown["retry"] = shown["retry"].to_json()
-    schedule = vars(standing.schedule) | {"zone": standing.schedule.zone or "UTC", "job": shown}
-    state = {name: value for name, value in vars(standing).items() if name not in ("schedule", "hash")}
+    schedule = vars(stored.schedule) | {"zone": stored.schedule.zone or "UTC", "job": shown}
+    state = {name: value for name, value in vars(stored).items() if name not in ("schedule", "hash")}
     return schedule | state
 
 

@@ -1,0 +1,109 @@
+"""Decide what to do with a day, and do it. A run and a dry run share the decision."""
+
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import Enum
+
+from minutehand.database import Database
+from minutehand_pipeline.archive.archiver import Archiver
+from minutehand_pipeline.archive.closing import Closing, Day
+from minutehand_pipeline.archive.ledger import record_day
+from minutehand_pipeline.archive.sums import Sums, count_database
+from minutehand_pipeline.statements import run_statement
+
+
+class Action(Enum):
+    """What to do with a day."""
+
+    WAIT = "open"
+    RECORD_EMPTY = "empty"
+    SKIP = "known"
+    ARCHIVE = "pending"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An action, the reason for waiting, and the number of rows that the lake probably lacks."""
+
+    action: Action
+    reason: str = ""
+    rows: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DayResult:
+    """The result of one day.
+
+    `outcome` is `archived`, `known` (the lake had it), `empty`, `open`, or `pending` in a dry run. `rows` is how many
+    rows were archived, as batch `number`. `dropped` is `dropped`, `held`, `busy` or `large` if a drop was requested
+    and the day had something to drop; only `dropped` removed it. `reason` says why an open day was skipped.
+    """
+
+    home: str
+    day: date
+    outcome: str
+    rows: int = 0
+    number: int | None = None
+    dropped: str | None = None
+    reason: str = ""
+
+
+def decide(database: Database, closing: Closing, day: Day) -> Decision:
+    """Decide what to do with a day that is over."""
+    if holder := closing.wait_for_holder(day.ends):
+        return Decision(Action.WAIT, reason=f"{holder} may still commit rows to it")
+    count = count_database(database.connection, day.home, day.day)
+    if count == 0:
+        return Decision(Action.RECORD_EMPTY)
+    if _is_recorded(database, day, count):
+        return Decision(Action.SKIP)
+    return Decision(Action.ARCHIVE, rows=max(0, count - (day.rows or 0)) or count)
+
+
+def execute(archiver: Archiver, day: Day, decision: Decision, number: int, *, drop: bool) -> DayResult:
+    """Carry out a decision; `number` is the next batch number."""
+    result = DayResult(home=day.home.name, day=day.day, outcome=decision.action.value, reason=decision.reason)
+    if decision.action is Action.WAIT:
+        return result
+    if decision.action is Action.RECORD_EMPTY:
+        record_day(archiver.database, day.home, day.day, Sums())
+    # A drop needs proof that the lake has the rows that were recorded; archiving again provides it.
+    unproven = drop and decision.action is Action.SKIP and not archiver.has_rows(day, _recorded_sums(day))
+    if decision.action is Action.ARCHIVE or unproven:
+        result = _archive(archiver, day, result, number)
+    return _drop(archiver, day, result, number) if drop else result
+
+
+def _archive(archiver: Archiver, day: Day, result: DayResult, number: int) -> DayResult:
+    """Archive the missing rows with the next free number, and add them to the result."""
+    batch = archiver.archive(day, number if result.number is None else result.number + 1)
+    if batch is None:
+        return (
+            replace(result, outcome=Action.SKIP.value) if result.outcome == Action.ARCHIVE.value else result
+        )
+    return replace(result, outcome="archived", rows=result.rows + batch.written.rows, number=batch.number)
+
+
+def _drop(archiver: Archiver, day: Day, result: DayResult, number: int) -> DayResult:
+    """Drop the day. If rows arrived or changed since they were recorded, archive those once and try again."""
+    outcome = archiver.drop(day)
+    if outcome == "held":
+        result = _archive(archiver, day, result, number)
+        outcome = archiver.drop(day)
+    return replace(result, dropped=None if outcome == "none" else outcome)
+
+
+def _is_recorded(database: Database, day: Day, count: int) -> bool:
+    """Whether the lake has as many rows of a day as the database.
+
+    Without a partition the identities must match too: such a day may have been dropped, and as many new rows may have
+    arrived since.
+    """
+    if day.rows != count or day.identity is None or day.partitioned:
+        return day.rows == count and day.identity is not None
+    [present] = run_statement(database, "archive_same", home=day.home.name, day=day.day)
+    return (present["rows"], int(present["identity"])) == (day.rows, day.identity)
+
+
+def _recorded_sums(day: Day) -> Sums:
+    return Sums(rows=day.rows or 0, identity=day.identity or 0)

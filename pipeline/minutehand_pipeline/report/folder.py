@@ -1,0 +1,115 @@
+"""Write a report's folder, completely or not at all, and never over anything but an earlier report."""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from datetime import date, datetime
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from minutehand_pipeline.arrow import arrow_schema
+from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.report.config import ReportResult
+from minutehand_pipeline.report.page import render
+from minutehand_pipeline.report.summary import MADE_BY
+from minutehand_pipeline.report.tables import TABLES, Table
+
+MARK = "report.json"
+
+
+def check_folder(folder: Path) -> None:
+    """Raise InputError unless the folder can be written: it does not exist, is empty, or is an earlier report.
+
+    The check creates a temporary folder next to it, because only that shows whether the location is writable.
+    """
+    try:
+        _check(folder)
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {error.strerror}; pass another --out") from None
+
+
+def _check(folder: Path) -> None:
+    exists = folder.exists() or folder.is_symlink()
+    if exists and (not folder.is_dir() or (any(folder.iterdir()) and not _is_report(folder))):
+        raise InputError(f"{folder} exists and is not a report: pass another --out or remove it")
+    parent = next(each for each in folder.absolute().parents if each.exists())
+    if not parent.is_dir():
+        raise InputError(f"cannot write {folder}: {parent} is a file; pass another --out")
+    Path(mkdtemp(prefix=f".{folder.name}.", dir=parent)).rmdir()
+
+
+def write_folder(folder: Path, result: ReportResult, busiest: Sequence[float]) -> None:
+    """Write the report to a temporary folder, then replace an earlier report with it."""
+    folder = folder.absolute()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        scratch.chmod(0o755)
+        (scratch / "index.html").write_text(render(result, busiest), "utf-8")
+        for name, rows in result.tables.items():
+            _write_table(scratch / "tables", TABLES[name], rows)
+        (scratch / "schema.json").write_text(_to_json(json_schema()))
+        (scratch / MARK).write_text(_to_json(result.summary))
+        _replace(folder, scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def table_schema(table: Table) -> pa.Schema:
+    """Return the schema of a table's Parquet file, with the meaning of each column."""
+    fields = arrow_schema(table.spark_schema())
+    return pa.schema(
+        [
+            field.with_metadata({"comment": column.meaning})
+            for field, column in zip(fields, table.columns, strict=True)
+        ]
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of all tables."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$defs": {name: table.json_schema() for name, table in TABLES.items()},
+    }
+
+
+def _write_table(folder: Path, table: Table, rows: list[dict[str, Any]]) -> None:
+    folder.mkdir(exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=table_schema(table)), folder / f"{table.name}.parquet")
+    (folder / f"{table.name}.json").write_text(_to_json(rows))
+
+
+def _replace(folder: Path, new: Path) -> None:
+    """Swap the folders. The earlier report stays in place until the new one takes its name."""
+    check_folder(folder)
+    if not folder.exists():
+        new.rename(folder)
+        return
+    old = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    os.replace(folder, old)  # noqa: PTH105, which replaces an empty folder
+    new.rename(folder)
+    shutil.rmtree(old)
+
+
+def _is_report(folder: Path) -> bool:
+    try:
+        summary = json.loads((folder / MARK).read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(summary, dict) and summary.get("made_by") == MADE_BY
+
+
+def _to_json(value: Any) -> str:
+    return json.dumps(value, default=_date_text, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _date_text(value: Any) -> str:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    raise TypeError(f"a report cannot contain a value of type {type(value).__name__}")

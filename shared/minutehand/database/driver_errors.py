@@ -1,0 +1,163 @@
+"""Driver errors: one table that translates errors of Postgres and of the driver into ours."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors as pg
+
+from minutehand.errors import (
+    ConflictError,
+    DatabaseError,
+    ForbiddenError,
+    InvalidJobError,
+    KeyTakenError,
+    PayloadError,
+    ReadOnlyError,
+    SchemaError,
+    UnreachableError,
+)
+from minutehand.model.rules import sentence
+
+
+@contextmanager
+def translated(raw: Sequence[Exception] = ()) -> Iterator[None]:
+    """Translate the driver's errors, except those in `raw`."""
+    try:
+        yield
+    except (psycopg.Error, UnicodeEncodeError) as error:
+        if error in raw:
+            raise
+        raise _translate(error) from error
+
+
+def _translate(error: psycopg.Error | UnicodeEncodeError) -> Exception:
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidJobError("text_is_text", sentence("text_is_text"))
+    for kinds, make in _TRANSLATIONS:
+        if isinstance(error, kinds):
+            return make(error)
+    if error.sqlstate is None and isinstance(error, psycopg.DataError):
+        return InvalidJobError("text_is_text", sentence("text_is_text"))
+    if isinstance(error, psycopg.DataError):
+        return InvalidJobError(
+            "number_is_in_range", f"{sentence('number_is_in_range')}: {_first_line(error)}"
+        )
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) or _is_garbled(error):
+        return UnreachableError(f"the database cannot be reached: {_first_line(error)}{_advice(error)}")
+    return DatabaseError(f"the database refused the statement: {_first_line(error)}")
+
+
+def busy(error: psycopg.Error) -> bool:
+    """Return whether the server or pooler has no free connection now, but may have one soon."""
+    return _BUSY.search(str(error)) is not None or _STARTING.search(str(error)) is not None
+
+
+def refused_password(error: psycopg.Error) -> bool:
+    """Return whether the server may have refused the password.
+
+    The driver hides the SQLSTATE of a failed connection (28P01, 28000), and the message is in the server's language.
+    So this is any refusal after a password was requested, unless another cause is known.
+    """
+    if busy(error) or error.pgconn is None:
+        return False
+    return error.pgconn.used_password or error.pgconn.needs_password or "authentication failed" in str(error)
+
+
+def _advice(error: psycopg.Error) -> str:
+    """Return what to do, where the driver's message does not say it."""
+    if isinstance(error, pg.ConnectionTimeout):
+        return _SLOW
+    return next((advice for words, advice in _ADVICE if words.search(str(error))), "")
+
+
+def _is_garbled(error: psycopg.Error) -> bool:
+    """Return whether the driver could not parse the response, as when a pooler reports a lost server twice."""
+    return error.sqlstate is None and isinstance(error, psycopg.InternalError)
+
+
+def _broken_rule(error: psycopg.Error) -> Exception:
+    rule = error.diag.constraint_name or "unknown"
+    if rule == "payload_fits":
+        return PayloadError(rule, f"the payload is too large: {error.diag.message_primary}")
+    return InvalidJobError(rule, sentence(rule))
+
+
+def _taken(error: psycopg.Error) -> Exception:
+    return KeyTakenError(_first_line(error))
+
+
+def _schema(error: psycopg.Error) -> Exception:
+    return SchemaError(f"the schema does not match this code ({_first_line(error)}); run: minutehand migrate")
+
+
+def _first_line(error: psycopg.Error) -> str:
+    if not str(error).strip():
+        return "no response"
+    return (error.diag.message_primary or str(error)).strip().splitlines()[0]
+
+
+# In this order: Postgres (53300); PgBouncer; RDS Proxy, Neon and Supabase.
+_BUSY = re.compile(
+    r"too many (clients|connections)|connection slots are reserved"
+    r"|no more connections allowed|server login has been failing|query_wait_timeout"
+    r"|waiting to acquire|acquire permit|max client connections|max clients reached",
+    re.IGNORECASE,
+)
+# 57P03 and similar.
+_STARTING = re.compile(r"the database (system )?is |resuming", re.IGNORECASE)
+_SLOW = ": no server responds at this address, or a paused one takes longer than MINUTEHAND_CONNECT_TIMEOUT to resume"
+_ADVICE = [
+    (
+        re.compile(r"certificate verify failed|self.signed certificate", re.IGNORECASE),
+        "; no trusted authority signed the certificate: name the authority's file as sslrootcert in the URL",
+    ),
+    (
+        re.compile("does not match host name"),
+        "; the certificate is for another host name: use that name in the URL, and hostaddr for the address",
+    ),
+    (
+        re.compile("does not support SSL"),
+        "; enable TLS on the server, or on a trusted network set sslmode=disable in the URL",
+    ),
+    (re.compile("root certificate file"), "; the file named by sslrootcert does not exist"),
+    (_BUSY, "; all connections are in use: lower MINUTEHAND_CAPACITY, or use a pooler"),
+    (_STARTING, "; the server is starting or stopping: the next tick will try again"),
+    (
+        re.compile("authentication failed|no password supplied"),
+        "; the password or token is wrong, even after fetching it again: check the secret and the role",
+    ),
+    (re.compile("translate host name"), "; the host name is wrong, or cannot be resolved here"),
+]
+_TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Error], Exception]]] = [
+    ((pg.CheckViolation,), _broken_rule),
+    ((pg.UniqueViolation,), _taken),
+    (
+        (pg.UntranslatableCharacter, pg.CharacterNotInRepertoire),
+        lambda _: InvalidJobError("text_is_text", sentence("text_is_text")),
+    ),
+    ((pg.NotNullViolation,), lambda _: InvalidJobError("kind_is_a_name", sentence("kind_is_a_name"))),
+    (
+        (pg.SerializationFailure, pg.DeadlockDetected),
+        lambda e: ConflictError(f"concurrent transactions conflicted ({_first_line(e)}); run yours again"),
+    ),
+    (
+        (pg.InsufficientPrivilege,),
+        lambda e: ForbiddenError(f"the database role may not do this: {_first_line(e)}"),
+    ),
+    (
+        (pg.ReadOnlySqlTransaction,),
+        lambda _: ReadOnlyError("the database is read-only: connect to a writable server"),
+    ),
+    (
+        (
+            pg.UndefinedTable,
+            pg.UndefinedFunction,
+            pg.UndefinedColumn,
+            pg.UndefinedObject,
+            pg.InvalidSchemaName,
+        ),
+        _schema,
+    ),
+]

@@ -1,0 +1,53 @@
+"""Failure: an exception as a job's row stores it, in full or redacted."""
+
+import logging
+import traceback
+from pathlib import Path
+from uuid import uuid4
+
+from minutehand.model.outcome import Cancel, Error, Fail, OutOfTime, RetryAfter, Snooze
+
+LIBRARY = str(Path(__file__).parents[1])
+MESSAGE_CHARACTERS = 1000
+TRACE_CHARACTERS = 4000
+RAISED_ON_PURPOSE = (Snooze, Cancel, Fail, RetryAfter)
+KNOWN = (*RAISED_ON_PURPOSE, OutOfTime)
+
+logger = logging.getLogger(__name__)
+
+
+class UnknownError(Exception):
+    """Replaces an error whose details only the log has."""
+
+
+def redact(error: BaseException) -> UnknownError:
+    """Log an error under a new id, and return an error that contains only that id."""
+    id = uuid4()
+    logger.error("unknown error: %s", id, exc_info=error)
+    return UnknownError(f"Unknown error: {id}")
+
+
+def describe(error: BaseException) -> Error:
+    """Return an exception's type and message, and the end of its trace from the handler on."""
+    described = {"type": type(error).__name__, "message": message_of(error), "trace": _trace(error)}
+    return {name: _storable(text) for name, text in described.items()}
+
+
+def message_of(error: BaseException) -> str:
+    """Return an exception's message, shortened to what a row stores; `str` of a foreign exception may itself fail."""
+    try:
+        return _storable(str(error)[:MESSAGE_CHARACTERS])
+    except Exception as broken:
+        return f"(no message: {type(broken).__name__})"
+
+
+def _trace(error: BaseException) -> str:
+    trace = traceback.TracebackException.from_exception(error)
+    handler_frames = [frame for frame in trace.stack if not frame.filename.startswith(LIBRARY)]
+    trace.stack = traceback.StackSummary.from_list(handler_frames)
+    return "".join(trace.format())[-TRACE_CHARACTERS:]
+
+
+def _storable(text: str) -> str:
+    """Replace what Postgres cannot store as text: NUL and lone surrogates."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

@@ -1,2 +1,0 @@
--- Keeps events in the table.
-select minutehand.keep_events(%(told)s::jsonb)

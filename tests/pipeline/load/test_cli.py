@@ -1,0 +1,122 @@
+"""`minutehand pipeline load` on the command line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from minutehand.cli.exits import run_to_exit_code
+from minutehand.database import connect
+from minutehand_pipeline.cli import pipeline
+from tests.servers import Database
+
+pytestmark = pytest.mark.long
+
+
+def test_load_command_prints_counts_and_exits_with_1(direct_database: Database, tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text("kind,key\na,1\nb,1\n9,2\n")
+
+    def load(*options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "minutehand_pipeline", "load", "jobs.csv", "--load", "l", *options],
+            cwd=tmp_path,
+            timeout=300,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"DATABASE_URL": direct_database.url},
+        )
+
+    first, again = load("-o", "json"), load()
+
+    assert (first.returncode, first.stderr) == (1, "")
+    result = json.loads(first.stdout)
+    del result["at"]
+    assert result == {
+        "load": "l",
+        "fresh": True,
+        "created": 1,
+        "replaced": 0,
+        "ignored": 1,
+        "rejected": 1,
+        "dry_run": False,
+    }
+    assert json.loads((tmp_path / "rejects.ndjson").read_text())["line"] == 4
+    assert again.returncode == 1
+    assert "load l was already entered at" in again.stderr and ": 1 created" in again.stderr
+    with connect(direct_database.url) as connection:
+        assert connection.execute("select kind from minutehand.jobs").fetchall() == [("b",)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["load"], 2, "Missing argument"),
+        (["load", "x.csv", "--rate", "fast"], 2, "expected a rate such as 500/s, 1000/m or 50000/h"),
+        (["load", "x.csv", "--rate", "0/s"], 2, "expected a rate such as 500/s"),
+        (
+            ["load", "x.csv", "--start", "2026-03-29T02:30", "--tz", "Europe/Berlin"],
+            2,
+            "does not exist in Europe/Berlin",
+        ),
+        (["load", "x.csv", "--start", "2026-03-29T02:30"], 2, "has no offset"),
+        (["load", "x.csv", "--tz", "Berlin"], 2, "no time zone is called 'Berlin'"),
+        (["load", "x.csv", "--on-conflict", "merge"], 2, "'merge' is not one of"),
+        (["load", "x.csv", "--rate", "1/s", "--over", "6h"], 1, "pass --rate or --over, not both"),
+        (["load", "x.csv", "--over", "0s"], 1, "over must be a duration above 0"),
+        (
+            ["load", "x.csv", "--rejects", "nowhere/r.ndjson"],
+            1,
+            "cannot be written (No such file or directory)",
+        ),
+        (["load", "x.csv"], 2, "DATABASE_URL is not set"),
+    ],
+)
+def test_invalid_load_is_rejected_before_spark_starts(
+    arguments: list[str],
+    code: int,
+    says: str,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(arguments) == code
+    assert says in " ".join(capfd.readouterr().err.split())
+
+
+def main(arguments: list[str]) -> int:
+    from minutehand.cli.exits import exit_code_of
+
+    def run() -> object:
+        try:
+            return pipeline.main(arguments, standalone_mode=False)
+        except Exception as error:
+            return exit_code_of(error)
+
+    return run_to_exit_code(run)
+
+
+def test_load_help_has_examples() -> None:
+    result = CliRunner().invoke(pipeline, ["load", "--help"])
+
+    assert result.exit_code == 0
+    assert "minutehand pipeline load campaign.parquet --rate 500/s" in result.stdout
+
+
+def test_missing_file_is_rejected_before_spark_starts(direct_database: Database, tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "minutehand_pipeline", "load", "missing.csv"],
+        cwd=tmp_path,
+        timeout=60,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"DATABASE_URL": direct_database.url, "SPARK_REMOTE": "sc://127.0.0.1:1"},
+    )
+
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "no file matches missing.csv" in ended.stderr

@@ -1,0 +1,263 @@
+"""Invalid files, lines and values are rejected one by one, with a reason."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from minutehand.database import Database
+from minutehand.enqueue import enqueue_many
+from minutehand.model.enqueued import Rejected
+from minutehand.model.parse_job import new_job
+from minutehand_pipeline.errors import InputError
+from minutehand_pipeline.load.rows import RAW
+from tests.pipeline.load.stage import DETERMINISTIC, Stage
+
+# Lines of a file. A load must treat them like `enqueue --file` does.
+LINES: list[dict[str, Any]] = [
+    {"kind": "ok"},
+    {"kind": "9to5"},
+    {"kind": "a..b"},
+    {"kind": "line\n"},
+    {"kind": "k" * 101},
+    {"kind": None},
+    {"kind": 5},
+    {"kind": "k", "queue": "-x"},
+    {"kind": "k", "queue": "q" * 101},
+    {"kind": "k", "key": ""},
+    {"kind": "k", "key": "é" * 513},
+    {"kind": "k", "key": "é" * 512},
+    {"kind": "k", "key": "nul\0"},
+    {"kind": "k", "key": True},
+    {"kind": "k", "priority": 10},
+    {"kind": "k", "priority": 0},
+    {"kind": "k", "priority": "high"},
+    {"kind": "k", "max_attempts": 0},
+    {"kind": "k", "max_attempts": 1_000_001},
+    {"kind": "k", "timeout": 0},
+    {"kind": "k", "timeout": "25h"},
+    {"kind": "k", "timeout": "24h"},
+    {"kind": "k", "delay": -1},
+    {"kind": "k", "delay": "soon"},
+    {"kind": "k", "delay": 5, "run_at": "2099-01-01T00:00Z"},
+    {"kind": "k", "run_at": "2099-01-01T00:00"},
+    {"kind": "k", "run_at": "tomorrow"},
+    {"kind": "k", "tenant": "-x"},
+    {"kind": "k", "tenant": "a:b@c"},
+    {"kind": "k", "headers": {"a": 1}},
+    {"kind": "k", "headers": ["a"]},
+    {"kind": "k", "headers": {"a": "x" * 8200}},
+    {"kind": "k", "headers": {"a": "nul\0"}},
+    {"kind": "k", "retry": {"strategy": "random"}},
+    {"kind": "k", "retry": {"min": 10, "max": 5}},
+    {"kind": "k", "retry": {"max": "2d", "jitter": False}},
+    {"kind": "k", "personal": "yes"},
+    {"kind": "k", "payload": "x" * 300_000},
+    {"kind": "k", "payload": "\ud800"},
+    {"kind": "k", "payload": "nul\0"},
+    {"kind": "k", "color": "red"},
+]
+
+
+def error_of_enqueue(database: Database, line: dict[str, Any]) -> str | None:
+    """Return the error of `enqueue --file` for a line, or None."""
+    try:
+        became = next(enqueue_many([new_job(line, None)], connection=database))
+    except ValueError as error:
+        return str(error)
+    return str(became.error) if isinstance(became, Rejected) else None
+
+
+def test_lines_are_treated_like_enqueue_file(stage: Stage) -> None:
+    database = Database(stage.address.url)
+    wanted = {number: error_of_enqueue(database, line) for number, line in enumerate(LINES, 1)}
+    stored = sorted(stage.rows(f"select {DETERMINISTIC} from minutehand.jobs"), key=repr)
+    stage.connection.execute("delete from minutehand.jobs")
+    path = stage.file("lines.ndjson", *map(json.dumps, LINES))
+
+    result = stage.load(path, rejects=stage.home / "rejects")
+
+    rejects = [json.loads(line) for line in (stage.home / "rejects").read_text().splitlines()]
+    reasons = {each["line"]: each["reason"] for each in rejects}
+    refused = {number: reason for number, reason in wanted.items() if reason is not None}
+    assert reasons == refused
+    assert (result.created, result.rejected) == (len(LINES) - len(refused), len(refused))
+    assert sorted(stage.rows(f"select {DETERMINISTIC} from minutehand.jobs"), key=repr) == stored
+    assert {each["source"] for each in rejects} == {path}
+    assert {each["line"]: each["raw"] for each in rejects} == {
+        number: json.dumps(LINES[number - 1])[:RAW] for number in refused
+    }
+    database.close()
+
+
+def test_invalid_lines_are_rejected_with_their_text(stage: Stage) -> None:
+    cells = stage.file(
+        "jobs.csv",
+        "kind,payload,key",
+        "a,1,k1",
+        'b,"unclosed,k2',
+        "c,1,k3,more",
+        "d",
+        'e,"x"y,k4',
+        b"f,\xff,k5",
+        "g,{nojson},k6",
+        "",
+        "h,2,k7",
+    )
+    lines = stage.file(
+        "jobs.ndjson", '{"kind": "i"}', '{"kind": "j"', "[]", b'{"kind": "\xfe"}', "NaN", '{"kind":"l"}x'
+    )
+
+    result = stage.load(cells, lines, rejects=stage.home / "rejects")
+
+    assert (result.created, result.rejected) == (3, 11)
+    assert [kind for (kind,) in stage.jobs("kind")] == ["a", "h", "i"]
+    rejects = [json.loads(line) for line in (stage.home / "rejects").read_text().splitlines()]
+    assert [(Path(each["source"]).name, each["line"]) for each in rejects] == [
+        ("jobs.csv", n) for n in (3, 4, 5, 6, 7, 8)
+    ] + [("jobs.ndjson", n) for n in (2, 3, 4, 5, 6)]
+    assert rejects[0]["raw"] == 'b,"unclosed,k2' and rejects[1]["raw"] == "c,1,k3,more"
+    assert rejects[1]["reason"] == "expected 3 cells as in the header, got 4"
+    assert rejects[4]["reason"] == "not UTF-8"
+
+
+def test_too_many_rejects_enter_nothing_but_are_written(stage: Stage) -> None:
+    path = stage.file("jobs.ndjson", '{"kind": "a"}', "x", "y")
+
+    with pytest.raises(
+        InputError, match="2 rows were rejected, but at most 1 are allowed: nothing was enqueued"
+    ):
+        stage.load(path, max_rejects=1, rejects=stage.home / "rejects")
+
+    assert stage.jobs() == [] and stage.staging() == [] and stage.rows("select * from minutehand.loads") == []
+    assert len((stage.home / "rejects").read_text().splitlines()) == 2
+    assert stage.load(path, max_rejects=2).created == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.csv", "kind,colour\na,red\n", "unknown field 'colour'; expected some of kind, payload"),
+        ("a.csv", "payload\n1\n", "has no column kind"),
+        ("a.csv", "kind,kind\na,b\n", "has two columns of the same name"),
+        (
+            "a.csv",
+            "kind,debounce\na,10s\n",
+            "a load does not support the field 'debounce'; use minutehand enqueue --file",
+        ),
+        ("a.xml", "<a/>", "cannot tell the format of"),
+        ("a.parquet", "PAR1 half of it", "is not a complete Parquet file"),
+        ("a.parquet", "", "is not a complete Parquet file"),
+    ],
+)
+def test_invalid_file_is_named_before_any_row_is_read(stage: Stage, name: str, text: str, says: str) -> None:
+    good = stage.file("good.ndjson", '{"kind": "a"}')
+    bad = stage.file(name, text, end="")
+
+    with pytest.raises(InputError) as refused:
+        stage.load(good, bad)
+
+    assert says in str(refused.value) and bad in str(refused.value)
+    assert stage.jobs() == []
+
+
+def test_unsupported_parquet_file_enters_nothing(stage: Stage) -> None:
+    table = pa.table({"kind": ["a"] * 50_000, "payload": ["1"] * 50_000})
+    whole = stage.home / "whole.parquet"
+    pq.write_table(table, whole)
+    (stage.home / "half.parquet").write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    pq.write_table(table.append_column("urgency", pa.array([1] * 50_000)), stage.home / "later.parquet")
+    pq.write_table(pa.table({"kind": ["a"], "payload": [{"n": 1}]}), stage.home / "nested.parquet")
+
+    for name, says in [
+        ("half", "is not a complete Parquet file"),
+        ("later", "unknown field 'urgency'"),
+        ("nested", "payload has the unsupported type struct<n: int64>"),
+    ]:
+        with pytest.raises(InputError, match=says):
+            stage.load(str(whole), str(stage.home / f"{name}.parquet"))
+
+    assert stage.jobs() == []
+
+
+def test_parquet_faults_are_reported_by_row(stage: Stage) -> None:
+    table = pa.table(
+        {
+            "kind": ["a", "b", "c", "d", "9", "f"],
+            "payload": ["1", "nope", '"\\ud800"', "1e999", "1", "9" * 4000],
+            "delay": [1.0, 1.0, 1.0, 1.0, 1.0, float("nan")],
+        }
+    )
+    pq.write_table(table, stage.home / "jobs.parquet", row_group_size=2)
+
+    result = stage.load(str(stage.home / "jobs.parquet"), rejects=stage.home / "rejects")
+
+    reasons = {
+        each["line"]: each["reason"]
+        for each in map(json.loads, (stage.home / "rejects").read_text().splitlines())
+    }
+    assert result.created == 1
+    assert reasons[2].startswith("payload: not JSON")
+    assert "lone surrogate" in reasons[3] and "not JSON" in reasons[4]
+    assert reasons[5].startswith("kind must be 1 to 100") and reasons[6].startswith("run_at must be a moment")
+
+
+def test_empty_files_folders_and_patterns_are_read(stage: Stage) -> None:
+    stage.file("in/empty.csv", end="")
+    stage.file("in/header.csv", "kind,key")
+    stage.file("in/deep/b.ndjson", '{"kind": "b"}')
+    stage.file("in/a.ndjson", '{"kind": "a"}')
+    stage.file("in/_SUCCESS", "")
+    stage.file("in/.hidden.ndjson", "x")
+
+    assert stage.load(str(stage.home / "in"), load="folder").created == 2
+    assert stage.load(str(stage.home / "in" / "*.ndjson"), load="pattern").created == 1
+    assert stage.load(str(stage.home / "in" / "empty.csv"), load="empty").created == 0
+    assert [kind for (kind,) in stage.jobs("kind")] == ["a", "b", "a"]
+    with pytest.raises(InputError, match="no file matches"):
+        stage.load(str(stage.home / "nowhere"))
+
+
+def test_rejects_file_must_not_be_a_loaded_file(stage: Stage) -> None:
+    path = stage.file("in/jobs.ndjson", '{"kind": "a"}')
+
+    with pytest.raises(InputError, match="--rejects must not name a file that is loaded"):
+        stage.load(str(stage.home / "in"), rejects=Path(path))
+
+
+def test_large_payload_is_loaded_if_allowed(stage: Stage) -> None:
+    path = stage.file(
+        "large.ndjson", json.dumps({"kind": "large", "payload": "é" * 5_000_000}, ensure_ascii=False)
+    )
+
+    assert stage.load(path, load="one", rejects=stage.home / "rejects").rejected == 1
+    assert "payload must have at most 262144 bytes" in (stage.home / "rejects").read_text()
+    stage.connection.execute("update minutehand.settings set max_payload = 16777216")
+    assert stage.load(path, load="two").created == 1
+    assert stage.jobs("octet_length(payload::text)") == [(10_000_002,)]
+
+
+def test_invalid_parquet_value_rejects_its_row_only(stage: Stage) -> None:
+    texts = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0"), pa.py_buffer(b"1\xff3")]
+    )
+    bad: dict[str, pa.Array] = {
+        "payload": texts,
+        "key": texts,
+        "delay": pa.array([1, 2**60 + 1]),
+        "run_at": pa.array([0, 36893488147420], pa.timestamp("s", "UTC")),
+    }
+    for name, column in bad.items():
+        pq.write_table(pa.table({"kind": ["a", name], name: column}), stage.home / f"{name}.parquet")
+
+    paths = [str(stage.home / f"{name}.parquet") for name in bad]
+    result = stage.load(*paths, rejects=stage.home / "rejects")
+
+    assert (result.created, result.rejected) == (4, 4)
+    assert [kind for (kind,) in stage.jobs("kind")] == ["a"] * 4
+    reasons = [json.loads(line) for line in (stage.home / "rejects").read_text().splitlines()]
+    moment = "run_at must be a moment in the years 1 to 9999"
+    assert [each["reason"] for each in reasons] == ["not UTF-8", "not UTF-8", moment, moment]

@@ -1,0 +1,284 @@
+"""After a kill at any point, a second run of the load ends with every job entered once."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import psycopg
+import pytest
+
+from minutehand import enqueue
+from minutehand.database import Database, connect
+from minutehand_pipeline.errors import InputError
+from tests.pipeline.load import faulty
+from tests.pipeline.load.stage import Stage
+
+pytestmark = pytest.mark.kill
+
+ROOT = Path(__file__).parents[3]
+ROWS = 3000
+SECONDS = 600  # generous, for a busy machine
+
+# Advisory locks of the test, at which a load waits.
+COPYING, ENTERING = 1, 2
+COUNTED = """
+select count(*), count(distinct key), count(distinct run_at), sum((payload::text)::integer) from minutehand.jobs
+"""
+WAITING = """
+select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike %s
+"""
+GATES = """
+create function minutehand.gate(number integer) returns boolean language plpgsql volatile as $$
+begin
+    perform pg_advisory_xact_lock_shared(number);
+    return true;
+end $$;
+create function minutehand.gate_entering() returns trigger language plpgsql as $$
+begin
+    perform minutehand.gate(2);
+    return null;
+end $$;
+alter domain minutehand.kind add constraint waits
+    check (value is null or value <> 'gated' or minutehand.gate(1));
+create trigger waits after insert on minutehand.jobs_live
+    for each statement execute function minutehand.gate_entering();
+"""
+
+
+@pytest.fixture
+def jobs(stage: Stage) -> str:
+    """Write two files, so that there are two tasks."""
+    for half in (0, 1):
+        lines = [f'{{"kind": "gated", "key": "k{n}", "payload": {n}}}' for n in range(half, ROWS, 2)]
+        stage.file(f"in/{half}.ndjson", *lines)
+    return str(stage.home / "in")
+
+
+@pytest.fixture
+def gates(stage: Stage) -> Iterator[psycopg.Connection]:
+    stage.connection.execute(GATES)
+    with connect(stage.address.admin_url) as holder:
+        yield holder
+
+
+def every_job_once(stage: Stage) -> None:
+    counted = stage.rows(COUNTED)
+    assert counted == [(ROWS, ROWS, ROWS, ROWS * (ROWS - 1) // 2)]
+    assert stage.rows("select created + replaced + ignored from minutehand.loads where load = 'once'") == [
+        (ROWS,)
+    ]
+
+
+@dataclass
+class Ended:
+    process: "subprocess.Popen[bytes]"
+    output: Path
+
+    def done(self) -> bool:
+        return self.process.poll() is not None
+
+    def exception(self) -> str:
+        return self.output.read_text()
+
+
+def until(true: Callable[[], object], what: str, *running: "Future[Any] | Ended") -> None:
+    deadline = monotonic() + SECONDS
+    while not true():
+        for each in running:
+            assert not each.done(), each.exception()
+        assert monotonic() < deadline, f"timed out waiting until {what}"
+        sleep(0.05)
+
+
+def waits(stage: Stage, words: str) -> Callable[[], object]:
+    return lambda: stage.rows(WAITING, f"%{words}%")
+
+
+def alone(stage: Stage, others: int) -> Callable[[], object]:
+    return lambda: (
+        stage.rows("select count(*) from pg_stat_activity where datname = current_database()")[0][0] <= others
+    )
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("how", ["raise", "exit"])
+def test_failed_attempt_is_repeated_and_counts_once(
+    stage: Stage, jobs: str, monkeypatch: pytest.MonkeyPatch, when: str, how: str
+) -> None:
+    made = faulty.source(when, how, stage.home / "mark")
+    monkeypatch.setattr(
+        "minutehand_pipeline.load.load.register", lambda spark: spark.dataSource.register(made)
+    )
+
+    result = stage.load(jobs, load="once")
+
+    assert (stage.home / "mark0").exists()
+    assert result.created == ROWS
+    every_job_once(stage)
+    assert stage.staging() == []
+
+
+def test_failing_task_enters_nothing(stage: Stage, jobs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = faulty.source("after", "raise", stage.home / "mark", times=99)
+    with monkeypatch.context() as patch:
+        patch.setattr("minutehand_pipeline.load.load.register", lambda spark: spark.dataSource.register(made))
+        with pytest.raises(InputError, match="this attempt fails"):
+            stage.load(jobs, load="once")
+
+    assert stage.jobs() == [] and stage.staging() == [] and stage.rows("select * from minutehand.loads") == []
+    assert stage.load(jobs, load="once").fresh
+    every_job_once(stage)
+
+
+def test_terminated_copy_session_is_retried(stage: Stage, jobs: str, gates: psycopg.Connection) -> None:
+    with ThreadPoolExecutor() as pool, held(gates, COPYING):
+        future = pool.submit(stage.load, jobs, load="once")
+        until(waits(stage, "copy minutehand"), "a task copies", future)
+        stage.rows(f"select pg_terminate_backend(pid) from ({WAITING}) waiting", "copy minutehand%")
+        gates.execute("select pg_advisory_unlock_all()")
+        assert future.result(SECONDS).created == ROWS
+
+    every_job_once(stage)
+
+
+def test_terminated_entry_leaves_nothing_visible(stage: Stage, jobs: str, gates: psycopg.Connection) -> None:
+    with ThreadPoolExecutor() as pool, held(gates, ENTERING):
+        future = pool.submit(stage.load, jobs, load="once")
+        until(waits(stage, "enqueue_load"), "the load enters", future)
+        assert stage.jobs() == [] and stage.rows("select * from minutehand.loads") == []
+        stage.rows(f"select pg_terminate_backend(pid) from ({WAITING}) waiting", "%enqueue_load%")
+        with pytest.raises(InputError):
+            future.result(SECONDS)
+
+    assert stage.jobs() == [] and stage.staging() == []
+    assert stage.load(jobs, load="once").fresh
+    every_job_once(stage)
+
+
+def test_concurrent_runs_of_a_load_enter_it_once(stage: Stage, jobs: str, gates: psycopg.Connection) -> None:
+    with ThreadPoolExecutor() as pool:
+        with held(gates, ENTERING):
+            both = [pool.submit(stage.load, jobs, load="once") for _ in range(2)]
+            until(lambda: len(waits(stage, "enqueue_load")()) == 2, "both enter", *both)  # type: ignore[arg-type]
+        results = [each.result(SECONDS) for each in both]
+
+    assert sorted(result.fresh for result in results) == [False, True]
+    every_job_once(stage)
+    assert stage.staging() == []
+
+
+def test_concurrent_enqueue_of_same_keys_waits(stage: Stage, jobs: str, gates: psycopg.Connection) -> None:
+    def enqueue_some(first: int) -> int:
+        database = Database(stage.address.url)
+        for n in range(first, ROWS, 30):
+            enqueue("other", n, key=f"k{n}", connection=database)
+        database.close()
+        return first
+
+    with ThreadPoolExecutor(8) as pool:
+        with held(gates, ENTERING):
+            loading: Future[Any] = pool.submit(stage.load, jobs, load="once")
+            until(waits(stage, "enqueue_load"), "the load enters", loading)
+            others = [pool.submit(enqueue_some, first) for first in range(5)]
+        assert loading.result(SECONDS).created + loading.result().replaced == ROWS
+        assert [other.result(SECONDS) for other in others] == list(range(5))
+
+    assert stage.rows("select count(*), count(distinct key) from minutehand.jobs where deleted is null") == [
+        (ROWS, ROWS)
+    ]
+
+
+def test_staging_table_of_a_dead_run_is_dropped_later(stage: Stage) -> None:
+    path = stage.file("jobs.ndjson", '{"kind": "a"}')
+    stage.rows(
+        "select minutehand.begin_load('dead', gen_random_uuid()), minutehand.begin_load('alive', gen_random_uuid())"
+    )
+    stage.connection.execute(
+        "update minutehand.load_runs set began = now() - interval '25 hours' where load = 'dead'"
+    )
+
+    stage.load(path)
+
+    assert len(stage.staging()) == 1
+    assert stage.rows("select load from minutehand.load_runs") == [("alive",)]
+
+
+@pytest.mark.parametrize("point", ["copying", "announcing", "entering", "done"])
+def test_next_load_completes_a_killed_one(
+    stage: Stage, jobs: str, gates: psycopg.Connection, point: str
+) -> None:
+    stage.file("in/broken.ndjson", "x")
+    before = stage.rows("select count(*) from pg_stat_activity where datname = current_database()")[0][0]
+    with connect(stage.address.admin_url) as second, held(gates, COPYING if point == "copying" else ENTERING):
+        if point == "announcing":
+            second.execute("begin; lock table minutehand.lanes in access exclusive mode")
+        with driver(stage, jobs) as process:
+            words = {"copying": "copy minutehand", "announcing": "announce_load"}.get(point, "enqueue_load")
+            until(waits(stage, words), f"the driver is {point}", Ended(process, stage.home / "told"))
+            if point == "done":
+                second.execute("begin; lock table minutehand.load_runs in share mode")
+                gates.execute("select pg_advisory_unlock_all()")
+                until(lambda: stage.rows("select * from minutehand.loads"), "the load is entered")
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        gates.execute("select pg_advisory_unlock_all()")
+        second.execute("rollback")
+    until(alone(stage, before), "the killed run has ended")
+
+    entered = stage.rows("select count(*) from minutehand.jobs")[0][0]
+    # A separate process of Spark commits. It may outlive the driver, so the load is entered completely or not at all.
+    assert entered in {"copying": (0,), "done": (ROWS,)}.get(point, (0, ROWS))
+    result = stage.load(jobs, load="once", rejects=stage.home / "rejects")
+
+    assert (result.fresh, result.created, result.rejected) == (entered == 0, ROWS, 1)
+    every_job_once(stage)
+    assert len((stage.home / "rejects").read_text().splitlines()) == 1
+
+
+@contextmanager
+def held(holder: psycopg.Connection, gate: int) -> Iterator[None]:
+    holder.execute("select pg_advisory_lock(%s)", [gate])
+    try:
+        yield
+    finally:
+        holder.execute("select pg_advisory_unlock_all()")
+
+
+@contextmanager
+def driver(stage: Stage, jobs: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the command line in another process."""
+    command = [
+        sys.executable,
+        "-m",
+        "minutehand_pipeline",
+        "load",
+        jobs,
+        "--load",
+        "once",
+        "--rejects",
+        str(stage.home / "r"),
+    ]
+    output = (stage.home / "told").open("w")
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"DATABASE_URL": stage.address.url},
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=output,
+    )
+    output.close()
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

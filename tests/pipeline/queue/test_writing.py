@@ -1,0 +1,98 @@
+"""Writing with the data source `minutehand`."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+
+from minutehand_pipeline.queue.source import register
+from tests.pipeline.load.stage import Stage, staged
+
+pytestmark = pytest.mark.spark_floor
+
+
+@pytest.fixture
+def stage(spark, direct_database, tmp_path):
+    register(spark)
+    with staged(spark, direct_database, tmp_path) as made:
+        yield made
+
+
+def write(stage: Stage, frame: DataFrame, mode: str = "append", **options: object) -> None:
+    texts = {name: str(value) for name, value in options.items()}
+    frame.write.format("minutehand").options(**stage.location, **texts).mode(mode).save()
+
+
+def test_frame_becomes_jobs_once_and_in_order(stage: Stage) -> None:
+    frame = stage.spark.range(0, 1000, 1, 3).selectExpr(
+        "'k' as kind",
+        "cast(id as string) as key",
+        "to_json(struct(id)) as payload",
+        "'acme' as tenant",
+        "id % 9 as priority",
+    )
+    start = datetime(2099, 1, 1, tzinfo=UTC)
+
+    write(stage, frame, load="mine", over=1000, start=start.isoformat())
+    write(stage, frame, load="mine", over=1000, start=start.isoformat())
+
+    found = stage.rows(
+        "select key, payload ->> 'id', tenant, priority, run_at from minutehand.jobs order by run_at"
+    )
+    assert found == [(str(n), str(n), "acme", n % 9, start + timedelta(seconds=n)) for n in range(1000)]
+    assert stage.rows("select load, created from minutehand.loads") == [("mine", 1000)]
+    assert stage.staging() == []
+
+
+INVALID_WRITES: list[tuple[str, dict[str, Any], str]] = [
+    ("select 'k' as kind", {}, "option load is missing"),
+    ("select 'k' as kind", {"load": "l", "colour": 1}, "unknown write option 'colour'"),
+    (
+        "select 'k' as kind",
+        {"load": "l", "on_conflict": "merge"},
+        "on_conflict must be one of replace, ignore",
+    ),
+    ("select 'k' as kind", {"load": "l", "rate": 1, "over": 1}, "pass rate or over, not both"),
+    ("select 'k' as kind", {"load": "l", "start": "2099-01-01T00:00"}, "start has no offset"),
+    ("select 'k' as kind", {"load": "l", "mode": "overwrite"}, "a queue cannot be overwritten"),
+    ("select 1 as payload", {"load": "l"}, "the frame has no column kind"),
+    ("select 'k' as kind, 1 as color", {"load": "l"}, "unknown column 'color'"),
+    ("select '9' as kind", {"load": "l"}, "kind is 1 to 100 letters"),
+    (
+        "select 'k' as kind, '{' as payload",
+        {"load": "l"},
+        "PayloadError: the payload of a row is not valid JSON",
+    ),
+    (
+        "select 'k' as kind, '{' as retry",
+        {"load": "l"},
+        "PayloadError: the retry or headers of a row is not valid JSON",
+    ),
+    (
+        "select 'k' as kind, concat('\"', repeat('x', 262143), '\"') as payload",
+        {"load": "l"},
+        "PayloadError: the payload is too large: payload has at most 262144 bytes",
+    ),
+    ("select 'k' as kind, -1.5D as delay", {"load": "l"}, "delay is not negative"),
+    (
+        "select 'k' as kind, 1D as delay, timestamp'2099-01-01' as run_at",
+        {"load": "l"},
+        "say run_at or delay, not both",
+    ),
+    ("select 'k' as kind", {"load": "l", "over": 0}, "over must be a duration above 0"),
+    (
+        "select 'k' as kind, '[1]' as headers",
+        {"load": "l"},
+        "headers are an object whose values are strings",
+    ),
+]
+
+
+def test_invalid_write_is_rejected_and_leaves_nothing(stage: Stage) -> None:
+    for query, options, says in INVALID_WRITES:
+        with pytest.raises(Exception, match=re.escape(says)):
+            write(stage, stage.spark.sql(query), **options)
+
+        assert stage.jobs() == [] and stage.staging() == [], says

@@ -76,9 +76,7 @@ def test_healthy_database_passes_every_check(world: World, examine: Examine) -> 
 
 
 @pytest.mark.parametrize("fault", PLANTS)
-def test_fault_is_found_only_by_its_check(
-    world: World, examine: Examine, fault: str
-) -> None:
+def test_fault_is_found_only_by_its_check(world: World, examine: Examine, fault: str) -> None:
     check, verdict, words, plant = PLANTS[fault]
     plant(world)
     findings = examine(world.url)

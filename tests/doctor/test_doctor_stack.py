@@ -283,9 +283,7 @@ PLANTS: dict[str, tuple[str, str, str, Callable[[Account], Any]]] = {
 
 
 @pytest.mark.parametrize("fault", PLANTS)
-def test_fault_is_found_only_by_its_check(
-    account: Account, findings: Findings, fault: str
-) -> None:
+def test_fault_is_found_only_by_its_check(account: Account, findings: Findings, fault: str) -> None:
     check, verdict, words, plant = PLANTS[fault]
     plant(account)
     found = findings()
@@ -299,9 +297,7 @@ def test_fault_is_found_only_by_its_check(
 @pytest.mark.parametrize(
     "fault", ["no way to Lambda", "a dispatcher that hangs", "a dispatcher that is killed"]
 )
-def test_missing_route_to_lambda_has_advice(
-    account: Account, findings: Findings, fault: str
-) -> None:
+def test_missing_route_to_lambda_has_advice(account: Account, findings: Findings, fault: str) -> None:
     PLANTS[fault][3](account)
 
     assert "an interface endpoint for lambda, or a NAT gateway" in findings()["reach-workers"]["advice"]
@@ -336,9 +332,7 @@ def test_functions_may_have_other_names(account: Account, findings: Findings) ->
     assert complaints(findings("--function", "api=gateway")) == set()
 
 
-def test_unreadable_layer_is_accepted(
-    findings: Findings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_layer_is_accepted(findings: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
     ask = botocore.client.BaseClient._make_api_call  # type: ignore[attr-defined]
 
     def refuse(client: Any, operation: str, parameters: Any) -> Any:

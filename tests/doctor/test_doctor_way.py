@@ -30,9 +30,7 @@ def test_a_direct_connection_is_recognised(new_database: NewDatabase, examine: E
     assert examine(new_database().url)["pooler"].found.startswith("no pooler")
 
 
-def test_capacity_may_exceed_connections_behind_a_pooler(
-    new_database: NewDatabase, examine: Examine
-) -> None:
+def test_capacity_may_exceed_connections_behind_a_pooler(new_database: NewDatabase, examine: Examine) -> None:
     assert complaints(examine(new_database("pgbouncer-18").url, capacity=500)) == ALWAYS
 
 
@@ -57,9 +55,7 @@ def test_a_pooler_in_session_mode_is_found(session_pooler: servers.Address, exam
     assert "transaction mode" in findings["pooler"].advice
 
 
-def test_prepared_statements_of_other_clients_are_found(
-    new_database: NewDatabase, examine: Examine
-) -> None:
+def test_prepared_statements_of_other_clients_are_found(new_database: NewDatabase, examine: Examine) -> None:
     database = new_database("pgbouncer-18")
     with psycopg.connect(database.url, autocommit=True) as other:
         other.execute("prepare theirs as select 1")

@@ -66,9 +66,7 @@ def test_late_event_runs_unless_it_is_too_old(lambda_: Emulator) -> None:
     assert len(lambda_.failures) == given_up + 1
 
 
-def test_throttle_limits_concurrency(
-    lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
-) -> None:
+def test_throttle_limits_concurrency(lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path) -> None:
     with Misbehaviour(1, functions={"Patient"}, throttle=Throttle(at_once=2)).upon(lambda_):
         calls = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
         begun(tmp_path, 2)

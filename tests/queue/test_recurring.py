@@ -141,9 +141,7 @@ ENDS: dict[str, tuple[Outcome, bool]] = {
 
 @pytest.mark.parametrize("way", ENDS)
 @pytest.mark.parametrize("key", [None, "report"])
-def test_finish_creates_the_next_occurrence_unless_cancelled(
-    queue: Queue, way: str, key: str | None
-) -> None:
+def test_finish_creates_the_next_occurrence_unless_cancelled(queue: Queue, way: str, key: str | None) -> None:
     outcome, bears = ENDS[way]
     job = recurring(queue, key=key)
 

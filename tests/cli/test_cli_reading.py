@@ -102,7 +102,7 @@ def test_dead_job_is_shown_with_its_traceback(invoke, work):
     shown = invoke("show", invoke("ls", "-o", "ids").stdout.strip()).stdout
 
     assert "RuntimeError: no luck" in shown
-    assert "raise RuntimeError(words)" in shown
+    assert "raise RuntimeError(message)" in shown
     for moment in ("enqueued:", "claimed:", "finished:", "1 of 1"):
         assert moment in shown
 

@@ -20,6 +20,7 @@ WITHOUT = {
     "tick",
     "work",
     "doctor",
+    "settings",
     "completion",
 }
 OPEN = "echo", '"hello"'

@@ -35,31 +35,31 @@ DESK = ("operator", "tenant")  # an operator of all, and one within a tenant
 MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ["as_tenant", "clock", "copy_incoming", "enqueue", "enqueue_incoming", "examine_process", "examine_roles",
-         "examine_server", "examine_snapshots", "health", "store_events", "leave_tenant", "lock_schedules",
-         "migration_files", "migration_known", "migration_status"],
+         "examine_server", "examine_snapshots", "health", "leave_tenant", "lock_schedules",
+         "migration_files", "migration_known", "migration_status", "store_events"],
         ROLES,
     ),
     **dict.fromkeys(
-        ["adjust_budgets", "reap", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "give_back", "start_tick",
-         "make_days", "offer", "prune_firings", "raise_floor", "retain", "supersede", "sweep", "start_sweep",
-         "take", "withdraw"],
+        ["adjust_budgets", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "give_back", "make_days",
+         "offer", "prune_firings", "raise_floor", "reap", "retain", "start_sweep", "start_tick",
+         "supersede", "sweep", "take", "withdraw"],
         ("worker",),
     ),
     "count_due": ("worker", "operator"),
     # Dispatchers fire schedules, and workers may read what they finish; to finish a job is to be able to cancel it.
     **dict.fromkeys(
-        ["cancel", "check_claim", "count_finished", "count_jobs", "count_upcoming", "due_schedules", "fire", "get",
-         "get_by_key", "get_schedule", "get_states", "get_unfinished", "histogram", "list_controls",
-         "list_enqueued", "list_firings", "list_jobs", "list_newer_jobs", "list_schedules", "advance_schedules",
-         "pause_schedule", "save_schedule", "remove_schedule", "replay", "replace_schedule_payload",
-         "outdated_payloads",
-         "encrypted_payloads", "outdated_schedules", "spent_recurring", "stats", "today", "withdraw_ahead"],
+        ["advance_schedules", "cancel", "check_claim", "count_finished", "count_jobs", "count_upcoming",
+         "due_schedules", "encrypted_payloads", "fire", "get", "get_by_key", "get_schedule", "get_states",
+         "get_unfinished", "histogram", "list_controls", "list_enqueued", "list_firings", "list_jobs",
+         "list_newer_jobs", "list_schedules", "outdated_payloads", "outdated_schedules", "pause_schedule",
+         "remove_schedule", "replace_schedule_payload", "replay", "save_schedule", "spent_recurring",
+         "stats", "today", "withdraw_ahead"],
         ("worker", *DESK),
     ),
     **dict.fromkeys(
         ["cancel_running", "delete", "delete_finished", "delete_upcoming", "durations", "edit", "failures",
          "find_finished", "list_attempts", "list_audit", "list_events", "list_queues", "promote",
-         "recall_offers", "record_audit", "reschedule", "replace_payloads", "retry"],
+         "recall_offers", "record_audit", "replace_payloads", "reschedule", "retry"],
         DESK,
     ),
     **dict.fromkeys(

@@ -98,6 +98,9 @@ def change_jobs(action: Action, selection: Selection) -> int:
     with open_database() as database:
         if named is None:
             found = action.find(database, selection, action.default or action.possible)
+            if not found:
+                say("No job matches.")
+                return 0
             if not selection.dry_run and not _confirmed(action, len(found), selection.yes):
                 return 1
             named = found

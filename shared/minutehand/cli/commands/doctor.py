@@ -78,7 +78,8 @@ def _database(stack: Stack | None) -> list[Finding]:
             Finding(name, "skipped", "DATABASE_URL is not set here; see reach-database")
             for name in DATABASE_CHECKS
         ]
-    environment = stack.dispatcher_function.variables if stack and stack.dispatcher_function else os.environ
+    dispatcher = stack.dispatcher_function if stack else None
+    environment = dispatcher.variables if dispatcher else os.environ
     with (
         closing(Database(url or database_url)) as database,
         closing(Database(url or database_url)) as another,

@@ -21,7 +21,7 @@ from minutehand.schema.steps import Step
 @output_option("table", "json")
 @connection_options
 def migrate(plan: bool, listed: bool, sql: bool, form: str) -> None:
-    """Bring the database's schema to this version.
+    """Update the database schema to this version.
 
     Applies new migrations, changed functions, and roles, in one transaction and under a lock: concurrent
     runs are safe, and a failure leaves the schema unchanged.

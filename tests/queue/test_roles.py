@@ -363,7 +363,7 @@ def test_nothing_of_the_same_name_earlier_on_the_path_leads_a_function_astray(
         list(enqueue_many([NewJob("echo", 2)], connection=connection))
 
     assert queue.row(made.id).payload == {"n": 1}
-    assert queue.sql("select count(*) from minutehand.jobs") == [{"count_due": 2}]
+    assert queue.sql("select count(*) from minutehand.jobs") == [{"count": 2}]
     assert queue.sql("select rolname from pg_roles where rolname like 'evil%'") == []
 
 

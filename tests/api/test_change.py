@@ -97,7 +97,7 @@ def test_a_finished_job_is_not_changed(api, dead, problem, action):
 
     told = problem(api.post(f"/jobs/{dead.id}/{action}", json=body), 409)
 
-    assert (told["state"], told["detail"]) == ("dead", "it is dead already")
+    assert (told["state"], told["detail"]) == ("dead", "the job is already dead")
 
 
 def test_an_upcoming_job_is_not_retried(api, later, problem):

@@ -38,7 +38,7 @@ COMMANDS = {
     "schedules": "List and change schedules.",
     "tick": "Run one dispatcher tick.",
     "work": "Process a queue on this machine.",
-    "pipeline": "Run archive, report, load and simulate with Spark.",
+    "pipeline": "Archive, report, load and simulate with Spark.",
     "doctor": "Check an installation and say how to fix it.",
     "settings": "Print settings, their values and origins.",
     "completion": "Print a shell completion script.",

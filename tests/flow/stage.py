@@ -13,7 +13,7 @@ import pytest
 
 from emulator import Clock, Emulator, Hooks, WellBehaved
 from minutehand import Database, enqueue
-from minutehand.functions.api import app
+from minutehand.functions.api import app, dependencies
 from minutehand.queries.jobs import Row, get
 from tests import servers
 from tests.functions.fleet import WORKER, Fleet, LambdaContext, event
@@ -155,3 +155,5 @@ def in_process(
     fleet.aws.install(patch)
     yield InProcess(fleet, app)
     fleet.close()
+    for database in dependencies._idle.queue:
+        database.close()

@@ -16,6 +16,8 @@ from minutehand import Database, enqueue
 from minutehand.functions.api import app
 from minutehand.model.row import Row
 from minutehand.queries.jobs import get
+from minutehand.functions.api import app, dependencies
+from minutehand.queries.jobs import Row, get
 from tests import servers
 from tests.functions.fleet import WORKER, Fleet, LambdaContext, event
 
@@ -156,3 +158,5 @@ def in_process(
     fleet.aws.install(patch)
     yield InProcess(fleet, app)
     fleet.close()
+    for database in dependencies._idle.queue:
+        database.close()

@@ -15,7 +15,7 @@ from emulator import Clock, Emulator, Hooks, WellBehaved
 from minutehand import Database, enqueue
 from minutehand.functions.api import app, dependencies
 from minutehand.model.row import Row
-from minutehand.queries.jobs import Row, get
+from minutehand.queries.jobs import get
 from tests import servers
 from tests.functions.fleet import WORKER, Fleet, LambdaContext, event
 

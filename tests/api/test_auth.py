@@ -121,8 +121,8 @@ def test_a_local_run_refuses_proxied_requests(local, problem, header):
     problem(local("127.0.0.1", **{header: "127.0.0.1"}).get("/jobs"), 503)
 
 
-@pytest.mark.parametrize("value", ["0", "true", "", "11"])
-def test_only_the_value_1_enables_a_local_run(local, monkeypatch, problem, value):
+@pytest.mark.parametrize("value", ["0", "false", "", "11"])
+def test_other_values_of_the_flag_disable_a_local_run(local, monkeypatch, problem, value):
     monkeypatch.setenv("MINUTEHAND_LOCAL", value)
 
     problem(local("127.0.0.1").get("/jobs"), 503)

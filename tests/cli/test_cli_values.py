@@ -49,7 +49,7 @@ def test_moment_requires_an_offset_or_a_zone():
 def test_moment_skipped_or_repeated_by_dst_is_refused():
     with pytest.raises(ValueError, match="does not exist in Europe/Berlin"):
         read_moment("2027-03-28T02:30", BERLIN)
-    with pytest.raises(ValueError, match="comes twice in Europe/Berlin"):
+    with pytest.raises(ValueError, match="is ambiguous in Europe/Berlin"):
         read_moment("2027-10-31T02:30", BERLIN)
 
 

@@ -51,7 +51,7 @@ def test_a_password_that_no_secret_knows_is_one_error_and_two_fetches(
 
     with pytest.raises(UnreachableError) as caught:
         enqueue("echo", connection=Database(database_url))
-    assert "look at the secret and at the role" in str(caught.value)
+    assert "check the secret and the role" in str(caught.value)
     assert "password authentication failed" in str(caught.value)
     assert OLD not in everything(caught.value) and NEW not in everything(caught.value)
     assert manager.asked == {arn: 2}

@@ -102,7 +102,12 @@ def _bearer_token(scope: Scope) -> bytes:
 
 
 def _is_local(scope: Scope) -> bool:
-    if "aws.event" in scope or not is_local():
+    try:
+        if "aws.event" in scope or not is_local():
+            return False
+    except ConfigurationError as error:
+        # An invalid value keeps the API closed.
+        logger.error(str(error))
         return False
     proxied = {b"forwarded", b"x-forwarded-for"} & {name.lower() for name, _ in scope["headers"]}
     try:

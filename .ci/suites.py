@@ -1,9 +1,9 @@
-"""Print the suites beside `make test` that a change needs, one a line, from the paths that it touches.
+"""Print the suites that a change needs in addition to `make test`, one per line, from the paths that it touches.
 
 python3 .ci/suites.py [base]    the paths that differ between `base` and HEAD
 
-Without `base` that is where HEAD left origin/main, or the commit before if HEAD is on it. If there is no such commit,
-or a path is in no row, every suite of UNSURE runs.
+Without `base`, the merge base with origin/main is used, or the previous commit if HEAD is on origin/main. If there is
+no such commit, or a path matches no pattern, the suites of UNSURE run.
 """
 
 import subprocess
@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 
 LIBRARY = "shared/minutehand/"
 SQL = [f"{LIBRARY}{folder}/*" for folder in ("sql", "migrations", "schema")]
-# Modules of the library that no server, kill or plan can tell from one another.
+# Modules of the library that do not depend on the server, on kills or on query plans.
 OUTER = [
     f"{LIBRARY}{folder}/*"
     for folder in ("cli", "doctor", "local", "aws", "web", "http", "functions", "events")
@@ -23,38 +23,71 @@ FLOW = [
     for name in ("claim", "enqueue", "fan_out", "finish", "handle", "job", "offer", "tick", "work")
 ]
 PIPELINE = "pipeline/minutehand_pipeline/"
-# The order is that of the runs: the quickest first.
+# In the order of the runs: the fastest first.
 SUITES = {
     "mutations": [*SQL, "tests/queue/*", "template.yaml", "tests/template/*"],
     "plans": [*SQL, "tests/proof/*"],
     "servers": [*SQL, f"{LIBRARY}*.py", "tests/queue/*", "tests/proof/*", "tests/flow/*"],
     "spark-floor": ["pipeline/*", "tests/pipeline/*", "requirements-spark-floor.lock"],
     "kill": [
-        *SQL, *FLOW, f"{LIBRARY}database/*", "tests/proof/*",
-        f"{PIPELINE}archive*", f"{PIPELINE}load*", f"{PIPELINE}lake*",
-        "tests/pipeline/archive/*", "tests/pipeline/load/*",
+        *SQL,
+        *FLOW,
+        f"{LIBRARY}database/*",
+        "tests/proof/*",
+        f"{PIPELINE}archive*",
+        f"{PIPELINE}load*",
+        f"{PIPELINE}lake*",
+        "tests/pipeline/archive/*",
+        "tests/pipeline/load/*",
     ],
     "pipeline-long": ["pipeline/*", "tests/pipeline/*"],
     "cluster": ["pipeline/package.py", "pipeline/main.py", "pipeline/requirements.lock", "tests/cluster/*"],
     "containers": [
-        "template.yaml", "samconfig.toml", "layers/*", "functions/*", "events/*",
-        "tests/sam_local/*", "tests/layers/*",
+        "template.yaml",
+        "samconfig.toml",
+        "layers/*",
+        "functions/*",
+        "events/*",
+        "tests/sam_local/*",
+        "tests/layers/*",
     ],
-}  # fmt: skip
-# Subjects that `make test` tests completely.
+}
+# Paths that `make test` tests completely.
 ORDINARY = [
-    *OUTER, "docs/*", "bench/*", "emulator/*", "*.md", "LICENSE", ".gitignore", ".editorconfig",
-    *(f"tests/{folder}/*" for folder in (
-        "api", "ci", "cli", "connections", "console", "docs", "doctor", "emulator", "functions", "lambda_faults",
-        "local", "testing", "unit", "web",
-    )),
-]  # fmt: skip
-# Within the time that CI has; the others run when their paths change.
+    *OUTER,
+    "docs/*",
+    "bench/*",
+    "emulator/*",
+    "*.md",
+    "LICENSE",
+    ".gitignore",
+    ".editorconfig",
+    *(
+        f"tests/{folder}/*"
+        for folder in (
+            "api",
+            "ci",
+            "cli",
+            "connections",
+            "console",
+            "docs",
+            "doctor",
+            "emulator",
+            "functions",
+            "lambda_faults",
+            "local",
+            "testing",
+            "unit",
+            "web",
+        )
+    ),
+]
+# Suites that fit into the time limit of CI; the others run when their paths change.
 UNSURE = ["mutations", "plans", "servers", "spark-floor"]
 
 
 def suites(paths: Iterable[str] | None) -> list[str]:
-    """Return the suites for these paths; None means that the change is not known."""
+    """Return the suites for these paths; None means that the change is unknown."""
     if paths is None:
         return UNSURE
     wanted: set[str] = set()
@@ -67,7 +100,7 @@ def suites(paths: Iterable[str] | None) -> list[str]:
 
 
 def changed(base: str | None = None) -> list[str] | None:
-    """Return the paths that changed since `base`, or None if that is not known."""
+    """Return the paths that changed since `base`, or None if unknown."""
     base = base or _git("merge-base", "HEAD", "origin/main")
     if base and base == _git("rev-parse", "HEAD"):
         base = _git("rev-parse", "--verify", "--quiet", "HEAD^")

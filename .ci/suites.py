@@ -21,7 +21,17 @@ OUTER = [
 FLOW = [
     f"{LIBRARY}{name}.py"
     for name in (
-        "claim", "enqueue", "fan_out", "finish", "handle", "job", "lease", "maintenance", "offer", "tick", "work"
+        "claim",
+        "enqueue",
+        "fan_out",
+        "finish",
+        "handle",
+        "job",
+        "lease",
+        "maintenance",
+        "offer",
+        "tick",
+        "work",
     )
 ]
 PIPELINE = "pipeline/minutehand_pipeline/"
@@ -32,25 +42,58 @@ SUITES = {
     "servers": [*SQL, f"{LIBRARY}*.py", "tests/queue/*", "tests/proof/*", "tests/flow/*"],
     "spark-floor": ["pipeline/*", "tests/pipeline/*", "requirements-spark-floor.lock"],
     "kill": [
-        *SQL, *FLOW, f"{LIBRARY}database/*", "tests/proof/*",
-        f"{PIPELINE}archive*", f"{PIPELINE}load*", f"{PIPELINE}lake*",
-        "tests/pipeline/archive/*", "tests/pipeline/load/*",
+        *SQL,
+        *FLOW,
+        f"{LIBRARY}database/*",
+        "tests/proof/*",
+        f"{PIPELINE}archive*",
+        f"{PIPELINE}load*",
+        f"{PIPELINE}lake*",
+        "tests/pipeline/archive/*",
+        "tests/pipeline/load/*",
     ],
     "pipeline-long": ["pipeline/*", "tests/pipeline/*"],
     "cluster": ["pipeline/package.py", "pipeline/main.py", "pipeline/requirements.lock", "tests/cluster/*"],
     "containers": [
-        "template.yaml", "samconfig.toml", "layers/*", "functions/*", f"{LIBRARY}functions/*", "events/*",
-        "tests/sam_local/*", "tests/layers/*",
+        "template.yaml",
+        "samconfig.toml",
+        "layers/*",
+        "functions/*",
+        f"{LIBRARY}functions/*",
+        "events/*",
+        "tests/sam_local/*",
+        "tests/layers/*",
     ],
-}  # fmt: skip
+}
 # Paths that `make test` covers.
 ORDINARY = [
-    *OUTER, "docs/*", "bench/*", "emulator/*", "*.md", "LICENSE", ".gitignore", ".editorconfig",
-    *(f"tests/{folder}/*" for folder in (
-        "api", "ci", "cli", "connections", "console", "docs", "doctor", "emulator", "functions", "lambda_faults",
-        "local", "testing", "unit", "web",
-    )),
-]  # fmt: skip
+    *OUTER,
+    "docs/*",
+    "bench/*",
+    "emulator/*",
+    "*.md",
+    "LICENSE",
+    ".gitignore",
+    ".editorconfig",
+    *(
+        f"tests/{folder}/*"
+        for folder in (
+            "api",
+            "cli",
+            "connections",
+            "console",
+            "docs",
+            "doctor",
+            "emulator",
+            "functions",
+            "lambda_faults",
+            "local",
+            "testing",
+            "unit",
+            "web",
+        )
+    ),
+]
 # Suites that test the flow and the SQL, which OUTER only uses.
 INNER = {"servers", "kill", "plans"}
 # Within the time that CI has; the others run when their paths change.
@@ -58,7 +101,7 @@ UNSURE = ["mutations", "plans", "servers", "spark-floor"]
 
 
 def suites(paths: Iterable[str] | None) -> list[str]:
-    """Return the suites for these paths; None means that the change is not known."""
+    """Return the suites for these paths; None means that the change is unknown."""
     if paths is None:
         return UNSURE
     wanted: set[str] = set()
@@ -74,7 +117,7 @@ def suites(paths: Iterable[str] | None) -> list[str]:
 
 
 def changed(base: str | None = None) -> list[str] | None:
-    """Return the paths that changed since `base`, or None if that is not known."""
+    """Return the paths that changed since `base`, or None if unknown."""
     base = base or _git("merge-base", "HEAD", "origin/main")
     if base == _git("rev-parse", "HEAD"):
         return None

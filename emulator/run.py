@@ -81,7 +81,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         _watch(plan, emulator, Database(url), stop)
         _report(emulator, console)
         if plan.worst is not None:
-            console.print(f"--worst {plan.worst}   {worst.told}", soft_wrap=True)
+            console.print(f"--worst {plan.worst}   {worst.summary}", soft_wrap=True)
     console.print(f"stopped: {show.summary()}")
 
 

@@ -24,7 +24,7 @@ Plant = Callable[[World], Any]
 
 # A check, how it complains, words that name the fault, and the fault.
 PLANTS: dict[str, tuple[str, str, str, Plant]] = {
-    "read only": ("writable", "problem", "set to read only",
+    "read only": ("writable", "problem", "the database is read-only",
                   lambda w: w.sql("alter database {} set default_transaction_read_only = on", w.name)),
     "superuser": ("login", "warning", "is a superuser", lambda w: w.sql("alter role {} superuser", w.login)),
     "a later schema": ("schema", "problem", "version 99, newer than this code",

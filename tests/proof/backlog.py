@@ -178,7 +178,7 @@ class Stock:
             "extend": mine | {"lease": timedelta(minutes=5)},
             "finish": mine | ATTEMPT | {"failed": False, "cancelled": False, "next": None},
             "get": {"id": self.dead[0]},
-            "give_back": mine | ATTEMPT | {"delay": timedelta(minutes=1), "refund": 0},
+            "release": mine | ATTEMPT | {"delay": timedelta(minutes=1), "refund": 0},
             "list_jobs": filters | {"before": None, "limit": 51},
             "start_tick": {"now": None},
             "offer": {

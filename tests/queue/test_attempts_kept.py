@@ -66,7 +66,7 @@ def test_an_attempt_is_kept_as_it_ended(queue: Queue, way: str) -> None:
 
 
 @pytest.mark.fault("finish", r"from ended\n\)", "from ended where not %(failed)s\n)")
-@pytest.mark.fault("give_back", r"attempts \+ %\(refund\)s, %\(started\)s", "attempts, %(started)s")
+@pytest.mark.fault("release", r"attempts \+ %\(refund\)s, %\(started\)s", "attempts, %(started)s")
 def test_every_attempt_of_a_job_is_kept_with_its_number(queue: Queue) -> None:
     job_id = queue.enqueue(max_attempts=3)
     for handler in (

@@ -117,7 +117,7 @@ def test_job_that_finishes_before_its_check_is_done(queue: Queue) -> None:
     assert queue.row(job.id).state == "done"
 
 
-@pytest.mark.fault("give_back", r" and cancelling is null", "")
+@pytest.mark.fault("release", r" and cancelling is null", "")
 @pytest.mark.parametrize(
     "outcome",
     [Failed(ERROR, delay=timedelta()), Snoozed(LONG), Released()],

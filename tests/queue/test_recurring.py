@@ -171,7 +171,7 @@ def test_a_retry_moves_no_nominal_moment(queue: Queue) -> None:
     assert nominals(queue) == [NEXT]
 
 
-@pytest.mark.fault("reap", r"minutehand.bear\(j, n.next\)", "null::uuid")
+@pytest.mark.fault("reap", r"minutehand.create_occurrence\(j, n.next\)", "null::uuid")
 @pytest.mark.fault("reap", r"or id = any \(%\(ids\)s::uuid\[\]\)", "")
 def test_a_job_whose_last_worker_died_recurs_all_the_same(queue: Queue) -> None:
     job, other = recurring(queue, max_attempts=1, payload={"n": 1}), queue.claimed(max_attempts=1)

@@ -40,7 +40,7 @@ MAY: dict[str, tuple[str, ...]] = {
         ROLES,
     ),
     **dict.fromkeys(
-        ["adjust_budgets", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "give_back", "make_days",
+        ["adjust_budgets", "cancel_lapsed", "claim", "extend", "finish", "free_keys", "release", "make_days",
          "offer", "prune_firings", "raise_floor", "reap", "retain", "start_sweep", "start_tick",
          "supersede", "sweep", "take", "withdraw"],
         ("worker",),
@@ -137,7 +137,7 @@ SOMEBODYS: dict[LiteralString, tuple[str, ...]] = {
     "update minutehand.jobs set kind = 'evil'": (),
     "delete from minutehand.jobs": DESK,
     "insert into minutehand.attempts default values": ("worker",),
-    "insert into minutehand.audit (who, verb) values ('a', 'b')": DESK,
+    "insert into minutehand.audit (actor, verb) values ('a', 'b')": DESK,
     "insert into minutehand.events (name) values ('done')": (),
     "insert into minutehand.controls (queue, paused) values ('default', true)": ("operator",),
     "delete from minutehand.schedules": ("worker", *DESK),

@@ -363,7 +363,7 @@ def test_run_now_is_beside_the_schedules_own_moments(queue: Queue) -> None:
     assert first != second
     assert queue.row(first).state == "due"
     assert schedules.get(queue.database, "hourly").next == NOON + HOUR
-    assert [outcome for _, outcome, _ in ledger(queue)] == ["asked", "asked"]
+    assert [outcome for _, outcome, _ in ledger(queue)] == ["requested", "requested"]
     assert fire_due(queue.database, NOON + HOUR) == Fired(fired=1)
 
 
@@ -372,11 +372,11 @@ def test_what_is_done_by_hand_is_written_down(queue: Queue) -> None:
     for act in (schedules.pause, schedules.resume, schedules.run_now, schedules.remove):
         act(queue.database, "hourly", actor="ada")  # type: ignore[operator]
 
-    trail = queue.sql("select who, verb, job, facts from minutehand.audit order by id")
+    trail = queue.sql("select actor, verb, job, facts from minutehand.audit order by id")
     assert [(row["verb"], row["facts"]["schedule"]) for row in trail] == [
         (f"schedule {verb}", "hourly") for verb in ("put", "pause", "resume", "run", "remove")
     ]
-    assert {row["who"] for row in trail[1:]} == {"ada"}
+    assert {row["actor"] for row in trail[1:]} == {"ada"}
     assert isinstance(trail[3]["job"], UUID)
 
 

@@ -25,7 +25,7 @@ def names(queue: Queue) -> list[str]:
 
 def test_what_is_declared_is_there_and_what_is_declared_no_more_is_gone(queue: Queue) -> None:
     assert install(queue.database, [REPORT, CLEAN], now=NOON) == Installed(added=("report", "clean"))
-    assert install(queue.database, [CLEAN], now=NOON) == Installed(kept=("clean",), removed=("report",))
+    assert install(queue.database, [CLEAN], now=NOON) == Installed(unchanged=("clean",), removed=("report",))
 
     assert names(queue) == ["clean"]
 
@@ -37,7 +37,7 @@ def test_unchanged_schedule_keeps_its_next_moment_and_pause(queue: Queue) -> Non
 
     again = install(queue.database, [replace(REPORT), replace(CLEAN)], now=NOON + 30 * HOUR)
 
-    assert again == Installed(kept=("report", "clean"))
+    assert again == Installed(unchanged=("report", "clean"))
     assert [schedules.get(queue.database, name) for name in ("report", "clean")] == before
 
 
@@ -53,7 +53,7 @@ def test_whatever_is_said_otherwise_is_changed(direct_queue: Queue, change: dict
 
     assert install(direct_queue.database, [changed], now=NOON) == Installed(changed=("report",))
     assert schedules.get(direct_queue.database, "report").schedule == changed
-    assert install(direct_queue.database, [changed], now=NOON) == Installed(kept=("report",))
+    assert install(direct_queue.database, [changed], now=NOON) == Installed(unchanged=("report",))
 
 
 def test_sources_do_not_touch_each_others_schedules_nor_those_put_by_hand(queue: Queue) -> None:
@@ -89,7 +89,7 @@ def test_installing_from_many_instances_at_once_is_as_from_one(queue: Queue) -> 
     fates = [each.result() for each in installed]
 
     assert fates.count(Installed(added=("report", "clean"))) == 1
-    assert fates.count(Installed(kept=("report", "clean"))) == 5
+    assert fates.count(Installed(unchanged=("report", "clean"))) == 5
 
 
 def test_reboot_fires_once_for_each_version_of_the_code(queue: Queue) -> None:

@@ -35,7 +35,7 @@ ROWS: dict[str, LiteralString] = {
     "firings": "insert into minutehand.firings (tenant, schedule, nominal, outcome) "
     "values (%(tenant)s, 's', '2026-01-01', 'fired')",
     "controls": "insert into minutehand.controls (tenant, queue) values (%(tenant)s, 'default')",
-    "audit": "insert into minutehand.audit (tenant, who, verb) values (%(tenant)s, 'ada', 'cancel')",
+    "audit": "insert into minutehand.audit (tenant, actor, verb) values (%(tenant)s, 'ada', 'cancel')",
 }  # fmt: skip
 
 

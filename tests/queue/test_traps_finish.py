@@ -29,7 +29,7 @@ def taken_over(queue: Queue, **options: Any) -> tuple[Job, Job]:
 
 
 @pytest.mark.fault("finish", FENCE, "and %(ack)s::uuid is not null")
-@pytest.mark.fault("give_back", FENCE, "and %(ack)s::uuid is not null")
+@pytest.mark.fault("release", FENCE, "and %(ack)s::uuid is not null")
 def test_a_worker_that_lost_its_claim_ends_nothing(queue: Queue) -> None:
     slow, owner = taken_over(queue)
     outcomes: list[Outcome] = [Done(), Failed(ERROR), Failed(ERROR, final=True), Snoozed(LONG)]
@@ -147,7 +147,7 @@ def test_a_late_extension_counts_from_now(queue: Queue) -> None:
     assert queue.row(job.id).state == "running"
 
 
-@pytest.mark.fault("give_back", r"clock_timestamp\(\) \+", "visible +")
+@pytest.mark.fault("release", r"clock_timestamp\(\) \+", "visible +")
 def test_a_late_failure_waits_its_whole_delay(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)

@@ -174,14 +174,14 @@ def test_what_never_ends_comes_to_a_bound_and_what_has_no_handler_is_named(proje
                 def handle(payload):
                     raise Snooze(timedelta())
                 enqueue("doze")
-                with pytest.raises(StillDue, match="7 attempts were made .* the latest was snoozed: doze"):
-                    queue.drain(most=7, handlers={"doze": handle})
+                with pytest.raises(StillDue, match="still due after 7 attempts.* the latest was snoozed: doze"):
+                    queue.drain(limit=7, handlers={"doze": handle})
                 assert queue.assert_enqueued("doze").state == "due"
 
             def test_as_many_as_the_bound(queue):
                 enqueue("doze")
                 enqueue("doze")
-                assert len(queue.drain(most=2, handlers={"doze": lambda payload: None})) == 2
+                assert len(queue.drain(limit=2, handlers={"doze": lambda payload: None})) == 2
 
             def test_unknown(queue):
                 enqueue("nobody.knows")

@@ -53,7 +53,7 @@ def _read(stack: str, named: dict[str, str]) -> Stack:
         schedule=_schedule(stack, f"{stack}-tick"),
         unreserved=_client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"],
         failures={queue: _depth(queue) for queue in dict.fromkeys(queues)},
-        reach=_reach(named["dispatcher"]) if dispatcher else Reach(error="existing is no dispatcher"),
+        reach=_reach(named["dispatcher"]) if dispatcher else Reach(error="no dispatcher function"),
     )
 
 

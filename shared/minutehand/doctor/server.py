@@ -28,7 +28,8 @@ def writable(patient: Patient) -> Opinion:
     """Whether the database accepts writes."""
     if patient.query("examine_server")["read_only"]:
         return problem(
-            "a replica, or a database that is set to read only", "set DATABASE_URL to the writable database"
+            "the server is a replica, or the database is read-only",
+            "set DATABASE_URL to the writable database",
         )
     return ok("accepts writes")
 

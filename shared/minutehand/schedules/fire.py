@@ -96,7 +96,7 @@ def enqueue_now(database: Database, stored: StoredSchedule, now: datetime) -> UU
             "nominal": now.isoformat(),
         }
         job = {"key": schedule_key(stored.schedule.name)} if stored.schedule.overlap == "replace" else {}
-        line |= {"outcome": "asked", "count": 1, "late": False, "job": job}
+        line |= {"outcome": "requested", "count": 1, "late": False, "job": job}
         if records := database.run("fire", firings=json.dumps([line])):
             id: UUID = records[0]["job"]
             return id

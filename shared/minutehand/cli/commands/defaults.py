@@ -19,7 +19,7 @@ HEADERS = ["kind", "queue", "priority", "max attempts", "timeout", "retry"]
 
 @click.command()
 @click.argument("kind", required=False)
-@click.option("--queue", help="Queue of the kind; without a KIND, the queue whose defaults these are.")
+@click.option("--queue", help="Queue of the KIND; without a KIND, the queue to set defaults for.")
 @click.option("--priority", type=int, help="Priority from 0 to 9; 9 runs first.")
 @click.option("--max-attempts", type=int, help="Number of attempts; 1 means no retry.")
 @click.option("--timeout", type=duration, help="Timeout of an attempt, such as 90s; at most 24h.")
@@ -43,7 +43,7 @@ def defaults(kind: str | None, reset: bool, form: str, **options: Any) -> None:
     given = _given(**options)
     queue = given.pop("queue", None) if kind is None else None
     if kind is None and queue is None and (given or reset):
-        raise click.UsageError("expected the KIND or the --queue whose defaults these are")
+        raise click.UsageError("expected a KIND or a --queue to set defaults for")
     with open_database() as database:
         if given or reset:
             before = [] if reset else _of(list_defaults(database), kind, queue)

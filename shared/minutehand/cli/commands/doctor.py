@@ -35,7 +35,7 @@ PARTS = ("dispatcher", "worker", "api")
 def doctor(stack: str | None, named: Sequence[str], form: str) -> int:
     """Check an installation, and print for each check what was found and how to fix it.
 
-    Checks the database, and with --stack also the stack on AWS. There it invokes the dispatcher once, without a tick.
+    Checks the database, and with --stack also the stack on AWS. It then invokes the dispatcher once, without a tick.
     Changes nothing. The exit code is 1 if there is a problem.
 
     \b

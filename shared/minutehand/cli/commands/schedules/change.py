@@ -76,5 +76,5 @@ def install(place: str, source: str, version: str | None, form: str) -> None:
 
 
 def _summary(installed: Installed) -> str:
-    counts = {fate: getattr(installed, fate) for fate in ("added", "changed", "kept", "removed")}
+    counts = {fate: getattr(installed, fate) for fate in ("added", "changed", "unchanged", "removed")}
     return ", ".join(f"{len(names)} {fate}" for fate, names in counts.items())

@@ -1,4 +1,4 @@
-"""Blows: kill or freeze an environment while its handler runs, and never afterwards."""
+"""Interrupt: kill or freeze an environment while its handler runs, and never afterwards."""
 
 from collections.abc import Callable
 from threading import Event, Thread
@@ -8,17 +8,17 @@ from typing import Self
 from emulator.hooks import Environment
 from emulator.misbehaviour_fate import Run
 
-LOOK_SECONDS = 0.002
+POLL_SECONDS = 0.002
 
-Tell = Callable[[str, float], None]
+Record = Callable[[str, float], None]
 
 
-class Blows:
+class Interrupter:
     """Enclose an invocation, and kill or freeze its environment at given times."""
 
-    def __init__(self, run: Run, environment: Environment, frozen: float, tell: Tell) -> None:
-        """Do nothing before `with`; `tell` is called with each blow and the seconds since the handler began."""
-        self._run, self._environment, self._frozen, self._tell = run, environment, frozen, tell
+    def __init__(self, run: Run, environment: Environment, frozen: float, record: Record) -> None:
+        """Do nothing before `with`; `record` is called with each fault and the seconds since the handler began."""
+        self._run, self._environment, self._frozen, self._record = run, environment, frozen, record
         self._over = Event()
         self._before = environment.began
         strikes = run.kill is not None or run.freeze is not None
@@ -39,16 +39,16 @@ class Blows:
     def _strike(self) -> None:
         if self._run.kill is not None and self._reaches(self._run.kill):
             self._environment.kill()
-            self._tell("killed", self._run.kill)
+            self._record("killed", self._run.kill)
         if self._run.freeze is not None and self._reaches(self._run.freeze):
             self._environment.freeze()
-            self._tell("frozen", self._run.freeze)
+            self._record("frozen", self._run.freeze)
             self._over.wait(self._frozen)
             self._environment.thaw()
 
     def _reaches(self, moment: float) -> bool:
         """Wait until the handler has run for so long; return False if it ended before."""
         while (began := self._environment.began) in (0.0, self._before):
-            if self._over.wait(LOOK_SECONDS):
+            if self._over.wait(POLL_SECONDS):
                 return False
         return not self._over.wait(max(0.0, began + moment - monotonic()))

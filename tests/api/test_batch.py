@@ -5,7 +5,7 @@ from minutehand.queries import jobs as read
 FAR = "2999-01-31T08:00:00+01:00"
 
 
-def test_a_valid_batch_is_enqueued_completely(api, jobs):
+def test_valid_batch_is_enqueued_completely(api, jobs):
     answer = api.post("/jobs/batch", json={"jobs": [{"kind": "echo", "payload": n} for n in range(1000)]})
 
     told = answer.json()
@@ -59,7 +59,7 @@ def test_keys_are_unique_within_a_batch_and_with_existing_jobs(api, jobs):
     assert {item["problem"]["status"] for item in raised.json()["items"][:2]} == {409}
 
 
-def test_a_batch_has_one_to_a_thousand_jobs(api, jobs, problem):
+def test_batch_has_one_to_a_thousand_jobs(api, jobs, problem):
     problem(api.post("/jobs/batch", json={"jobs": []}), 422)
     problem(api.post("/jobs/batch", json={"jobs": [{"kind": "echo"}] * 1001}), 422)
     problem(api.post("/jobs/batch", json=[{"kind": "echo"}]), 422)

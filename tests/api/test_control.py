@@ -22,7 +22,7 @@ def payload_of(api, path):
     return api.get(path, params={"include": "payload"}).json()["payload"]
 
 
-def test_an_edit_changes_only_the_given_fields(api, later):
+def test_edit_changes_only_the_given_fields(api, later):
     answer = api.patch(later, json={"payload": {"n": 12345678901234567890}, "priority": 9, "timeout": "PT1M"})
 
     assert (answer.status_code, answer.json()["priority"], answer.json()["timeout"]) == (200, 9, 60)
@@ -32,7 +32,7 @@ def test_an_edit_changes_only_the_given_fields(api, later):
     assert payload_of(api, later) == {"n": 12345678901234567890}
 
 
-def test_a_running_job_is_not_edited_removed_or_replayed(api, running, problem):
+def test_running_job_is_not_edited_removed_or_replayed(api, running, problem):
     path = f"/jobs/{running.id}"
     for answer in (api.patch(path, json={"payload": 1}), api.delete(path), api.post(f"{path}/replay")):
         assert problem(answer, 409)["state"] == "running"
@@ -41,17 +41,17 @@ def test_a_running_job_is_not_edited_removed_or_replayed(api, running, problem):
 @pytest.mark.parametrize(
     "said", [{}, {"priority": 10}, {"priority": "9"}, {"payloads": 1}, {"headers": {"a": 1}}, []]
 )
-def test_an_invalid_edit_is_refused(api, later, problem, said):
+def test_invalid_edit_is_rejected(api, later, problem, said):
     problem(api.patch(later, json=said), 422)
 
 
-def test_an_unknown_job_is_a_404(api, problem):
+def test_unknown_job_is_a_404(api, problem):
     path = f"/jobs/{uuid4()}"
     for answer in (api.patch(path, json={"payload": 1}), api.delete(path), api.post(f"{path}/replay")):
         problem(answer, 404)
 
 
-def test_a_finished_job_is_replayed_as_a_new_one(api, dead):
+def test_finished_job_is_replayed_as_a_new_one(api, dead):
     answer = api.post(f"/jobs/{dead.id}/replay", json={"max_attempts": 3})
 
     assert (answer.status_code, answer.json()["state"], answer.json()["max_attempts"]) == (201, "due", 3)
@@ -59,12 +59,12 @@ def test_a_finished_job_is_replayed_as_a_new_one(api, dead):
     assert payload_of(api, answer.headers["location"]) == {"secret": "payload"}
 
 
-def test_a_job_is_removed(api, later, problem):
+def test_job_is_removed(api, later, problem):
     assert api.delete(later).json()["outcome"] == "changed"
     problem(api.get(later), 404)
 
 
-def test_a_running_job_is_cancelled_at_its_next_check(api, running, problem):
+def test_running_job_is_cancelled_at_its_next_check(api, running, problem):
     problem(api.post(f"/jobs/{running.id}/cancel"), 409)
     answer = api.post(f"/jobs/{running.id}/cancel", json={"reason": "stop", "running": True})
 
@@ -73,7 +73,7 @@ def test_a_running_job_is_cancelled_at_its_next_check(api, running, problem):
         running.check()
 
 
-def test_a_bulk_change_reports_each_job(api, jobs, running, later):
+def test_bulk_change_reports_each_job(api, jobs, running, later):
     nowhere = str(uuid4())
     answer = api.post(
         "/jobs/change", json={"verb": "cancel", "ids": [later.split("/")[2], str(running.id), nowhere]}
@@ -90,11 +90,11 @@ def test_a_bulk_change_reports_each_job(api, jobs, running, later):
 @pytest.mark.parametrize(
     "asked", [{"verb": "purge", "ids": ["x"]}, {"verb": "cancel", "ids": []}, {"verb": "reschedule"}]
 )
-def test_an_invalid_bulk_change_is_refused(api, asked, problem):
+def test_invalid_bulk_change_is_rejected(api, asked, problem):
     problem(api.post("/jobs/change", json=asked), 422)
 
 
-def test_a_queue_is_paused_and_resumed(api, jobs):
+def test_queue_is_paused_and_resumed(api, jobs):
     enqueue("echo", queue="mail", connection=jobs)
     paused = api.post("/controls/pause", json={"queue": "mail", "until": FAR, "reason": "release"})
 
@@ -106,7 +106,7 @@ def test_a_queue_is_paused_and_resumed(api, jobs):
     assert list_controls(jobs) == []
 
 
-def test_a_kind_is_limited(api, jobs, problem):
+def test_kind_is_limited(api, jobs, problem):
     assert api.post("/controls/limit", json={"kind": "slow", "limit": 2}).json()["limit"] == 2
     assert [each.limit for each in list_controls(jobs)] == [2]
     assert api.post("/controls/unlimit", json={"kind": "slow"}).json() == {"ended": True}
@@ -124,7 +124,7 @@ def test_dead_jobs_are_redriven_and_finished_jobs_reprocessed(api, jobs, dead):
     assert read.get(jobs, dead.id).state in ("due", "scheduled")
 
 
-def test_a_queue_is_dropped_only_with_the_confirmation(api, jobs, later, running, problem):
+def test_queue_is_dropped_only_with_the_confirmation(api, jobs, later, running, problem):
     refused = problem(api.post("/queues/default/drop", json={"confirm": "yes"}), 422)
     answer = api.post("/queues/default/drop", json={"confirm": "default"})
 
@@ -133,7 +133,7 @@ def test_a_queue_is_dropped_only_with_the_confirmation(api, jobs, later, running
     assert read.get(jobs, running.id).state == "running"
 
 
-def test_the_audit_trail_has_the_token_name_and_no_payload(api, monkeypatch, later):
+def test_audit_trail_has_the_token_name_and_no_payload(api, monkeypatch, later):
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", f"ada:{TOKEN}")
     job = later.split("/")[2]
     api.patch(later, json={"payload": "the secret", "priority": 1})
@@ -149,7 +149,7 @@ def test_the_audit_trail_has_the_token_name_and_no_payload(api, monkeypatch, lat
     assert api.get("/audit", params={"actor": "bob"}).json() == {"audit": [], "before": None}
 
 
-def test_a_token_with_a_tenant_cannot_pause(api, monkeypatch, problem):
+def test_token_with_a_tenant_cannot_pause(api, monkeypatch, problem):
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", f"ada@acme:{TOKEN}")
     for path in ("pause", "resume", "limit", "unlimit"):
         problem(
@@ -162,7 +162,7 @@ def test_a_token_with_a_tenant_cannot_pause(api, monkeypatch, problem):
     problem(api.post("/queues/mail/drop", json={"confirm": "x"}), 403)
 
 
-def test_a_job_that_finishes_first_is_not_cancelled(api, running):
+def test_job_that_finishes_first_is_not_cancelled(api, running):
     api.post(f"/jobs/{running.id}/cancel", json={"running": True})
     finish(running, result=1)
 

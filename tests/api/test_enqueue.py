@@ -12,7 +12,7 @@ from tests.api.world import claim_one
 FAR = "2999-01-31T08:00:00+01:00"
 
 
-def test_the_location_of_a_created_job_is_its_path(api, jobs):
+def test_location_of_a_created_job_is_its_path(api, jobs):
     answer = api.post("/jobs", json={"kind": "echo", "payload": {"a": 1}})
 
     told = answer.json()
@@ -22,7 +22,7 @@ def test_the_location_of_a_created_job_is_its_path(api, jobs):
     assert api.get(answer.headers["location"]).json()["id"] == told["id"]
 
 
-def test_every_field_is_stored(api, jobs):
+def test_enqueue_stores_every_field(api, jobs):
     said = {
         "kind": "orders.ship",
         "payload": [1, None],
@@ -92,7 +92,7 @@ def test_null_fields_are_treated_as_omitted(api, jobs):
         ("+PT5S", 5),
     ],
 )
-def test_a_delay_is_seconds_or_iso_8601(api, jobs, said, seconds):
+def test_delay_is_seconds_or_iso_8601(api, jobs, said, seconds):
     row = read.get(jobs, api.post("/jobs", json={"kind": "echo", "delay": said}).json()["id"])
 
     assert abs((row.run_at - row.enqueued).total_seconds() - seconds) < 0.25
@@ -155,7 +155,7 @@ def test_on_conflict_replaces_ignores_or_raises(api, jobs, problem):
         ({"payload": "x" * 262_144}, "payload_fits"),
     ],
 )
-def test_a_broken_rule_is_named_in_the_problem(api, jobs, problem, said, rule):
+def test_problem_names_the_broken_rule(api, jobs, problem, said, rule):
     told = problem(api.post("/jobs", json={"kind": "echo", **said}), 422)
 
     assert told["type"] == "urn:minutehand:problem:invalid"
@@ -200,7 +200,7 @@ def test_a_broken_rule_is_named_in_the_problem(api, jobs, problem, said, rule):
         ({"personal": 1}, "#/personal"),
     ],
 )
-def test_a_malformed_field_is_refused_with_its_pointer(api, jobs, problem, said, pointer):
+def test_malformed_field_is_rejected_with_its_pointer(api, jobs, problem, said, pointer):
     told = problem(api.post("/jobs", json={"kind": "echo", **said}), 422)
 
     assert told["type"] == "urn:minutehand:problem:malformed"
@@ -209,11 +209,11 @@ def test_a_malformed_field_is_refused_with_its_pointer(api, jobs, problem, said,
 
 
 @pytest.mark.parametrize("said", [b"null", b"[]", b'"echo"', b"1", b"[[[]]]"])
-def test_a_body_that_is_not_an_object_is_refused(api, problem, said):
+def test_body_that_is_not_an_object_is_rejected(api, problem, said):
     problem(api.post("/jobs", content=said, headers={"Content-Type": "application/json"}), 422)
 
 
-def test_a_moment_in_the_past_means_now(api, jobs):
+def test_past_run_at_means_now(api, jobs):
     before = jobs.connection.execute("select clock_timestamp()").fetchone()[0]
     for moment in ("1999-01-31t08:00:00z", "0001-01-01T00:00:00+14:00"):
         assert (

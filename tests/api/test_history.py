@@ -24,7 +24,7 @@ def born(jobs):
     return [str(enqueue("echo", connection=jobs).id) for _ in range(7)][::-1]
 
 
-def test_links_lead_to_the_next_and_previous_page(api, born):
+def test_links_point_to_the_next_and_previous_page(api, born):
     seen, answer = [], api.get("/jobs?limit=3&kind=echo")
     while True:
         seen.append(ids(answer))
@@ -42,7 +42,7 @@ def test_links_lead_to_the_next_and_previous_page(api, born):
     assert ids(api.get("/jobs?limit=2&page=last")) == born[5:]
 
 
-def test_total_and_place_are_returned_if_requested(api, born):
+def test_total_and_position_are_returned_on_request(api, born):
     first = api.get("/jobs?limit=3&total=true").json()
     second = api.get(first["next"]).json()
 
@@ -50,7 +50,7 @@ def test_total_and_place_are_returned_if_requested(api, born):
     assert api.get("/jobs").json()["total"] is None
 
 
-def test_a_listing_is_filtered_by_time_and_version(api, jobs, dead, born):
+def test_listing_is_filtered_by_time_and_version(api, jobs, dead, born):
     hour, now = timedelta(hours=1), clock(jobs)
 
     def found(**filters):
@@ -71,7 +71,7 @@ def test_next_links_keep_the_time_filters(api, jobs, born):
     assert ids(api.get(page.json()["next"])) == born[4:]
 
 
-def test_the_attempts_of_a_job_are_listed(api, jobs, dead, problem):
+def test_attempts_of_a_job_are_listed(api, jobs, dead, problem):
     jobs.connection.execute(ATTEMPT, [dead.id])
     told = api.get(f"/jobs/{dead.id}/attempts").json()["attempts"]
 
@@ -85,7 +85,7 @@ def test_the_attempts_of_a_job_are_listed(api, jobs, dead, problem):
     problem(api.get("/jobs/01980000-0000-7000-8000-000000000000/attempts"), 404)
 
 
-def test_a_job_is_found_by_its_key(api, jobs, problem):
+def test_job_is_found_by_its_key(api, jobs, problem):
     job = str(enqueue("echo", {"secret": 1}, key="welcome/ä b", queue="mail", connection=jobs).id)
     found = api.get("/queues/mail/keys/welcome/ä b")
 
@@ -102,7 +102,7 @@ def test_queues_are_listed(api, jobs):
     assert api.get("/queues").json() == {"queues": ["mail"]}
 
 
-def test_counts_are_since_a_moment_and_by_kind(api, jobs, dead):
+def test_stats_count_since_a_time_and_by_kind(api, jobs, dead):
     enqueue("other", connection=jobs)
     later = (clock(jobs) + timedelta(hours=1)).isoformat()
 
@@ -116,7 +116,7 @@ def test_counts_are_since_a_moment_and_by_kind(api, jobs, dead):
     assert counted(queue="mail") == set()
 
 
-def test_a_histogram_includes_empty_bins(api, jobs, dead):
+def test_histogram_includes_empty_bins(api, jobs, dead):
     bins = api.get("/stats/histogram").json()["bins"]
 
     assert len(bins) == 25 and sum(each["dead"] for each in bins) == 1

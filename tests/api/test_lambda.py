@@ -86,7 +86,7 @@ def test_cancel_job(call, jobs, token):
     assert (status, headers["content-type"], told["state"]) == (409, "application/problem+json", "cancelled")
 
 
-def test_a_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
+def test_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
     vouched = event("api-stats-jwt")
 
     assert call(vouched)[0] == 200
@@ -96,7 +96,7 @@ def test_a_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted(EVENTS.glob("api-*.json"))])
-def test_every_event_without_a_token_is_refused(call, token, name):
+def test_every_event_without_a_token_is_rejected(call, token, name):
     stripped = event(name)
     stripped["headers"].pop("authorization")
     stripped["requestContext"].pop("authorizer", None)
@@ -104,7 +104,7 @@ def test_every_event_without_a_token_is_refused(call, token, name):
     assert call(stripped)[0] == 401
 
 
-def test_a_forged_local_event_is_refused(call, monkeypatch):
+def test_forged_local_event_is_rejected(call, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_LOCAL", "1")
     monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME")
     forged = event("api-list-jobs")
@@ -114,14 +114,14 @@ def test_a_forged_local_event_is_refused(call, monkeypatch):
     assert call(forged)[0] == 503
 
 
-def test_a_base64_body_is_decoded(call, jobs, token):
+def test_base64_body_is_decoded(call, jobs, token):
     encoded = event("api-post-job")
     encoded |= {"body": base64.b64encode(encoded["body"].encode()).decode(), "isBase64Encoded": True}
 
     assert call(encoded)[0] == 201
 
 
-def test_the_log_has_the_request_id_and_metrics_the_outcome(call, token, log: StringIO, capsys):
+def test_log_has_the_request_id_and_metrics_the_outcome(call, token, log: StringIO, capsys):
     call(event("api-post-job"))
     call(event("api-post-job") | {"body": '{"kind": "?"}'})
 

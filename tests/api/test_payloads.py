@@ -73,7 +73,7 @@ def test_unusual_json_is_returned_unchanged(api, text):
     assert same(there_and_back(api, text), json.loads(text))
 
 
-def test_a_payload_enqueued_in_sql_is_returned(api, jobs):
+def test_payload_enqueued_in_sql_is_returned(api, jobs):
     jobs.connection.execute("""select minutehand.enqueue('echo', '{"a": "\\ud800", "b": 1e22}')""")
     (job,) = api.get("/jobs").json()["jobs"]
 

@@ -49,7 +49,7 @@ def test_routing_errors_are_problems(api, problem, method, path, status):
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/stats", "/jobs/0198a5b0-0000-7000-8000-000000000001", "/health"])
-def test_an_unreachable_database_is_a_503_with_retry_after(unreachable, problem, log, path):
+def test_unreachable_database_is_a_503_with_retry_after(unreachable, problem, log, path):
     answer = unreachable.get(path)
 
     assert problem(answer, 503)["type"] == "urn:minutehand:problem:unavailable"
@@ -64,7 +64,7 @@ def test_enqueuing_without_a_database_is_a_503(unreachable, problem):
     problem(unreachable.post("/jobs/batch", json={"jobs": [{"kind": "echo"}]}), 503)
 
 
-def test_a_database_without_the_schema_is_a_503(empty_database, on_database, function, token, problem, log):
+def test_database_without_the_schema_is_a_503(empty_database, on_database, function, token, problem, log):
     on_database(empty_database)
     caller = TestClient(function.app, headers={"Authorization": f"Bearer {token}"})
 
@@ -73,7 +73,7 @@ def test_a_database_without_the_schema_is_a_503(empty_database, on_database, fun
     assert "minutehand migrate" in log.getvalue()
 
 
-def test_a_read_only_database_is_a_503(api, database, jobs, problem):
+def test_read_only_database_is_a_503(api, database, jobs, problem):
     name = jobs.connection.info.dbname
     jobs.close()
     with Database(database.admin_url).connection as admin:
@@ -82,7 +82,7 @@ def test_a_read_only_database_is_a_503(api, database, jobs, problem):
     problem(api.post("/jobs", json={"kind": "echo"}), 503)
 
 
-def test_a_missing_setting_is_a_500_without_its_name(function, jobs, token, problem, log):
+def test_missing_setting_is_a_500_without_its_name(function, jobs, token, problem, log):
     function.app.dependency_overrides.pop(connect)
 
     answer = TestClient(function.app, headers={"Authorization": f"Bearer {token}"}).get("/jobs")
@@ -91,7 +91,7 @@ def test_a_missing_setting_is_a_500_without_its_name(function, jobs, token, prob
     assert "DATABASE_URL" in log.getvalue()
 
 
-def test_an_unexpected_error_is_a_500_without_details(api, function, problem, log):
+def test_unexpected_error_is_a_500_without_details(api, function, problem, log):
     def fail():
         raise ZeroDivisionError("-".join(["s3", "cret"]))
 
@@ -124,7 +124,7 @@ def test_every_library_error_has_a_status(function, jobs):
     ("method", "path", "body"),
     [("POST", "/jobs/change", {"verb": "promote", "ids": [str(UUID(int=0))]}), ("GET", "/jobs", None)],
 )
-def test_a_missing_privilege_is_a_403_and_only_the_log_names_it(
+def test_missing_privilege_is_a_403_and_only_the_log_names_it(
     direct_database, on_database, function, token, problem, log, method, path, body
 ):
     bears = {"Authorization": f"Bearer {token}"}

@@ -16,7 +16,7 @@ def report(api, jobs) -> str:
     return "/schedules/report"
 
 
-def test_a_schedule_is_put_read_and_listed(api, jobs, report):
+def test_schedule_is_put_read_and_listed(api, jobs, report):
     told = api.get(report).json()
 
     assert (told["name"], told["every"], told["zone"]) == ("report", "0 8 * * mon", "Europe/Berlin")
@@ -59,7 +59,7 @@ def test_every_option_of_a_schedule_is_stored(api, jobs):
     )
 
 
-def test_a_schedule_is_paused_resumed_run_and_removed(api, jobs, report):
+def test_schedule_is_paused_resumed_run_and_deleted(api, jobs, report):
     assert api.post(f"{report}/pause").json()["paused"] is True
     assert api.post(f"{report}/resume").json()["paused"] is False
     ran = api.post(f"{report}/run")
@@ -83,7 +83,7 @@ def test_firings_are_listed_in_pages(api, jobs):
     assert page == [second]
 
 
-def test_a_preview_has_utc_and_local_times(api, jobs):
+def test_preview_has_utc_and_local_times(api, jobs):
     asked = {"every": "30 2 * * *", "zone": "America/Los_Angeles", "n": 3, "starts": "2030-03-09T00:00:00Z"}
     moments = api.post("/schedules/preview", json=asked).json()["moments"]
 
@@ -106,7 +106,7 @@ def test_a_preview_has_utc_and_local_times(api, jobs):
         ("get", "/firings"),
     ],
 )
-def test_an_unknown_schedule_is_a_404(api, jobs, problem, method, path):
+def test_unknown_schedule_is_a_404(api, jobs, problem, method, path):
     problem(getattr(api, method)(f"/schedules/nothing{path}"), 404)
 
 
@@ -127,14 +127,14 @@ def test_an_unknown_schedule_is_a_404(api, jobs, problem, method, path):
     ],
     ids=str,
 )
-def test_an_invalid_schedule_is_a_422(api, jobs, problem, said, rule):
+def test_invalid_schedule_is_a_422(api, jobs, problem, said, rule):
     told = problem(api.put("/schedules/report", json=WEEKLY | said), 422)
 
     assert rule is None or told["rule"] == rule
     assert api.get("/schedules").json() == {"schedules": []}
 
 
-def test_a_name_may_contain_a_slash(api, jobs):
+def test_name_may_contain_a_slash(api, jobs):
     path = "/schedules/mail%2Fweekly"
 
     assert api.put(path, json=WEEKLY).json()["name"] == "mail/weekly"

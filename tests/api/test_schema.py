@@ -75,7 +75,7 @@ def schema(function, jobs, token):
     return schema
 
 
-def test_every_operation_is_listed_here(schema):
+def test_operation_list_is_complete(schema):
     assert sorted(result.ok().label for result in schema.get_all_operations()) == sorted(OPERATIONS)
 
 
@@ -125,7 +125,7 @@ def test_every_request_and_response_has_an_example(function):
                 assert content[media_type]["example"], (method, path, status)
 
 
-def test_the_examples_of_requests_are_accepted(api, function):
+def test_examples_of_requests_are_accepted(api, function):
     for path, operations in function.app.openapi()["paths"].items():
         for method, body in ((m, o["requestBody"]) for m, o in operations.items() if "requestBody" in o):
             examples = body["content"]["application/json"]["examples"].values()

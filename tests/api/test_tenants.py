@@ -208,12 +208,12 @@ def routes_of(router: Any) -> Iterator[str]:
             yield from (f"{method} {route.path}" for method in route.methods)
 
 
-def test_every_route_is_listed_here(function) -> None:
+def test_route_list_is_complete(function) -> None:
     assert {*routes_of(function.app)} == {*CALLS} | NO_DATA
 
 
 @pytest.mark.parametrize(("api", "route"), TENANTS_ROUTES, indirect=["api"])
-def test_a_tenant_cannot_access_another_tenant(api, admin, route) -> None:
+def test_tenant_cannot_access_another_tenant(api, admin, route) -> None:
     """As told of what does not exist, and not a row is changed; to the tenant itself the same request does its work."""
     call, method = CALLS[route], route.partition(" ")[0]
     a, b, nobody = Tenant("a", "mark_a"), Tenant("b", "mark_b"), Tenant("", "mark_nobody")
@@ -258,7 +258,7 @@ def test_responses_do_not_depend_on_other_tenants(api, admin, route) -> None:
 
 @pytest.mark.parametrize("api", ["owner", "operator"], indirect=True)
 @pytest.mark.parametrize("route", [route for route, call in CALLS.items() if call.closed])
-def test_operations_for_all_tenants_need_a_token_without_one(api, admin, route) -> None:
+def test_operation_on_all_tenants_requires_an_unbound_token(api, admin, route) -> None:
     b = Tenant("b", "mark_b")
     b.insert(admin)
 
@@ -266,7 +266,7 @@ def test_operations_for_all_tenants_need_a_token_without_one(api, admin, route) 
 
 
 @pytest.mark.parametrize("api", ["owner", "operator", "operator and tenant"], indirect=True)
-def test_a_token_without_a_tenant_lists_the_jobs_of_all_tenants(api, admin) -> None:
+def test_unbound_token_lists_jobs_of_all_tenants(api, admin) -> None:
     for each in (Tenant("a", "mark_a"), Tenant("b", "mark_b"), Tenant("", "mark_nobody")):
         each.insert(admin)
 
@@ -277,7 +277,7 @@ def test_a_token_without_a_tenant_lists_the_jobs_of_all_tenants(api, admin) -> N
 
 
 @pytest.mark.parametrize("api", ["tenant"], indirect=True)
-def test_a_tenant_role_requires_a_token_with_a_tenant(api, admin) -> None:
+def test_tenant_role_requires_a_token_with_a_tenant(api, admin) -> None:
     Tenant("a", "mark_a").insert(admin)
     headers = {"Authorization": f"Bearer {ALL}"}
 

@@ -42,7 +42,7 @@ def test_wait_is_limited(api: Any, jobs: Database, wait: str) -> None:
     assert api.get(f"/jobs/{job.id}?wait={wait}").status_code == 422
 
 
-def test_a_partial_result_is_masked_by_default(api: Any, running: Job) -> None:
+def test_partial_result_is_masked_by_default(api: Any, running: Job) -> None:
     finish(running, result={"secret": 3}, error={"type": "Fail", "message": "no"})
 
     masked = api.get(f"/jobs/{running.id}/attempts")

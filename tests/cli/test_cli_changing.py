@@ -16,7 +16,7 @@ def states(lines, invoke):
     return {each["id"]: each["state"] for each in lines(invoke("ls", "--all", "-o", "json"))}
 
 
-def test_outcome_of_each_job_is_printed_and_a_refusal_exits_with_1(invoke, lines, job, direct_database):
+def test_change_prints_each_outcome_and_exits_with_1_on_refusal(invoke, lines, job, direct_database):
     late, dead, running, missing = job("--in", "1h"), job(), job(), str(uuid4())
     with psycopg.connect(direct_database.url) as connection:
         connection.execute("update minutehand.jobs set deleted = now(), failed = true where id = %s", [dead])
@@ -84,7 +84,7 @@ def test_change_by_filter_requires_confirmation(invoke, lines, job):
     assert "wrong text" in invoke("ls", "--state", "cancelled").stdout
 
 
-def test_filters_choose_only_what_can_be_changed(invoke, lines, job, work):
+def test_filters_select_only_changeable_jobs(invoke, lines, job, work):
     done, waiting = job(), job("--in", "1h")
     work()
     result = invoke("cancel", "--kind", "echo")

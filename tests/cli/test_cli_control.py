@@ -47,11 +47,11 @@ def test_edit_changes_a_job(invoke, lines, job):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--payload", "{"], ["--headers", "nope"]])
-def test_edit_without_fields_or_with_invalid_json_is_refused(invoke, job, arguments):
+def test_edit_without_fields_or_with_invalid_json_is_rejected(invoke, job, arguments):
     assert invoke("edit", job(), *arguments).exit_code == 2
 
 
-def test_running_job_is_not_edited_but_can_be_requested_to_end(invoke, lines, job, sql):
+def test_running_job_is_cancelled_but_not_edited(invoke, lines, job, sql):
     running = job()
     sql(
         "update minutehand.jobs set ack = gen_random_uuid(), claimed = now(), visible = now() + interval '1 h'"

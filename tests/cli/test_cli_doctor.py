@@ -45,7 +45,7 @@ def test_doctor_without_a_database_says_how_to_set_one(run):
 
 
 @pytest.mark.parametrize("argument", ["web=shop", "api", "api="])
-def test_invalid_function_option_is_refused(invoke, argument):
+def test_invalid_function_option_is_rejected(invoke, argument):
     ended = invoke("doctor", "--function", argument)
 
     assert ended.exit_code == 2

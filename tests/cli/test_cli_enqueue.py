@@ -127,7 +127,7 @@ def test_due_time_is_printed_for_people(invoke):
         (["--file", "a\0b.csv"], 2, "cannot open"),
     ],
 )  # fmt: skip
-def test_invalid_job_is_refused_in_one_line_and_not_stored(invoke, arguments, code, says):
+def test_invalid_job_is_rejected_in_one_line_and_not_stored(invoke, arguments, code, says):
     result = invoke("enqueue", *arguments)
 
     assert (result.exit_code, result.stdout) == (code, "")

@@ -119,7 +119,7 @@ def test_stats_has_a_line_for_each_queue(invoke, lines):
     }  # fmt: skip
 
 
-def test_tick_counts_what_is_due_and_offers_nothing(invoke, lines):
+def test_tick_counts_due_jobs_and_offers_nothing(invoke, lines):
     invoke("enqueue", "echo")
 
     assert lines(invoke("tick", "--dry-run", "-o", "json")) == [{"due": {"default": 1}}]

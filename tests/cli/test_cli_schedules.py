@@ -14,7 +14,7 @@ from tests.servers import Database as Server
 MONDAYS = ("schedules", "put", "report", "0 8 * * mon", "report", '{"n": 1}', "--zone", "Europe/Berlin")
 
 
-def test_schedule_is_put_listed_paused_resumed_run_and_removed(invoke, lines):
+def test_schedule_commands_manage_a_schedule(invoke, lines):
     assert invoke(*MONDAYS, "--catch-up", "last", "--queue", "slow", "--timeout", "90s").exit_code == 0
     (reported,) = lines(invoke("schedules", "ls", "-o", "json"))
     assert (reported["name"], reported["every"], reported["zone"], reported["catch_up"]) == (
@@ -124,7 +124,7 @@ def test_preview_shows_local_time_and_utc(invoke, lines):
     ],
     ids=str,
 )
-def test_invalid_schedule_command_is_refused(invoke, arguments, code):
+def test_invalid_schedule_command_is_rejected(invoke, arguments, code):
     result = invoke("schedules", *arguments)
 
     assert result.exit_code == code, result.output

@@ -28,12 +28,12 @@ def test_duration_is_read_in_short_form_and_iso_8601(typed, seconds):
     "typed",
     ["", "10", "m", "10x", "1y", "P1Y", "P1M", "NaN", "1e9s", "9" * 30 + "d", "٣s", "1;2", "\0", "\udcff"],
 )
-def test_invalid_duration_is_refused_with_examples(typed):
+def test_invalid_duration_is_rejected_with_examples(typed):
     with pytest.raises(ValueError, match="write 90s, 10m, 2h30m, 3d"):
         read_duration(typed)
 
 
-def test_negative_duration_is_refused():
+def test_negative_duration_is_rejected():
     with pytest.raises(click.BadParameter):
         duration("-PT5M")
 
@@ -46,7 +46,7 @@ def test_moment_requires_an_offset_or_a_zone():
         read_moment("2026-03-01T08:00")
 
 
-def test_moment_skipped_or_repeated_by_dst_is_refused():
+def test_moment_skipped_or_repeated_by_dst_is_rejected():
     with pytest.raises(ValueError, match="does not exist in Europe/Berlin"):
         read_moment("2027-03-28T02:30", BERLIN)
     with pytest.raises(ValueError, match="comes twice in Europe/Berlin"):
@@ -54,19 +54,19 @@ def test_moment_skipped_or_repeated_by_dst_is_refused():
 
 
 @pytest.mark.parametrize("name", ["Nowhere", "../../etc/passwd", "/etc/passwd", "Europe", "", "\0"])
-def test_unknown_time_zone_is_refused(name):
+def test_unknown_time_zone_is_rejected(name):
     with pytest.raises(click.BadParameter, match="not a known time zone"):
         read_zone(name)
 
 
 @pytest.mark.parametrize("typed", ["tomorrow", "2026-13-01", "'; drop table jobs", "", "\0", "08:00"])
-def test_invalid_moment_is_refused(typed):
+def test_invalid_moment_is_rejected(typed):
     with pytest.raises(click.BadParameter, match="is not a time"):
         option_moment(typed, "UTC", "--at")
 
 
 @pytest.mark.parametrize("typed", ["NaN", "[Infinity]", "{", "'a'", "[" * 100_000, "1" * 5000])
-def test_invalid_json_is_refused(typed):
+def test_invalid_json_is_rejected(typed):
     with pytest.raises(ValueError, match=r".+"):
         parse_json(typed)
 

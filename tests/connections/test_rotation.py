@@ -21,7 +21,7 @@ def arn(manager: Manager, role: Role, monkeypatch: pytest.MonkeyPatch) -> str:
     return arn
 
 
-def test_a_secret_is_fetched_once_for_any_number_of_connections(manager: Manager, arn: str) -> None:
+def test_secret_is_fetched_once_for_all_connections(manager: Manager, arn: str) -> None:
     for _ in range(3):
         db = Database(database_url)
         assert enqueue("echo", connection=db).outcome == "created"
@@ -44,9 +44,7 @@ def test_new_password_is_used_after_a_rotation(
     db.close()
 
 
-def test_a_password_that_no_secret_knows_is_one_error_and_two_fetches(
-    manager: Manager, arn: str, role: Role
-) -> None:
+def test_wrong_password_is_one_error_after_two_fetches(manager: Manager, arn: str, role: Role) -> None:
     role(NEW)
 
     with pytest.raises(UnreachableError) as caught:
@@ -57,9 +55,7 @@ def test_a_password_that_no_secret_knows_is_one_error_and_two_fetches(
     assert manager.asked == {arn: 2}
 
 
-def test_a_rotation_that_is_half_done_is_over_at_the_next_call(
-    manager: Manager, arn: str, role: Role
-) -> None:
+def test_incomplete_rotation_recovers_at_the_next_call(manager: Manager, arn: str, role: Role) -> None:
     db = Database(database_url)
     new = role(NEW)
     with pytest.raises(UnreachableError):
@@ -70,7 +66,7 @@ def test_a_rotation_that_is_half_done_is_over_at_the_next_call(
     db.close()
 
 
-def test_another_refusal_does_not_fetch_the_secret_again(
+def test_other_connection_error_does_not_refetch_the_secret(
     manager: Manager, direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arn = manager.keep("postgresql://postgres@127.0.0.1:1/none")
@@ -89,7 +85,7 @@ def test_another_refusal_does_not_fetch_the_secret_again(
         ("AWS_REGION", "", "AWS_REGION is not set"),
     ],
 )
-def test_what_keeps_a_secret_from_being_read_is_said(
+def test_unreadable_secret_error_names_the_cause(
     manager: Manager, monkeypatch: pytest.MonkeyPatch, name: str, value: str, sentence: str
 ) -> None:
     monkeypatch.setenv(name, value)

@@ -10,7 +10,7 @@ from tests.servers import Database
 
 
 @pytest.mark.parametrize(("said", "told"), [("0", 0), ("-1", 0), ("", 7), ("2.6", 3), ("30", 30)])
-def test_the_driver_is_told_what_the_url_says_and_0_is_no_limit(
+def test_driver_gets_the_timeout_of_the_url_and_0_is_unlimited(
     direct_database: Database, monkeypatch: pytest.MonkeyPatch, said: str, told: int
 ) -> None:
     given: list[object] = []
@@ -28,7 +28,7 @@ def test_the_driver_is_told_what_the_url_says_and_0_is_no_limit(
 
 
 @pytest.mark.parametrize("said", ["soon", "inf", "-inf", "nan", "1e300"])
-def test_what_is_no_time_is_refused(said: str) -> None:
+def test_invalid_timeout_is_rejected(said: str) -> None:
     with pytest.raises(
         ConfigurationError, match="connect_timeout in DATABASE_URL must be a number of seconds"
     ):

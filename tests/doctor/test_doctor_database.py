@@ -287,7 +287,7 @@ def test_every_missing_grant_is_found(world: World) -> None:
     assert missed == [], str(missed)
 
 
-def test_a_missing_role_is_a_warning(world: World, examine: Examine, servers: Servers) -> None:
+def test_missing_role_is_a_warning(world: World, examine: Examine, servers: Servers) -> None:
     """Roles belong to the server, so this one is renamed for a moment, on a server of its own."""
     world.sql("alter role minutehand_migrator rename to somebody_else")
     try:

@@ -63,7 +63,7 @@ def test_variables_come_from_template_parameters_and_caller(
     assert variables["HERE"] == "3" and "HERE" not in other["environment"]
 
 
-def test_layers_are_on_the_path_and_the_tests_own_packages_are_not(lambda_: Emulator) -> None:
+def test_layers_are_importable_and_test_packages_are_not(lambda_: Emulator) -> None:
     _, (words, word, boto3, *path) = ask(lambda_, {"do": "layer"})
 
     assert word == "from the layer"
@@ -73,7 +73,7 @@ def test_layers_are_on_the_path_and_the_tests_own_packages_are_not(lambda_: Emul
 
 
 @pytest.mark.parametrize("name", ["Echo", "minutehand-echo", "ARN", "ARN:$LATEST"])
-def test_a_function_is_found_by_logical_id_name_and_arn(lambda_: Emulator, name: str) -> None:
+def test_function_is_found_by_logical_id_name_and_arn(lambda_: Emulator, name: str) -> None:
     _, told = ask(lambda_, {}, name.replace("ARN", lambda_.function("Echo").arn))
 
     assert told["name"] == "minutehand-echo"
@@ -110,7 +110,7 @@ def test_timeout_kills_the_environment(lambda_: Emulator, tmp_path: Path) -> Non
     assert not lives(before["pid"])
 
 
-def test_a_function_that_cannot_be_imported_says_so(new_lambda: NewLambda, tmp_path: Path) -> None:
+def test_import_error_of_a_function_is_reported(new_lambda: NewLambda, tmp_path: Path) -> None:
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "app.py").write_text("import nothing_of_this_name")
     (tmp_path / "template.yaml").write_text(
@@ -123,7 +123,7 @@ def test_a_function_that_cannot_be_imported_says_so(new_lambda: NewLambda, tmp_p
     assert told["errorType"] == "Runtime.ImportModuleError"
 
 
-def test_the_log_s_tail_and_every_line_are_told(new_lambda: NewLambda) -> None:
+def test_log_tail_and_all_lines_are_returned(new_lambda: NewLambda) -> None:
     lines: list[tuple[str, str]] = []
     lambda_ = new_lambda(log=lambda function, line: lines.append((function, line)))
 
@@ -135,7 +135,7 @@ def test_the_log_s_tail_and_every_line_are_told(new_lambda: NewLambda) -> None:
     assert {function for function, _ in lines} == {"Echo"}
 
 
-def test_invalid_calls_are_refused_like_lambda(lambda_: Emulator) -> None:
+def test_invalid_calls_are_rejected_like_lambda(lambda_: Emulator) -> None:
     six, one = "x" * (6 * 1024 * 1024), "x" * (1024 * 1024)
 
     codes = [
@@ -156,21 +156,21 @@ def test_invalid_calls_are_refused_like_lambda(lambda_: Emulator) -> None:
     assert lambda_.meter.total.invocations == 0
 
 
-def test_an_answer_that_is_too_large_is_an_error(lambda_: Emulator) -> None:
+def test_response_above_the_size_limit_is_an_error(lambda_: Emulator) -> None:
     response, told = ask(lambda_, {"do": "large", "bytes": 6 * 1024 * 1024 + 200})
 
     assert response.get("FunctionError") == "Unhandled", str(told)[:200]
     assert told["errorType"] == "Function.ResponseSizeTooLarge"
 
 
-def test_a_dry_run_answers_without_running(lambda_: Emulator) -> None:
+def test_dry_run_does_not_invoke_the_function(lambda_: Emulator) -> None:
     response = lambda_.client().invoke(FunctionName="Echo", InvocationType="DryRun")
 
     assert response["StatusCode"] == 204
     assert lambda_.pool("Echo").environments == []
 
 
-def test_the_meter_counts_what_is_billed(lambda_: Emulator) -> None:
+def test_meter_counts_billed_usage(lambda_: Emulator) -> None:
     answers = [lambda_.invoke("Echo"), lambda_.invoke("Echo", {"do": "throw"})]
 
     read = lambda_.meter.functions["Echo"]

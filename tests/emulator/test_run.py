@@ -30,7 +30,7 @@ def start(tmp_path: Path, *arguments: str, url: str = "") -> subprocess.Popen[st
 
 
 @pytest.mark.slow
-def test_the_project_s_own_functions_do_the_example_work(direct_database: Database, tmp_path: Path) -> None:
+def test_project_functions_run_the_example(direct_database: Database, tmp_path: Path) -> None:
     run = start(tmp_path, "--every", "1", "--until-idle", url=direct_database.url)
     output, _ = run.communicate(timeout=SECONDS)
 
@@ -65,7 +65,7 @@ def test_ctrl_c_ends_everything(direct_database: Database, tmp_path: Path) -> No
         (["--env", "NAME"], "expected NAME=VALUE, got 'NAME'"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(
+def test_invalid_use_is_a_one_line_error(
     direct_database: Database, tmp_path: Path, arguments: list[str], says: str
 ) -> None:
     run = start(tmp_path, *arguments, url=direct_database.url)
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_said_in_a_sentence(
     assert says in output and "Traceback" not in output, output
 
 
-def test_a_function_answers_http_as_behind_an_http_api(new_lambda: NewLambda) -> None:
+def test_function_serves_http_like_an_http_api(new_lambda: NewLambda) -> None:
     lambda_ = new_lambda()
     with Gateway(lambda event: lambda_.invoke("Echo", {"do": "respond", **event}), 0) as gateway:
         answer = httpx.post(f"{gateway.url}/jobs/%C3%BC?a=1&a=2", content="text")

@@ -17,7 +17,7 @@ from tests.flow.stage import Flow
 ENVIRONMENTS, JOBS, CONNECTIONS = 300, 900, 20
 
 
-def test_300_environments_work_over_20_server_connections_and_none_is_refused(
+def test_pool_of_20_connections_serves_300_environments(
     new_database: NewDatabase,
 ) -> None:
     database = new_database("wide-pgbouncer-18")

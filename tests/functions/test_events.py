@@ -53,7 +53,7 @@ def told(seen: list[Seen]) -> list[dict[str, Any]]:
     return [event for each in seen for event in json.loads(each.body)["data"]]
 
 
-def test_a_webhook_receives_signed_batches_of_events(
+def test_webhook_receives_signed_batches_of_events(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server("204 No Content") as receiver:
@@ -76,7 +76,7 @@ def test_a_webhook_receives_signed_batches_of_events(
 
 
 @pytest.mark.parametrize("answer", ["500 Oops", "404 Not Found", "302 Found\nlocation: http://127.0.0.1:1/"])
-def test_a_failing_webhook_fails_no_job_and_is_logged_once(
+def test_failing_webhook_fails_no_job_and_is_logged_once(
     database: Database,
     server: type[Server],
     monkeypatch: pytest.MonkeyPatch,
@@ -97,7 +97,7 @@ def test_a_failing_webhook_fails_no_job_and_is_logged_once(
     )
 
 
-def test_a_recovered_webhook_receives_events_and_losses_are_logged(
+def test_recovered_webhook_receives_events_and_losses_are_logged(
     database: Database,
     server: type[Server],
     monkeypatch: pytest.MonkeyPatch,
@@ -116,7 +116,7 @@ def test_a_recovered_webhook_receives_events_and_losses_are_logged(
     ]
 
 
-def test_a_job_does_not_wait_for_a_slow_webhook(
+def test_job_does_not_wait_for_a_slow_webhook(
     database: Database,
     server: type[Server],
     monkeypatch: pytest.MonkeyPatch,
@@ -143,7 +143,7 @@ def test_a_job_does_not_wait_for_a_slow_webhook(
     ]
 
 
-def test_a_webhook_without_a_secret_receives_nothing(
+def test_webhook_without_a_secret_receives_nothing(
     database: Database,
     server: type[Server],
     monkeypatch: pytest.MonkeyPatch,
@@ -203,7 +203,7 @@ def test_sns_receives_every_event_with_filter_attributes(
     assert [json.loads(json.loads(text)["Message"])["name"] for text in messages(dead)] == ["done"]
 
 
-def test_an_error_of_aws_fails_no_job(
+def test_error_of_aws_fails_no_job(
     database: Database, aws: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_EVENTS", f"sns:arn:aws:sns:{REGION}:123456789012:gone")
@@ -212,7 +212,7 @@ def test_an_error_of_aws_fails_no_job(
     assert "EventsRefusedError: An error occurred (NotFound)" in caplog.text
 
 
-def test_a_failing_sink_does_not_affect_the_others(
+def test_failing_sink_does_not_affect_the_others(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server("200 OK") as receiver:

@@ -76,7 +76,7 @@ def test_create_migrates_the_schema_and_update_finds_it_current(
     assert versions(database) == [migration.version for migration in migrations()]
 
 
-def test_a_missing_privilege_fails_the_deploy_and_is_explained(
+def test_missing_privilege_fails_the_deploy_and_is_explained(
     app: Any, storage: Server, empty_database: Database, stranger: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", connect_as(stranger, empty_database.url))
@@ -90,7 +90,7 @@ def test_a_missing_privilege_fails_the_deploy_and_is_explained(
     assert versions(empty_database) == []
 
 
-def test_an_unreachable_database_fails_the_deploy_without_its_password(
+def test_unreachable_database_fails_the_deploy_without_its_password(
     app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", f"postgresql://minutehand:{PASSWORD}@127.0.0.1:1/none")
@@ -104,14 +104,14 @@ def test_an_unreachable_database_fails_the_deploy_without_its_password(
     assert PASSWORD not in answer["Reason"] + caplog.text
 
 
-def test_a_deploy_without_a_database_fails_and_names_the_setting(app: Any, storage: Server) -> None:
+def test_deploy_without_a_database_fails_and_names_the_setting(app: Any, storage: Server) -> None:
     app.handler(event("Create", storage), Context())
 
     assert told(storage)["Status"] == "FAILED"
     assert "DATABASE_URL is not set" in told(storage)["Reason"]
 
 
-def test_a_rollback_keeps_a_newer_schema_and_succeeds(
+def test_rollback_keeps_a_newer_schema_and_succeeds(
     app: Any,
     storage: Server,
     direct_database: Database,
@@ -129,7 +129,7 @@ def test_a_rollback_keeps_a_newer_schema_and_succeeds(
     assert 99 in versions(direct_database)
 
 
-def test_a_new_stack_of_an_older_release_fails_on_a_newer_schema(
+def test_new_stack_of_an_older_release_fails_on_a_newer_schema(
     app: Any, storage: Server, direct_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", direct_database.url)
@@ -141,7 +141,7 @@ def test_a_new_stack_of_an_older_release_fails_on_a_newer_schema(
     assert "update minutehand" in told(storage)["Reason"]
 
 
-def test_a_changed_migration_fails_an_update(
+def test_changed_migration_fails_an_update(
     app: Any, storage: Server, direct_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", direct_database.url)
@@ -171,7 +171,7 @@ def test_deleting_the_stack_succeeds_without_its_database(app: Any, storage: Ser
     assert told(storage)["Status"] == "SUCCESS"
 
 
-def test_a_blocked_migration_is_cancelled_and_answered_in_time(
+def test_blocked_migration_is_cancelled_and_answered_in_time(
     app: Any, storage: Server, empty_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", empty_database.url)
@@ -188,7 +188,7 @@ def test_a_blocked_migration_is_cancelled_and_answered_in_time(
     assert versions(empty_database) == []
 
 
-def test_an_event_without_time_left_is_answered(
+def test_event_without_time_left_is_answered(
     app: Any, storage: Server, empty_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", empty_database.url)

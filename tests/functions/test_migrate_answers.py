@@ -28,7 +28,7 @@ def app() -> Any:
     return load("migrate")
 
 
-def test_a_failed_answer_is_repeated(app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_answer_is_repeated(app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "PAUSES", (0, 0, 0))
     storage.replies[:0] = ["503 Slow Down", b""]
 
@@ -39,7 +39,7 @@ def test_a_failed_answer_is_repeated(app: Any, storage: Server, monkeypatch: pyt
     assert told(storage)["Status"] == "SUCCESS"
 
 
-def test_a_failed_answer_is_logged_without_its_url(
+def test_failed_answer_is_logged_without_its_url(
     app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(app, "PAUSES", (0, 0))
@@ -57,14 +57,14 @@ def test_all_repetitions_fit_into_the_time_for_the_answer(app: Any) -> None:
 
 
 @pytest.mark.parametrize("request_type", ["Destroy", None, 3])
-def test_an_unknown_request_type_fails_and_is_answered(app: Any, storage: Server, request_type: Any) -> None:
+def test_unknown_request_type_fails_and_is_answered(app: Any, storage: Server, request_type: Any) -> None:
     app.handler({**event("Create", storage), "RequestType": request_type}, Context())
 
     assert told(storage)["Status"] == "FAILED"
     assert "Create, Update or Delete" in told(storage)["Reason"]
 
 
-def test_an_event_without_ids_is_answered(app: Any, storage: Server) -> None:
+def test_event_without_ids_is_answered(app: Any, storage: Server) -> None:
     app.handler({"ResponseURL": event("Create", storage)["ResponseURL"]}, Context())
 
     answer = json.loads(storage.seen[-1].body)
@@ -74,7 +74,7 @@ def test_an_event_without_ids_is_answered(app: Any, storage: Server) -> None:
 @pytest.mark.parametrize(
     "nonsense", [[], "Create", {}, {"RequestType": "Delete"}, {"ResponseURL": "nowhere"}]
 )
-def test_an_event_that_cannot_be_answered_is_logged(
+def test_event_that_cannot_be_answered_is_logged(
     app: Any, nonsense: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(app, "PAUSES", (0,))
@@ -85,7 +85,7 @@ def test_an_event_that_cannot_be_answered_is_logged(
 
 
 @pytest.mark.parametrize(("request_type", "status"), [("Create", "FAILED"), ("Delete", "SUCCESS")])
-def test_the_migration_answers_without_its_layers(storage: Server, request_type: str, status: str) -> None:
+def test_migration_answers_without_its_layers(storage: Server, request_type: str, status: str) -> None:
     asked = event(request_type, storage)
     subprocess.run(
         [

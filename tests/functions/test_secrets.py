@@ -24,13 +24,13 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
         yield manager
 
 
-def test_the_database_s_url_may_be_a_secret(manager: Manager) -> None:
+def test_database_url_may_be_a_secret(manager: Manager) -> None:
     arn = manager.keep(f"postgresql://jobs:{HIDDEN}@db.internal/app\n")
 
     assert database_url({"MINUTEHAND_DATABASE_SECRET": arn}) == f"postgresql://jobs:{HIDDEN}@db.internal/app"
 
 
-def test_the_secret_may_be_the_json_of_rds(manager: Manager) -> None:
+def test_secret_may_be_the_json_of_rds(manager: Manager) -> None:
     url = database_url({"MINUTEHAND_DATABASE_SECRET": manager.keep(json.dumps(RDS))})
 
     assert conninfo_to_dict(url) == {
@@ -63,7 +63,7 @@ def test_database_url_takes_precedence_over_the_secret() -> None:
         f'{{"password": "{HIDDEN}", ',
     ],
 )
-def test_an_invalid_secret_is_refused_without_quoting_it(manager: Manager, text: str) -> None:
+def test_invalid_secret_is_rejected_without_quoting_it(manager: Manager, text: str) -> None:
     arn = manager.keep(text or " ")
 
     with pytest.raises(ConfigurationError) as caught:
@@ -71,26 +71,26 @@ def test_an_invalid_secret_is_refused_without_quoting_it(manager: Manager, text:
     assert HIDDEN not in str(caught.getrepr(chain=True))
 
 
-def test_a_missing_secret_is_named(manager: Manager) -> None:
+def test_missing_secret_is_named(manager: Manager) -> None:
     with pytest.raises(
         ConfigurationError, match=r"the secret nowhere cannot be read: .* ResourceNotFoundException"
     ):
         database_url({"MINUTEHAND_DATABASE_SECRET": "nowhere"})
 
 
-def test_a_secret_that_is_binary_is_refused(manager: Manager) -> None:
+def test_binary_secret_is_rejected(manager: Manager) -> None:
     arn = manager.client.create_secret(Name=uuid4().hex, SecretBinary=b"\0")["ARN"]
 
     with pytest.raises(ConfigurationError, match="is binary"):
         database_url({"MINUTEHAND_DATABASE_SECRET": arn})
 
 
-def test_without_a_url_or_a_secret_the_error_names_the_setting() -> None:
+def test_error_without_url_or_secret_names_the_setting() -> None:
     with pytest.raises(ConfigurationError, match="DATABASE_URL is not set"):
         database_url({"DATABASE_URL": "", "MINUTEHAND_DATABASE_SECRET": ""})
 
 
-def test_the_value_takes_precedence_over_the_secret(manager: Manager) -> None:
+def test_value_takes_precedence_over_the_secret(manager: Manager) -> None:
     environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("kept")}
 
     assert secret("MINUTEHAND_API_TOKENS", environment) == "kept"
@@ -101,7 +101,7 @@ def test_the_value_takes_precedence_over_the_secret(manager: Manager) -> None:
     )
 
 
-def test_a_cached_secret_is_read_again_when_it_expires(manager: Manager) -> None:
+def test_cached_secret_is_read_again_when_it_expires(manager: Manager) -> None:
     environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("old")}
     first = secret("MINUTEHAND_API_TOKENS", environment)
 
@@ -113,7 +113,7 @@ def test_a_cached_secret_is_read_again_when_it_expires(manager: Manager) -> None
     assert manager.asked[environment["MINUTEHAND_API_TOKENS_SECRET"]] == 2
 
 
-def test_threads_that_want_a_secret_at_once_ask_send(manager: Manager) -> None:
+def test_concurrent_threads_fetch_a_secret_once(manager: Manager) -> None:
     environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("kept")}
     with ThreadPoolExecutor(8) as threads:
         told = list(threads.map(lambda _: secret("MINUTEHAND_API_TOKENS", environment), range(8)))
@@ -122,7 +122,7 @@ def test_threads_that_want_a_secret_at_once_ask_send(manager: Manager) -> None:
     assert manager.asked == {environment["MINUTEHAND_API_TOKENS_SECRET"]: 1}
 
 
-def test_aurora_s_own_secret_is_completed_by_the_environment(manager: Manager) -> None:
+def test_aurora_secret_is_completed_by_the_environment(manager: Manager) -> None:
     arn = manager.keep(json.dumps({"username": "jobs", "password": HIDDEN}))
     environment = {
         "MINUTEHAND_DATABASE_SECRET": arn,

@@ -86,7 +86,7 @@ def shared(function: Path, *statements: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda path: path.name)
-def test_an_import_uses_no_network_no_secret_and_no_randomness(function: Path) -> None:
+def test_import_uses_no_network_no_secret_and_no_randomness(function: Path) -> None:
     assert shared(function, "import app") == {"opened": [], "read": [], "drawn": []}
 
 
@@ -103,7 +103,7 @@ def test_an_import_uses_no_network_no_secret_and_no_randomness(function: Path) -
         ("drawn", "open('/dev/urandom', 'rb').read(1)"),
     ],
 )
-def test_the_check_detects_shared_state(kind: str, statement: str) -> None:
+def test_check_detects_shared_state(kind: str, statement: str) -> None:
     assert shared(FUNCTIONS[-1], "import app", statement)[kind] != []
 
 

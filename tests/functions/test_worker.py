@@ -34,7 +34,7 @@ def handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         sys.modules.pop(f"handlers.{kind}", None)
 
 
-def test_the_offers_of_an_event_are_claimed_handled_and_finished(fleet: Fleet) -> None:
+def test_offers_of_an_event_are_claimed_and_finished(fleet: Fleet) -> None:
     invitation = event("worker-offers")
     fleet.offer(invitation["offers"])
 
@@ -46,7 +46,7 @@ def test_the_offers_of_an_event_are_claimed_handled_and_finished(fleet: Fleet) -
     assert [row.result for row in rows] == [{"job": job_id} for job_id, _ in invitation["offers"]]
 
 
-def test_an_event_with_unknown_offers_claims_nothing(fleet: Fleet) -> None:
+def test_event_with_unknown_offers_claims_nothing(fleet: Fleet) -> None:
     fleet.enqueue()
 
     assert fleet.work(event("worker-offers")) == {}
@@ -54,7 +54,7 @@ def test_an_event_with_unknown_offers_claims_nothing(fleet: Fleet) -> None:
     assert measured == {"claimed": 0, "unclaimed": 2, "empty": 1}
 
 
-def test_a_repeated_offer_in_an_event_is_claimed_once(fleet: Fleet) -> None:
+def test_repeated_offer_in_an_event_is_claimed_once(fleet: Fleet) -> None:
     invitation = event("worker-duplicated")
     fleet.offer(invitation["offers"][:1])
 
@@ -62,14 +62,14 @@ def test_a_repeated_offer_in_an_event_is_claimed_once(fleet: Fleet) -> None:
     assert fleet.row(ID).attempts == 1
 
 
-def test_an_event_without_offers_claims_nothing(fleet: Fleet) -> None:
+def test_event_without_offers_claims_nothing(fleet: Fleet) -> None:
     job = fleet.enqueue()
 
     assert fleet.work(event("worker-empty")) == {}
     assert fleet.row(job).state == "due"
 
 
-def test_an_event_with_a_queue_takes_its_next_due_job(fleet: Fleet) -> None:
+def test_event_with_a_queue_takes_its_next_due_job(fleet: Fleet) -> None:
     first, second, other = fleet.enqueue(), fleet.enqueue(), fleet.enqueue(queue="other")
 
     answers = [fleet.work(event("worker-queue")) for _ in range(3)]
@@ -98,7 +98,7 @@ def test_an_event_with_a_queue_takes_its_next_due_job(fleet: Fleet) -> None:
         {"offers": [[ID, f"{ACK}'; drop schema minutehand cascade; --"]], "queue": "default"},
     ],
 )
-def test_a_malformed_event_is_refused_before_anything_is_claimed(fleet: Fleet, malformed: Any) -> None:
+def test_malformed_event_is_rejected_before_anything_is_claimed(fleet: Fleet, malformed: Any) -> None:
     fleet.offer([[ID, ACK]])
 
     with pytest.raises(EventError):
@@ -107,7 +107,7 @@ def test_a_malformed_event_is_refused_before_anything_is_claimed(fleet: Fleet, m
     assert fleet.row(ID).attempts == 0
 
 
-def test_the_lease_ends_shortly_after_the_invocation(fleet: Fleet, handler: Callable[[str], str]) -> None:
+def test_lease_ends_shortly_after_the_invocation(fleet: Fleet, handler: Callable[[str], str]) -> None:
     kind = handler(
         "def handle(payload, job):\n"
         "    return [job.remaining.total_seconds(), (job.lease.duration + job.lease.grace).total_seconds()]\n"
@@ -121,7 +121,7 @@ def test_the_lease_ends_shortly_after_the_invocation(fleet: Fleet, handler: Call
     assert 600 < claimed < 603
 
 
-def test_an_invocation_without_time_left_claims_nothing(fleet: Fleet) -> None:
+def test_invocation_without_time_left_claims_nothing(fleet: Fleet) -> None:
     fleet.offer([[ID, ACK]])
 
     assert fleet.work({"queue": "default", "offers": [[ID, ACK]]}, left=timedelta(milliseconds=900)) == {}
@@ -138,7 +138,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_an_attempt_is_two_log_lines_and_metrics_without_the_payload(
+def test_attempt_logs_two_lines_and_metrics_without_the_payload(
     fleet: Fleet, handler: Callable[[str], str], ending: str
 ) -> None:
     does, level = ENDINGS[ending]
@@ -160,7 +160,7 @@ def test_an_attempt_is_two_log_lines_and_metrics_without_the_payload(
     assert MARK not in said
 
 
-def test_a_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Callable[[str], str]) -> None:
+def test_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Callable[[str], str]) -> None:
     kind = handler(
         "from dataclasses import dataclass\n"
         "@dataclass\n"
@@ -173,7 +173,7 @@ def test_a_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Call
     assert MARK not in fleet.said()
 
 
-def test_an_unknown_kind_is_logged_and_released_without_an_attempt(fleet: Fleet) -> None:
+def test_unknown_kind_is_logged_and_released_without_an_attempt(fleet: Fleet) -> None:
     job = fleet.enqueue("billing.invoice", MARK)
 
     assert fleet.work({"queue": "default"}) == {"released": 1}
@@ -183,7 +183,7 @@ def test_an_unknown_kind_is_logged_and_released_without_an_attempt(fleet: Fleet)
     assert fleet.row(job).attempts == 0
 
 
-def test_a_handler_is_imported_when_its_kind_is_first_claimed(
+def test_handler_is_imported_when_its_kind_is_first_claimed(
     fleet: Fleet, handler: Callable[[str], str]
 ) -> None:
     mine, other = handler("def handle(payload): return 1\n"), handler("def handle(payload): return 2\n")
@@ -198,7 +198,7 @@ def test_a_handler_is_imported_when_its_kind_is_first_claimed(
 
 
 @pytest.mark.parametrize(("said", "version"), [(None, "$LATEST"), ("2026-11-21", "2026-11-21")])
-def test_an_attempt_records_its_worker_and_code_version(
+def test_attempt_records_its_worker_and_code_version(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch, said: str | None, version: str
 ) -> None:
     if said:

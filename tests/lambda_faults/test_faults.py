@@ -83,7 +83,7 @@ def test_worker_thawed_after_its_lease_writes_nothing(
     assert stage.endings() == [job]
 
 
-def test_jobs_that_enqueue_jobs_make_no_chain_of_invocations(new_stage: NewStage) -> None:
+def test_jobs_that_enqueue_jobs_create_no_invocation_chain(new_stage: NewStage) -> None:
     stage = new_stage()
     stage.enqueue("generation", {"more": 19})
 

@@ -80,7 +80,7 @@ def run_jobs(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_job_is_lost_or_finished_twice(new_stage: NewStage, seed: int) -> None:
+def test_worst_case_loses_no_job_and_finishes_none_twice(new_stage: NewStage, seed: int) -> None:
     stage = new_stage(clock=Clock(speed=10), **SHORT)
     stage.lambda_.limit("DispatcherFunction", 3)
     stage.lambda_.limit("WorkerFunction", 10)

@@ -118,7 +118,7 @@ def test_dev_runs_the_seed_and_continues_after_a_restart(
     assert left_behind(project) == []
 
 
-def test_ctrl_c_stops_a_busy_run_in_order(project: Path) -> None:
+def test_ctrl_c_stops_a_busy_run_cleanly(project: Path) -> None:
     run = start(project)
     until(run, "claimed")
 
@@ -145,7 +145,7 @@ def test_run_starts_after_a_killed_run(project: Path) -> None:
     assert left_behind(project) == []
 
 
-def test_second_run_in_a_directory_is_refused(project: Path) -> None:
+def test_second_run_in_a_directory_is_rejected(project: Path) -> None:
     first = start(project, "--no-seed")
     until(first, "ticks")
 

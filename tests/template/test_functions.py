@@ -26,7 +26,7 @@ FOURTEEN_DAYS = 14 * 24 * 3600
 
 @pytest.mark.planted("Runtime: python3.13", "Runtime: python3.99")
 @pytest.mark.planted(r"CompatibleRuntimes: \[python3.13\]", "CompatibleRuntimes: [python3.12]")
-def test_the_layers_are_built_for_a_supported_runtime(stack: Stack) -> None:
+def test_layers_are_built_for_a_supported_runtime(stack: Stack) -> None:
     service = boto3.client("lambda", region_name="eu-central-1").meta.service_model
     (runtime,) = {function["Runtime"] for function in stack.functions.values()}
 
@@ -79,7 +79,7 @@ def test_functions_are_named_after_their_stack(stack: Stack) -> None:
 @pytest.mark.planted(
     "Qualifier: live\n      MaximumRetryAttempts: 0", "Qualifier: live\n      MaximumRetryAttempts: 2"
 )
-def test_an_event_is_delivered_once_within_its_time_or_never(stack: Stack) -> None:
+def test_event_is_delivered_once_in_time_or_never(stack: Stack) -> None:
     for parameters in CASES.values():
         deployed = stack.deployed(**parameters)
         configured = {
@@ -98,7 +98,7 @@ def test_an_event_is_delivered_once_within_its_time_or_never(stack: Stack) -> No
 
 
 @pytest.mark.planted("(OfferTtl:.*?)MinValue: 90", r"\1MinValue: 60")
-def test_an_offer_outlives_the_event_that_carries_it(stack: Stack) -> None:
+def test_offer_outlives_its_event(stack: Stack) -> None:
     assert stack.template["Parameters"]["OfferTtl"]["MinValue"] > OLDEST["WorkerFunction"]
 
 
@@ -192,7 +192,7 @@ def test_every_log_group_has_a_retention(stack: Stack) -> None:
 @pytest.mark.planted(
     "LogFormat: JSON, LogGroup: !Ref DispatcherLogs", "LogFormat: Text, LogGroup: !Ref DispatcherLogs"
 )
-def test_an_uncaught_error_is_one_log_line(stack: Stack) -> None:
+def test_uncaught_error_is_one_log_line(stack: Stack) -> None:
     formats = {name: function["LoggingConfig"].get("LogFormat") for name, function in stack.functions.items()}
 
     assert formats == dict.fromkeys(FUNCTIONS, "JSON")
@@ -250,7 +250,7 @@ def test_every_function_is_tagged_and_traced_on_demand(stack: Stack) -> None:
 
 @pytest.mark.planted("DeletionPolicy: Snapshot", "DeletionPolicy: Delete")
 @pytest.mark.planted("UpdateReplacePolicy: Snapshot", "UpdateReplacePolicy: Delete")
-def test_a_removed_stack_leaves_only_a_database_snapshot(stack: Stack) -> None:
+def test_removed_stack_leaves_only_a_database_snapshot(stack: Stack) -> None:
     for name, resource in stack.translated["Resources"].items():
         policy = "Snapshot" if name == "Database" else "Delete"
         assert resource.get("DeletionPolicy", "Delete") == policy

@@ -76,7 +76,7 @@ def test_every_import_of_a_function_is_in_its_layers_or_runtime(function: str) -
 
 
 @pytest.mark.parametrize("layer", ["dependencies", "api", "encryption"])
-def test_a_layer_has_the_tested_versions(layer: str) -> None:
+def test_layer_has_the_tested_versions(layer: str) -> None:
     tested = dict(pinned(ROOT / "requirements.lock"))
 
     assert pins(layer)
@@ -110,14 +110,14 @@ def test_no_package_is_in_two_layers() -> None:
 
 
 @pytest.mark.parametrize("layer", ["dependencies", "api", "encryption"])
-def test_a_layer_contains_its_requirements(layer: str) -> None:
+def test_layer_contains_its_requirements(layer: str) -> None:
     asked = re.findall(r"^[a-z0-9-]+", (LAYERS / layer / "requirements.in").read_text("utf-8"), re.MULTILINE)
 
     assert asked
     assert set(asked) <= set(pins(layer))
 
 
-def test_every_package_is_pinned_to_hashes_and_installed_by_them() -> None:
+def test_packages_are_pinned_and_installed_by_hash() -> None:
     for layer in ("dependencies", "api", "encryption"):
         text = (LAYERS / layer / "requirements.txt").read_text("utf-8")
         assert len(re.findall(r"^\S+==\S+ \\\n    --hash=sha256:", text, re.MULTILINE)) == len(pins(layer))
@@ -142,7 +142,7 @@ def test_every_layer_of_the_template_has_a_makefile_that_builds_it(stack: Stack)
     "      - Encrypts\n      - - &packages",
     "      - OnX86\n      - - &packages",
 )
-def test_the_encryption_layer_is_attached_only_if_needed(stack: Stack) -> None:
+def test_encryption_layer_is_attached_only_if_needed(stack: Stack) -> None:
     wanted = {
         "existing": None,
         "x86": "EncryptionX86Layer",

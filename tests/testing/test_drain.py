@@ -30,7 +30,7 @@ HANDLERS = {
 }
 
 
-def test_due_jobs_go_through_the_handlers_of_the_package_until_nothing_is_due(project: Project) -> None:
+def test_drain_runs_handlers_until_no_job_is_due(project: Project) -> None:
     project.write(
         **HANDLERS,
         test_it="""
@@ -59,7 +59,7 @@ def test_due_jobs_go_through_the_handlers_of_the_package_until_nothing_is_due(pr
     assert ran.outcomes == {"passed": 1}, ran.text
 
 
-def test_what_a_handler_raises_is_raised_with_its_trace_once_it_is_written_down(project: Project) -> None:
+def test_drain_raises_handler_errors_after_recording_them(project: Project) -> None:
     project.write(
         **HANDLERS,
         test_it="""
@@ -92,7 +92,7 @@ def test_what_a_handler_raises_is_raised_with_its_trace_once_it_is_written_down(
     assert "raised in attempt 1 of broken (retrying at" in ran.text
 
 
-def test_time_passes_for_delays_retries_snoozes_and_handlers_that_enqueue_themselves(
+def test_travel_advances_delays_retries_and_snoozes(
     project: Project,
 ) -> None:
     project.write(
@@ -161,7 +161,7 @@ def test_time_passes_for_delays_retries_snoozes_and_handlers_that_enqueue_themse
     assert ran.outcomes == {"passed": 7}, ran.text
 
 
-def test_what_never_ends_comes_to_a_bound_and_what_has_no_handler_is_named(project: Project) -> None:
+def test_drain_stops_at_its_limit_and_names_missing_handlers(project: Project) -> None:
     project.write(
         **HANDLERS,
         test_it="""
@@ -215,7 +215,7 @@ def test_what_never_ends_comes_to_a_bound_and_what_has_no_handler_is_named(proje
     assert ran.outcomes == {"passed": 6}, ran.text
 
 
-def test_one_job_is_performed_alone_with_a_real_row(project: Project) -> None:
+def test_perform_runs_one_job_with_a_stored_row(project: Project) -> None:
     project.write(
         **HANDLERS,
         test_it="""
@@ -262,7 +262,7 @@ def test_one_job_is_performed_alone_with_a_real_row(project: Project) -> None:
     assert ran.outcomes == {"passed": 5}, ran.text
 
 
-def test_what_a_worker_would_find_is_found_and_what_others_have_set_stays(project: Project) -> None:
+def test_drain_finds_stored_jobs_and_keeps_other_settings(project: Project) -> None:
     project.write(
         **HANDLERS,
         test_it="""

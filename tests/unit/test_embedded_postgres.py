@@ -60,7 +60,7 @@ def working_in(home: Path) -> list[psutil.Process]:
     return [process for process in psutil.process_iter() if works(process)]
 
 
-def test_data_and_address_survive_a_restart(start: Start) -> None:
+def test_server_keeps_data_and_address_after_a_restart(start: Start) -> None:
     first = start()
     execute(first, "create table kept as select 42 as number")
     first.stop()
@@ -71,13 +71,13 @@ def test_data_and_address_survive_a_restart(start: Start) -> None:
 
 
 @pytest.mark.parametrize("version", [16, 18])
-def test_the_version_is_the_one_asked_for(start: Start, version: int) -> None:
+def test_server_has_the_requested_version(start: Start, version: int) -> None:
     server = start(version=version)
 
     assert str(execute(server, "show server_version")).startswith(f"{version}.")
 
 
-def test_nothing_runs_after_a_stop_and_a_second_stop_does_nothing(start: Start, home: Path) -> None:
+def test_stop_ends_all_processes_and_may_be_repeated(start: Start, home: Path) -> None:
     server = start()
     assert working_in(home)
 
@@ -88,7 +88,7 @@ def test_nothing_runs_after_a_stop_and_a_second_stop_does_nothing(start: Start, 
     assert working_in(home) == []
 
 
-def test_a_killed_server_comes_back_with_what_was_committed(start: Start) -> None:
+def test_killed_server_restarts_with_committed_data(start: Start) -> None:
     server = start()
     execute(server, "create table kept as select 42 as number")
     kill(server)
@@ -96,7 +96,7 @@ def test_a_killed_server_comes_back_with_what_was_committed(start: Start) -> Non
     assert execute(start(), "select number from kept") == 42
 
 
-def test_a_killed_server_comes_back_though_one_of_its_children_is_busy(start: Start, home: Path) -> None:
+def test_killed_server_restarts_despite_a_busy_child(start: Start, home: Path) -> None:
     server = start()
     with closing(psycopg.connect(server.url)) as connection:
         # Nobody reads the endless answer, and while it cannot send, this child notices nothing else.
@@ -107,7 +107,7 @@ def test_a_killed_server_comes_back_though_one_of_its_children_is_busy(start: St
     assert execute(again, "select 42") == 42
 
 
-def test_a_pid_file_that_names_another_process_is_not_believed(start: Start, home: Path) -> None:
+def test_pid_file_of_another_process_is_ignored(start: Start, home: Path) -> None:
     server = start()
     execute(server, "create table kept as select 42 as number")
     left = (home / "data" / "postmaster.pid").read_text()
@@ -118,7 +118,7 @@ def test_a_pid_file_that_names_another_process_is_not_believed(start: Start, hom
         assert execute(start(), "select number from kept") == 42
 
 
-def test_a_second_start_is_refused_and_harms_nobody(start: Start, home: Path) -> None:
+def test_second_start_is_rejected_and_leaves_the_server_running(start: Start, home: Path) -> None:
     server = start()
     pid = (home / "data" / "postmaster.pid").read_text().split()[0]
 
@@ -131,7 +131,7 @@ def test_a_second_start_is_refused_and_harms_nobody(start: Start, home: Path) ->
     assert execute(server, "select 42") == 42
 
 
-def test_a_port_in_use_is_refused_if_it_was_asked_for(start: Start) -> None:
+def test_requested_port_in_use_is_rejected(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
 
@@ -143,7 +143,7 @@ def test_a_port_in_use_is_refused_if_it_was_asked_for(start: Start) -> None:
     assert start(port=port).port == port
 
 
-def test_a_port_in_use_is_avoided_if_it_was_only_remembered(start: Start) -> None:
+def test_remembered_port_in_use_is_replaced(start: Start) -> None:
     first = start()
     first.stop()
     with socket.create_server(("127.0.0.1", first.port)):
@@ -152,7 +152,7 @@ def test_a_port_in_use_is_avoided_if_it_was_only_remembered(start: Start) -> Non
     assert second.port != first.port
 
 
-def test_data_of_another_version_are_left_alone(start: Start, home: Path) -> None:
+def test_data_of_another_version_are_not_changed(start: Start, home: Path) -> None:
     start(version=16).stop()
 
     with pytest.raises(postgres.OtherVersionError) as refused:
@@ -165,7 +165,7 @@ def test_data_of_another_version_are_left_alone(start: Start, home: Path) -> Non
     assert start(version=16)
 
 
-def test_nobody_gets_in_without_the_password_and_its_file_is_private(start: Start, home: Path) -> None:
+def test_connection_requires_the_password_of_a_private_file(start: Start, home: Path) -> None:
     server = start()
     password = (home / "password").read_text()
 
@@ -176,7 +176,7 @@ def test_nobody_gets_in_without_the_password_and_its_file_is_private(start: Star
     assert stat.S_IMODE((home / "data").stat().st_mode) == 0o700
 
 
-def test_a_lost_password_is_told_before_the_start(start: Start, home: Path) -> None:
+def test_lost_password_is_reported_before_the_start(start: Start, home: Path) -> None:
     start().stop()
     (home / "password").unlink()
 
@@ -188,7 +188,7 @@ def test_a_lost_password_is_told_before_the_start(start: Start, home: Path) -> N
     )
 
 
-def test_a_directory_that_is_somebody_elses_is_left_alone(start: Start, home: Path) -> None:
+def test_foreign_directory_is_not_changed(start: Start, home: Path) -> None:
     (home / "data").mkdir(parents=True)
     (home / "data" / "theirs").write_text("precious")
 
@@ -198,14 +198,14 @@ def test_a_directory_that_is_somebody_elses_is_left_alone(start: Start, home: Pa
     assert (home / "data" / "theirs").read_text() == "precious"
 
 
-def test_why_a_server_would_not_start_is_told(start: Start, home: Path) -> None:
+def test_failed_start_reports_the_reason(start: Start, home: Path) -> None:
     with pytest.raises(postgres.StartError, match=r"^Postgres did not start: .*shared_bufers.* \(see .*\)$"):
         start(settings={"shared_bufers": "1MB"})
 
     assert working_in(home) == []
 
 
-def test_a_version_that_the_wheel_has_not_is_refused() -> None:
+def test_version_missing_from_the_wheel_is_rejected() -> None:
     with pytest.raises(postgres.NoPostgresError, match=r"^minutehand\[local\] does not contain Postgres 9"):
         programs.from_the_wheel(9)
 
@@ -225,7 +225,7 @@ def test_data_below_a_private_directory_are_linked(tmp_path: Path) -> None:
 
 
 @needs_root
-def test_linked_data_go_after_their_temporary_directory_went(tmp_path: Path) -> None:
+def test_link_to_deleted_temporary_data_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "private").mkdir(mode=0o700)
     places = []
     for name in ("first", "second"):

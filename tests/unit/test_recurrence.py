@@ -71,7 +71,7 @@ def expected_by_name(wall: datetime, shown: list[tuple[datetime, datetime]]) -> 
     return next(moment for moment, at in shown if at >= wall)
 
 
-def test_the_changes_are_as_many_as_the_zones_have() -> None:
+def test_zone_changes_are_complete() -> None:
     counts = {zone: len(changes(zone)) for zone in ZONES}
 
     assert (
@@ -82,7 +82,7 @@ def test_the_changes_are_as_many_as_the_zones_have() -> None:
     assert len(ALL) > 400
 
 
-def test_what_names_its_hour_and_minute_fires_once_a_day_around_every_change() -> None:
+def test_daily_expression_fires_once_a_day_at_every_dst_change() -> None:
     """In a gap at its end, of two moments the first."""
     for zone, change in ALL:
         reach = (30 if (zone, change) == LOST_DAY else 12) * HOUR
@@ -105,7 +105,7 @@ def test_what_names_its_hour_and_minute_fires_once_a_day_around_every_change() -
             assert found, "never zero times"
 
 
-def test_every_ten_minutes_follows_real_time_through_every_change() -> None:
+def test_ten_minute_expression_follows_elapsed_time_across_dst() -> None:
     for zone, change in ALL:
         begin, end = change - 3 * HOUR, change + 3 * HOUR
 
@@ -117,7 +117,7 @@ def test_every_ten_minutes_follows_real_time_through_every_change() -> None:
         )
 
 
-def test_every_hour_fires_whenever_the_clock_shows_a_full_hour() -> None:
+def test_hourly_expression_fires_at_every_full_local_hour() -> None:
     for zone, change in ALL:
         begin, end = change - 6 * HOUR, change + 6 * HOUR
 
@@ -129,7 +129,7 @@ def test_every_hour_fires_whenever_the_clock_shows_a_full_hour() -> None:
         )
 
 
-def test_a_star_in_the_minute_fires_at_each_time_that_is_shown_and_at_no_other() -> None:
+def test_minute_wildcard_fires_exactly_at_matching_local_times() -> None:
     for zone, change in ALL:
         hour = (change - timedelta(minutes=1)).astimezone(ZoneInfo(zone)).hour
         begin, end = change - 4 * HOUR, change + 4 * HOUR
@@ -142,7 +142,7 @@ def test_a_star_in_the_minute_fires_at_each_time_that_is_shown_and_at_no_other()
         assert found == wanted, (zone, change)
 
 
-def test_wherever_one_begins_to_look_the_next_moment_is_the_same() -> None:
+def test_next_time_does_not_depend_on_the_search_start() -> None:
     for zone, change in ALL[::20]:
         begin, end = change - 3 * HOUR, change + 3 * HOUR
         for every in ("30 1,2 * * *", "*/20 * * * *", "0 * * * *", "15 0-3 * * *"):
@@ -154,7 +154,7 @@ def test_wherever_one_begins_to_look_the_next_moment_is_the_same() -> None:
 
 
 @pytest.mark.parametrize(("every", "most"), [("P1D", 26), ("PT24H", 24), ("P1W", 7 * 24 + 2), ("PT1H", 1)])
-def test_a_duration_never_fires_twice_and_never_leaves_one_out(every: str, most: int) -> None:
+def test_duration_never_repeats_or_skips_an_occurrence(every: str, most: int) -> None:
     for zone, change in ALL:
         if (zone, change) == LOST_DAY:
             continue
@@ -169,7 +169,7 @@ def test_a_duration_never_fires_twice_and_never_leaves_one_out(every: str, most:
             moment = following
 
 
-def test_a_day_is_23_or_25_hours_in_los_angeles_and_24_in_phoenix() -> None:
+def test_day_in_los_angeles_may_have_23_or_25_hours() -> None:
     for change in changes("America/Los_Angeles"):
         for zone, hours in (("America/Los_Angeles", {23, 25}), ("America/Phoenix", {24})):
             noon = (change - DAY).astimezone(ZoneInfo(zone)).replace(hour=12, minute=0)
@@ -180,7 +180,7 @@ def test_a_day_is_23_or_25_hours_in_los_angeles_and_24_in_phoenix() -> None:
             assert next_after("PT24H", zone, noon.astimezone(UTC)) == noon.astimezone(UTC) + 24 * HOUR
 
 
-def test_the_day_that_apia_never_had_fires_at_the_first_moment_of_the_next() -> None:
+def test_day_skipped_in_apia_fires_at_the_start_of_the_next() -> None:
     zone = LOST_DAY[0]
     found = fired("0 8 * * *", zone, LOST_DAY[1] - 30 * HOUR, LOST_DAY[1] + 30 * HOUR)
 
@@ -191,7 +191,7 @@ def test_the_day_that_apia_never_had_fires_at_the_first_moment_of_the_next() -> 
 MONTHS = ["2026-06-30", "2026-07-31", "2026-08-31", "2026-09-30", "2026-10-31", "2026-11-30", "2026-12-31"]
 
 
-def test_months_are_counted_from_their_anchor_and_not_from_the_last_one() -> None:
+def test_months_are_counted_from_the_anchor() -> None:
     anchor = moment = datetime(2026, 5, 31, 8, tzinfo=UTC)
     found = []
     for _ in MONTHS:
@@ -203,7 +203,7 @@ def test_months_are_counted_from_their_anchor_and_not_from_the_last_one() -> Non
     assert chained == datetime(2026, 7, 30, 8, tzinfo=UTC)  # where the last one is all that is known
 
 
-def test_a_leap_day_is_kept_every_four_years() -> None:
+def test_leap_day_recurs_every_four_years() -> None:
     anchor = datetime(2024, 2, 29, tzinfo=UTC)
     assert next_after("P1Y", None, anchor, anchor=anchor) == datetime(2025, 2, 28, tzinfo=UTC)
     assert next_after("P1Y", None, datetime(2027, 3, 1, tzinfo=UTC), anchor=anchor) == anchor.replace(
@@ -234,7 +234,7 @@ def test_a_leap_day_is_kept_every_four_years() -> None:
         ("P2W", "2026-01-15T00:00:00"),
     ],
 )
-def test_what_recurs(every: str, wanted: str) -> None:
+def test_expression_is_recognised_as_recurring(every: str, wanted: str) -> None:
     moment = next_after(every, None, datetime(2026, 1, 1, tzinfo=UTC))
 
     assert moment == datetime.fromisoformat(f"{wanted}+00:00")
@@ -246,7 +246,7 @@ def test_what_recurs(every: str, wanted: str) -> None:
     ["", "x", "* * * *", "60 * * * *", "0 0 30 2 *", "0 0 * * * * *", "@often", "@reboot", "P", "PT", "P0D", "PT0.5S",
      "P0.5D", "P1.5M", "-P1D", "P-1D", "P99999Y", "P9999999999D", "\0", "0 8 * * mon;", 5, None, b"@daily"],
 )  # fmt: skip
-def test_what_does_not_recur_is_refused(every: object) -> None:
+def test_invalid_recurrence_is_rejected(every: object) -> None:
     with pytest.raises(InvalidJobError) as refused:
         check(every, None)
 
@@ -256,19 +256,19 @@ def test_what_does_not_recur_is_refused(every: object) -> None:
 @pytest.mark.parametrize(
     "zone", ["Mars/Olympus", "Europe", "../etc/passwd", "/etc/localtime", "a\0b", "europe berlin", 1]
 )
-def test_what_is_no_zone_is_refused(zone: object) -> None:
+def test_invalid_time_zone_is_rejected(zone: object) -> None:
     with pytest.raises(InvalidJobError) as refused:
         check("@daily", zone)
 
     assert refused.value.rule == "zone_is_known"
 
 
-def test_a_recurrence_ends_with_the_calendar() -> None:
+def test_recurrence_ends_with_the_calendar() -> None:
     assert next_after("P9000Y", None, datetime(2026, 1, 1, tzinfo=UTC)) is None
     assert next_after("@daily", "Asia/Kolkata", datetime(9999, 12, 31, 23, tzinfo=UTC)) is None
 
 
-def test_microseconds_do_not_make_a_moment_come_again() -> None:
+def test_microseconds_do_not_repeat_an_occurrence() -> None:
     just_before = datetime(2026, 1, 1, 7, 59, 59, 999_999, tzinfo=UTC)
     eight = datetime(2026, 1, 1, 8, tzinfo=UTC)
 

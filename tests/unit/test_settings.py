@@ -47,7 +47,7 @@ def test_flag_accepts_1_0_true_and_false(name: str, text: str, value: bool) -> N
 
 @pytest.mark.parametrize("text", ["yes", "on", "TRUE", "11", " 1"])
 @pytest.mark.parametrize("name", FLAGS)
-def test_flag_refuses_other_words(name: str, text: str) -> None:
+def test_flag_rejects_other_words(name: str, text: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         SETTINGS[name].read({name: text})
 
@@ -73,7 +73,7 @@ def test_integer_is_limited_to_its_range(name: str, maximum: int, unit: str) -> 
         assert str(raised.value) == f"{name} must be an integer from 1 to {maximum}{unit}, got {text!r}"
 
 
-def test_choice_refuses_other_words() -> None:
+def test_choice_rejects_other_words() -> None:
     tls = SETTINGS["MINUTEHAND_DATABASE_TLS"]
 
     assert tls.read({tls.name: "verify"}) == "verify"
@@ -140,7 +140,7 @@ def test_every_setting_has_a_description_and_a_reader() -> None:
         assert setting.read({}) == setting.default
 
 
-def test_every_name_in_code_template_and_pages_is_declared() -> None:
+def test_every_mentioned_setting_is_declared() -> None:
     files = [ROOT / "template.yaml", ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     files += [*LIBRARY.rglob("*.py"), *(ROOT / "functions").rglob("*.py"), *(ROOT / "emulator").glob("*.py")]
     mentioned = {name for path in files for name in NAME.findall(path.read_text("utf-8"))}
@@ -148,7 +148,7 @@ def test_every_name_in_code_template_and_pages_is_declared() -> None:
     assert mentioned - DEVELOPMENT - {"MINUTEHAND_DATABASE"} <= SETTINGS.keys()
 
 
-def test_only_settings_read_variables_of_minutehand() -> None:
+def test_settings_package_alone_reads_minutehand_variables() -> None:
     library = [path for path in LIBRARY.rglob("*.py") if not is_allowed(path)]
     reading = {
         str(path.relative_to(ROOT)): found
@@ -170,12 +170,12 @@ def test_only_settings_read_variables_of_minutehand() -> None:
         "import os\nname = 'MINUTEHAND_X'\nos.environ.get(name)",
     ],
 )
-def test_this_check_finds_reads_of_the_environment(code: str) -> None:
+def test_environment_check_finds_reads(code: str) -> None:
     assert list(environment_reads(code))
     assert not list(environment_reads("import os\nos.environ.get('POWERTOOLS_METRICS_NAMESPACE', 'x')"))
 
 
-def test_allowed_files_exist() -> None:
+def test_files_that_may_read_the_environment_exist() -> None:
     assert all((LIBRARY / name).exists() for name in WHOLE_ENVIRONMENT)
 
 

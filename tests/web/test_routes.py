@@ -28,7 +28,7 @@ def told(**job: Any) -> bytes:
     return json.dumps({"v": 1, "job": {"kind": "welcome", "queue": "emails", **job}, "payload": 1}).encode()
 
 
-def test_a_route_enqueues_and_handles_a_job(app: App) -> None:
+def test_route_enqueues_and_handles_a_job(app: App) -> None:
     @app.route.handles("welcome")
     def welcome(payload: Any) -> Any:
         return {"sent": payload["to"]}
@@ -39,7 +39,7 @@ def test_a_route_enqueues_and_handles_a_job(app: App) -> None:
     assert row.result == {"sent": "ada@example.com"}
 
 
-def test_a_handler_may_be_async(app: App) -> None:
+def test_handler_may_be_async(app: App) -> None:
     @app.route.handles("welcome")
     async def welcome(payload: Any, job: DeliveredJob) -> Any:
         await asyncio.sleep(0)
@@ -48,7 +48,7 @@ def test_a_handler_may_be_async(app: App) -> None:
     assert app.worked("welcome", 1.5).result == [1.5, "welcome"]
 
 
-def test_a_handler_gets_its_job_and_a_typed_payload(either: App) -> None:
+def test_handler_gets_its_job_and_a_typed_payload(either: App) -> None:
     @dataclass
     class Letter:
         to: str
@@ -80,7 +80,7 @@ def test_a_handler_gets_its_job_and_a_typed_payload(either: App) -> None:
     assert timedelta(0) < job.remaining <= timedelta(minutes=5)
 
 
-def test_an_error_is_a_failure_with_its_type_and_message(app: App) -> None:
+def test_error_is_a_failure_with_its_type_and_message(app: App) -> None:
     @app.route.handles("welcome")
     def welcome(payload: Any) -> None:
         raise LookupError("no such customer")
@@ -92,13 +92,13 @@ def test_an_error_is_a_failure_with_its_type_and_message(app: App) -> None:
     assert "answered 500: LookupError: no such customer" in row.error["message"]
 
 
-def test_an_error_at_the_last_attempt_ends_the_job_dead(either: App) -> None:
+def test_error_at_the_last_attempt_ends_the_job_dead(either: App) -> None:
     either.route.handles("welcome")(lambda payload: 1 / 0)
 
     assert either.worked(max_attempts=1).state == "dead"
 
 
-def test_an_error_can_be_redacted_to_an_id(either: App, setting: pytest.MonkeyPatch, caplog: Any) -> None:
+def test_error_can_be_redacted_to_an_id(either: App, setting: pytest.MonkeyPatch, caplog: Any) -> None:
     setting.setenv("MINUTEHAND_REDACT_ERRORS", "1")
 
     @either.route.handles("welcome")
@@ -163,7 +163,7 @@ def test_outcomes_raised_by_a_handler_reach_the_worker(
     assert (row.state, row.attempts) == (state, attempts)
 
 
-def test_a_handler_may_return_a_response(either: App) -> None:
+def test_handler_may_return_a_response(either: App) -> None:
     either.route.handles("welcome")(
         lambda payload: RouteResponse(429, {"why": "busy"}, {"retry-after": "3600"})
     )
@@ -174,7 +174,7 @@ def test_a_handler_may_return_a_response(either: App) -> None:
     assert row.visible - datetime.now(UTC) > timedelta(minutes=50)
 
 
-def test_an_unknown_kind_waits_and_costs_no_attempt(either: App) -> None:
+def test_unknown_kind_is_released_without_an_attempt(either: App) -> None:
     row = either.worked("unheard")
 
     assert (row.state, row.attempts) == ("scheduled", 0)
@@ -182,7 +182,7 @@ def test_an_unknown_kind_waits_and_costs_no_attempt(either: App) -> None:
     assert row.error["type"] == "UnknownKindError"
 
 
-def test_a_payload_of_another_type_is_dead_at_once(either: App) -> None:
+def test_payload_of_another_type_is_dead_at_once(either: App) -> None:
     @dataclass
     class Letter:
         to: str
@@ -195,9 +195,7 @@ def test_a_payload_of_another_type_is_dead_at_once(either: App) -> None:
     assert either.worked("welcome", {"from": 1}).state == "dead"
 
 
-def test_a_payload_is_encrypted_from_the_enqueuer_to_the_handler(
-    app: App, setting: pytest.MonkeyPatch
-) -> None:
+def test_payload_is_encrypted_from_enqueue_to_handler(app: App, setting: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     app.route.handles("welcome")(seen.append)
     setting.setenv("MINUTEHAND_ENCRYPTION_KEY", KEY)
@@ -209,7 +207,7 @@ def test_a_payload_is_encrypted_from_the_enqueuer_to_the_handler(
     assert seen == [{"card": "4929"}] * 2
 
 
-def test_the_worker_needs_no_key_and_decrypts_nothing(either: App, setting: pytest.MonkeyPatch) -> None:
+def test_worker_needs_no_key_and_does_not_decrypt(either: App, setting: pytest.MonkeyPatch) -> None:
     """The application and the worker are one process here; what was posted shows what the worker had."""
     bodies: list[str] = []
     either.route.handles("welcome")(lambda payload, job: bodies.append(json.dumps(payload)))
@@ -226,9 +224,7 @@ def test_the_worker_needs_no_key_and_decrypts_nothing(either: App, setting: pyte
     assert "answered 503" in row.error["message"]  # so the worker had delivered it
 
 
-def test_a_payload_that_was_encrypted_for_another_job_is_not_handled(
-    either: App, setting: pytest.MonkeyPatch
-) -> None:
+def test_payload_encrypted_for_another_job_is_not_handled(either: App, setting: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     either.route.handles("welcome")(seen.append)
     setting.setenv("MINUTEHAND_ENCRYPTION_KEY", KEY)
@@ -244,7 +240,7 @@ def test_a_payload_that_was_encrypted_for_another_job_is_not_handled(
     assert either.row(other).state == "dead"
 
 
-def test_a_result_is_encrypted_by_the_route(either: App, setting: pytest.MonkeyPatch) -> None:
+def test_result_is_encrypted_by_the_route(either: App, setting: pytest.MonkeyPatch) -> None:
     either.route.handles("welcome")(lambda payload: "4929")
     setting.setenv("MINUTEHAND_ENCRYPTION_KEY", KEY)
     setting.setenv("MINUTEHAND_ENCRYPT_RESULTS", "1")
@@ -257,7 +253,7 @@ def test_a_result_is_encrypted_by_the_route(either: App, setting: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("size", [50_000, 70_000])
-def test_a_result_above_the_limit_is_not_stored_and_the_job_done(either: App, size: int) -> None:
+def test_result_above_the_limit_is_not_stored_and_the_job_is_done(either: App, size: int) -> None:
     either.route.handles("welcome")(lambda payload: "x" * size)
 
     row = either.worked()
@@ -266,7 +262,7 @@ def test_a_result_above_the_limit_is_not_stored_and_the_job_done(either: App, si
     assert row.result == ("x" * size if size < 60_000 else None)
 
 
-def test_a_result_that_is_not_json_is_not_stored(either: App) -> None:
+def test_result_that_is_not_json_is_not_stored(either: App) -> None:
     either.route.handles("welcome")(lambda payload: object())
 
     row = either.worked()
@@ -279,7 +275,7 @@ def refusals(app: App, body: bytes, **headers: str) -> tuple[int, str]:
     return status, answer["error"]["type"]
 
 
-def test_an_unsigned_or_forged_delivery_is_refused(app: App) -> None:
+def test_unsigned_or_forged_delivery_is_rejected(app: App) -> None:
     seen: list[Any] = []
     app.route.handles("welcome")(seen.append)
     body, now = told(), datetime.now(UTC)
@@ -305,7 +301,7 @@ def test_an_unsigned_or_forged_delivery_is_refused(app: App) -> None:
     assert len(seen) == 1
 
 
-def test_a_body_of_the_http_kind_is_not_accepted_as_a_delivery(either: App) -> None:
+def test_http_kind_body_is_not_accepted_as_a_delivery(either: App) -> None:
     """It is signed with the same secrets, and its body is whatever the enqueuer says: another tenant's job, say."""
     seen: list[Any] = []
     either.route.handles("welcome")(seen.append)
@@ -318,7 +314,7 @@ def test_a_body_of_the_http_kind_is_not_accepted_as_a_delivery(either: App) -> N
     assert "answered 401" in str(either.row(job_id).error)
 
 
-def test_the_route_sets_the_maximum_age_of_a_signature(either: App) -> None:
+def test_route_sets_the_maximum_age_of_a_signature(either: App) -> None:
     either.route.handles("welcome")(lambda payload: None)
     old = signed(told(), moment=datetime.now(UTC) - timedelta(minutes=6))
     assert either.post(told(), **old)[0] == 401
@@ -327,7 +323,7 @@ def test_the_route_sets_the_maximum_age_of_a_signature(either: App) -> None:
     assert either.post(told(), **old)[0] == 200
 
 
-def test_rotating_secrets_refuses_no_delivery(app: App, setting: pytest.MonkeyPatch) -> None:
+def test_secret_rotation_rejects_no_delivery(app: App, setting: pytest.MonkeyPatch) -> None:
     """First the receiver knows both, then the sender signs with both, then with the new one, then the old one goes."""
     app.route.handles("welcome")(lambda payload: None)
     body, now = told(), datetime.now(UTC)
@@ -346,14 +342,14 @@ def test_rotating_secrets_refuses_no_delivery(app: App, setting: pytest.MonkeyPa
     assert app.post(body, **signed(body, OLD_SECRET))[0] == 401
 
 
-def test_a_receiver_without_a_secret_accepts_nothing(either: App, setting: pytest.MonkeyPatch) -> None:
+def test_receiver_without_a_secret_rejects_all_requests(either: App, setting: pytest.MonkeyPatch) -> None:
     setting.delenv("MINUTEHAND_HTTP_SECRETS")
 
     assert refusals(either, told(), **signed(told())) == (500, "ConfigurationError")
     assert refusals(either, told()) == (500, "ConfigurationError")
 
 
-def test_a_local_receiver_accepts_unsigned_requests(app: App, setting: pytest.MonkeyPatch) -> None:
+def test_local_receiver_accepts_unsigned_requests(app: App, setting: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     app.route.handles("welcome")(lambda payload, job: seen.append((payload, job.verified)))
     typed = {"kind": "welcome", "payload": {"to": "ada"}}
@@ -379,25 +375,25 @@ def test_a_local_receiver_accepts_unsigned_requests(app: App, setting: pytest.Mo
         b"[" * 100_000,
     ],
 )
-def test_a_malformed_delivery_is_refused(either: App, body: bytes) -> None:
+def test_malformed_delivery_is_rejected(either: App, body: bytes) -> None:
     assert refusals(either, body, **signed(body)) == (400, "MalformedDelivery")
 
 
-def test_a_job_of_another_queue_is_refused(either: App) -> None:
+def test_job_of_another_queue_is_rejected(either: App) -> None:
     either.route.handles("welcome")(lambda payload: None)
     body = told(queue="orders")
 
     assert refusals(either, body, **signed(body)) == (400, "MalformedDelivery")
 
 
-def test_other_methods_and_too_large_bodies_are_refused(app: App, setting: pytest.MonkeyPatch) -> None:
+def test_other_methods_and_too_large_bodies_are_rejected(app: App, setting: pytest.MonkeyPatch) -> None:
     assert app.post(b"", method="GET")[0] == 405
     setting.setattr("minutehand.web.asgi.BODY_BYTES", 100)
     setting.setattr("minutehand.web.wsgi.BODY_BYTES", 100)
     assert app.post(b"x" * 101)[0] == 413
 
 
-def test_the_url_may_be_a_path_or_a_function_of_the_job(either: App, setting: pytest.MonkeyPatch) -> None:
+def test_url_may_be_a_path_or_a_function_of_the_job(either: App, setting: pytest.MonkeyPatch) -> None:
     url, either.route.url = either.url, "/queues/emails"
     with pytest.raises(ConfigurationError, match="MINUTEHAND_BASE_URL is not set"):
         either.enqueue()
@@ -435,7 +431,7 @@ def test_jobs_are_enqueued_together_and_cancelled_by_key(either: App) -> None:
     assert sorted(seen) == [0, 2]
 
 
-def test_an_allowed_redirect_to_another_host_is_unsigned(either: App, setting: pytest.MonkeyPatch) -> None:
+def test_allowed_redirect_to_another_host_is_unsigned(either: App, setting: pytest.MonkeyPatch) -> None:
     from tests.functions.conftest import Server
 
     either.route.handles("welcome")(lambda payload: payload)
@@ -449,7 +445,7 @@ def test_an_allowed_redirect_to_another_host_is_unsigned(either: App, setting: p
     assert "answered 401" in row.error["message"]
 
 
-def test_a_receiver_imports_no_framework() -> None:
+def test_receiver_imports_no_framework() -> None:
     import subprocess
     import sys
 

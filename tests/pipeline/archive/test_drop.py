@@ -151,7 +151,7 @@ def test_retention_keeps_late_rows_without_partition(
     assert retained(connection) == 0
 
 
-def test_was_there_compares_transaction_and_snapshot(connection: Connection) -> None:
+def test_row_visibility_compares_transaction_and_snapshot(connection: Connection) -> None:
     [(this,)] = connection.execute("select pg_current_xact_id()::text::bigint").fetchall()
     snapshot = f"{this - 5}:{this}:{this - 5},{this - 2}"
 

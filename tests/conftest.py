@@ -1,4 +1,4 @@
-"""What every test may use: a clean environment, and a migrated database on a real server.
+"""Fixtures of all tests: a clean environment, and a migrated database on a real server.
 
 database            without jobs, on the server of the run: direct-18, or the one that --server names
 direct_database     the same on direct-18, whatever --server names

@@ -1,9 +1,9 @@
-"""Who may come in: bearers of a token, callers that API Gateway vouched for, this machine if it is told so."""
+"""Authentication: tokens, callers that API Gateway authorised, and local runs."""
 
 import pytest
 from starlette.testclient import TestClient
 
-from tests.api.world import TOKEN
+from tests.api.stage import TOKEN
 
 PATHS = ["/jobs", "/stats", "/openapi.json", "/nowhere", "/health/", "//health"]
 OTHER = "another-token-for-the-examples"

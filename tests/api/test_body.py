@@ -1,4 +1,4 @@
-"""The body: strict JSON within bounds, and nothing that two readers would read in two ways."""
+"""Request bodies: strict JSON within the size limit."""
 
 import json
 
@@ -29,9 +29,9 @@ JSON = {"Content-Type": "application/json"}
     ],
 )
 def test_invalid_json_is_rejected(api, jobs, problem, body):
-    told = problem(api.post("/jobs", content=body, headers=JSON), 400)
+    details = problem(api.post("/jobs", content=body, headers=JSON), 400)
 
-    assert told["type"] == "urn:minutehand:problem:broken-json"
+    assert details["type"] == "urn:minutehand:problem:broken-json"
     assert not read.stats(jobs)
 
 
@@ -55,9 +55,9 @@ def test_invalid_text_is_rejected(api, jobs, problem, body):
 def test_only_json_is_accepted(api, jobs, problem, content_type):
     headers = {"Content-Type": content_type} if content_type else {}
 
-    told = problem(api.post("/jobs", content=b'{"kind": "echo"}', headers=headers), 415)
+    details = problem(api.post("/jobs", content=b'{"kind": "echo"}', headers=headers), 415)
 
-    assert told["type"] == "urn:minutehand:problem:not-json"
+    assert details["type"] == "urn:minutehand:problem:not-json"
 
 
 def test_content_type_may_have_a_charset(api, jobs):

@@ -1,4 +1,4 @@
-"""Change over HTTP: a job is cancelled, promoted, moved and retried, and a running one is not touched."""
+"""Change over HTTP: cancel, promote, reschedule and retry. Running jobs are not changed."""
 
 from datetime import datetime
 from uuid import uuid4
@@ -85,9 +85,9 @@ def test_dead_job_whose_key_is_taken_stays_dead(api, jobs, dead, problem):
     ("action", "body"), [("cancel", None), ("promote", None), ("reschedule", {"delay": 1})]
 )
 def test_running_job_is_not_changed(api, jobs, running, problem, action, body):
-    told = problem(api.post(f"/jobs/{running.id}/{action}", json=body), 409)
+    details = problem(api.post(f"/jobs/{running.id}/{action}", json=body), 409)
 
-    assert (told["state"], told["detail"]) == ("running", "the job is running")
+    assert (details["state"], details["detail"]) == ("running", "the job is running")
     assert read.get(jobs, running.id).state == "running"
 
 
@@ -95,9 +95,9 @@ def test_running_job_is_not_changed(api, jobs, running, problem, action, body):
 def test_finished_job_is_not_changed(api, dead, problem, action):
     body = {"delay": 1} if action == "reschedule" else None
 
-    told = problem(api.post(f"/jobs/{dead.id}/{action}", json=body), 409)
+    details = problem(api.post(f"/jobs/{dead.id}/{action}", json=body), 409)
 
-    assert (told["state"], told["detail"]) == ("dead", "the job is already dead")
+    assert (details["state"], details["detail"]) == ("dead", "the job is already dead")
 
 
 def test_upcoming_job_is_not_retried(api, later, problem):

@@ -1,4 +1,4 @@
-"""Control over HTTP: edit, replay, remove, many at once, pauses and limits, redrive, reprocess, drop, and the trail."""
+"""Control over HTTP: edits, bulk changes, pauses, limits, redrive and the audit trail."""
 
 from uuid import uuid4
 
@@ -7,7 +7,7 @@ import pytest
 from minutehand import enqueue
 from minutehand.operations.controls import list_controls
 from minutehand.queries import jobs as read
-from tests.api.world import TOKEN, finish
+from tests.api.stage import TOKEN, finish
 
 FAR = "2999-01-31T08:00:00+01:00"
 
@@ -39,10 +39,10 @@ def test_running_job_is_not_edited_removed_or_replayed(api, running, problem):
 
 
 @pytest.mark.parametrize(
-    "said", [{}, {"priority": 10}, {"priority": "9"}, {"payloads": 1}, {"headers": {"a": 1}}, []]
+    "changes", [{}, {"priority": 10}, {"priority": "9"}, {"payloads": 1}, {"headers": {"a": 1}}, []]
 )
-def test_invalid_edit_is_rejected(api, later, problem, said):
-    problem(api.patch(later, json=said), 422)
+def test_invalid_edit_is_rejected(api, later, problem, changes):
+    problem(api.patch(later, json=changes), 422)
 
 
 def test_unknown_job_is_a_404(api, problem):
@@ -78,20 +78,20 @@ def test_bulk_change_reports_each_job(api, jobs, running, later):
     answer = api.post(
         "/jobs/change", json={"verb": "cancel", "ids": [later.split("/")[2], str(running.id), nowhere]}
     )
-    told = answer.json()
+    body = answer.json()
 
-    assert (answer.status_code, told["changed"], told["refused"], told["absent"]) == (200, 1, 1, 1)
-    assert [job["outcome"] for job in told["jobs"]] == ["changed", "refused", "absent"]
+    assert (answer.status_code, body["changed"], body["refused"], body["absent"]) == (200, 1, 1, 1)
+    assert [job["outcome"] for job in body["jobs"]] == ["changed", "refused", "absent"]
     for verb in ("retry", "promote", "delete"):
-        told = api.post("/jobs/change", json={"verb": verb, "ids": [later.split("/")[2]]}).json()
-        assert (verb, told["changed"]) == (verb, 1)
+        body = api.post("/jobs/change", json={"verb": verb, "ids": [later.split("/")[2]]}).json()
+        assert (verb, body["changed"]) == (verb, 1)
 
 
 @pytest.mark.parametrize(
-    "asked", [{"verb": "purge", "ids": ["x"]}, {"verb": "cancel", "ids": []}, {"verb": "reschedule"}]
+    "command", [{"verb": "purge", "ids": ["x"]}, {"verb": "cancel", "ids": []}, {"verb": "reschedule"}]
 )
-def test_invalid_bulk_change_is_rejected(api, asked, problem):
-    problem(api.post("/jobs/change", json=asked), 422)
+def test_invalid_bulk_change_is_rejected(api, command, problem):
+    problem(api.post("/jobs/change", json=command), 422)
 
 
 def test_queue_is_paused_and_resumed(api, jobs):
@@ -99,8 +99,8 @@ def test_queue_is_paused_and_resumed(api, jobs):
     paused = api.post("/controls/pause", json={"queue": "mail", "until": FAR, "reason": "release"})
 
     assert (paused.status_code, paused.json()["paused"]) == (200, True)
-    (told,) = api.get("/controls").json()["controls"]
-    assert (told["queue"], told["reason"], told["busy"]) == ("mail", "release", 0)
+    (body,) = api.get("/controls").json()["controls"]
+    assert (body["queue"], body["reason"], body["busy"]) == ("mail", "release", 0)
     assert api.post("/controls/resume", json={"queue": "mail"}).json() == {"ended": True}
     assert api.post("/controls/resume", json={"queue": "mail"}).json() == {"ended": False}
     assert list_controls(jobs) == []
@@ -115,11 +115,11 @@ def test_kind_is_limited(api, jobs, problem):
 
 
 def test_dead_jobs_are_redriven_and_finished_jobs_reprocessed(api, jobs, dead):
-    told = api.post(
+    body = api.post(
         "/jobs/reprocess", json={"state": ["dead"], "older_than": "2.0", "suffix": "/2", "window": "PT1H"}
     ).json()
-    assert told["changed"] == 1
-    assert read.get(jobs, told["jobs"][0]["new"]).key == "dead/2"
+    assert body["changed"] == 1
+    assert read.get(jobs, body["jobs"][0]["new"]).key == "dead/2"
     assert api.post("/jobs/redrive", json={"per_minute": 60, "queue": "default"}).json()["changed"] == 1
     assert read.get(jobs, dead.id).state in ("due", "scheduled")
 

@@ -1,4 +1,4 @@
-"""A cold start imports what an answer needs, and nothing of the other functions."""
+"""A cold start of the API imports only the modules that a request needs."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ FORBIDDEN = {
 
 
 def test_api_imports_only_required_modules():
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", "import sys, app; print(*sys.modules)"],
         cwd=DIRECTORY,
         capture_output=True,
@@ -35,6 +35,6 @@ def test_api_imports_only_required_modules():
         check=True,
     )
 
-    loaded = set(told.stdout.split())
+    loaded = set(completed.stdout.split())
     assert {"app", "fastapi", "mangum", "minutehand.functions.api.app"} <= loaded
     assert not FORBIDDEN & loaded

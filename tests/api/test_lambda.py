@@ -1,4 +1,4 @@
-"""The function as Lambda calls it: real events of an HTTP API, through the handler, to the database and back."""
+"""The API function with real events of an HTTP API and a real database."""
 
 import base64
 import json
@@ -30,13 +30,13 @@ class Context:
 
 @pytest.fixture
 def call(function, jobs, monkeypatch):
-    """Have an event answered, as in Lambda."""
+    """Send an event to the function, as Lambda does."""
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "api")
 
     def answer(event):
-        told = function.handler(event, Context())
-        assert told["isBase64Encoded"] is False
-        return told["statusCode"], told["headers"], json.loads(told["body"])
+        response = function.handler(event, Context())
+        assert response["isBase64Encoded"] is False
+        return response["statusCode"], response["headers"], json.loads(response["body"])
 
     return answer
 
@@ -46,12 +46,12 @@ def event(name: str, job_id: object = PLACEHOLDER):
 
 
 def test_post_job(call, jobs, token):
-    status, headers, told = call(event("api-post-job"))
+    status, headers, body = call(event("api-post-job"))
 
-    row = read.get(jobs, told["id"])
+    row = read.get(jobs, body["id"])
     assert (status, headers["location"], headers["content-type"]) == (
         201,
-        f"/jobs/{told['id']}",
+        f"/jobs/{body['id']}",
         "application/json",
     )
     assert (row.kind, row.key, row.state) == ("welcome", "welcome/ada", "scheduled")
@@ -63,27 +63,27 @@ def test_list_jobs(call, jobs, token):
     for _ in range(3):
         enqueue("echo", connection=jobs)
 
-    status, headers, told = call(event("api-list-jobs"))
+    status, headers, body = call(event("api-list-jobs"))
 
-    assert (status, len(told["jobs"])) == (200, 2)
-    assert headers["link"] == f'<{told["next"]}>; rel="next"'
-    assert told["next"] == f"/jobs?state=due&state=scheduled&limit=2&before={told['before']}"
+    assert (status, len(body["jobs"])) == (200, 2)
+    assert headers["link"] == f'<{body["next"]}>; rel="next"'
+    assert body["next"] == f"/jobs?state=due&state=scheduled&limit=2&before={body['before']}"
 
 
 def test_get_job(call, jobs, token):
     job_id = enqueue("echo", {"ä": 1e22}, connection=jobs).id
 
-    status, _, told = call(event("api-get-job", job_id))
+    status, _, body = call(event("api-get-job", job_id))
 
-    assert (status, told["payload"]) == (200, {"ä": 1e22})
+    assert (status, body["payload"]) == (200, {"ä": 1e22})
 
 
 def test_cancel_job(call, jobs, token):
     job_id = enqueue("echo", connection=jobs).id
 
     assert call(event("api-cancel-job", job_id))[2]["state"] == "cancelled"
-    status, headers, told = call(event("api-cancel-job", job_id))
-    assert (status, headers["content-type"], told["state"]) == (409, "application/problem+json", "cancelled")
+    status, headers, body = call(event("api-cancel-job", job_id))
+    assert (status, headers["content-type"], body["state"]) == (409, "application/problem+json", "cancelled")
 
 
 def test_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
@@ -132,7 +132,7 @@ def test_log_has_the_request_id_and_metrics_the_outcome(call, token, log: String
     assert {line["correlation_id"] for line in lines} == {"YDkY2jFkliAEPMA="}
     assert [line["message"] for line in lines] == ["request", "request"]
     assert "ada@example.com" not in log.getvalue()
-    assert [(told.get("created"), told.get("rejected"), told["requests"]) for told in emitted] == [
+    assert [(each.get("created"), each.get("rejected"), each["requests"]) for each in emitted] == [
         ([1.0], None, [1.0]),
         (None, [1.0], [1.0]),
     ]

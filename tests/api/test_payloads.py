@@ -1,4 +1,4 @@
-"""What goes in comes out: any JSON, through POST and GET, the very same."""
+"""Payloads survive a round trip through POST and GET unchanged."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Problems everywhere: whatever goes wrong is told the same way, and no more than is the caller's business."""
+"""Errors are problem documents without internal details."""
 
 import json
 import socket
@@ -17,7 +17,7 @@ from minutehand.functions.api.errors import library_problem
 from tests.queue.roles import logins
 from tests.servers import Database as Server
 
-ARGUMENTS = {errors.UnfinishedError: ["told", "running", timedelta(seconds=1)]}
+ARGUMENTS = {errors.UnfinishedError: ["the message", "running", timedelta(seconds=1)]}
 NOWHERE = "postgresql://someone:s3cret@127.0.0.1:{port}/none"
 
 
@@ -113,11 +113,13 @@ def test_every_library_error_has_a_status(function, jobs):
 
     for kind in all_of(MinutehandError):
         error = kind(
-            *ARGUMENTS.get(kind, ["rule", "told"] if issubclass(kind, errors.InvalidJobError) else ["told"])
+            *ARGUMENTS.get(
+                kind, ["rule", "the message"] if issubclass(kind, errors.InvalidJobError) else ["the message"]
+            )
         )
-        told = library_problem(error)
-        assert told["status"] in (403, 404, 409, 422, 500, 503)
-        assert ("told" in told["detail"]) == (told["status"] in (404, 409, 422))
+        details = library_problem(error)
+        assert details["status"] in (403, 404, 409, 422, 500, 503)
+        assert ("the message" in details["detail"]) == (details["status"] in (404, 409, 422))
 
 
 @pytest.mark.parametrize(
@@ -127,16 +129,18 @@ def test_every_library_error_has_a_status(function, jobs):
 def test_missing_privilege_is_a_403_and_only_the_log_names_it(
     direct_database, on_database, function, token, problem, log, method, path, body
 ):
-    bears = {"Authorization": f"Bearer {token}"}
+    token_header = {"Authorization": f"Bearer {token}"}
     with logins(direct_database) as login:
         user = login("enqueuer").connection.info.user
         url = make_conninfo(direct_database.url, user=user, password="x")
         database = on_database(Server(url, direct_database.admin_url))
-        told = problem(TestClient(function.app, headers=bears).request(method, path, json=body), 403)
+        details = problem(
+            TestClient(function.app, headers=token_header).request(method, path, json=body), 403
+        )
         database.close()
 
-    assert told["type"] == "urn:minutehand:problem:forbidden"
-    assert "permission denied" not in told["detail"]
+    assert details["type"] == "urn:minutehand:problem:forbidden"
+    assert "permission denied" not in details["detail"]
     assert "permission denied" in log.getvalue()
 
 

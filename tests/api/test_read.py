@@ -1,4 +1,4 @@
-"""Read over HTTP: one job, pages of them, counts, health."""
+"""Read over HTTP: one job, pages of jobs, counts and health."""
 
 from uuid import uuid4
 
@@ -6,7 +6,7 @@ import pytest
 
 from minutehand import enqueue, enqueue_many
 from minutehand.model.new_job import NewJob
-from tests.api.world import claim_one, finish
+from tests.api.stage import claim_one, finish
 
 
 def test_payload_headers_and_trace_are_masked_by_default(api, dead):

@@ -17,16 +17,16 @@ def report(api, jobs) -> str:
 
 
 def test_schedule_is_put_read_and_listed(api, jobs, report):
-    told = api.get(report).json()
+    body = api.get(report).json()
 
-    assert (told["name"], told["every"], told["zone"]) == ("report", "0 8 * * mon", "Europe/Berlin")
-    assert told["job"] == {"kind": "report"}
+    assert (body["name"], body["every"], body["zone"]) == ("report", "0 8 * * mon", "Europe/Berlin")
+    assert body["job"] == {"kind": "report"}
     assert api.get(report, params={"include": "payload"}).json()["job"]["payload"] == {"n": 1}
-    assert api.get("/schedules").json() == {"schedules": [told]}
+    assert api.get("/schedules").json() == {"schedules": [body]}
 
 
 def test_every_option_of_a_schedule_is_stored(api, jobs):
-    said = {
+    options = {
         "every": "PT15M",
         "zone": "Asia/Tokyo",
         "starts": "2030-01-01T00:00:00Z",
@@ -43,16 +43,16 @@ def test_every_option_of_a_schedule_is_stored(api, jobs):
             "timeout": 9,
         },
     }
-    told = api.put("/schedules/all", json=said).json()
+    body = api.put("/schedules/all", json=options).json()
 
-    same = {name: told[name] for name in ("every", "zone", "jitter", "catch_up", "most")}
-    assert same == {name: said[name] for name in same}
-    assert (told["ahead"], told["starts"], told["next"]) == (
+    same = {name: body[name] for name in ("every", "zone", "jitter", "catch_up", "most")}
+    assert same == {name: options[name] for name in same}
+    assert (body["ahead"], body["starts"], body["next"]) == (
         3600,
         "2030-01-01T00:00:00+00:00",
         "2030-01-01T00:00:00+00:00",
     )
-    assert (told["job"]["key"], told["job"]["timeout"], told["job"]["retry"]["strategy"]) == (
+    assert (body["job"]["key"], body["job"]["timeout"], body["job"]["retry"]["strategy"]) == (
         "a/1",
         9,
         "fixed",
@@ -111,7 +111,7 @@ def test_unknown_schedule_is_a_404(api, jobs, problem, method, path):
 
 
 @pytest.mark.parametrize(
-    ("said", "rule"),
+    ("options", "rule"),
     [
         ({"every": "never"}, "every_recurs"),
         ({"every": "@reboot"}, "every_recurs"),
@@ -127,10 +127,10 @@ def test_unknown_schedule_is_a_404(api, jobs, problem, method, path):
     ],
     ids=str,
 )
-def test_invalid_schedule_is_a_422(api, jobs, problem, said, rule):
-    told = problem(api.put("/schedules/report", json=WEEKLY | said), 422)
+def test_invalid_schedule_is_a_422(api, jobs, problem, options, rule):
+    body = problem(api.put("/schedules/report", json=WEEKLY | options), 422)
 
-    assert rule is None or told["rule"] == rule
+    assert rule is None or body["rule"] == rule
     assert api.get("/schedules").json() == {"schedules": []}
 
 

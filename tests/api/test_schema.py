@@ -1,4 +1,4 @@
-"""The schema holds: schemathesis calls every operation in ways that it allows, and in ways that it does not."""
+"""The API conforms to its OpenAPI schema; schemathesis sends valid and invalid requests."""
 
 import pytest
 import schemathesis
@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from minutehand import enqueue
-from tests.api.world import TOKEN
+from tests.api.stage import TOKEN
 
 CHECKS = [
     not_a_server_error,
@@ -81,7 +81,7 @@ def test_operation_list_is_complete(schema):
 
 @pytest.mark.parametrize(
     ("label", "mode"),
-    # Nothing can be said wrongly to the last.
+    # The last one has no invalid form.
     [
         (label, mode)
         for mode in GenerationMode

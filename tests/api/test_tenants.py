@@ -1,4 +1,4 @@
-"""Tenants over HTTP: every route is called with a tenant's token for what is another's, and finds nothing of it."""
+"""Tenants over HTTP: no route gives access to another tenant's jobs."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ A, B, ALL, NOBODY = "token-of-tenant-a", "token-of-tenant-b", "token-that-sees-a
 TOKENS = f"ada@a:{A},bob@b:{B},{ALL},eve@c:{NOBODY}"
 
 # Everything that a tenant can have, with its mark in each text.
-WORLD: LiteralString = """
+FIXTURES: LiteralString = """
 insert into minutehand.jobs_live (id, tenant, queue, kind, key, payload, run_at, visible)
 values (%(waiting)s, %(tenant)s, %(mark)s, %(mark)s, %(mark)s, %(json)s, now(), now() + interval '1 day');
 insert into minutehand.jobs_live (id, tenant, queue, kind, payload, ack, claimed, visible, attempts)
@@ -54,7 +54,7 @@ class Tenant:
 
     def insert(self, admin: "psycopg.Connection[Any]") -> None:
         known = {"tenant": self.name, "mark": self.mark, "json": f'"{self.mark}"', **self.ids}
-        psycopg.ClientCursor(admin).execute(WORLD, known)
+        psycopg.ClientCursor(admin).execute(FIXTURES, known)
 
     def traces(self) -> set[str]:
         return {self.mark, *map(str, self.ids.values())}
@@ -214,7 +214,7 @@ def test_route_list_is_complete(function) -> None:
 
 @pytest.mark.parametrize(("api", "route"), TENANTS_ROUTES, indirect=["api"])
 def test_tenant_cannot_access_another_tenant(api, admin, route) -> None:
-    """As told of what does not exist, and not a row is changed; to the tenant itself the same request does its work."""
+    """The response is that for a missing job and no row changes; the same request of the owner succeeds."""
     call, method = CALLS[route], route.partition(" ")[0]
     a, b, nobody = Tenant("a", "mark_a"), Tenant("b", "mark_b"), Tenant("", "mark_nobody")
     for each in (a, b, nobody):

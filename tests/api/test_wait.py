@@ -1,4 +1,4 @@
-"""A request that waits for a job's end."""
+"""Requests that wait until a job is finished."""
 
 from threading import Thread
 from typing import Any
@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from minutehand import Database, Job, enqueue
-from tests.api.world import finish
+from tests.api.stage import finish
 from tests.servers import Database as Server
 
 

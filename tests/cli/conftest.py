@@ -1,4 +1,4 @@
-"""The command line: in this process where nothing is lost by it, and as the real command where something would be."""
+"""Run the command line in this process, or as a real command if the difference matters."""
 
 import json
 import os

@@ -59,8 +59,11 @@ def test_running_job_is_cancelled_but_not_edited(invoke, lines, job, sql):
 
     assert invoke("edit", running, "--priority", "1").stdout == f"{running} refused: the job is running\n"
     assert invoke("cancel", running).exit_code == 1
-    asked = invoke("cancel", running, "--running")
-    assert (asked.exit_code, asked.stdout) == (0, f"{running} requested: the job ends at its next check\n")
+    requested = invoke("cancel", running, "--running")
+    assert (requested.exit_code, requested.stdout) == (
+        0,
+        f"{running} requested: the job ends at its next check\n",
+    )
     assert states(lines, invoke) == {running: "running"}
     assert ", to be cancelled: on request" in invoke("ls").stdout
 
@@ -83,11 +86,11 @@ def test_retry_at_a_rate_requires_confirmation(invoke, lines, dead):
     ids = {dead("--queue", "mail"), dead("--queue", "mail")}
     other = dead()
     tried = invoke("retry", "--state", "dead", "--queue", "mail", "--rate", "1", "--dry-run")
-    asked = invoke("retry", "--state", "dead", "--queue", "mail", "--rate", "1")
+    requested = invoke("retry", "--state", "dead", "--queue", "mail", "--rate", "1")
     done = invoke("retry", "--state", "dead", "--queue", "mail", "--rate", "1", "--yes")
 
     assert {line.split()[0] for line in tried.stdout.splitlines()} == ids
-    assert (asked.exit_code, done.exit_code) == (2, 0)
+    assert (requested.exit_code, done.exit_code) == (2, 0)
     assert states(lines, invoke)[other] == "dead"
     assert sorted(states(lines, invoke)[each] for each in ids) == ["due", "scheduled"]
 

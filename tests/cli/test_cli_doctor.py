@@ -1,4 +1,4 @@
-"""`minutehand doctor`: what it prints, and how it ends."""
+"""`minutehand doctor`: its output and exit codes."""
 
 import os
 import subprocess

@@ -34,7 +34,7 @@ def test_help_documents_the_exit_codes():
     assert "exit codes" in EPILOG.lower()
 
 
-def test_help_and_version_import_nothing_heavy():
+def test_help_and_version_import_no_heavy_module():
     script = (
         "import sys; from minutehand.cli.app import cli\n"
         "try: cli(['--help'])\n"

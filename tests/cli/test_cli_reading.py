@@ -1,4 +1,4 @@
-"""`minutehand ls`, `show` and `stats`: what people read."""
+"""`minutehand ls`, `show` and `stats`: output for people."""
 
 import psycopg
 import pytest

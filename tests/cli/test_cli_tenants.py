@@ -1,4 +1,4 @@
-"""`--tenant`: what a verb sees, makes and changes is that tenant's, and a verb without it says why here."""
+"""`--tenant` limits a command to the jobs of one tenant."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What people type, without a database."""
+"""Values of options: durations, times, time zones and JSON. These tests need no database."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -38,7 +38,7 @@ def test_negative_duration_is_rejected():
         duration("-PT5M")
 
 
-def test_moment_requires_an_offset_or_a_zone():
+def test_time_requires_an_offset_or_a_zone():
     assert read_moment("2026-03-01T08:00Z") == datetime(2026, 3, 1, 8, tzinfo=UTC)
     assert read_moment("2026-03-01T08:00+01:00") == datetime(2026, 3, 1, 7, tzinfo=UTC)
     assert read_moment("2026-03-01T08:00", BERLIN) == datetime(2026, 3, 1, 7, tzinfo=UTC)
@@ -46,7 +46,7 @@ def test_moment_requires_an_offset_or_a_zone():
         read_moment("2026-03-01T08:00")
 
 
-def test_moment_skipped_or_repeated_by_dst_is_rejected():
+def test_time_skipped_or_repeated_by_dst_is_rejected():
     with pytest.raises(ValueError, match="does not exist in Europe/Berlin"):
         read_moment("2027-03-28T02:30", BERLIN)
     with pytest.raises(ValueError, match="comes twice in Europe/Berlin"):
@@ -60,7 +60,7 @@ def test_unknown_time_zone_is_rejected(name):
 
 
 @pytest.mark.parametrize("typed", ["tomorrow", "2026-13-01", "'; drop table jobs", "", "\0", "08:00"])
-def test_invalid_moment_is_rejected(typed):
+def test_invalid_time_is_rejected(typed):
     with pytest.raises(click.BadParameter, match="is not a time"):
         option_moment(typed, "UTC", "--at")
 

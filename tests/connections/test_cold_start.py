@@ -1,4 +1,4 @@
-"""A cold start asks nobody anything, and a secret does not cost it boto3."""
+"""A cold start fetches nothing, and a secret is read without boto3."""
 
 import os
 import subprocess
@@ -15,15 +15,15 @@ TELL = "import sys; print(*sys.modules)"
 
 def run(code: str, folder: str = "worker") -> set[str]:
     """Run it in a fresh interpreter, with this environment, and return its modules."""
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", f"{code}; {TELL}"],
         cwd=FUNCTIONS / folder, env=os.environ, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return set(told.stdout.split())
+    return set(completed.stdout.split())
 
 
 def test_secret_is_read_without_boto3_or_a_session(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
-    arn = manager.keep("postgresql://jobs@db.internal/app")
+    arn = manager.store("postgresql://jobs@db.internal/app")
     monkeypatch.setenv("MINUTEHAND_DATABASE_SECRET", arn)
     modules = run("from minutehand.settings import database_url; database_url()")
 

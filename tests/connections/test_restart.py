@@ -1,4 +1,4 @@
-"""A server that restarts or has no connection to spare: what was begun comes back, and nothing is lost."""
+"""Server restarts and exhausted connections: interrupted jobs are retried, and none is lost."""
 
 import socket
 import struct

@@ -1,4 +1,4 @@
-"""A password that is rotated: fetched once, and again when the server refuses it, and never told."""
+"""Password rotation: the secret is fetched once, and again when the server rejects the password."""
 
 import psycopg
 import pytest
@@ -16,7 +16,7 @@ OLD, NEW = "hunter2-old", "hunter2-new"
 @pytest.fixture
 def arn(manager: Manager, role: Role, monkeypatch: pytest.MonkeyPatch) -> str:
     """The secret that holds the URL."""
-    arn = manager.keep(role(OLD))
+    arn = manager.store(role(OLD))
     monkeypatch.setenv("MINUTEHAND_DATABASE_SECRET", arn)
     return arn
 
@@ -27,7 +27,7 @@ def test_secret_is_fetched_once_for_all_connections(manager: Manager, arn: str) 
         assert enqueue("echo", connection=db).outcome == "created"
         db.close()
 
-    assert manager.asked == {arn: 1}
+    assert manager.fetches == {arn: 1}
 
 
 def test_new_password_is_used_after_a_rotation(
@@ -40,7 +40,7 @@ def test_new_password_is_used_after_a_rotation(
     terminate(direct_database, db)
 
     assert enqueue("echo", connection=db).outcome == "created"
-    assert manager.asked == {arn: 2}
+    assert manager.fetches == {arn: 2}
     db.close()
 
 
@@ -52,7 +52,7 @@ def test_wrong_password_is_one_error_after_two_fetches(manager: Manager, arn: st
     assert "look at the secret and at the role" in str(caught.value)
     assert "password authentication failed" in str(caught.value)
     assert OLD not in everything(caught.value) and NEW not in everything(caught.value)
-    assert manager.asked == {arn: 2}
+    assert manager.fetches == {arn: 2}
 
 
 def test_incomplete_rotation_recovers_at_the_next_call(manager: Manager, arn: str, role: Role) -> None:
@@ -69,12 +69,12 @@ def test_incomplete_rotation_recovers_at_the_next_call(manager: Manager, arn: st
 def test_other_connection_error_does_not_refetch_the_secret(
     manager: Manager, direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arn = manager.keep("postgresql://postgres@127.0.0.1:1/none")
+    arn = manager.store("postgresql://postgres@127.0.0.1:1/none")
     monkeypatch.setenv("MINUTEHAND_DATABASE_SECRET", arn)
 
     with pytest.raises(UnreachableError, match="refused"):
         enqueue("echo", connection=Database(database_url))
-    assert manager.asked == {arn: 1}
+    assert manager.fetches == {arn: 1}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is signed here is what AWS's own client would sign."""
+"""Signatures match those of botocore."""
 
 import json
 import re
@@ -30,7 +30,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), m
 
 
 class Listening(BaseHTTPRequestHandler):
-    """Answers as it is told, and remembers the last request."""
+    """Send the given answers and record the last request."""
 
     answers: list[tuple[int, bytes]]
     seen: list[AWSRequest]
@@ -39,11 +39,11 @@ class Listening(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         url = f"http://{self.headers['host']}{self.path}"
         self.seen.append(AWSRequest("POST", url, dict(self.headers.items()), body))
-        status, said = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        status, content = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         self.send_response(status)
-        self.send_header("content-length", str(len(said)))
+        self.send_header("content-length", str(len(content)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
         pass
@@ -57,7 +57,7 @@ def role(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def listening(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Listening]]:
-    kind = type("Told", (Listening,), {"answers": [(200, b'{"SecretString": "kept"}')], "seen": []})
+    kind = type("Handler", (Listening,), {"answers": [(200, b'{"SecretString": "kept"}')], "seen": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", f"http://127.0.0.1:{server.server_port}")
         Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
@@ -83,7 +83,7 @@ def test_arn_is_requested_in_its_region(listening: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "sentence"),
+    ("status", "content", "sentence"),
     [
         (
             400,
@@ -96,9 +96,9 @@ def test_arn_is_requested_in_its_region(listening: Any) -> None:
     ],
 )
 def test_error_has_advice_and_does_not_quote_the_response(
-    listening: Any, status: int, said: bytes, sentence: str
+    listening: Any, status: int, content: bytes, sentence: str
 ) -> None:
-    listening.answers = [(status, said)]
+    listening.answers = [(status, content)]
 
     with pytest.raises(ConfigurationError, match=sentence) as caught:
         secret_text("url")
@@ -168,6 +168,6 @@ def signed_by_botocore(arrived: AWSRequest) -> str:
     again = AWSRequest(arrived.method, arrived.url, headers, arrived.data)
     again.context["timestamp"] = arrived.headers["X-Amz-Date"]
     signer = SigV4Auth(HELD, "secretsmanager", REGION)
-    said = datetime.strptime(again.context["timestamp"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    assert abs((datetime.now(UTC) - said).total_seconds()) < 300
+    signed_at = datetime.strptime(again.context["timestamp"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    assert abs((datetime.now(UTC) - signed_at).total_seconds()) < 300
     return str(signer.signature(signer.string_to_sign(again, signer.canonical_request(again)), again))

@@ -1,4 +1,4 @@
-"""What a freeze and a pause do to connections: found out in seconds, opened again, and no job is lost."""
+"""Connections after a freeze or a database pause: detected within seconds, reopened, and no job is lost."""
 
 import sys
 from threading import Timer

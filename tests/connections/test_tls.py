@@ -1,4 +1,4 @@
-"""Whom a connection trusts: a real server with a certificate, and what is said of each that is not right."""
+"""Certificate verification against a real server, and the error for each invalid certificate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

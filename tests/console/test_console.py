@@ -1,4 +1,4 @@
-"""The console in a real browser: jobs are seen and changed, what they carry is only text, and a token is asked for."""
+"""The console in a real browser: it shows and changes jobs, escapes their values, and prompts for a token."""
 
 from collections.abc import Iterator
 from contextlib import closing

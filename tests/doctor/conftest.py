@@ -1,4 +1,4 @@
-"""An installation that is well: a server that vacuums, a login that may no more than it has to, and a fresh tick."""
+"""A healthy installation: a server that vacuums, a login with the minimal privileges, and a recent tick."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -21,7 +21,7 @@ BAD = ("warning", "problem")
 
 
 @dataclass
-class World:
+class Installation:
     """A database, what is known of it from above, and the login that examines it."""
 
     url: str
@@ -44,17 +44,19 @@ def healthy_address(servers: Servers) -> servers.Address:
 
 
 @pytest.fixture
-def world(healthy_address: servers.Address) -> Iterator[World]:
+def installation(healthy_address: servers.Address) -> Iterator[Installation]:
     """A database of the test's own that has nothing to complain of."""
     database = healthy_address.make()
     login = f"test_{uuid4().hex[:12]}"
-    world = World(make_conninfo(database.url, user=login, password="x"), database.admin_url, login)
-    world.sql(
+    installation = Installation(
+        make_conninfo(database.url, user=login, password="x"), database.admin_url, login
+    )
+    installation.sql(
         "create role {} login password 'x' in role minutehand_operator, minutehand_worker, pg_read_all_stats",
         login,
     )
-    world.sql("update minutehand.dispatcher set ticked = now()")
-    yield world
+    installation.sql("update minutehand.dispatcher set ticked = now()")
+    yield installation
     healthy_address.drop(database)
     with psycopg.connect(healthy_address.admin_url, autocommit=True) as admin:
         admin.execute(sql.SQL("drop role {}").format(sql.Identifier(login)))

@@ -1,4 +1,4 @@
-"""The doctor and the database: each fault that is planted is found, and it is that check which complains."""
+"""Database checks of the doctor: each planted fault is found by its check only."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +17,10 @@ from minutehand import Database
 from minutehand.cli.app import cli
 from minutehand.doctor import DATABASE_CHECKS, Patient, examine_database
 from tests.conftest import NewDatabase
-from tests.doctor.conftest import Examine, World, complaints
+from tests.doctor.conftest import Examine, Installation, complaints
 from tests.servers import Servers
 
-Plant = Callable[[World], Any]
+Plant = Callable[[Installation], Any]
 
 # A check, how it complains, words that name the fault, and the fault.
 PLANTS: dict[str, tuple[str, str, str, Plant]] = {
@@ -53,13 +53,13 @@ PLANTS: dict[str, tuple[str, str, str, Plant]] = {
 }  # fmt: skip
 
 
-def drop_tomorrow(world: World) -> None:
+def drop_tomorrow(installation: Installation) -> None:
     day = f"jobs_done_{datetime.now(UTC) + timedelta(days=1):%Y%m%d}"
-    world.sql("drop table minutehand.{}", day)
+    installation.sql("drop table minutehand.{}", day)
 
 
-def leave_dead_rows(world: World) -> None:
-    with psycopg.connect(world.admin_url, autocommit=True) as admin:
+def leave_dead_rows(installation: Installation) -> None:
+    with psycopg.connect(installation.admin_url, autocommit=True) as admin:
         admin.execute("select pg_stat_force_next_flush()")
         admin.execute("insert into minutehand.jobs_live (kind) select 'echo' from generate_series(1, 10100)")
         admin.execute("select pg_stat_force_next_flush()")
@@ -67,8 +67,8 @@ def leave_dead_rows(world: World) -> None:
         admin.execute("select pg_stat_force_next_flush()")
 
 
-def test_healthy_database_passes_every_check(world: World, examine: Examine) -> None:
-    findings = examine(world.url)
+def test_healthy_database_passes_every_check(installation: Installation, examine: Examine) -> None:
+    findings = examine(installation.url)
 
     assert [*findings] == [*DATABASE_CHECKS]
     assert {finding.verdict for finding in findings.values()} == {"ok"}, findings
@@ -76,42 +76,44 @@ def test_healthy_database_passes_every_check(world: World, examine: Examine) -> 
 
 
 @pytest.mark.parametrize("fault", PLANTS)
-def test_fault_is_found_only_by_its_check(world: World, examine: Examine, fault: str) -> None:
+def test_fault_is_found_only_by_its_check(installation: Installation, examine: Examine, fault: str) -> None:
     check, verdict, words, plant = PLANTS[fault]
-    plant(world)
-    findings = examine(world.url)
+    plant(installation)
+    findings = examine(installation.url)
 
     assert complaints(findings) == {check}
     assert (findings[check].verdict, words in findings[check].found) == (verdict, True), findings[check]
     assert findings[check].advice
 
 
-def test_stack_without_a_tick_is_a_problem(world: World, examine: Examine) -> None:
-    world.sql("update minutehand.dispatcher set ticked = '-infinity'")
+def test_stack_without_a_tick_is_a_problem(installation: Installation, examine: Examine) -> None:
+    installation.sql("update minutehand.dispatcher set ticked = '-infinity'")
 
-    assert examine(world.url, stacked=True)["last-tick"].verdict == "problem"
+    assert examine(installation.url, stacked=True)["last-tick"].verdict == "problem"
 
 
-def test_wrong_clock_is_found(world: World, examine: Examine) -> None:
-    findings = examine(world.url, now=lambda: datetime.now(UTC) - timedelta(seconds=5))
+def test_wrong_clock_is_found(installation: Installation, examine: Examine) -> None:
+    findings = examine(installation.url, now=lambda: datetime.now(UTC) - timedelta(seconds=5))
 
     assert complaints(findings) == {"clock"}
     assert "5.0 s ahead of this machine's" in findings["clock"].found
 
 
-def test_capacity_above_the_connections_is_found(world: World, examine: Examine) -> None:
-    findings = examine(world.url, capacity=101)
+def test_capacity_above_the_connections_is_found(installation: Installation, examine: Examine) -> None:
+    findings = examine(installation.url, capacity=101)
 
     assert complaints(findings) == {"connections"}
     assert "of 100 connections are free, and the capacity is 101" in findings["connections"].found
 
 
-def test_old_snapshot_is_reported_with_its_process_and_program(world: World, examine: Examine) -> None:
-    with psycopg.connect(world.admin_url, application_name="analytics") as other:
+def test_old_snapshot_is_reported_with_its_process_and_program(
+    installation: Installation, examine: Examine
+) -> None:
+    with psycopg.connect(installation.admin_url, application_name="analytics") as other:
         other.execute("set transaction isolation level repeatable read")
         other.execute("select 1")
-        findings = examine(world.url, patience=timedelta(0))
-        patient = examine(world.url)
+        findings = examine(installation.url, patience=timedelta(0))
+        patient = examine(installation.url)
         process = other.info.backend_pid
 
     assert complaints(findings) == {"old-snapshot"}
@@ -120,15 +122,15 @@ def test_old_snapshot_is_reported_with_its_process_and_program(world: World, exa
     assert complaints(patient) == set()
 
 
-def test_vacuum_is_not_an_old_snapshot(world: World, examine: Examine) -> None:
+def test_vacuum_is_not_an_old_snapshot(installation: Installation, examine: Examine) -> None:
     """One that waits for its lock has a snapshot all the while."""
-    with psycopg.connect(world.admin_url) as other, ThreadPoolExecutor() as threads:
+    with psycopg.connect(installation.admin_url) as other, ThreadPoolExecutor() as threads:
         other.execute("lock table minutehand.jobs_live in share update exclusive mode")
-        vacuum = threads.submit(world.sql, " Vacuum minutehand.jobs_live")
+        vacuum = threads.submit(installation.sql, " Vacuum minutehand.jobs_live")
         try:
-            until_one_waits(world)
-            findings = examine(world.url, patience=timedelta(0))
-            with closing(Database(world.admin_url)) as database:
+            until_one_waits(installation)
+            findings = examine(installation.url, patience=timedelta(0))
+            with closing(Database(installation.admin_url)) as database:
                 (health,) = database.run("health")
         finally:
             other.rollback()
@@ -138,20 +140,20 @@ def test_vacuum_is_not_an_old_snapshot(world: World, examine: Examine) -> None:
     assert health["snapshot"] == timedelta(0)
 
 
-def until_one_waits(world: World) -> None:
+def until_one_waits(installation: Installation) -> None:
     """Wait until a session waits for a lock, with a snapshot."""
     waiting = (
         "select from pg_stat_activity where wait_event_type = 'Lock' and backend_xmin is not null"
         " and datname = current_database()"
     )
     deadline = monotonic() + 30
-    with psycopg.connect(world.admin_url, autocommit=True) as admin:
+    with psycopg.connect(installation.admin_url, autocommit=True) as admin:
         while admin.execute(waiting).fetchone() is None:
             assert monotonic() < deadline, "nobody waits"
 
 
-def test_snapshot_without_a_statement_is_reported(world: World) -> None:
-    patient = Patient(Database(world.url), Database(world.url), 50)
+def test_snapshot_without_a_statement_is_reported(installation: Installation) -> None:
+    patient = Patient(Database(installation.url), Database(installation.url), 50)
     patient.query("examine_snapshots").update(
         age=timedelta(hours=1), pid=42, name="walsender", statement=None
     )
@@ -166,30 +168,32 @@ def test_snapshot_without_a_statement_is_reported(world: World) -> None:
     )
 
 
-def test_prepared_transaction_is_an_old_snapshot(world: World, examine: Examine) -> None:
-    with psycopg.connect(world.admin_url, autocommit=True) as other:
+def test_prepared_transaction_is_an_old_snapshot(installation: Installation, examine: Examine) -> None:
+    with psycopg.connect(installation.admin_url, autocommit=True) as other:
         other.execute("begin; select txid_current(); prepare transaction 'forgotten'")
-    findings = examine(world.url, patience=timedelta(0))
-    with psycopg.connect(world.admin_url, autocommit=True) as other:
+    findings = examine(installation.url, patience=timedelta(0))
+    with psycopg.connect(installation.admin_url, autocommit=True) as other:
         other.execute("rollback prepared 'forgotten'")
 
     assert complaints(findings) == {"old-snapshot"}
     assert "prepared transaction forgotten" in findings["old-snapshot"].found
 
 
-def test_old_snapshot_is_skipped_without_pg_read_all_stats(world: World, examine: Examine) -> None:
-    world.sql("revoke pg_read_all_stats from {}", world.login)
-    findings = examine(world.url)
+def test_old_snapshot_is_skipped_without_pg_read_all_stats(
+    installation: Installation, examine: Examine
+) -> None:
+    installation.sql("revoke pg_read_all_stats from {}", installation.login)
+    findings = examine(installation.url)
 
     assert complaints(findings) == set()
     assert findings["old-snapshot"].verdict == "skipped"
     assert "pg_read_all_stats" in findings["old-snapshot"].found
 
 
-def test_checks_without_privileges_are_skipped(world: World, examine: Examine) -> None:
-    world.sql("revoke minutehand_operator, minutehand_worker from {}; grant minutehand_enqueuer to {}",
-              world.login, world.login)  # fmt: skip
-    findings = examine(world.url)
+def test_checks_without_privileges_are_skipped(installation: Installation, examine: Examine) -> None:
+    installation.sql("revoke minutehand_operator, minutehand_worker from {}; grant minutehand_enqueuer to {}",
+              installation.login, installation.login)  # fmt: skip
+    findings = examine(installation.url)
 
     skipped = {name for name, finding in findings.items() if finding.verdict == "skipped"}
     assert complaints(findings) == set()
@@ -206,9 +210,9 @@ def test_checks_without_privileges_are_skipped(world: World, examine: Examine) -
     assert "minutehand_operator" in findings["days"].found
 
 
-def test_missing_schema_is_reported_once(world: World, examine: Examine) -> None:
-    world.sql("drop schema minutehand cascade")
-    findings = examine(world.url)
+def test_missing_schema_is_reported_once(installation: Installation, examine: Examine) -> None:
+    installation.sql("drop schema minutehand cascade")
+    findings = examine(installation.url)
 
     assert complaints(findings) == {"schema"}
     assert "no minutehand schema yet" in findings["schema"].found
@@ -229,12 +233,12 @@ def test_disabled_autovacuum_is_found(new_database: NewDatabase, examine: Examin
     assert (finding.verdict, finding.found) == ("problem", "autovacuum is off on this server")
 
 
-def test_old_server_version_is_found(world: World) -> None:
-    with_told = Patient(Database(world.url), Database(world.url), 50)
-    with_told.query("examine_server").update(version=140012, named="14.12")
-    findings = {finding.check: finding for finding in examine_database(with_told)}
-    with_told.database.close()
-    with_told.another.close()
+def test_old_server_version_is_found(installation: Installation) -> None:
+    patient = Patient(Database(installation.url), Database(installation.url), 50)
+    patient.query("examine_server").update(version=140012, named="14.12")
+    findings = {finding.check: finding for finding in examine_database(patient)}
+    patient.database.close()
+    patient.another.close()
 
     assert complaints(findings) == {"version"}
     assert findings["version"].found == "PostgreSQL 14.12"
@@ -260,9 +264,9 @@ ANYBODYS = (
 )
 
 
-def test_every_missing_grant_is_found(world: World) -> None:
+def test_every_missing_grant_is_found(installation: Installation) -> None:
     """Revoked one by one; what PUBLIC may do besides is missed by nobody."""
-    with psycopg.connect(world.admin_url) as admin:
+    with psycopg.connect(installation.admin_url) as admin:
         grants = [
             grant
             for grant in admin.execute(GRANTS).fetchall()
@@ -276,8 +280,8 @@ def test_every_missing_grant_is_found(world: World) -> None:
             with admin.transaction(force_rollback=True):
                 what = f'{privilege} ("{column}")' if column else privilege
                 admin.execute(sql.SQL(f"revoke {what} on {thing} from {role}"))  # type: ignore[arg-type]
-                told = Patient(Database.borrow(admin), Database.borrow(admin), 50)
-                found = next(f for f in examine_database(told) if f.check == "roles")
+                patient = Patient(Database.borrow(admin), Database.borrow(admin), 50)
+                found = next(f for f in examine_database(patient) if f.check == "roles")
                 if found.verdict != "problem" or not found.found.startswith(
                     f"{role} lacks {privilege.lower()}"
                 ):
@@ -287,32 +291,32 @@ def test_every_missing_grant_is_found(world: World) -> None:
     assert missed == [], str(missed)
 
 
-def test_missing_role_is_a_warning(world: World, examine: Examine, servers: Servers) -> None:
+def test_missing_role_is_a_warning(installation: Installation, examine: Examine, servers: Servers) -> None:
     """Roles belong to the server, so this one is renamed for a moment, on a server of its own."""
-    world.sql("alter role minutehand_migrator rename to somebody_else")
+    installation.sql("alter role minutehand_migrator rename to somebody_else")
     try:
-        findings = examine(world.url)
+        findings = examine(installation.url)
     finally:
-        world.sql("alter role somebody_else rename to minutehand_migrator")
+        installation.sql("alter role somebody_else rename to minutehand_migrator")
 
     assert complaints(findings) == {"roles"}
     assert findings["roles"].found == "the role does not exist: minutehand_migrator"
 
 
-def test_read_only_database_can_be_examined(world: World, examine: Examine) -> None:
-    world.sql("alter database {} set default_transaction_read_only = on", world.name)
+def test_read_only_database_can_be_examined(installation: Installation, examine: Examine) -> None:
+    installation.sql("alter database {} set default_transaction_read_only = on", installation.name)
 
-    assert complaints(examine(world.url)) == {"writable"}
+    assert complaints(examine(installation.url)) == {"writable"}
 
 
 def test_doctor_exits_with_0_for_warnings_and_1_for_problems(
-    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    installation: Installation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     endings = []
     for change in WORSE:
-        world.sql(change)
-        ended = CliRunner().invoke(cli, ["doctor", "--database-url", world.url])
+        installation.sql(change)
+        ended = CliRunner().invoke(cli, ["doctor", "--database-url", installation.url])
         endings.append((ended.exit_code, ended.stderr))
 
     assert endings == [

@@ -1,4 +1,4 @@
-"""The page of the doctor and the checks that it makes are the same."""
+"""The documentation lists the checks of the doctor."""
 
 import re
 from pathlib import Path

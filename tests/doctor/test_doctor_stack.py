@@ -1,4 +1,4 @@
-"""The doctor and AWS: a stack as the template makes it is well, and each fault that is planted is found and named.
+"""Stack checks of the doctor: the template's stack is healthy, and each planted fault is found by its check.
 
 moto stands for the control planes. What it does not know is answered here: the account's limits, and the dispatcher.
 """
@@ -43,10 +43,10 @@ class Account:
     answer: Any = field(default_factory=lambda: {"database": WELL, "workers": {"shop-worker": WELL}})
     error: str = ""
 
-    def variables(self, name: str, **said: str) -> None:
+    def variables(self, name: str, **changed: str) -> None:
         """Set some of a function's variables; empty is none."""
         before = self.awslambda.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-        after = {key: value for key, value in (before | said).items() if value}
+        after = {key: value for key, value in (before | changed).items() if value}
         self.configure(name, Environment={"Variables": after})
 
     def configure(self, name: str, **settings: Any) -> None:
@@ -54,26 +54,26 @@ class Account:
 
     def invoked(self, name: str, **settings: Any) -> None:
         """Set how Lambda treats a function's events."""
-        told = self.awslambda.get_function_event_invoke_config(FunctionName=name)
+        config = self.awslambda.get_function_event_invoke_config(FunctionName=name)
         names = ("MaximumRetryAttempts", "MaximumEventAgeInSeconds", "DestinationConfig")
-        kept = {key: told[key] for key in names if key in told}
+        before = {key: config[key] for key in names if key in config}
         self.awslambda.delete_function_event_invoke_config(
             FunctionName=name
         )  # moto keeps the first that was put
-        self.awslambda.put_function_event_invoke_config(FunctionName=name, **kept | settings)
+        self.awslambda.put_function_event_invoke_config(FunctionName=name, **before | settings)
 
-    def says(self, error: str = "", **answer: Any) -> None:
+    def answers(self, error: str = "", **answer: Any) -> None:
         """Have the dispatcher answer this, or fail with an error."""
         self.answer, self.error = ({"errorMessage": error}, "Unhandled") if error else (answer, "")
 
     def schedule(self, **changes: Any) -> None:
         tick = self.scheduler.get_schedule(GroupName="shop", Name="shop-tick")
         target = tick["Target"] | changes.pop("Target", {})
-        kept = {
+        unchanged = {
             key: tick[key]
             for key in ("GroupName", "Name", "ScheduleExpression", "State", "FlexibleTimeWindow")
         }
-        self.scheduler.update_schedule(**{**kept, "Target": target, **changes})
+        self.scheduler.update_schedule(**{**unchanged, "Target": target, **changes})
 
     def layer(self, name: str, **settings: Any) -> str:
         version = self.awslambda.publish_layer_version(
@@ -268,17 +268,17 @@ PLANTS: dict[str, tuple[str, str, str, Callable[[Account], Any]]] = {
                                    FunctionName="shop-dispatcher", ReservedConcurrentExecutions=0)),
     "a small account": ("concurrency", "warning", "can run 10 times at once", lambda a: setattr(a, "unreserved", 10)),
     "no way to the database": ("reach-database", "problem", "no route",
-                               lambda a: a.says(database=ill("UnreachableError: no route"), workers={})),
+                               lambda a: a.answers(database=ill("UnreachableError: no route"), workers={})),
     "no right to invoke": ("reach-workers", "problem", "cannot invoke shop-worker: ClientError: AccessDenied",
-                           lambda a: a.says(database=WELL, workers={"shop-worker": ill("ClientError: AccessDenied")})),
+                           lambda a: a.answers(database=WELL, workers={"shop-worker": ill("ClientError: AccessDenied")})),
     "no way to Lambda": ("reach-workers", "problem", "ConnectTimeoutError",
-                         lambda a: a.says(database=WELL, workers={"shop-worker": ill("ConnectTimeoutError")})),
+                         lambda a: a.answers(database=WELL, workers={"shop-worker": ill("ConnectTimeoutError")})),
     "a dispatcher that hangs": ("reach-workers", "problem", "no answer in 30 s",
                                 lambda a: setattr(a, "answer", ReadTimeoutError(endpoint_url="lambda"))),
     "a dispatcher that is killed": ("reach-workers", "problem", "Task timed out after 60.00 seconds",
-                                    lambda a: a.says(error="Task timed out after 60.00 seconds")),
+                                    lambda a: a.answers(error="Task timed out after 60.00 seconds")),
     "a dispatcher that fails": ("reach-workers", "problem", "the dispatcher failed: no module",
-                                lambda a: a.says(error="no module")),
+                                lambda a: a.answers(error="no module")),
 }  # fmt: skip
 
 

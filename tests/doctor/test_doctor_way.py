@@ -1,4 +1,4 @@
-"""The doctor and the way to the server: poolers, what others prepare on them, and TLS."""
+"""Connection checks of the doctor: poolers, prepared statements of other clients, and TLS."""
 
 import shutil
 from collections.abc import Iterator

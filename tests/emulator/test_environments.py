@@ -1,4 +1,4 @@
-"""Execution environments: one invocation each, cold and warm, frozen in between, and gone at the end."""
+"""Execution environments: one invocation each, cold or warm, frozen in between, and ended at the end."""
 
 import signal
 import subprocess
@@ -29,10 +29,10 @@ def waiting(folder: Path) -> dict[str, str]:
 def test_concurrent_invocations_use_separate_environments(
     lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    asked = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
+    calls = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
     both = set(begun(tmp_path, 2))
     (tmp_path / "go").touch()
-    answers = [call.result() for call in asked]
+    answers = [call.result() for call in calls]
     last = lambda_.pool("Patient").environments[-1].pid
 
     after = lambda_.invoke("Patient")

@@ -1,4 +1,4 @@
-"""Events: accepted at once, tried again by Lambda's rules, and given up to the destination; hours pass in no time."""
+"""Asynchronous events: accepted at once, retried like on Lambda, then sent to the destination."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tests.emulator.conftest import NewLambda, until
 
 
 class Attempts(WellBehaved):
-    """Remembers when each attempt was made, and refuses as told."""
+    """Record the time of each attempt, and refuse the given ones."""
 
     def __init__(self, clock: Clock, refusal: Refused | None = None) -> None:
         self.clock, self.refusal = clock, refusal

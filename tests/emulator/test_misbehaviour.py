@@ -1,4 +1,4 @@
-"""Lambda at its worst: each misbehaviour happens on order and only on order, and is told and metered."""
+"""Misbehaviour of Lambda: each kind happens only on request, and is recorded and metered."""
 
 # ruff: noqa: F811 (fixtures come by import)
 

@@ -1,4 +1,4 @@
-"""What a seed decides: the same for the same, something else for another, and no more than was asked for."""
+"""A seed decides the misbehaviour: the same seed decides the same, within the requested odds."""
 
 from collections import Counter
 from typing import Any

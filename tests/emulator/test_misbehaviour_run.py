@@ -1,4 +1,4 @@
-"""`python -m emulator --worst`: the project under a misbehaving Lambda, at the terminal."""
+"""`python -m emulator --worst` runs the project under a misbehaving Lambda."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What strikes an environment at work: killed, frozen or left alive past its timeout, and nothing struck afterwards."""
+"""Misbehaviour of environments: killed, frozen or running past their timeout."""
 
 # ruff: noqa: F811 (fixtures come by import)
 

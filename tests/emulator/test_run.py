@@ -1,4 +1,4 @@
-"""`python -m emulator`: the whole of the project, built, at work and gone again; and its API over HTTP."""
+"""`python -m emulator` builds and runs the whole project, and serves its API over HTTP."""
 
 import json
 import os

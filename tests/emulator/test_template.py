@@ -1,4 +1,4 @@
-"""Reading templates and building what they name: what is followed, and what is said of what cannot be."""
+"""Templates and builds: supported templates, and the error for each unsupported one."""
 
 import shutil
 from pathlib import Path
@@ -98,11 +98,11 @@ def test_unknown_function_error_lists_known_functions(new_lambda: NewLambda) -> 
 
 
 def test_missing_python_is_a_one_line_error() -> None:
-    said: list[str] = []
+    messages: list[str] = []
 
-    found = choose_python({"3.99"}, None, said.append)
+    found = choose_python({"3.99"}, None, messages.append)
 
-    assert said == [f"built for Python {found.version}: 3.99 of the template is not on the PATH"]
+    assert messages == [f"built for Python {found.version}: 3.99 of the template is not on the PATH"]
     assert "venv" not in str(found.path)
     with pytest.raises(BuildError, match="is not a working Python"):
-        choose_python({"3.99"}, "/nowhere/python", said.append)
+        choose_python({"3.99"}, "/nowhere/python", messages.append)

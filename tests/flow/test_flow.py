@@ -1,4 +1,4 @@
-"""From a request to a finished row: what is tested in this process holds in Lambda's runtime, word for word."""
+"""From a request to a finished job, in this process and in the emulator."""
 
 import json
 from datetime import timedelta
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.every_version
 def post(job: dict[str, Any]) -> dict[str, Any]:
     """A request of the HTTP API that enqueues a job."""
     body = json.dumps(job)
-    told = event("api-post-job")
-    headers = told["headers"] | {"content-length": str(len(body))}
-    return told | {"body": body, "headers": headers}
+    request = event("api-post-job")
+    headers = request["headers"] | {"content-length": str(len(body))}
+    return request | {"body": body, "headers": headers}
 
 
 def test_request_creates_a_job_and_the_next_tick_runs_it(flow: Flow) -> None:
@@ -56,8 +56,8 @@ def test_duplicate_tick_runs_every_due_job_once(flow: Flow) -> None:
 
 
 def test_request_without_a_token_enqueues_nothing(flow: Flow) -> None:
-    told = post({"kind": "echo"})
-    del told["headers"]["authorization"]
+    request = post({"kind": "echo"})
+    del request["headers"]["authorization"]
 
-    assert flow.home.request(told)["statusCode"] == 401
+    assert flow.home.request(request)["statusCode"] == 401
     assert flow.sql("select count(*) from minutehand.jobs") == [(0,)]

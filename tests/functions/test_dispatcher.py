@@ -1,4 +1,4 @@
-"""The dispatcher, woken by real events: as many invitations as there are due jobs, and no worker twice for one."""
+"""The dispatcher with real events: it offers each due job to one worker."""
 
 import json
 import random
@@ -90,7 +90,7 @@ def test_refused_invocation_is_logged_and_its_job_is_due_again(fleet: Fleet) -> 
     fleet.aws.known.clear()
 
     facts = fleet.tick()
-    (refusal,) = [line for line in lines(fleet.said()) if line["level"] == "ERROR"]
+    (refusal,) = [line for line in lines(fleet.output()) if line["level"] == "ERROR"]
 
     assert (facts["offered"], facts["invoked"], facts["refused"]) == (1, 0, 1)
     assert "ResourceNotFound" in refusal["reason"]
@@ -122,12 +122,12 @@ def test_check_tests_the_connections_without_a_tick(fleet: Fleet, monkeypatch: p
     monkeypatch.setenv("MINUTEHAND_WORKERS", '{"queue:reports": "reports"}')
     job = fleet.enqueue()
 
-    told: dict[str, Any] = fleet.tick({"check": True})
+    answer: dict[str, Any] = fleet.tick({"check": True})
 
-    assert told["database"]["ok"]
-    assert told["workers"][WORKER]["ok"]
-    assert not told["workers"]["reports"]["ok"]
-    assert "ResourceNotFound" in told["workers"]["reports"]["error"]
+    assert answer["database"]["ok"]
+    assert answer["workers"][WORKER]["ok"]
+    assert not answer["workers"]["reports"]["ok"]
+    assert "ResourceNotFound" in answer["workers"]["reports"]["error"]
     assert fleet.row(job).state == "due"
     assert fleet.aws.events == []
 
@@ -139,12 +139,12 @@ def test_lapsed_offers_are_logged_and_reduce_the_next_offer(fleet: Fleet) -> Non
     fleet.sql(
         "update minutehand.jobs_live set visible = (select ticked from minutehand.dispatcher) + interval '1 ms'"
     )
-    fleet.said()
+    fleet.output()
 
     facts = fleet.tick()
 
     assert (facts["vain"], facts["throttled"]) == (DUE, 1)
-    (line,) = [line for line in lines(fleet.said()) if line["level"] == "WARNING"]
+    (line,) = [line for line in lines(fleet.output()) if line["level"] == "WARNING"]
     assert (line["message"], line["queue"], line["lapsed"], line["budget"]) == (
         "offers lapsed",
         "default",
@@ -165,18 +165,18 @@ def test_event_without_a_time_runs_a_tick(fleet: Fleet) -> None:
 def test_tick_logs_one_line_and_metrics_without_payloads(
     fleet: Fleet,
 ) -> None:
-    fleet.enqueue(payload={"secret": MARK}, key=f"key-{MARK}", headers={"told": MARK})
+    fleet.enqueue(payload={"secret": MARK}, key=f"key-{MARK}", headers={"mark": MARK})
 
     facts = fleet.tick(event("scheduler-tick"))
-    said = fleet.said()
-    (line,), (measured,) = lines(said), metrics(said)
+    output = fleet.output()
+    (line,), (measured,) = lines(output), metrics(output)
 
     assert measured == facts
     assert facts["lag_ms"] > 0
     assert {**line, **facts} == line
     assert (line["message"], line["level"], line["service"]) == ("tick", "INFO", "dispatcher")
     assert line["function_request_id"]
-    assert MARK not in said + str(fleet.aws.events)
+    assert MARK not in output + str(fleet.aws.events)
 
 
 def test_job_lost_at_its_last_attempt_is_logged_as_dead(fleet: Fleet) -> None:
@@ -184,10 +184,10 @@ def test_job_lost_at_its_last_attempt_is_logged_as_dead(fleet: Fleet) -> None:
     fleet.sql("update minutehand.jobs_live set attempts = 1, claimed = now(), ack = gen_random_uuid()")
 
     facts = fleet.tick()
-    said = fleet.said()
-    (line,) = [line for line in lines(said) if line["message"] == "dead"]
+    output = fleet.output()
+    (line,) = [line for line in lines(output) if line["message"] == "dead"]
 
     assert facts["dead"] == 1
     assert fleet.row(job).state == "dead"
     assert (line["job"], line["kind"], line["attempt"], line["level"]) == (str(job), "echo", 1, "WARNING")
-    assert MARK not in said
+    assert MARK not in output

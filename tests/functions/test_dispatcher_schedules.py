@@ -1,4 +1,4 @@
-"""The dispatcher fires schedules, and installs those that code declares."""
+"""The dispatcher installs declared schedules and fires them."""
 
 import json
 from datetime import timedelta

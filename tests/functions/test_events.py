@@ -1,4 +1,4 @@
-"""Where events go: a webhook of one's own, EventBridge and SNS; and that no job waits for them."""
+"""Event sinks: webhooks, EventBridge and SNS. Jobs do not wait for them."""
 
 import json
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def attempt(database: Database) -> str:
     return ending.ending
 
 
-def told(seen: list[Seen]) -> list[dict[str, Any]]:
+def received_events(seen: list[Seen]) -> list[dict[str, Any]]:
     return [event for each in seen for event in json.loads(each.body)["data"]]
 
 
@@ -67,7 +67,7 @@ def test_webhook_receives_signed_batches_of_events(
         for secret in (SECRET, OLD):
             body = Webhook(secret).verify(each.body, each.headers)
             assert body["type"] == "events"
-    events = told(receiver.seen)
+    events = received_events(receiver.seen)
     assert [event["name"] for event in events] == ["enqueued", "claimed", "done"] + ["enqueued"] * 250
     assert [len(json.loads(each.body)["data"]) for each in receiver.seen] == [1, 2, 100, 100, 50]
     assert len({event["id"] for event in events}) == 253
@@ -224,7 +224,7 @@ def test_failing_sink_does_not_affect_the_others(
         monkeypatch.setenv("MINUTEHAND_EVENTS_ONLY", "done")
         attempt(database)
 
-    assert [event["name"] for event in told(receiver.seen)] == ["done"]
+    assert [event["name"] for event in received_events(receiver.seen)] == ["done"]
     assert (
         len(database.run("list_events", names=None, queue=None, kind=None, job=None, since=None, limit=9))
         == 1

@@ -1,4 +1,4 @@
-"""The http handler as a receiver sees it: what arrives, and how it is signed."""
+"""The http handler as a receiver sees it: requests and signatures."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The http handler and the addresses of names: only public ones, looked up once, and the very one that was checked."""
+"""Addresses of the http handler: only public ones, resolved once, and the checked one is used."""
 
 import socket
 from threading import Event
@@ -100,7 +100,7 @@ def test_name_is_resolved_once_and_the_checked_address_is_used(server, names, at
     assert names["rebinding.example"] == [["127.0.0.2"]]
 
 
-def test_next_address_is_tried_if_one_rejects_the_connection(server, names, attempt, monkeypatch):
+def test_next_address_is_tried_if_one_refuses_the_connection(server, names, attempt, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_HTTP_ALLOW", "127.0.0.0/8")
     names["two.example"] = [["127.0.0.2", "127.0.0.1"]]
 

@@ -1,4 +1,4 @@
-"""The http handler and its receiver: what each answer leads to, and what none leads to."""
+"""Responses and failures of the receiver, and the outcome of each."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ def say(status: str, *headers: str, body: bytes = b"") -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("reply", "kept"),
+    ("reply", "stored"),
     [
         (say("204 No Content"), None),
         (say("200 OK", body=b'{"a": [1, null]}'), {"a": [1, None]}),
@@ -42,11 +42,11 @@ def say(status: str, *headers: str, body: bytes = b"") -> bytes:
         (say("200 OK", body=b'"' + b"x" * 4095 + b'"'), '"' + "x" * 4095),
     ],
 )
-def test_only_the_storable_part_of_a_response_is_stored(server, attempt, reply, kept):
+def test_only_the_storable_part_of_a_response_is_stored(server, attempt, reply, stored):
     with server(reply) as receiver:
         result = http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
-    assert result["body"] == kept
+    assert result["body"] == stored
     assert isinstance(result["ms"], int)
     assert "\x00" not in json.loads(json.dumps(str(result["body"])))
 
@@ -116,17 +116,17 @@ def test_retry_after_as_a_date_is_honoured(server, attempt):
     assert retry.value.after == moment
 
 
-@pytest.mark.parametrize("asked", ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
-def test_retry_after_is_limited_to_a_day(server, attempt, asked):
-    with server(say("503 Busy", f"Retry-After: {asked}")) as receiver, pytest.raises(RetryAfter) as retry:
+@pytest.mark.parametrize("value", ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_retry_after_is_limited_to_a_day(server, attempt, value):
+    with server(say("503 Busy", f"Retry-After: {value}")) as receiver, pytest.raises(RetryAfter) as retry:
         http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
     assert abs(retry.value.after - datetime.now(UTC) - timedelta(days=1)) < timedelta(seconds=10)
 
 
-@pytest.mark.parametrize("asked", ["0", "-5", "soon", "", "1.5", "²", "Fri, 31 Dec 1999 23:59:59 GMT"])
-def test_invalid_retry_after_is_ignored(server, attempt, asked):
-    reply = say("503 Busy").replace(b"connection", f"retry-after: {asked}\r\nconnection".encode("latin-1"))
+@pytest.mark.parametrize("value", ["0", "-5", "soon", "", "1.5", "²", "Fri, 31 Dec 1999 23:59:59 GMT"])
+def test_invalid_retry_after_is_ignored(server, attempt, value):
+    reply = say("503 Busy").replace(b"connection", f"retry-after: {value}\r\nconnection".encode("latin-1"))
 
     with server(reply) as receiver, pytest.raises(Undelivered):
         http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())

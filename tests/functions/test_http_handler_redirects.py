@@ -1,4 +1,4 @@
-"""The http handler and redirects: a failure, or checked again hop by hop."""
+"""Redirects of the http handler: a failure by default, or checked at every hop."""
 
 import pytest
 
@@ -20,11 +20,11 @@ def test_redirect_is_a_failure_that_names_only_its_origin(server, attempt):
     ):
         http.handle(Delivery(f"http://{receiver.authority}/"), attempt())
 
-    asked, answered = (
+    requested, answered = (
         f"POST http://{receiver.authority}",
         "302, a redirect to https://other.example; redirects are not followed.",
     )
-    assert str(failure.value) == f"{asked} answered {answered}"
+    assert str(failure.value) == f"{requested} answered {answered}"
     assert len(receiver.seen) == 1
 
 

@@ -1,4 +1,4 @@
-"""The http handler where a payload means ill: URLs and headers that would break, forge or tell something."""
+"""Malicious payloads of the http handler: invalid URLs and headers."""
 
 import pytest
 

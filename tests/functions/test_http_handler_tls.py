@@ -1,4 +1,4 @@
-"""The http handler and certificates: the name is proven, though the connection goes to an address."""
+"""Certificates of the http handler: the name is verified, although the connection goes to an address."""
 
 import socket
 import ssl
@@ -34,14 +34,14 @@ def tls(authority: trustme.CA, *names: str) -> ssl.SSLContext:
 
 def test_certificate_is_checked_against_the_name(server, names, attempt, authority):
     names["proven.example"] = [["127.0.0.1"], ["127.0.0.2"]]
-    asked = []
+    names_sent = []
     context = tls(authority, "proven.example")
-    context.sni_callback = lambda _, name, __: asked.append(name)
+    context.sni_callback = lambda _, name, __: names_sent.append(name)
 
     with server("200 OK", tls=context) as receiver:
         http.handle(Delivery(f"https://proven.example:{receiver.port}/"), attempt())
 
-    assert asked == ["proven.example"]
+    assert names_sent == ["proven.example"]
     assert names["proven.example"] == [["127.0.0.2"]]
     assert receiver.seen[0].headers["host"] == f"proven.example:{receiver.port}"
 

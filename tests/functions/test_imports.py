@@ -1,4 +1,4 @@
-"""A cold start imports what the first event needs: by module, since milliseconds depend on the machine."""
+"""A cold start imports only the modules that the first event needs."""
 
 import subprocess
 import sys
@@ -24,14 +24,14 @@ WHAT_THE_FIRST_JOB_NEEDS = {"handlers", "handlers.echo", "handlers.http", "msgsp
 
 def imported(statements: str, function: str) -> set[str]:
     """The modules that a fresh interpreter has after it ran something in a function's folder."""
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", f"import sys; {statements}; print(*sys.modules)"],
         cwd=FUNCTIONS / function,
         capture_output=True,
         text=True,
         check=True,
     )
-    return set(told.stdout.split())
+    return set(completed.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""CloudFormation is answered whatever happens, and nobody learns the address of the answer."""
+"""CloudFormation always gets a response, and its signed URL is never logged."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.functions.cloudformation import Context, event, told
+from tests.functions.cloudformation import Context, event, last_response
 from tests.functions.conftest import Server
 from tests.functions.fleet import load
 
@@ -36,7 +36,7 @@ def test_failed_answer_is_repeated(app: Any, storage: Server, monkeypatch: pytes
 
     assert len(storage.seen) == 3
     assert len({seen.body for seen in storage.seen}) == 1
-    assert told(storage)["Status"] == "SUCCESS"
+    assert last_response(storage)["Status"] == "SUCCESS"
 
 
 def test_failed_answer_is_logged_without_its_url(
@@ -60,8 +60,8 @@ def test_all_repetitions_fit_into_the_time_for_the_answer(app: Any) -> None:
 def test_unknown_request_type_fails_and_is_answered(app: Any, storage: Server, request_type: Any) -> None:
     app.handler({**event("Create", storage), "RequestType": request_type}, Context())
 
-    assert told(storage)["Status"] == "FAILED"
-    assert "Create, Update or Delete" in told(storage)["Reason"]
+    assert last_response(storage)["Status"] == "FAILED"
+    assert "Create, Update or Delete" in last_response(storage)["Reason"]
 
 
 def test_event_without_ids_is_answered(app: Any, storage: Server) -> None:
@@ -86,7 +86,7 @@ def test_event_that_cannot_be_answered_is_logged(
 
 @pytest.mark.parametrize(("request_type", "status"), [("Create", "FAILED"), ("Delete", "SUCCESS")])
 def test_migration_answers_without_its_layers(storage: Server, request_type: str, status: str) -> None:
-    asked = event(request_type, storage)
+    request = event(request_type, storage)
     subprocess.run(
         [
             sys.executable,
@@ -95,11 +95,11 @@ def test_migration_answers_without_its_layers(storage: Server, request_type: str
             "-c",
             f"import sys; sys.path.append({str(FUNCTION)!r}); import app\n"
             "class Context: get_remaining_time_in_millis = staticmethod(lambda: 300_000)\n"
-            f"app.handler({asked!r}, Context)",
+            f"app.handler({request!r}, Context)",
         ],
         check=True,
         capture_output=True,
     )
 
-    assert told(storage)["Status"] == status
-    assert ("ModuleNotFoundError" in told(storage)["Reason"]) == (request_type == "Create")
+    assert last_response(storage)["Status"] == status
+    assert ("ModuleNotFoundError" in last_response(storage)["Reason"]) == (request_type == "Create")

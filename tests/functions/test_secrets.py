@@ -1,4 +1,4 @@
-"""Secrets are read from Secrets Manager, when they are needed, and no error tells any of them."""
+"""Secrets are read from Secrets Manager on demand, and errors do not quote them."""
 
 import json
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
 
 
 def test_database_url_may_be_a_secret(manager: Manager) -> None:
-    arn = manager.keep(f"postgresql://jobs:{HIDDEN}@db.internal/app\n")
+    arn = manager.store(f"postgresql://jobs:{HIDDEN}@db.internal/app\n")
 
     assert database_url({"MINUTEHAND_DATABASE_SECRET": arn}) == f"postgresql://jobs:{HIDDEN}@db.internal/app"
 
 
 def test_secret_may_be_the_json_of_rds(manager: Manager) -> None:
-    url = database_url({"MINUTEHAND_DATABASE_SECRET": manager.keep(json.dumps(RDS))})
+    url = database_url({"MINUTEHAND_DATABASE_SECRET": manager.store(json.dumps(RDS))})
 
     assert conninfo_to_dict(url) == {
         "host": "db.internal",
@@ -64,7 +64,7 @@ def test_database_url_takes_precedence_over_the_secret() -> None:
     ],
 )
 def test_invalid_secret_is_rejected_without_quoting_it(manager: Manager, text: str) -> None:
-    arn = manager.keep(text or " ")
+    arn = manager.store(text or " ")
 
     with pytest.raises(ConfigurationError) as caught:
         database_url({"MINUTEHAND_DATABASE_SECRET": arn})
@@ -91,7 +91,7 @@ def test_error_without_url_or_secret_names_the_setting() -> None:
 
 
 def test_value_takes_precedence_over_the_secret(manager: Manager) -> None:
-    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("kept")}
+    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.store("kept")}
 
     assert secret("MINUTEHAND_API_TOKENS", environment) == "kept"
     assert secret("MINUTEHAND_API_TOKENS", environment | {"MINUTEHAND_API_TOKENS": "set"}) == "set"
@@ -102,7 +102,7 @@ def test_value_takes_precedence_over_the_secret(manager: Manager) -> None:
 
 
 def test_cached_secret_is_read_again_when_it_expires(manager: Manager) -> None:
-    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("old")}
+    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.store("old")}
     first = secret("MINUTEHAND_API_TOKENS", environment)
 
     manager.rotate(environment["MINUTEHAND_API_TOKENS_SECRET"], "new")
@@ -110,20 +110,20 @@ def test_cached_secret_is_read_again_when_it_expires(manager: Manager) -> None:
     assert first == "old"
     assert secret("MINUTEHAND_API_TOKENS", environment) == "old"
     assert secret("MINUTEHAND_API_TOKENS", environment, max_age=timedelta()) == "new"
-    assert manager.asked[environment["MINUTEHAND_API_TOKENS_SECRET"]] == 2
+    assert manager.fetches[environment["MINUTEHAND_API_TOKENS_SECRET"]] == 2
 
 
 def test_concurrent_threads_fetch_a_secret_once(manager: Manager) -> None:
-    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("kept")}
+    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.store("kept")}
     with ThreadPoolExecutor(8) as threads:
-        told = list(threads.map(lambda _: secret("MINUTEHAND_API_TOKENS", environment), range(8)))
+        secrets = list(threads.map(lambda _: secret("MINUTEHAND_API_TOKENS", environment), range(8)))
 
-    assert told == ["kept"] * 8
-    assert manager.asked == {environment["MINUTEHAND_API_TOKENS_SECRET"]: 1}
+    assert secrets == ["kept"] * 8
+    assert manager.fetches == {environment["MINUTEHAND_API_TOKENS_SECRET"]: 1}
 
 
 def test_aurora_secret_is_completed_by_the_environment(manager: Manager) -> None:
-    arn = manager.keep(json.dumps({"username": "jobs", "password": HIDDEN}))
+    arn = manager.store(json.dumps({"username": "jobs", "password": HIDDEN}))
     environment = {
         "MINUTEHAND_DATABASE_SECRET": arn,
         "MINUTEHAND_DATABASE_HOST": "cluster.internal",
@@ -142,7 +142,7 @@ def test_aurora_secret_is_completed_by_the_environment(manager: Manager) -> None
 
 
 def test_missing_parts_of_a_secret_are_named(manager: Manager) -> None:
-    arn = manager.keep(json.dumps({"username": "jobs", "password": HIDDEN}))
+    arn = manager.store(json.dumps({"username": "jobs", "password": HIDDEN}))
 
     with pytest.raises(
         ConfigurationError, match=r"lacks host and dbname; .*MINUTEHAND_DATABASE_HOST"

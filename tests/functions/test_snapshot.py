@@ -1,4 +1,4 @@
-"""SnapStart runs many environments from one memory: what an import opens, knows or draws, they would all share."""
+"""SnapStart: an import opens no connection, reads no secret and draws no random number."""
 
 import ast
 import json
@@ -72,7 +72,7 @@ ENVIRONMENT = {
 def shared(function: Path, *statements: str) -> dict[str, list[str]]:
     """What the memory has of sockets, variables of ours and random numbers, after statements in a function's folder."""
     code = "\n".join([WATCHED, *statements, "seen['opened'] += still_open()", "print(json.dumps(seen))"])
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code],
         cwd=function,
         env=ENVIRONMENT,
@@ -80,7 +80,7 @@ def shared(function: Path, *statements: str) -> dict[str, list[str]]:
         text=True,
         check=True,
     )
-    seen: dict[str, list[str]] = json.loads(told.stdout.splitlines()[-1])
+    seen: dict[str, list[str]] = json.loads(completed.stdout.splitlines()[-1])
     seen["read"] = [name for name in seen["read"] if name in ENVIRONMENT and not name.startswith("AWS")]
     return seen
 

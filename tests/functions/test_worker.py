@@ -1,4 +1,4 @@
-"""The worker, invited by real events: it claims what is on offer to it, and tells what became of it."""
+"""The worker with real events: it claims the offered jobs and logs their outcomes."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ def test_event_with_unknown_offers_claims_nothing(fleet: Fleet) -> None:
     fleet.enqueue()
 
     assert fleet.work(event("worker-offers")) == {}
-    (measured,) = metrics(fleet.said())
+    (measured,) = metrics(fleet.output())
     assert measured == {"claimed": 0, "unclaimed": 2, "empty": 1}
 
 
@@ -130,7 +130,7 @@ def test_invocation_without_time_left_claims_nothing(fleet: Fleet) -> None:
 
 ENDINGS = {
     "done": ("return payload", "INFO"),
-    "retrying": ("raise ValueError(payload)", "INFO"),  # told as retried
+    "retrying": ("raise ValueError(payload)", "INFO"),  # logged as retried
     "dead": ("raise minutehand.Fail(payload)", "WARNING"),
     "snoozed": ("raise minutehand.Snooze(timedelta(hours=1))", "INFO"),
     "cancelled": ("raise minutehand.Cancel(payload)", "INFO"),
@@ -143,21 +143,21 @@ def test_attempt_logs_two_lines_and_metrics_without_the_payload(
 ) -> None:
     does, level = ENDINGS[ending]
     kind = handler(f"import minutehand\nfrom datetime import timedelta\ndef handle(payload, job): {does}\n")
-    job = fleet.enqueue(kind, MARK, key=f"key-{MARK}", headers={"told": MARK})
+    job = fleet.enqueue(kind, MARK, key=f"key-{MARK}", headers={"mark": MARK})
 
     answer = fleet.work({"queue": "default"})
-    said = fleet.said()
-    claimed, finished = lines(said)
+    output = fleet.output()
+    claimed, finished = lines(output)
 
     assert answer == {ending: 1}
-    assert metrics(said) == [{ending: 1, "claimed": 1, "unclaimed": 0, "empty": 0}]
+    assert metrics(output) == [{ending: 1, "claimed": 1, "unclaimed": 0, "empty": 0}]
     assert (claimed["message"], claimed["level"]) == ("claimed", "INFO")
     assert (finished["message"], finished["level"]) == (ending.replace("retrying", "retried"), level)
     for line in (claimed, finished):
         facts = {"job": str(job), "kind": kind, "queue": "default", "attempt": 1, "service": "worker"}
         assert {**line, **facts} == line
         assert line["function_request_id"]
-    assert MARK not in said
+    assert MARK not in output
 
 
 def test_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Callable[[str], str]) -> None:
@@ -170,16 +170,16 @@ def test_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Callab
     fleet.enqueue(kind, {"to": MARK, "copies": MARK})
 
     assert fleet.work({"queue": "default"}) == {"dead": 1}
-    assert MARK not in fleet.said()
+    assert MARK not in fleet.output()
 
 
 def test_unknown_kind_is_logged_and_released_without_an_attempt(fleet: Fleet) -> None:
     job = fleet.enqueue("billing.invoice", MARK)
 
     assert fleet.work({"queue": "default"}) == {"released": 1}
-    said = fleet.said()
-    assert lines(said)[-1]["error_type"] == "UnknownKindError"
-    assert MARK not in said
+    output = fleet.output()
+    assert lines(output)[-1]["error_type"] == "UnknownKindError"
+    assert MARK not in output
     assert fleet.row(job).attempts == 0
 
 
@@ -197,16 +197,16 @@ def test_handler_is_imported_when_its_kind_is_first_claimed(
     assert after == {mine}
 
 
-@pytest.mark.parametrize(("said", "version"), [(None, "$LATEST"), ("2026-11-21", "2026-11-21")])
+@pytest.mark.parametrize(("output", "version"), [(None, "$LATEST"), ("2026-11-21", "2026-11-21")])
 def test_attempt_records_its_worker_and_code_version(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, said: str | None, version: str
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, output: str | None, version: str
 ) -> None:
-    if said:
-        monkeypatch.setenv("MINUTEHAND_VERSION", said)
+    if output:
+        monkeypatch.setenv("MINUTEHAND_VERSION", output)
     job = fleet.enqueue()
     fleet.work({"queue": "default"})
 
     (attempt,) = list_attempts(fleet.database, job)
     assert (attempt.worker, attempt.memory_mb, attempt.version) == ("minutehand-worker", 512, version)
-    assert attempt.request is not None and attempt.request in fleet.said()
+    assert attempt.request is not None and attempt.request in fleet.output()
     assert fleet.row(job).version == version

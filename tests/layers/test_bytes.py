@@ -1,4 +1,4 @@
-"""The same inputs make the same layer; its .pyc are for good, and name the place where Lambda puts it."""
+"""Layer builds are reproducible, and their .pyc files have the paths in Lambda."""
 
 import importlib.util
 import marshal

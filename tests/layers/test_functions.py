@@ -1,4 +1,4 @@
-"""Each function runs on its layers and Lambda's runtime alone, in a zip of a size that starts fast."""
+"""Each function runs with its layers and Lambda's runtime only, within the size limit."""
 
 import importlib.util
 import json

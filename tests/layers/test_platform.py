@@ -1,4 +1,4 @@
-"""A layer loads on the template's Python and processor, or is not built."""
+"""A layer is built for the Python and the architecture of the template, or the build fails."""
 
 import subprocess
 import sys

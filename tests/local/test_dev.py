@@ -1,4 +1,4 @@
-"""`minutehand dev`: everything runs, is seen to run, survives a restart, and leaves nothing behind."""
+"""`minutehand dev` runs the whole project, survives a restart, and leaves no process behind."""
 
 import os
 import re
@@ -52,14 +52,14 @@ def finished(run: subprocess.Popen[str]) -> str:
     return output
 
 
-def until(run: subprocess.Popen[str], said: str) -> str:
-    """Read what the run says until it says this."""
+def until(run: subprocess.Popen[str], text: str) -> str:
+    """Read the output of the run until it contains `text`."""
     heard = ""
     for line in run.stdout or ():
         heard += line
-        if said in line:
+        if text in line:
             return heard
-    raise AssertionError(f"it ended without saying {said!r}:\n{heard}")
+    raise AssertionError(f"the run ended without {text!r} in its output:\n{heard}")
 
 
 def left_behind(project: Path) -> list[list[str]]:
@@ -123,10 +123,10 @@ def test_ctrl_c_stops_a_busy_run_cleanly(project: Path) -> None:
     until(run, "claimed")
 
     os.killpg(run.pid, signal.SIGINT)
-    said = finished(run)
+    output = finished(run)
 
     assert run.returncode == 0
-    assert "stopped" in said
+    assert "stopped" in output
     assert left_behind(project) == []
 
 
@@ -150,12 +150,12 @@ def test_second_run_in_a_directory_is_rejected(project: Path) -> None:
     until(first, "ticks")
 
     second = start(project, "--no-seed")
-    said = finished(second)
+    output = finished(second)
     first.send_signal(signal.SIGINT)
     finished(first)
 
     assert second.returncode == 5
-    assert "a local run is already using" in said
+    assert "a local run is already using" in output
 
 
 def test_port_in_use_is_a_one_line_error(project: Path) -> None:
@@ -163,10 +163,10 @@ def test_port_in_use_is_a_one_line_error(project: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         run = start(project, port=taken.getsockname()[1])
-        said = finished(run)
+        output = finished(run)
 
     assert run.returncode == 5
-    assert said.count("\n") == 1 and "is in use; choose another with --port" in said
+    assert output.count("\n") == 1 and "is in use; choose another with --port" in output
 
 
 def test_data_of_another_version_are_a_one_line_error(project: Path) -> None:
@@ -181,10 +181,10 @@ def test_data_of_another_version_are_a_one_line_error(project: Path) -> None:
 def test_unreachable_database_is_an_error_without_the_password(project: Path) -> None:
     run = start(project, url=f"postgresql://postgres:hunter2@127.0.0.1:{free_port()}/postgres")
 
-    said = finished(run)
+    output = finished(run)
 
     assert run.returncode == 3
-    assert "cannot be reached" in said and "hunter2" not in said
+    assert "cannot be reached" in output and "hunter2" not in output
 
 
 def test_read_only_database_is_a_one_line_error(project: Path, empty_database: Database) -> None:

@@ -1,4 +1,4 @@
-"""What somebody types: `sam` in a copy of the project, with the files and the settings that the project ships."""
+"""Run `sam` in a copy of the project, with the files and settings that the project ships."""
 
 import json
 import os
@@ -78,18 +78,18 @@ class Sam:
 
     @property
     def _options(self) -> list[str]:
-        """What is said here besides: the processor of this machine, and the image if no registry has given it."""
+        """Return additional options: the architecture of this machine, and the stand-in image if there is one."""
         stand_in = ["--skip-pull-image", "--invoke-image", self.image.name] if self.image.name else []
         return ["--parameter-overrides", f"Architecture={ARCHITECTURE}", *stand_in]
 
     @property
     def _environment(self) -> dict[str, str]:
         foreign = ("AWS_", "MINUTEHAND_", "DATABASE_URL")
-        kept = {
+        variables = {
             name: value for name, value in self.engine.environment.items() if not name.startswith(foreign)
         }
         own = {"HOME": str(self.project.parent), "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"}
-        return {**kept, **own, "SAM_CLI_TELEMETRY": "0"}
+        return {**variables, **own, "SAM_CLI_TELEMETRY": "0"}
 
 
 def copy_project(place: Path, runtime: str, database: str, port: int) -> None:

@@ -1,4 +1,4 @@
-"""`sam local invoke` with every file in events/: what the function answers, and what is in the table afterwards."""
+"""`sam local invoke` with every file in events/: the response, and the rows afterwards."""
 
 import json
 from collections.abc import Callable
@@ -50,8 +50,8 @@ def facts(jobs: Database, *job_ids: UUID) -> list[tuple[str, int]]:
 
 
 def body(answer: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(answer["body"])
-    return told
+    content: dict[str, Any] = json.loads(answer["body"])
+    return content
 
 
 @replays("api-post-job")
@@ -134,9 +134,9 @@ def test_check_reaches_the_database_without_a_tick(
 def test_deploy_creates_a_missing_schema_and_never_drops_one(sam: Sam, jobs: Database, name: str) -> None:
     if name != "migrate-delete":
         jobs.connection.execute("drop schema minutehand cascade")
-    told = {"migrate-delete": "the schema and its jobs stay"}.get(name, "applied 0001")
+    expected = {"migrate-delete": "the schema and its jobs stay"}.get(name, "applied 0001")
 
-    assert told in sam.invoke("MigrateFunction", "--event", f"events/{name}.json").log
+    assert expected in sam.invoke("MigrateFunction", "--event", f"events/{name}.json").log
     assert facts(jobs, enqueue("echo", connection=jobs).id) == [("due", 0)]
 
 

@@ -1,4 +1,4 @@
-"""`sam local start-api` and `start-lambda`: requests and invocations that come over HTTP."""
+"""`sam local start-api` and `start-lambda`: requests and invocations over HTTP."""
 
 import json
 from datetime import timedelta
@@ -25,12 +25,12 @@ def client(url: str) -> Any:
 def test_request_creates_a_job(start_api: str, jobs: Database) -> None:
     with httpx.Client(base_url=start_api, timeout=SECONDS) as caller:
         health = caller.get("/health")
-        nobody = caller.post("/jobs", json={"kind": "echo"})
+        unauthorised = caller.post("/jobs", json={"kind": "echo"})
         created = caller.post(
             "/jobs", json={"kind": "echo", "payload": [1]}, headers={"Authorization": f"Bearer {TOKEN}"}
         )
 
-    assert (health.status_code, nobody.status_code, created.status_code) == (200, 401, 201)
+    assert (health.status_code, unauthorised.status_code, created.status_code) == (200, 401, 201)
     row = read.get(jobs, UUID(created.json()["id"]))
     assert (row.kind, row.payload, row.state) == ("echo", [1], "due")
 
@@ -40,8 +40,8 @@ def test_dispatcher_invokes_the_worker_in_another_container(start_lambda: str, j
 
     def tick() -> tuple[int, int, int, int]:
         answer = client(start_lambda).invoke(FunctionName="DispatcherFunction", Payload=b"{}")
-        told = json.loads(answer["Payload"].read())
-        return answer["StatusCode"], told["due"], told["invoked"], told["refused"]
+        body = json.loads(answer["Payload"].read())
+        return answer["StatusCode"], body["due"], body["invoked"], body["refused"]
 
     def states() -> list[tuple[str, int]]:
         return [(row.state, row.attempts) for row in (read.get(jobs, job_id) for job_id in due)]

@@ -1,4 +1,4 @@
-"""The template as `sam` reads it."""
+"""The template passes the validation of `sam`."""
 
 from tests.sam_local.sam import Sam
 

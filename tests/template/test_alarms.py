@@ -1,4 +1,4 @@
-"""Alarms and dashboard look at metrics that there are, in the stack's own namespace, and say what to do."""
+"""Alarms and the dashboard use existing metrics, and every alarm is documented."""
 
 import ast
 import json
@@ -88,7 +88,9 @@ def shown(stack: Stack) -> Iterator[Metric]:
 
 def strangers(metrics: Iterator[Metric], stack: Stack) -> list[Metric]:
     """The metrics that nobody emits."""
-    there = {(OURS, name, "service", who) for who in ("dispatcher", "worker") for name in measured(who)}
+    there = {
+        (OURS, name, "service", service) for service in ("dispatcher", "worker") for name in measured(service)
+    }
     resources = stack.translated["Resources"]
     return [
         metric

@@ -1,4 +1,4 @@
-"""The API is never open: the gateway asks for what was chosen on its only route, or the function asks for a token."""
+"""The API is never open: the gateway authorises requests, or the function requires a token."""
 
 from collections.abc import Mapping
 from typing import Any

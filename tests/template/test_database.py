@@ -1,4 +1,4 @@
-"""The database that the stack makes, and the ways out of a network that has none."""
+"""The database of the stack, and the endpoints of a network without internet access."""
 
 import pytest
 
@@ -82,7 +82,7 @@ def test_database_and_endpoints_are_reached_only_by_functions(stack: Stack) -> N
 )
 def test_functions_have_the_settings_missing_from_the_rds_secret(stack: Stack) -> None:
     created, existing = stack.deployed(**CASES["created"]), stack.deployed(**CASES["existing"])
-    said = {
+    expected = {
         "MINUTEHAND_DATABASE_SECRET": {"Fn::GetAtt": ["Database", "MasterUserSecret.SecretArn"]},
         "MINUTEHAND_DATABASE_HOST": {"Fn::GetAtt": ["Database", "Endpoint.Address"]},
         "MINUTEHAND_DATABASE_PORT": {"Fn::GetAtt": ["Database", "Endpoint.Port"]},
@@ -91,7 +91,7 @@ def test_functions_have_the_settings_missing_from_the_rds_secret(stack: Stack) -
         "MINUTEHAND_DATABASE_IAM": "",
     }
     for name in created.functions:
-        assert created.variables(name).items() >= said.items()
+        assert created.variables(name).items() >= expected.items()
         assert {
             existing.variables(name)[f"MINUTEHAND_DATABASE_{part}"] for part in ("HOST", "PORT", "NAME")
         } == {""}
@@ -107,12 +107,13 @@ def test_rds_secret_of_an_existing_database_is_sufficient(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Manager(monkeypatch) as manager:
-        kept = {"MINUTEHAND_DATABASE_SECRET": manager.keep('{"username": "jobs", "password": "p"}')}
-        for port, said in (("", "5432"), ("6432", "6432")):
+        settings = {"MINUTEHAND_DATABASE_SECRET": manager.store('{"username": "jobs", "password": "p"}')}
+        for port, used in (("", "5432"), ("6432", "6432")):
             deployed = stack.deployed(**CASES["secret of RDS"], DatabasePort=port)
             for name in deployed.functions:
                 assert (
-                    database_url(deployed.variables(name) | kept) == f"postgresql://jobs:p@{HOST}:{said}/app"
+                    database_url(deployed.variables(name) | settings)
+                    == f"postgresql://jobs:p@{HOST}:{used}/app"
                 )
 
 

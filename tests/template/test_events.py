@@ -1,4 +1,4 @@
-"""Where events go is said by parameters, and the functions may send them there and nowhere else."""
+"""The parameters configure the event sinks, and the functions may send events only to these."""
 
 from typing import Any
 
@@ -40,8 +40,10 @@ def test_functions_may_send_events_only_to_configured_sinks(stack: Stack) -> Non
 @pytest.mark.planted("- - !Ref Events\n", "- - table\n")
 def test_setting_lists_every_configured_sink(stack: Stack, caplog: pytest.LogCaptureFixture) -> None:
     def named(**parameters: Any) -> list[str]:
-        said = stack.deployed(**{**EXISTING, **parameters}).variables("WorkerFunction")["MINUTEHAND_EVENTS"]
-        separator, parts = said["Fn::Join"]
+        configured = stack.deployed(**{**EXISTING, **parameters}).variables("WorkerFunction")[
+            "MINUTEHAND_EVENTS"
+        ]
+        separator, parts = configured["Fn::Join"]
         return [outlet.name for outlet in deliveries(separator.join(parts))]
 
     assert named() == []

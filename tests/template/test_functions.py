@@ -1,4 +1,4 @@
-"""The functions: their runtime, time, layers, logs, and what happens to events that they did not get."""
+"""Functions of the template: runtime, timeouts, events and tags."""
 
 import re
 

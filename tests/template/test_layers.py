@@ -1,4 +1,4 @@
-"""The layers: what the functions import is in them, in the versions that the tests run with."""
+"""Layers contain the imports of the functions, in the tested versions."""
 
 import ast
 import re
@@ -111,10 +111,12 @@ def test_no_package_is_in_two_layers() -> None:
 
 @pytest.mark.parametrize("layer", ["dependencies", "api", "encryption"])
 def test_layer_contains_its_requirements(layer: str) -> None:
-    asked = re.findall(r"^[a-z0-9-]+", (LAYERS / layer / "requirements.in").read_text("utf-8"), re.MULTILINE)
+    required = re.findall(
+        r"^[a-z0-9-]+", (LAYERS / layer / "requirements.in").read_text("utf-8"), re.MULTILINE
+    )
 
-    assert asked
-    assert set(asked) <= set(pins(layer))
+    assert required
+    assert set(required) <= set(pins(layer))
 
 
 def test_packages_are_pinned_and_installed_by_hash() -> None:
@@ -147,9 +149,9 @@ def test_encryption_layer_is_attached_only_if_needed(stack: Stack) -> None:
         "existing": None,
         "x86": "EncryptionX86Layer",
         "encrypted by KMS": "EncryptionArm64Layer",
-        "x86 in clear": None,
+        "x86 unencrypted": None,
     }
-    cases = CASES | {"x86 in clear": CASES["existing"] | {"Architecture": "x86_64"}}
+    cases = CASES | {"x86 unencrypted": CASES["existing"] | {"Architecture": "x86_64"}}
     for case, layer in wanted.items():
         deployed = stack.deployed(**cases[case])
         made = {

@@ -1,4 +1,4 @@
-"""A deploy brings the schema up before its code is live, and is not live if that fails."""
+"""A deploy migrates the schema before new code goes live, and fails if the migration fails."""
 
 from typing import Any
 

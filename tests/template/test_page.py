@@ -1,4 +1,4 @@
-"""The page of deploying explains the template: every parameter, every alarm, and none that there is not."""
+"""The deployment page documents every parameter and alarm, and no others."""
 
 import re
 
@@ -35,9 +35,9 @@ def test_every_parameter_is_documented_in_order(stack: Stack) -> None:
 @pytest.mark.planted("Default: PassThrough", "Default: Active")
 def test_documented_defaults_are_correct(stack: Stack) -> None:
     for name, _, default in rows("Parameters"):
-        said = str(stack.template["Parameters"][name.strip("`")]["Default"])
-        if said:
-            assert default.strip("`").partition(",")[0] == said, name
+        value = str(stack.template["Parameters"][name.strip("`")]["Default"])
+        if value:
+            assert default.strip("`").partition(",")[0] == value, name
 
 
 def test_parameters_set_in_the_documentation_exist(stack: Stack) -> None:

@@ -1,4 +1,4 @@
-"""Every role may do what its function does, and nothing else."""
+"""Every role has only the permissions of its function."""
 
 from itertools import product
 from typing import Any
@@ -196,7 +196,7 @@ def test_function_reads_only_the_secrets_in_its_variables(stack: Stack) -> None:
                 if statement["Action"] == READS
             ]
             variables = deployed.variables(name)
-            named = [said for variable, said in variables.items() if variable.endswith("_SECRET") and said]
+            named = [value for variable, value in variables.items() if variable.endswith("_SECRET") and value]
 
             assert sorted(map(str, named)) == sorted(map(str, readable))
             assert "MINUTEHAND_DATABASE_SECRET" in variables
@@ -222,7 +222,7 @@ def test_api_may_have_its_own_database_user(stack: Stack) -> None:
 @pytest.mark.planted("Service: scheduler.amazonaws.com", 'AWS: "*"')
 @pytest.mark.planted("Service: lambda.amazonaws.com", "Service: ec2.amazonaws.com")
 @pytest.mark.planted("Condition: {StringEquals: {aws:SourceAccount: !Ref AWS::AccountId}}", "Sid: Tick")
-def test_roles_are_assumed_only_by_lambda_and_own_schedules(stack: Stack) -> None:
+def test_roles_trust_only_lambda_and_the_schedules_of_the_stack(stack: Stack) -> None:
     own_account = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
     for name, role in stack.of_type("AWS::IAM::Role").items():
         (statement,) = role["AssumeRolePolicyDocument"]["Statement"]

@@ -1,4 +1,4 @@
-"""What contradicts itself is refused by a sentence, before anything is made."""
+"""Contradictory parameters are rejected with a message before any resource is created."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""With SnapStart, what is live is a published version of the worker and of the API, and a new release replaces it."""
+"""With SnapStart, a published version is live, and a new release replaces it."""
 
 import pytest
 

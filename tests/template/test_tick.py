@@ -1,4 +1,4 @@
-"""The tick comes once a minute, at its time or not at all."""
+"""The tick runs once a minute, on time or not at all."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The variables that the template sets are those that the functions read, and contain no secret."""
+"""The template sets the variables that the functions read, and no secrets."""
 
 import pytest
 

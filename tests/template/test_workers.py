@@ -1,4 +1,4 @@
-"""A further worker is a resource of five lines and a route, as docs/deploying.md says."""
+"""An additional worker needs five lines in the template and a route, as in docs/deploying.md."""
 
 import json
 import re

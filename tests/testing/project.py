@@ -1,4 +1,4 @@
-"""A project of somebody who uses minutehand: files in a folder, and pytest run on them in a process of its own."""
+"""A user's project: files in a folder, and a pytest run in a separate process."""
 
 import os
 import re
@@ -15,7 +15,7 @@ SECONDS = 120
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of pytest said, and how its tests ended."""
+    """The output of a pytest run, and the outcomes of its tests."""
 
     text: str
     code: int
@@ -83,7 +83,7 @@ class Project:
 
 
 def in_a_short_place() -> Path:
-    """Make a folder that the server's user can enter, whoever runs the tests."""
+    """Make a folder that the server's user can enter, also if root runs the tests."""
     home = Path(tempfile.mkdtemp(prefix="minutehand-project-")).resolve()
     home.chmod(0o755)
     return home

@@ -1,4 +1,4 @@
-"""The conformance suite holds on the servers that there are, and notices one that does not keep a promise."""
+"""The conformance suite passes on every server, and fails on one that breaks the contract."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Where the databases of tests are: at the server of the URL that is given, and never in a database of somebody's."""
+"""Test databases are created on the server of the given URL, and never in a user's database."""
 
 from contextlib import closing
 
@@ -34,7 +34,7 @@ def test_derived_url_differs_only_in_the_database_name(url: str) -> None:
 
 
 def test_database_in_the_query_of_the_url_is_rejected(project: Project, empty_database: Database) -> None:
-    """The query goes before the path, so that what stands there alone is where a template must not be."""
+    """The query takes precedence over the path, so a template must not be created there."""
     name = conninfo_to_dict(empty_database.admin_url)["dbname"]
     project.environment["MINUTEHAND_TEST_DATABASE_URL"] = f"{at(empty_database.admin_url, 'x')}?dbname={name}"
     project.write(

@@ -1,4 +1,4 @@
-"""What a test expects to be enqueued: found, or told from what is there instead."""
+"""Expectations about enqueued jobs, and the messages of failed ones."""
 
 from tests.testing.project import Project
 

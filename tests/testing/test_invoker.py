@@ -1,4 +1,4 @@
-"""The recording invoker, in the hands of a real tick."""
+"""The recording invoker with a real tick."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The databases of a run: one server for all its processes, one template, a copy for each test, nothing left."""
+"""Databases of a run: one server and one template for all processes, a copy for each test, and clean-up."""
 
 import signal
 import subprocess

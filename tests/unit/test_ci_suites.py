@@ -1,4 +1,4 @@
-"""Which suites CI runs beside `make test`, by the paths that a change touches."""
+"""CI selects its suites by the paths of a change."""
 
 import subprocess
 from importlib.util import module_from_spec, spec_from_file_location

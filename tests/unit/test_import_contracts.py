@@ -1,4 +1,4 @@
-"""Who may import whom: the tree keeps every contract, and every contract notices when it is broken."""
+"""The import contracts hold, and each contract detects a violation."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The receiver of local runs: what it checks, what it remembers, and how it misbehaves."""
+"""The receiver of local runs: signature checks, recorded deliveries and deliberate failures."""
 
 import base64
 import json
@@ -147,14 +147,14 @@ def test_receiver_records_only_the_latest_deliveries():
 
 
 def test_delivery_is_reported_before_it_is_answered():
-    told = []
+    reported = []
 
-    with Receiver(on_delivery=told.append) as receiver:
+    with Receiver(on_delivery=reported.append) as receiver:
         post(receiver.url + "/ok")
-        assert told == receiver.received
+        assert reported == receiver.received
         post(receiver.url + "/gone")
 
-    assert [received.status for received in told] == [200, 410]
+    assert [received.status for received in reported] == [200, 410]
 
 
 def test_body_above_the_limit_is_rejected_unread():

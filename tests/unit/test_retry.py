@@ -1,4 +1,4 @@
-"""How long a failed job waits, by each strategy."""
+"""Waits of each retry strategy."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The seed of a local run: real webhooks, and a plan in which everything that can happen happens."""
+"""The seed of a local run: real webhooks, and jobs with every outcome."""
 
 from datetime import timedelta
 from inspect import signature
@@ -68,8 +68,8 @@ def test_seed_has_one_job_that_soon_ends_dead(jobs):
 
 def test_seed_jobs_recover_by_retry_and_retry_after(jobs):
     own = [job for job in at(jobs, "/flaky") if job["payload"]["url"].endswith("after=0")]
-    [asked] = [job for job in at(jobs, "/flaky") if job not in own]
+    [retried] = [job for job in at(jobs, "/flaky") if job not in own]
 
     assert len(own) == 2
     assert all(job["retry"].wait(1) == timedelta(seconds=1) for job in own)
-    assert asked["retry"].wait(1) > timedelta(seconds=30)
+    assert retried["retry"].wait(1) > timedelta(seconds=30)

@@ -1,4 +1,4 @@
-"""Settings: how each kind is parsed, and that everything which is read is declared."""
+"""Settings: parsing of each kind, and a declaration for every variable that the code reads."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "shared" / "minutehand"
 NAME = re.compile(r"(?<!_)MINUTEHAND_[A-Z_]*[A-Z]\b")
 FLAGS = sorted(name for name, setting in SETTINGS.items() if setting.kind.name == "flag")
-# Variables of this repository's own tests, which are not settings of the product.
+# Variables of the tests of this repository. They are not settings of the product.
 DEVELOPMENT = {
     "MINUTEHAND_TEST_REQUIRE",
     "MINUTEHAND_TEST_SAM",
@@ -27,8 +27,8 @@ DEVELOPMENT = {
 WHOLE_ENVIRONMENT = {
     "aws/role.py": "reads variables of AWS",
     "aws/secrets.py": "reads variables of AWS",
-    "cli/doctor.py": "compares the environment with a function's",
-    "cli/work.py": "passes the environment on to processes",
+    "cli/commands/doctor.py": "compares the environment with a function's",
+    "cli/commands/work.py": "passes the environment on to processes",
     "local/dev.py": "passes the environment on to processes",
     "local/pool.py": "passes the environment on to processes",
     "local/programs.py": "passes the environment on to processes",
@@ -185,7 +185,7 @@ def is_allowed(path: Path) -> bool:
 
 
 def environment_reads(code: str) -> Iterator[str]:
-    """Reads of the environment, except those of a constant name that is not ours."""
+    """Yield reads of the environment, except those of a constant name that is not a setting."""
     module = ast.parse(code)
     others = {id(node) for node in ast.walk(module) if isinstance(node, ast.Call) and reads_other(node)}
     allowed = {id(inner) for node in ast.walk(module) if id(node) in others for inner in ast.walk(node)}
@@ -199,7 +199,7 @@ def environment_reads(code: str) -> Iterator[str]:
 
 
 def reads_other(call: ast.Call) -> bool:
-    """Whether it is `os.environ.get("NAME")`, and NAME is not a variable of minutehand."""
+    """Whether the call is `os.environ.get("NAME")` and NAME is not a setting."""
     if ast.unparse(call.func) != "os.environ.get" or not isinstance(call.args[0], ast.Constant):
         return False
     name = str(call.args[0].value)

@@ -24,7 +24,7 @@ def signed(body: bytes, secret: str = SECRET, moment: datetime | None = None) ->
     return sign("route-1", moment or datetime.now(UTC), body, read_keys(secret, ""))
 
 
-def told(**job: Any) -> bytes:
+def delivery(**job: Any) -> bytes:
     return json.dumps({"v": 1, "job": {"kind": "welcome", "queue": "emails", **job}, "payload": 1}).encode()
 
 
@@ -105,7 +105,7 @@ def test_error_can_be_redacted_to_an_id(either: App, setting: pytest.MonkeyPatch
     def welcome(payload: Any) -> None:
         raise LookupError("card 4929")
 
-    status, body = either.post(told(), **signed(told()))
+    status, body = either.post(delivery(), **signed(delivery()))
 
     assert status == 500
     assert body["error"]["type"] == "UnknownError"
@@ -136,7 +136,7 @@ def test_retry_after_is_a_standard_response_header(either: App) -> None:
     import urllib.error
     import urllib.request
 
-    request = urllib.request.Request(either.url, told(), signed(told()), method="POST")
+    request = urllib.request.Request(either.url, delivery(), signed(delivery()), method="POST")
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(request, timeout=20)
     assert (refused.value.code, refused.value.headers["retry-after"]) == (503, "91")
@@ -147,7 +147,7 @@ def test_retry_after_is_a_standard_response_header(either: App) -> None:
     ("error", "state", "attempts"),
     [
         (Snooze(DAY), "scheduled", 0),
-        (Cancel("nobody wants it"), "cancelled", 1),
+        (Cancel("no longer needed"), "cancelled", 1),
         (Fail("no such address"), "dead", 1),
     ],
 )
@@ -278,7 +278,7 @@ def refusals(app: App, body: bytes, **headers: str) -> tuple[int, str]:
 def test_unsigned_or_forged_delivery_is_rejected(app: App) -> None:
     seen: list[Any] = []
     app.route.handles("welcome")(seen.append)
-    body, now = told(), datetime.now(UTC)
+    body, now = delivery(), datetime.now(UTC)
     good = signed(body)
 
     assert app.post(body, **good)[0] == 200
@@ -305,7 +305,7 @@ def test_http_kind_body_is_not_accepted_as_a_delivery(either: App) -> None:
     """It is signed with the same secrets, and its body is whatever the enqueuer says: another tenant's job, say."""
     seen: list[Any] = []
     either.route.handles("welcome")(seen.append)
-    body = json.loads(told(tenant="another"))
+    body = json.loads(delivery(tenant="another"))
 
     job_id = enqueue("http", {"url": either.url, "body": body}, queue="emails", connection=either.database).id
     either.work()
@@ -316,17 +316,17 @@ def test_http_kind_body_is_not_accepted_as_a_delivery(either: App) -> None:
 
 def test_route_sets_the_maximum_age_of_a_signature(either: App) -> None:
     either.route.handles("welcome")(lambda payload: None)
-    old = signed(told(), moment=datetime.now(UTC) - timedelta(minutes=6))
-    assert either.post(told(), **old)[0] == 401
+    old = signed(delivery(), moment=datetime.now(UTC) - timedelta(minutes=6))
+    assert either.post(delivery(), **old)[0] == 401
     either.route.tolerance = timedelta(minutes=10)
 
-    assert either.post(told(), **old)[0] == 200
+    assert either.post(delivery(), **old)[0] == 200
 
 
 def test_secret_rotation_rejects_no_delivery(app: App, setting: pytest.MonkeyPatch) -> None:
     """First the receiver knows both, then the sender signs with both, then with the new one, then the old one goes."""
     app.route.handles("welcome")(lambda payload: None)
-    body, now = told(), datetime.now(UTC)
+    body, now = delivery(), datetime.now(UTC)
     both = f"{SECRET}, {OLD_SECRET}"
     for known, sent in [
         (OLD_SECRET, OLD_SECRET),
@@ -345,8 +345,8 @@ def test_secret_rotation_rejects_no_delivery(app: App, setting: pytest.MonkeyPat
 def test_receiver_without_a_secret_rejects_all_requests(either: App, setting: pytest.MonkeyPatch) -> None:
     setting.delenv("MINUTEHAND_HTTP_SECRETS")
 
-    assert refusals(either, told(), **signed(told())) == (500, "ConfigurationError")
-    assert refusals(either, told()) == (500, "ConfigurationError")
+    assert refusals(either, delivery(), **signed(delivery())) == (500, "ConfigurationError")
+    assert refusals(either, delivery()) == (500, "ConfigurationError")
 
 
 def test_local_receiver_accepts_unsigned_requests(app: App, setting: pytest.MonkeyPatch) -> None:
@@ -357,9 +357,9 @@ def test_local_receiver_accepts_unsigned_requests(app: App, setting: pytest.Monk
     setting.setenv("MINUTEHAND_LOCAL", "1")
 
     assert app.post(typed)[0] == 200
-    assert app.post(told())[0] == 200
+    assert app.post(delivery())[0] == 200
     assert seen == [({"to": "ada"}, False), (1, False)]
-    assert app.post(told(), **signed(told(), OLD_SECRET))[0] == 401
+    assert app.post(delivery(), **signed(delivery(), OLD_SECRET))[0] == 401
 
 
 @pytest.mark.parametrize(
@@ -381,7 +381,7 @@ def test_malformed_delivery_is_rejected(either: App, body: bytes) -> None:
 
 def test_job_of_another_queue_is_rejected(either: App) -> None:
     either.route.handles("welcome")(lambda payload: None)
-    body = told(queue="orders")
+    body = delivery(queue="orders")
 
     assert refusals(either, body, **signed(body)) == (400, "MalformedDelivery")
 
@@ -453,8 +453,8 @@ def test_receiver_imports_no_framework() -> None:
         "import sys, minutehand.web.asgi, minutehand.web.wsgi\n"
         "print(*{'fastapi', 'starlette', 'flask', 'werkzeug', 'uvicorn', 'urllib3', 'cryptography'} & set(sys.modules))"
     )
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )
 
-    assert told.stdout.strip() == ""
+    assert completed.stdout.strip() == ""

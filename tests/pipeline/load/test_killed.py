@@ -222,7 +222,7 @@ def test_next_load_completes_a_killed_one(
             second.execute("begin; lock table minutehand.lanes in access exclusive mode")
         with driver(stage, jobs) as process:
             words = {"copying": "copy minutehand", "announcing": "announce_load"}.get(point, "enqueue_load")
-            until(waits(stage, words), f"the driver is {point}", Ended(process, stage.home / "told"))
+            until(waits(stage, words), f"the driver is {point}", Ended(process, stage.home / "output"))
             if point == "done":
                 second.execute("begin; lock table minutehand.load_runs in share mode")
                 gates.execute("select pg_advisory_unlock_all()")
@@ -266,7 +266,7 @@ def driver(stage: Stage, jobs: str) -> Iterator[subprocess.Popen[bytes]]:
         "--rejects",
         str(stage.home / "r"),
     ]
-    output = (stage.home / "told").open("w")
+    output = (stage.home / "output").open("w")
     process = subprocess.Popen(
         command,
         cwd=ROOT,

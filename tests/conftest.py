@@ -35,7 +35,7 @@ SUITES = {
     "tests/cluster/": "cluster",
     "tests/sam_local/": "containers",
     "tests/pipeline/archive/test_killed.py": "kill",
-    "tests/pipeline/load/test_load_kill.py": "kill",
+    "tests/pipeline/load/test_killed.py": "kill",
 }
 
 # `make setup` installs no Spark; where it must not be missing, these say so by failing.

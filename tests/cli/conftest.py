@@ -75,9 +75,14 @@ def popen() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
     def popen(*arguments: str, url: str, **more: Any) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [*COMMAND, *arguments], env=os.environ | {"DATABASE_URL": url}, cwd=ROOT,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more,
-        )  # fmt: skip
+            [*COMMAND, *arguments],
+            env=os.environ | {"DATABASE_URL": url},
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **more,
+        )
         watchdog = Timer(SECONDS_TO_END, process.kill)
         watchdog.start()
         started.append((process, watchdog))

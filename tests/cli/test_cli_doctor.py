@@ -61,9 +61,11 @@ def test_invalid_capacity_is_reported(invoke, monkeypatch):
 def test_stack_without_boto3_names_the_extra(fresh_database):
     script = "import sys; sys.modules['boto3'] = None; from minutehand.cli import main; main()"
     ended = subprocess.run(
-        [sys.executable, "-c", script, "doctor", "--stack", "shop"], capture_output=True, timeout=60,
+        [sys.executable, "-c", script, "doctor", "--stack", "shop"],
+        capture_output=True,
+        timeout=60,
         env=os.environ | {"DATABASE_URL": fresh_database.url},
-    )  # fmt: skip
+    )
 
     assert ended.returncode == 2
     assert b"pip install 'minutehand[aws]'" in ended.stderr

@@ -51,11 +51,36 @@ def test_actor_of_a_schedule_change_is_recorded(invoke, direct_database: Server)
 
 def test_every_option_of_a_schedule_is_stored(invoke, lines):
     invoke(
-        "schedules", "put", "all", "PT15M", "report", "--starts", "2030-01-01T08:00:00",
-        "--ends", "2031-01-01T08:00:00", "--tz", "Europe/Berlin", "--jitter", "90s", "--ahead", "1h",
-        "--catch-up", "all", "--limit", "7", "--key", "a key", "--priority", "9",
-        "--max-attempts", "2", "--retry", "fixed", "--retry-min", "3s",
-    )  # fmt: skip
+        "schedules",
+        "put",
+        "all",
+        "PT15M",
+        "report",
+        "--starts",
+        "2030-01-01T08:00:00",
+        "--ends",
+        "2031-01-01T08:00:00",
+        "--tz",
+        "Europe/Berlin",
+        "--jitter",
+        "90s",
+        "--ahead",
+        "1h",
+        "--catch-up",
+        "all",
+        "--limit",
+        "7",
+        "--key",
+        "a key",
+        "--priority",
+        "9",
+        "--max-attempts",
+        "2",
+        "--retry",
+        "fixed",
+        "--retry-min",
+        "3s",
+    )
     invoke("schedules", "put", "alone", "@daily", "report", "--overlap", "skip")
     reported = {each["name"]: each for each in lines(invoke("schedules", "ls", "-o", "json"))}
     schedule = reported["all"]

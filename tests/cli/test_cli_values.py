@@ -16,10 +16,20 @@ BERLIN = ZoneInfo("Europe/Berlin")
 @pytest.mark.parametrize(
     ("typed", "seconds"),
     [
-        ("90s", 90), ("10m", 600), ("2h30m", 9000), ("2h 30m", 9000), ("3d", 259200), ("1d12h", 129600),
-        ("0s", 0), ("0.5s", 0.5), ("PT10M", 600), ("P3D", 259200), ("pt5m", 300), ("P1DT2H", 93600),
+        ("90s", 90),
+        ("10m", 600),
+        ("2h30m", 9000),
+        ("2h 30m", 9000),
+        ("3d", 259200),
+        ("1d12h", 129600),
+        ("0s", 0),
+        ("0.5s", 0.5),
+        ("PT10M", 600),
+        ("P3D", 259200),
+        ("pt5m", 300),
+        ("P1DT2H", 93600),
     ],
-)  # fmt: skip
+)
 def test_duration_is_read_in_short_form_and_iso_8601(typed, seconds):
     assert read_duration(typed) == timedelta(seconds=seconds)
 
@@ -74,10 +84,17 @@ def test_invalid_json_is_rejected(typed):
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0.2, "a moment"), (2, "2 s"), (59.6, "1 min"), (200, "3 min 20 s"), (3600, "1 h"), (9000, "2 h 30 min"),
-        (86400 * 3 + 7200, "3 d 2 h"), (86400 * 800, "2 y 70 d"), (-90, "1 min 30 s"),
+        (0.2, "a moment"),
+        (2, "2 s"),
+        (59.6, "1 min"),
+        (200, "3 min 20 s"),
+        (3600, "1 h"),
+        (9000, "2 h 30 min"),
+        (86400 * 3 + 7200, "3 d 2 h"),
+        (86400 * 800, "2 y 70 d"),
+        (-90, "1 min 30 s"),
     ],
-)  # fmt: skip
+)
 def test_span_has_its_two_largest_units(seconds, words):
     assert text.span(timedelta(seconds=seconds)) == words
 

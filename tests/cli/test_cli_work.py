@@ -103,8 +103,9 @@ def test_drain_exits_when_no_job_is_due(run, direct_database):
 
     assert worked.returncode == 0
     assert [(each["event"], each["kind"], each["attempt"]) for each in reported] == [
-        ("done", "echo", 1), ("released", "nobody", 1),
-    ]  # fmt: skip
+        ("done", "echo", 1),
+        ("released", "nobody", 1),
+    ]
 
 
 def test_job_line_never_contains_the_payload(run, direct_database):

@@ -17,8 +17,12 @@ def run(code: str, folder: str = "worker") -> set[str]:
     """Run it in a fresh interpreter, with this environment, and return its modules."""
     completed = subprocess.run(
         [sys.executable, "-c", f"{code}; {TELL}"],
-        cwd=FUNCTIONS / folder, env=os.environ, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=FUNCTIONS / folder,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return set(completed.stdout.split())
 
 

@@ -46,9 +46,11 @@ def guarded(home: Path) -> Iterator[Guarded]:
     chown(home / "server.pem", user or geteuid())
     pem = str(home / "server.pem")
     server = postgres.start(
-        home / "server", binaries=servers.debian(), fsync=False,
+        home / "server",
+        binaries=servers.debian(),
+        fsync=False,
         settings={"ssl": "on", "ssl_cert_file": pem, "ssl_key_file": pem},
-    )  # fmt: skip
+    )
     yield Guarded(server.url, home / "authority.pem")
     server.stop()
 
@@ -156,8 +158,9 @@ def test_user_without_a_home_trusts_public_authorities(monkeypatch: pytest.Monke
 )
 def test_rds_is_verified_by_the_authorities_of_amazon(host: str, file: str) -> None:
     assert verified_by({"host": host}) == {
-        "sslmode": "verify-full", "sslrootcert": str(RDS / f"{file}.pem"),
-    }  # fmt: skip
+        "sslmode": "verify-full",
+        "sslrootcert": str(RDS / f"{file}.pem"),
+    }
 
 
 @pytest.mark.parametrize(

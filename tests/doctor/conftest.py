@@ -1,19 +1,25 @@
 """A healthy installation: a server that vacuums, a login with the minimal privileges, and a recent tick."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, LiteralString
 from uuid import uuid4
 
+import botocore.client
 import psycopg
 import pytest
+from click.testing import CliRunner
+from moto import mock_aws
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from minutehand import Database
+from minutehand.cli.app import cli
 from minutehand.doctor import Finding, Patient, examine_database
 from tests import servers
+from tests.doctor.account import Account, answering, deploy
 from tests.servers import Servers
 
 SETTINGS = {"max_prepared_transactions": "2", "autovacuum_naptime": "1d", "synchronous_commit": "off"}
@@ -83,3 +89,34 @@ def examine() -> Iterator[Examine]:
 def complaints(findings: dict[str, Finding]) -> set[str]:
     """The checks that complain."""
     return {name for name, finding in findings.items() if finding.verdict in BAD}
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    with mock_aws():
+        account = Account()
+        deploy(account)
+        monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", answering(account))
+        yield account
+
+
+@pytest.fixture
+def findings(
+    account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> Callable[..., dict[str, Any]]:
+    """Run the command, and return what it printed by check."""
+    monkeypatch.chdir(tmp_path)
+
+    def findings(*arguments: str) -> dict[str, Any]:
+        ended = CliRunner().invoke(cli, ["doctor", "--stack", "shop", "-o", "json", *arguments])
+        printed = [json.loads(line) for line in ended.stdout.splitlines()]
+        assert ended.exit_code == any(line["verdict"] == "problem" for line in printed), ended.output
+        return {line["check"]: line for line in printed}
+
+    return findings
+
+
+Findings = Callable[..., dict[str, Any]]

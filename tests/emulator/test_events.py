@@ -72,8 +72,10 @@ def test_failed_event_is_retried_twice_then_sent_to_the_destination(
     }
     assert failure.record["requestPayload"] == {"do": "throw"}
     assert failure.record["responseContext"] == {
-        "statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled",
-    }  # fmt: skip
+        "statusCode": 200,
+        "executedVersion": "$LATEST",
+        "functionError": "Unhandled",
+    }
     assert failure.record["responsePayload"]["errorMessage"] == "no such thing"
     assert (failure.record["version"], failure.record["timestamp"][-1]) == ("1.0", "Z")
     read = lambda_.meter.functions["Echo"]

@@ -23,10 +23,24 @@ def start(tmp_path: Path, *arguments: str, url: str = "") -> subprocess.Popen[st
     CACHE.mkdir(exist_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "DATABASE_URL": url}
     return subprocess.Popen(
-        [sys.executable, "-m", "emulator", "--template", str(ROOT / "template.yaml"), "--port", "0", *arguments],
-        cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, start_new_session=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "emulator",
+            "--template",
+            str(ROOT / "template.yaml"),
+            "--port",
+            "0",
+            *arguments,
+        ],
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
 
 
 @pytest.mark.slow

@@ -119,16 +119,26 @@ EARLIER = (
 
 @contextmanager
 def emulated(
-    url: str, *, hooks: Hooks | None = None, clock: Clock | None = None, concurrency: int = 4,
-    parameters: dict[str, str] | None = None, environment: dict[str, Any] | None = None,
-) -> Iterator[Emulated]:  # fmt: skip
+    url: str,
+    *,
+    hooks: Hooks | None = None,
+    clock: Clock | None = None,
+    concurrency: int = 4,
+    parameters: dict[str, str] | None = None,
+    environment: dict[str, Any] | None = None,
+) -> Iterator[Emulated]:
     """The stack's functions in the emulator, at a database."""
     output: list[tuple[str, str]] = []
     with Emulator(
-        ROOT / "template.yaml", environment=reach(url) | (environment or {}), parameters=parameters or {},
-        concurrency=concurrency, hooks=hooks or WellBehaved(), clock=clock or Clock(speed=0), cache=ROOT / ".emulator",
+        ROOT / "template.yaml",
+        environment=reach(url) | (environment or {}),
+        parameters=parameters or {},
+        concurrency=concurrency,
+        hooks=hooks or WellBehaved(),
+        clock=clock or Clock(speed=0),
+        cache=ROOT / ".emulator",
         log=lambda function, line: output.append((function, line)),
-    ) as lambda_:  # fmt: skip
+    ) as lambda_:
         yield Emulated(lambda_, output)
 
 

@@ -66,9 +66,14 @@ def staged(
     output: list[tuple[str, str]] = []
     environment: dict[str, Any] = reach(database.url) | variables
     with Emulator(
-        tree, environment=environment, parameters={"WorkerTimeout": str(seconds)}, concurrency=16, clock=clock,
-        cache=ROOT / ".emulator", log=lambda function, line: output.append((function, line)),
-    ) as lambda_:  # fmt: skip
+        tree,
+        environment=environment,
+        parameters={"WorkerTimeout": str(seconds)},
+        concurrency=16,
+        clock=clock,
+        cache=ROOT / ".emulator",
+        log=lambda function, line: output.append((function, line)),
+    ) as lambda_:
         stage = Stage(database, Emulated(lambda_, output))
         yield stage
         stage.close()

@@ -86,9 +86,17 @@ def test_worst_case_loses_no_job_and_finishes_none_twice(new_stage: NewStage, se
     stage.lambda_.limit("WorkerFunction", 10)
     good, hopeless = enqueue(stage)
     worst = Misbehaviour(
-        seed, kill=0.1, freeze=0.12, overrun=1, duplicate=0.2, late=0.05, lose=0.05,
-        within=0.05, frozen=FROZEN_SECONDS, late_by=(25, 70),
-    )  # fmt: skip
+        seed,
+        kill=0.1,
+        freeze=0.12,
+        overrun=1,
+        duplicate=0.2,
+        late=0.05,
+        lose=0.05,
+        within=0.05,
+        frozen=FROZEN_SECONDS,
+        late_by=(25, 70),
+    )
 
     with worst.upon(stage.lambda_):
         run_jobs(stage)

@@ -41,9 +41,14 @@ def start(project: Path, *arguments: str, url: str = "", port: int | None = None
     environment = {**os.environ, **({"DATABASE_URL": url} if url else {}), "COLUMNS": "200"}
     return subprocess.Popen(
         [sys.executable, "-m", "minutehand", "dev", "--port", str(port or free_port()), *arguments],
-        cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, start_new_session=True,
-    )  # fmt: skip
+        cwd=project,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def finished(run: subprocess.Popen[str]) -> str:

@@ -38,8 +38,9 @@ def machine() -> Iterator[dict[str, str]]:
     home.chmod(0o755)
     runtime = runtime_of((ROOT / "template.yaml").read_text("utf-8"))
     command = [sys.executable, "-m", "tests.sam_local.keeper", str(home), runtime]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                          start_new_session=True) as keeper:  # fmt: skip
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as keeper:
         assert keeper.stdin is not None
         assert keeper.stdout is not None
         facts = json.loads(keeper.stdout.readline() or '{"lacks": "the keeper of the engine failed"}')

@@ -177,8 +177,14 @@ def _stop(daemon: subprocess.Popen[bytes]) -> None:
 
 def _run(program: str, *words: str | Path, **options: object) -> str:
     environment = {**os.environ, **options.pop("env", {}), "PATH": PATH}  # type: ignore[dict-item]
-    done = subprocess.run([program, *words], env=environment, check=True, text=True, capture_output=True,
-                          **{"stdin": subprocess.DEVNULL, "timeout": 60, **options})  # type: ignore[call-overload] # fmt: skip
+    done = subprocess.run(
+        [program, *words],
+        env=environment,
+        check=True,
+        text=True,
+        capture_output=True,
+        **{"stdin": subprocess.DEVNULL, "timeout": 60, **options},
+    )  # type: ignore[call-overload]
     return str(done.stdout)
 
 

@@ -41,8 +41,15 @@ class Sam:
 
     def run(self, *words: str) -> str:
         """Run a command and return what it printed; how it went is in its last lines."""
-        done = subprocess.run([self.program, *words], cwd=self.project, env=self._environment, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)  # fmt: skip
+        done = subprocess.run(
+            [self.program, *words],
+            cwd=self.project,
+            env=self._environment,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+        )
         assert done.returncode == 0, f"sam {' '.join(words)}\n{done.stdout}\n{done.stderr}"
         return done.stdout + "\0" + done.stderr
 
@@ -66,8 +73,14 @@ class Sam:
             *self._options,
         ]
         with log.open("w") as output:
-            server = subprocess.Popen(command, cwd=self.project, env=self._environment, stdin=subprocess.DEVNULL,
-                                      stdout=output, stderr=output)  # fmt: skip
+            server = subprocess.Popen(
+                command,
+                cwd=self.project,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
         try:
             until(lambda: answers(host, port) or server.poll() is not None, log.read_text)
             assert server.poll() is None, log.read_text()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 
+
 SECONDS = 120
 
 
@@ -72,9 +73,14 @@ class Project:
     def test(self, *options: str) -> Run:
         """Run its tests."""
         done = subprocess.run(
-            self.command(*options), cwd=self.home, env=self.everything(), capture_output=True, text=True,
-            stdin=subprocess.DEVNULL, timeout=SECONDS,
-        )  # fmt: skip
+            self.command(*options),
+            cwd=self.home,
+            env=self.everything(),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=SECONDS,
+        )
         return Run(done.stdout + done.stderr, done.returncode)
 
     def left(self) -> list[str]:
@@ -87,3 +93,31 @@ def in_a_short_place() -> Path:
     home = Path(tempfile.mkdtemp(prefix="minutehand-project-")).resolve()
     home.chmod(0o755)
     return home
+
+
+HANDLERS = {
+    "handlers__welcome": """
+        from dataclasses import dataclass
+
+        letters = []
+
+        @dataclass
+        class Welcome:
+            email: str
+
+        def handle(payload: Welcome):
+            letters.append(payload.email)
+            return {"sent": payload.email}
+    """,
+    "handlers__broken": """
+        def handle(payload):
+            raise ZeroDivisionError("the handler divides by zero")
+    """,
+    "handlers__daily": """
+        from datetime import timedelta
+        from minutehand import enqueue
+
+        def handle(payload, job):
+            enqueue("daily", {"day": payload["day"] + 1}, key="daily", delay=timedelta(days=1))
+    """,
+}

@@ -57,8 +57,12 @@ def test_unchanged_tree_selects_no_suite(ci: ModuleType) -> None:
 
 
 def test_every_suite_has_a_make_target(ci: ModuleType) -> None:
-    listed = subprocess.run(["make", "--dry-run", *(f"test/{suite}" for suite in ci.SUITES)],
-                            cwd=ROOT, capture_output=True, check=False)  # fmt: skip
+    listed = subprocess.run(
+        ["make", "--dry-run", *(f"test/{suite}" for suite in ci.SUITES)],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
 
     assert listed.returncode == 0, listed.stderr
 
@@ -68,8 +72,12 @@ def test_every_pattern_of_a_suite_matches_files(ci: ModuleType) -> None:
     paths = tracked.stdout.splitlines()
     later = {"shared/minutehand/schema/*", "shared/minutehand/migrations/*"}
 
-    unused = {pattern for patterns in ci.SUITES.values() for pattern in patterns
-              if pattern not in later and not any(ci._in(path, [pattern]) for path in paths)}  # fmt: skip
+    unused = {
+        pattern
+        for patterns in ci.SUITES.values()
+        for pattern in patterns
+        if pattern not in later and not any(ci._in(path, [pattern]) for path in paths)
+    }
     assert unused == set()
 
 

@@ -1,63 +1,22 @@
-"""The Postgres that comes in a wheel: it starts, stops, remembers, recovers, and says what is wrong."""
+"""The Postgres of a wheel: it starts, stops, restarts and recovers."""
 
 import os
 import shutil
-import signal
 import socket
-import stat
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import psutil
 import psycopg
 import pytest
 
 from minutehand.local import postgres, programs
-from minutehand.local.postgres import Server
+from tests.unit.embedded import Start, execute, kill, working_in
 
 pytestmark = pytest.mark.data
 
-Start = Callable[..., Server]
+
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as somebody else")
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """A directory with a short path, at a place that is open to every user."""
-    with tempfile.TemporaryDirectory(prefix="minutehand-") as directory:
-        Path(directory).chmod(0o755)
-        yield Path(directory) / "postgres"
-
-
-@pytest.fixture
-def start(home: Path) -> Iterator[Start]:
-    """Start a server on `home`; whatever runs there at the end is stopped."""
-    yield lambda **options: postgres.start(home, **options)
-    postgres.stop(home)
-
-
-def execute(server: Server, statement: str) -> object:
-    with psycopg.connect(server.url, autocommit=True) as connection:
-        cursor = connection.execute(statement)
-        row = cursor.fetchone() if cursor.description else None
-        return row and row[0]
-
-
-def kill(server: Server) -> None:
-    os.kill(int((server.directory / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-
-
-def working_in(home: Path) -> list[psutil.Process]:
-    def works(process: psutil.Process) -> bool:
-        try:
-            return Path(process.cwd()) == (home / "data").resolve()
-        except psutil.Error:
-            return False
-
-    return [process for process in psutil.process_iter() if works(process)]
 
 
 def test_server_keeps_data_and_address_after_a_restart(start: Start) -> None:
@@ -118,31 +77,6 @@ def test_pid_file_of_another_process_is_ignored(start: Start, home: Path) -> Non
         assert execute(start(), "select number from kept") == 42
 
 
-def test_second_start_is_rejected_and_leaves_the_server_running(start: Start, home: Path) -> None:
-    server = start()
-    pid = (home / "data" / "postmaster.pid").read_text().split()[0]
-
-    with pytest.raises(postgres.AlreadyRunningError) as refused:
-        start()
-
-    assert str(refused.value) == (
-        f"Postgres is already running on {home}; use it, or end it with: kill -INT {pid}"
-    )
-    assert execute(server, "select 42") == 42
-
-
-def test_requested_port_in_use_is_rejected(start: Start) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-
-        with pytest.raises(postgres.PortInUseError) as refused:
-            start(port=port)
-
-    expected = f"port {port} is in use; choose another, or end the process that listens on it"
-    assert str(refused.value) == expected
-    assert start(port=port).port == port
-
-
 def test_remembered_port_in_use_is_replaced(start: Start) -> None:
     first = start()
     first.stop()
@@ -150,64 +84,6 @@ def test_remembered_port_in_use_is_replaced(start: Start) -> None:
         second = start()
 
     assert second.port != first.port
-
-
-def test_data_of_another_version_are_not_changed(start: Start, home: Path) -> None:
-    start(version=16).stop()
-
-    with pytest.raises(postgres.OtherVersionError) as refused:
-        start(version=18)
-
-    assert str(refused.value) == (
-        f"{home} contains the data of Postgres 16, but this is Postgres 18; "
-        "use another directory, or delete this one to start with new data"
-    )
-    assert start(version=16)
-
-
-def test_connection_requires_the_password_of_a_private_file(start: Start, home: Path) -> None:
-    server = start()
-    password = (home / "password").read_text()
-
-    for url in (server.url.replace(password, "guessed"), server.url.replace(f":{password}", "")):
-        with pytest.raises(psycopg.OperationalError, match="password"):
-            psycopg.connect(url)
-    assert stat.S_IMODE((home / "password").stat().st_mode) == 0o600
-    assert stat.S_IMODE((home / "data").stat().st_mode) == 0o700
-
-
-def test_lost_password_is_reported_before_the_start(start: Start, home: Path) -> None:
-    start().stop()
-    (home / "password").unlink()
-
-    with pytest.raises(postgres.NoPasswordError) as refused:
-        start()
-
-    assert str(refused.value) == (
-        f"the password file in {home} is missing; restore it, or delete the directory to start with new data"
-    )
-
-
-def test_foreign_directory_is_not_changed(start: Start, home: Path) -> None:
-    (home / "data").mkdir(parents=True)
-    (home / "data" / "theirs").write_text("precious")
-
-    with pytest.raises(postgres.StartError, match="contains other files; move it away"):
-        start()
-
-    assert (home / "data" / "theirs").read_text() == "precious"
-
-
-def test_failed_start_reports_the_reason(start: Start, home: Path) -> None:
-    with pytest.raises(postgres.StartError, match=r"^Postgres did not start: .*shared_bufers.* \(see .*\)$"):
-        start(settings={"shared_bufers": "1MB"})
-
-    assert working_in(home) == []
-
-
-def test_version_missing_from_the_wheel_is_rejected() -> None:
-    with pytest.raises(postgres.NoPostgresError, match=r"^minutehand\[local\] does not contain Postgres 9"):
-        programs.from_the_wheel(9)
 
 
 @needs_root

@@ -1,4 +1,4 @@
-"""`minutehand ls`, `show`, `queues`, `stats` and `retention`: windows, pages both ways, attempts, how long."""
+"""`minutehand ls`, `show`, `queues`, `stats` and `retention`: pages, filters and attempts."""
 
 import psycopg
 import pytest

@@ -1,4 +1,4 @@
-"""Lambda at its worst: each misbehaviour happens on order and only on order, and is told and metered."""
+"""Misbehaviour of Lambda: each kind happens only on request, and is recorded and metered."""
 
 # ruff: noqa: F811 (fixtures come by import)
 
@@ -18,7 +18,7 @@ from tests.emulator.misbehaving import callers, emulator, lambda_, used, waiting
 CALL = {"do": "call", "more": 20}
 
 
-def test_without_odds_nothing_happens(lambda_: Emulator) -> None:
+def test_no_odds_cause_no_misbehaviour(lambda_: Emulator) -> None:
     with Misbehaviour(1).upon(lambda_) as well:
         for _ in range(10):
             lambda_.send("Patient", {})
@@ -28,7 +28,7 @@ def test_without_odds_nothing_happens(lambda_: Emulator) -> None:
     assert (used(lambda_).events, used(lambda_).invocations, used(lambda_).errors) == (10, 10, 0)
 
 
-def test_a_lost_event_is_accepted_and_never_run_nor_billed(lambda_: Emulator) -> None:
+def test_lost_event_is_accepted_but_not_run_or_billed(lambda_: Emulator) -> None:
     with Misbehaviour(1, lose=1).upon(lambda_) as worst:
         id = lambda_.send("Patient", {})
         lambda_.pass_time(7 * 3600)
@@ -38,7 +38,7 @@ def test_a_lost_event_is_accepted_and_never_run_nor_billed(lambda_: Emulator) ->
     assert lambda_.meter.functions["Patient"] == Reading(events=1)
 
 
-def test_a_duplicated_event_is_run_twice_and_both_are_billed(lambda_: Emulator) -> None:
+def test_duplicated_event_runs_twice_and_is_billed_twice(lambda_: Emulator) -> None:
     with Misbehaviour(1, duplicate=1).upon(lambda_) as worst:
         lambda_.send("Patient", {})
         lambda_.pass_time(30)
@@ -112,7 +112,7 @@ def test_chain_is_stopped_at_the_sixteenth_hop(
     assert (used(lambda_).events, used(lambda_).invocations) == (runs + dropped, runs)
 
 
-def test_a_synchronous_call_at_the_end_of_a_chain_is_refused(lambda_: Emulator) -> None:
+def test_synchronous_call_at_the_end_of_a_chain_is_rejected(lambda_: Emulator) -> None:
     trace = "Root=1-00000000-000000000000000000000000;Lineage=0a0b0c0d:16"
 
     with Misbehaviour(1).upon(lambda_) as worst, pytest.raises(Refused) as refused:

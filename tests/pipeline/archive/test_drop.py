@@ -151,16 +151,16 @@ def test_retention_keeps_late_rows_without_partition(
     assert retained(connection) == 0
 
 
-def test_was_visible_compares_transaction_and_snapshot(connection: Connection) -> None:
+def test_row_visibility_compares_transaction_and_snapshot(connection: Connection) -> None:
     [(this,)] = connection.execute("select pg_current_xact_id()::text::bigint").fetchall()
     snapshot = f"{this - 5}:{this}:{this - 5},{this - 2}"
 
-    def was_visible(created: int) -> Any:
+    def was_there(inserted: int) -> Any:
         return ask(
-            connection, "select minutehand.was_visible(%s::text::xid, %s::pg_snapshot)", created, snapshot
+            connection, "select minutehand.was_there(%s::text::xid, %s::pg_snapshot)", inserted, snapshot
         )
 
-    assert {this - created: was_visible(created) for created in range(this - 6, this + 1)} == {
+    assert {this - inserted: was_there(inserted) for inserted in range(this - 6, this + 1)} == {
         6: True,
         5: False,
         4: True,

@@ -64,7 +64,7 @@ class Invocation:
     error: BaseException | None = None
 
 
-class World:
+class RealRun:
     """The events in order of time, in seconds since START."""
 
     def __init__(

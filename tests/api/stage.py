@@ -1,4 +1,4 @@
-"""What the tests of the API do to jobs behind its back."""
+"""Change jobs in the database, without the API."""
 
 from datetime import timedelta
 from typing import Any

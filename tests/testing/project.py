@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 
-
 SECONDS = 120
 
 

@@ -157,7 +157,7 @@ def test_row_visibility_compares_transaction_and_snapshot(connection: Connection
 
     def was_there(inserted: int) -> Any:
         return ask(
-            connection, "select minutehand.was_there(%s::text::xid, %s::pg_snapshot)", inserted, snapshot
+            connection, "select minutehand.was_visible(%s::text::xid, %s::pg_snapshot)", inserted, snapshot
         )
 
     assert {this - inserted: was_there(inserted) for inserted in range(this - 6, this + 1)} == {

@@ -155,12 +155,12 @@ def test_row_visibility_compares_transaction_and_snapshot(connection: Connection
     [(this,)] = connection.execute("select pg_current_xact_id()::text::bigint").fetchall()
     snapshot = f"{this - 5}:{this}:{this - 5},{this - 2}"
 
-    def was_there(inserted: int) -> Any:
+    def was_visible(inserted: int) -> Any:
         return ask(
             connection, "select minutehand.was_visible(%s::text::xid, %s::pg_snapshot)", inserted, snapshot
         )
 
-    assert {this - inserted: was_there(inserted) for inserted in range(this - 6, this + 1)} == {
+    assert {this - inserted: was_visible(inserted) for inserted in range(this - 6, this + 1)} == {
         6: True,
         5: False,
         4: True,

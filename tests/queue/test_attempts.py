@@ -23,7 +23,7 @@ def raising(error: BaseException) -> Callable[[Any], None]:
 
 
 @pytest.mark.parametrize("result", [None, 0, False, "", [], {"a": 1}])
-def test_returning_is_done_and_the_result_is_kept(queue: Queue, result: object) -> None:
+def test_returned_value_is_stored_as_the_result(queue: Queue, result: object) -> None:
     job_id, ending = queue.attempt(lambda _: result)
 
     row = queue.row(job_id)
@@ -33,7 +33,7 @@ def test_returning_is_done_and_the_result_is_kept(queue: Queue, result: object) 
 @pytest.mark.parametrize(
     "result", [object(), float("nan"), {1: 2}, "\ud800"], ids=["object", "nan", "key", "surrogate"]
 )
-def test_work_that_is_done_stays_done_when_its_result_is_not_json(queue: Queue, result: object) -> None:
+def test_job_is_done_even_if_its_result_is_not_json(queue: Queue, result: object) -> None:
     job_id, ending = queue.attempt(lambda _: result)
 
     row = queue.row(job_id)
@@ -41,7 +41,7 @@ def test_work_that_is_done_stays_done_when_its_result_is_not_json(queue: Queue, 
     assert (row.error or {})["type"] == "ResultError"
 
 
-def test_raising_is_a_retry_that_keeps_the_error(queue: Queue) -> None:
+def test_exception_is_stored_and_the_job_is_retried(queue: Queue) -> None:
     job_id, ending = queue.attempt(raising(ValueError("no such customer")), retry=IN_A_MINUTE)
 
     row = queue.row(job_id)
@@ -57,14 +57,14 @@ def test_raising_is_a_retry_that_keeps_the_error(queue: Queue) -> None:
 @pytest.mark.parametrize(
     "error", [SystemExit(1), RecursionError(), MemoryError(), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "x")]
 )
-def test_whatever_a_handler_raises_is_a_failure(queue: Queue, error: BaseException) -> None:
+def test_every_exception_is_a_failure(queue: Queue, error: BaseException) -> None:
     job_id, ending = queue.attempt(raising(error))
 
     assert ending.ending == "retrying"
     assert (queue.row(job_id).error or {})["type"] == type(error).__name__
 
 
-def test_an_error_that_no_column_could_keep_is_kept_as_far_as_it_can_be(queue: Queue) -> None:
+def test_error_that_no_column_accepts_is_stored_in_part(queue: Queue) -> None:
     job_id, _ = queue.attempt(raising(ValueError("a\0b\ud800" + "x" * 100_000)))
 
     message = (queue.row(job_id).error or {})["message"]
@@ -72,7 +72,7 @@ def test_an_error_that_no_column_could_keep_is_kept_as_far_as_it_can_be(queue: Q
     assert len(message) == 1000
 
 
-def test_the_workers_own_interrupt_gives_the_job_back_and_comes_through(queue: Queue) -> None:
+def test_keyboard_interrupt_releases_the_job_and_propagates(queue: Queue) -> None:
     with pytest.raises(Interrupted):
         queue.attempt(raising(Interrupted()))
 
@@ -80,7 +80,7 @@ def test_the_workers_own_interrupt_gives_the_job_back_and_comes_through(queue: Q
     assert job.attempt == 1
 
 
-def test_a_job_dies_with_its_last_attempt_and_not_with_one_more(queue: Queue) -> None:
+def test_job_is_dead_after_its_last_attempt(queue: Queue) -> None:
     job_id = queue.enqueue(max_attempts=3)
     endings = []
     for _ in range(4):
@@ -92,13 +92,13 @@ def test_a_job_dies_with_its_last_attempt_and_not_with_one_more(queue: Queue) ->
     assert (row.state, row.attempts, (row.error or {})["message"]) == ("dead", 3, "no")
 
 
-def test_zero_retries_are_legal(queue: Queue) -> None:
+def test_one_attempt_without_retries_is_valid(queue: Queue) -> None:
     job_id, ending = queue.attempt(raising(ValueError("no")), max_attempts=1)
 
     assert (ending.ending, queue.row(job_id).state) == ("dead", "dead")
 
 
-def test_a_job_that_is_done_after_failures_keeps_the_latest_of_them(queue: Queue) -> None:
+def test_job_done_after_failures_keeps_the_latest_error(queue: Queue) -> None:
     job_id, _ = queue.attempt(raising(ValueError("no")))
     queue.pass_time(job_id)
     queue.work(lambda _: "well")
@@ -118,7 +118,7 @@ def test_a_job_that_is_done_after_failures_keeps_the_latest_of_them(queue: Queue
     ],
     ids=["delay", "moment", "beyond the strategy", "negative", "past"],
 )
-def test_retry_after_names_the_next_moment(
+def test_retry_after_sets_the_time_of_the_next_attempt(
     queue: Queue, after: timedelta | datetime, expected: timedelta | None
 ) -> None:
     job_id, ending = queue.attempt(raising(RetryAfter(after)), retry=IN_A_MINUTE)
@@ -132,13 +132,13 @@ def test_retry_after_names_the_next_moment(
         assert queue.waits(job_id, expected)
 
 
-def test_retry_after_is_a_failure_and_the_last_one_is_death(queue: Queue) -> None:
+def test_retry_after_uses_an_attempt(queue: Queue) -> None:
     _, ending = queue.attempt(raising(RetryAfter(LONG, "busy")), max_attempts=1)
 
     assert (ending.ending, (ending.error or {})["message"]) == ("dead", "busy")
 
 
-def test_snooze_has_the_job_back_later_and_costs_no_attempt(queue: Queue) -> None:
+def test_snooze_delays_the_job_without_using_an_attempt(queue: Queue) -> None:
     job_id, ending = queue.attempt(raising(Snooze(LONG)), max_attempts=1)
 
     row = queue.row(job_id)
@@ -154,7 +154,7 @@ def test_cancel_ends_the_job_as_cancelled(queue: Queue) -> None:
     assert row.error == {"type": "Cancelled", "message": "the customer left"}
 
 
-def test_fail_is_dead_at_once(queue: Queue) -> None:
+def test_fail_is_dead_immediately(queue: Queue) -> None:
     job_id, ending = queue.attempt(raising(Fail("the address is no address")), max_attempts=8)
 
     assert (ending.ending, queue.row(job_id).attempts) == ("dead", 1)

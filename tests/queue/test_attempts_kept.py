@@ -54,7 +54,7 @@ WAYS: dict[str, tuple[Callable[[Any], Any], int]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_attempt_is_kept_as_it_ended(queue: Queue, way: str) -> None:
+def test_attempt_is_stored_with_its_outcome(queue: Queue, way: str) -> None:
     handler, most = WAYS[way]
 
     job_id, ending = queue.attempt(handler, max_attempts=most, queue="default")
@@ -67,7 +67,7 @@ def test_an_attempt_is_kept_as_it_ended(queue: Queue, way: str) -> None:
 
 @pytest.mark.fault("finish", r"from ended\n\)", "from ended where not %(failed)s\n)")
 @pytest.mark.fault("give_back", r"attempts \+ %\(refund\)s, %\(started\)s", "attempts, %(started)s")
-def test_every_attempt_of_a_job_is_kept_with_its_number(queue: Queue) -> None:
+def test_each_attempt_is_stored_with_its_number(queue: Queue) -> None:
     job_id = queue.enqueue(max_attempts=3)
     for handler in (
         raising(Snooze(LONG)),
@@ -81,7 +81,7 @@ def test_every_attempt_of_a_job_is_kept_with_its_number(queue: Queue) -> None:
     assert outcomes(queue, job_id) == [(1, "snoozed"), (1, "retrying"), (2, "retrying"), (3, "dead")]
 
 
-def test_what_was_given_back_unbegun_is_kept_and_took_no_time(queue: Queue) -> None:
+def test_job_released_before_its_start_is_stored_without_duration(queue: Queue) -> None:
     job = queue.claimed()
     assert finish(replace_began(job), Released()).ending == "released"
 
@@ -96,7 +96,7 @@ def replace_began(job: Job) -> Job:
 
 
 @pytest.mark.fault("supersede", r"from ended\n\)", "from ended where false\n)")
-def test_an_attempt_that_was_superseded_is_kept_as_it_failed(queue: Queue) -> None:
+def test_superseded_attempt_is_stored_with_its_error(queue: Queue) -> None:
     job = queue.claimed(key="report")
     queue.enqueue(key="report")
     finish(job, Failed(ERROR))
@@ -105,7 +105,7 @@ def test_an_attempt_that_was_superseded_is_kept_as_it_failed(queue: Queue) -> No
     assert (attempt.outcome, attempt.error) == ("superseded", ERROR)
 
 
-def test_the_wait_for_its_turn_in_a_chunk_is_no_part_of_an_attempt(queue: Queue) -> None:
+def test_attempt_excludes_the_wait_for_its_turn_in_a_chunk(queue: Queue) -> None:
     first, second = queue.enqueue(), queue.enqueue()
     jobs = queue.take(2)
     jobs[0].lease.claimed -= 600  # the first one takes ten minutes before the second has its turn
@@ -118,7 +118,7 @@ def test_the_wait_for_its_turn_in_a_chunk_is_no_part_of_an_attempt(queue: Queue)
         assert attempt.started - job.claimed >= timedelta(minutes=10)
 
 
-def test_who_worked_is_kept_with_the_attempt_and_the_version_with_the_job(queue: Queue) -> None:
+def test_attempt_has_its_worker_and_the_job_has_its_version(queue: Queue) -> None:
     ids = [queue.enqueue() for _ in range(2)]
     done, failed = queue.take(2)
     done.lease.worker = failed.lease.worker = LAMBDA
@@ -131,7 +131,7 @@ def test_who_worked_is_kept_with_the_attempt_and_the_version_with_the_job(queue:
     assert [queue.row(job_id).version for job_id in ids] == ["7", None]
 
 
-def test_a_completion_in_the_handlers_own_transaction_keeps_the_attempt_with_it(queue: Queue) -> None:
+def test_attempt_commits_with_the_transaction_of_the_handler(queue: Queue) -> None:
     job = queue.claimed()
     with pytest.raises(ZeroDivisionError), job.transaction():
         raise ZeroDivisionError
@@ -147,7 +147,7 @@ def test_a_completion_in_the_handlers_own_transaction_keeps_the_attempt_with_it(
     r"from ended\n\)",
     "from (select *, clock_timestamp() as deleted from minutehand.jobs_live) e\n)",
 )
-def test_a_worker_that_lost_its_claim_keeps_no_attempt(queue: Queue) -> None:
+def test_lost_claim_stores_no_attempt(queue: Queue) -> None:
     slow = queue.claimed()
     queue.pass_time(slow.id)
     (owner,) = queue.take()
@@ -167,7 +167,7 @@ def invited(queue: Queue) -> list[Job]:
 
 @pytest.mark.fault("claim", r"lapsed = coalesce\(j.claimed, j.lapsed\), ", "")
 @pytest.mark.fault("take", r"lapsed = coalesce\(j.claimed, j.lapsed\),", "")
-def test_a_claim_that_nobody_settled_is_kept_as_lapsed_by_the_next_one(queue: Queue) -> None:
+def test_next_claim_stores_the_lapsed_attempt(queue: Queue) -> None:
     for again in (Queue.take, invited):
         dead = queue.claimed()
         queue.pass_time(dead.id)
@@ -181,7 +181,7 @@ def test_a_claim_that_nobody_settled_is_kept_as_lapsed_by_the_next_one(queue: Qu
         finish(owner, Done())
 
 
-def test_each_of_several_claims_that_lapsed_is_kept_once(queue: Queue) -> None:
+def test_each_lapsed_claim_is_stored_once(queue: Queue) -> None:
     job = queue.claimed()
     for _ in range(3):
         queue.pass_time(job.id)
@@ -196,7 +196,7 @@ def test_each_of_several_claims_that_lapsed_is_kept_once(queue: Queue) -> None:
     ]  # fmt: skip
 
 
-def test_late_work_that_is_accepted_did_not_lapse(queue: Queue) -> None:
+def test_accepted_late_finish_is_not_stored_as_lapsed(queue: Queue) -> None:
     late = queue.claimed()
     queue.pass_time(late.id)
     queue.offer()
@@ -205,7 +205,7 @@ def test_late_work_that_is_accepted_did_not_lapse(queue: Queue) -> None:
     assert outcomes(queue, late.id) == [(1, "done")]
 
 
-def test_of_many_who_claim_the_same_offer_one_keeps_the_lapsed_attempt(queue: Queue) -> None:
+def test_concurrent_claims_of_an_offer_store_one_lapsed_attempt(queue: Queue) -> None:
     ids = []
     for _ in range(5):
         ids.append(queue.claimed().id)
@@ -220,7 +220,7 @@ def test_of_many_who_claim_the_same_offer_one_keeps_the_lapsed_attempt(queue: Qu
 
 
 @pytest.mark.fault("reap", r"from reaped where lapsed is not null", "from reaped where false")
-def test_the_last_attempt_of_a_buried_job_is_kept_as_lapsed(queue: Queue) -> None:
+def test_last_attempt_of_a_reaped_job_is_stored_as_lapsed(queue: Queue) -> None:
     job = queue.claimed(max_attempts=1)
     queue.pass_time(job.id)
     run_maintenance(queue.database)
@@ -232,7 +232,7 @@ def test_the_last_attempt_of_a_buried_job_is_kept_as_lapsed(queue: Queue) -> Non
 @pytest.mark.fault("cancel", r"case when coalesce\(j.claimed.*? end", "null")
 @pytest.mark.fault("promote", r"lapsed = coalesce\(claimed, lapsed\),", "")
 @pytest.mark.fault("reschedule", r"lapsed = coalesce\(claimed, lapsed\),", "")
-def test_a_claim_that_lapsed_is_kept_whatever_people_do_to_the_job(queue: Queue) -> None:
+def test_lapsed_attempt_is_stored_after_any_operation(queue: Queue) -> None:
     for meddle in (promote, lambda d, ids: reschedule(d, ids, delay=timedelta())):
         job = queue.claimed()
         queue.pass_time(job.id)
@@ -247,7 +247,7 @@ def test_a_claim_that_lapsed_is_kept_whatever_people_do_to_the_job(queue: Queue)
     assert outcomes(queue, job.id) == [(1, "lapsed")]
 
 
-def test_no_missing_partition_stops_a_finish(queue: Queue) -> None:
+def test_attempt_uses_the_default_partition_if_the_day_is_missing(queue: Queue) -> None:
     days = queue.sql(
         "select oid::regclass::text as name from pg_class where relname ~ '^(jobs_done|attempts)_[0-9]{8}$'"
     )
@@ -287,7 +287,7 @@ def half_way(error: BaseException | None = None) -> Callable[[Any, Job], None]:
     ],
     ids=["said by Fail", "said by RetryAfter", "set before an error", "set before Fail", "set before Cancel"],
 )
-def test_a_failure_keeps_what_it_had_so_far(queue: Queue, handler: Callable[..., Any], ending: str) -> None:
+def test_failure_stores_its_partial_result(queue: Queue, handler: Callable[..., Any], ending: str) -> None:
     job_id, made = queue.attempt(handler)
 
     attempt = only(queue, job_id)
@@ -295,7 +295,7 @@ def test_a_failure_keeps_what_it_had_so_far(queue: Queue, handler: Callable[...,
     assert queue.row(job_id).result == attempt.result == {"sent": 3}
 
 
-def test_a_later_failure_that_has_nothing_leaves_what_there_is_and_success_does_not(queue: Queue) -> None:
+def test_partial_result_survives_failure_but_not_success(queue: Queue) -> None:
     died, done = queue.enqueue(max_attempts=2), queue.enqueue()
     for job in queue.take(2):
         finish(job, Failed(ERROR, delay=timedelta(), result='{"sent": 3}'))
@@ -307,7 +307,7 @@ def test_a_later_failure_that_has_nothing_leaves_what_there_is_and_success_does_
     assert (queue.row(done).state, queue.row(done).result) == ("done", None)
 
 
-def test_a_result_that_is_not_json_hides_no_failure(queue: Queue) -> None:
+def test_result_that_is_not_json_does_not_hide_the_error(queue: Queue) -> None:
     job_id, ending = queue.attempt(raising(Fail("the reason", result=object())))
 
     row = queue.row(job_id)
@@ -317,13 +317,13 @@ def test_a_result_that_is_not_json_hides_no_failure(queue: Queue) -> None:
     assert row.error["message"].startswith("the reason (the result was not stored")
 
 
-def test_a_handler_that_returns_nothing_has_the_result_that_it_set(queue: Queue) -> None:
+def test_handler_that_returns_none_keeps_the_result_it_set(queue: Queue) -> None:
     job_id, _ = queue.attempt(half_way())
 
     assert queue.row(job_id).result == {"sent": 3}
 
 
-def test_a_transaction_that_fails_leaves_no_result_of_what_was_rolled_back(queue: Queue) -> None:
+def test_failed_transaction_restores_the_earlier_result(queue: Queue) -> None:
     def handler(_payload: Any, job: Job) -> None:
         job.result = {"sent": 3}
         with job.transaction():
@@ -368,7 +368,7 @@ ENDS: dict[str, Callable[[Queue, Job], object]] = {
 
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
-def test_a_personal_payload_is_cleared_when_the_job_is_finished_however(
+def test_personal_payload_is_cleared_by_every_way_to_finish(
     queue: Queue, end: Callable[[Queue, Job], object]
 ) -> None:
     def carried(job: Job) -> tuple[object, object]:
@@ -392,7 +392,7 @@ def test_a_personal_payload_is_cleared_when_the_job_is_finished_however(
     assert carried(other) == ({"name": "Ada"}, {"to": "Ada"})
 
 
-def test_a_personal_payload_is_there_until_the_job_is_finished(queue: Queue) -> None:
+def test_personal_payload_is_kept_until_the_job_is_finished(queue: Queue) -> None:
     job_id = queue.enqueue(payload={"name": "Ada"})
     queue.sql("update minutehand.jobs_live set personal = true where id = %(id)s", id=job_id)
     for outcome in (Failed(ERROR), Released()):

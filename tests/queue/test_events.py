@@ -98,7 +98,7 @@ def extends(_: Any, job: Job) -> str:
     ],
     ids=lambda told: told[-1] if isinstance(told, list) else None,
 )
-def test_an_attempt_is_told_from_its_job_s_enqueuing_to_its_end_and_nothing_of_its_payload(
+def test_attempt_emits_events_without_its_payload(
     queue: Queue, seen: list[Event], handler: Callable[..., Any], told: list[str]
 ) -> None:
     job_id, _ = queue.attempt(handler, payload={"mark": MARK}, key="order/1", headers={"told": MARK})
@@ -110,9 +110,7 @@ def test_an_attempt_is_told_from_its_job_s_enqueuing_to_its_end_and_nothing_of_i
     assert MARK not in str([event.to_json() for event in seen])
 
 
-def test_a_tick_tells_what_it_offers_and_what_it_buries_and_nothing_that_no_worker_was_told_of(
-    queue: Queue, seen: list[Event]
-) -> None:
+def test_tick_emits_events_for_delivered_offers_and_reaped_jobs(queue: Queue, seen: list[Event]) -> None:
     lost = queue.claimed(max_attempts=1)
     queue.pass_time(lost.id)
     due = queue.enqueue(queue="mail")
@@ -130,7 +128,7 @@ def test_a_tick_tells_what_it_offers_and_what_it_buries_and_nothing_that_no_work
     assert seen[0].facts["error_type"] == "WorkerDied"
 
 
-def test_a_claim_that_is_another_s_by_now_is_told_as_lost(queue: Queue, seen: list[Event]) -> None:
+def test_lost_claim_emits_lost(queue: Queue, seen: list[Event]) -> None:
     job = queue.claimed()
     del seen[:]
 
@@ -143,7 +141,7 @@ def test_a_claim_that_is_another_s_by_now_is_told_as_lost(queue: Queue, seen: li
     assert names(seen) == ["claimed", "lost"]
 
 
-def test_a_job_whose_key_was_taken_meanwhile_is_told_as_superseded(queue: Queue, seen: list[Event]) -> None:
+def test_superseded_job_emits_superseded(queue: Queue, seen: list[Event]) -> None:
     def again(_: Any) -> None:
         queue.enqueue(key="k")
         raise ValueError
@@ -153,14 +151,14 @@ def test_a_job_whose_key_was_taken_meanwhile_is_told_as_superseded(queue: Queue,
     assert names(seen) == ["enqueued", "claimed", "enqueued", "superseded"]
 
 
-def test_a_job_without_a_handler_is_told_as_released(queue: Queue, seen: list[Event]) -> None:
+def test_job_without_a_handler_emits_released(queue: Queue, seen: list[Event]) -> None:
     queue.attempt(lambda _: None, kind="unknown")
 
     assert names(seen) == ["enqueued", "claimed", "released"]
     assert seen[-1].facts["error_type"] == "UnknownKindError"
 
 
-def test_what_became_of_an_enqueued_job_is_a_fact_of_its_event(queue: Queue, seen: list[Event]) -> None:
+def test_enqueued_event_has_its_outcome(queue: Queue, seen: list[Event]) -> None:
     for on_conflict in ("replace", "replace", "ignore"):
         queue.enqueue(key="k", on_conflict=on_conflict)
     list(enqueue_many([NewJob("echo"), NewJob("echo", key="k")], connection=queue.database))
@@ -170,9 +168,7 @@ def test_what_became_of_an_enqueued_job_is_a_fact_of_its_event(queue: Queue, see
     assert outcomes == ["created", "replaced", "ignored", "created", "replaced"]
 
 
-def test_a_resident_worker_that_stops_for_good_tells_that_it_is_halted(
-    queue: Queue, seen: list[Event]
-) -> None:
+def test_resident_worker_emits_halted_on_a_fatal_error(queue: Queue, seen: list[Event]) -> None:
     told: list[Event] = []
     queue.sql("alter table minutehand.lanes rename to lanes_away")
 
@@ -185,7 +181,7 @@ def test_a_resident_worker_that_stops_for_good_tells_that_it_is_halted(
     assert seen[0].facts["error_type"] == "SchemaError"
 
 
-def test_a_hook_hears_of_its_own_events_only_until_it_is_taken_off(queue: Queue) -> None:
+def test_hook_receives_its_events_until_it_is_removed(queue: Queue) -> None:
     heard: list[str] = []
 
     @hooks.on("dead")
@@ -200,12 +196,12 @@ def test_a_hook_hears_of_its_own_events_only_until_it_is_taken_off(queue: Queue)
     assert heard == ["dead"]
 
 
-def test_an_event_that_there_is_not_cannot_be_heard() -> None:
+def test_hook_for_an_unknown_event_is_rejected() -> None:
     with pytest.raises(ConfigurationError, match=r"event must be enqueued, .* got 'died'"):
         hooks.on("died", print)  # type: ignore[call-overload]
 
 
-def test_a_hook_that_fails_fails_no_job_and_is_logged_once(
+def test_failing_hook_does_not_fail_jobs_and_is_logged_once(
     queue: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
     @hooks.on("*")
@@ -224,7 +220,7 @@ def test_a_hook_that_fails_fails_no_job_and_is_logged_once(
     assert MARK not in caplog.text
 
 
-def test_a_module_of_hooks_is_imported_at_the_first_event_and_one_that_cannot_be_fails_no_job(
+def test_hook_modules_are_imported_at_the_first_event(
     queue: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "hooks_of_mine.py").write_text(
@@ -244,7 +240,7 @@ def test_a_module_of_hooks_is_imported_at_the_first_event_and_one_that_cannot_be
     assert caplog.text.count("MINUTEHAND_HOOKS: hooks_that_break cannot be imported") == 1
 
 
-def test_the_table_keeps_what_happened_in_its_order(queue: Queue, table: None) -> None:
+def test_table_sink_stores_events_in_order(queue: Queue, table: None) -> None:
     job_id, _ = queue.attempt(extends, payload=MARK, key="order/1")
     list(enqueue_many((NewJob("echo") for _ in range(300)), connection=queue.database, chunk=300))
 
@@ -258,7 +254,7 @@ def test_the_table_keeps_what_happened_in_its_order(queue: Queue, table: None) -
     assert MARK not in str(queue.sql("select * from minutehand.events where job = %(job)s", job=job_id))
 
 
-def test_only_what_is_asked_for_is_sent(
+def test_events_only_setting_limits_the_table_sink(
     queue: Queue, table: None, monkeypatch: pytest.MonkeyPatch, seen: list[Event]
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_EVENTS_ONLY", "dead, cancelled")
@@ -270,14 +266,14 @@ def test_only_what_is_asked_for_is_sent(
     assert len(seen) == 9  # hooks choose by themselves
 
 
-def test_nothing_is_kept_where_nobody_asked_for_it(queue: Queue) -> None:
+def test_events_are_not_stored_by_default(queue: Queue) -> None:
     queue.attempt(lambda _: None)
 
     assert kept(queue) == []
 
 
 @pytest.mark.parametrize("autocommit", [False, True])
-def test_what_your_transaction_enqueues_is_told_to_the_table_in_it_and_rolls_back_with_it(
+def test_stored_event_commits_with_the_transaction_of_the_caller(
     queue: Queue, table: None, seen: list[Event], autocommit: bool
 ) -> None:
     connection: psycopg.Connection[Any] = queue.another().connection
@@ -295,9 +291,7 @@ def test_what_your_transaction_enqueues_is_told_to_the_table_in_it_and_rolls_bac
     assert seen == []  # whether it was committed is not seen from here
 
 
-def test_what_the_library_s_own_transaction_enqueues_is_told_once_it_is_committed(
-    queue: Queue, seen: list[Event]
-) -> None:
+def test_hooks_run_after_the_commit_of_a_library_transaction(queue: Queue, seen: list[Event]) -> None:
     def ship(_: Any, job: Job) -> None:
         with job.transaction() as connection:
             for number in range(2):
@@ -309,9 +303,7 @@ def test_what_the_library_s_own_transaction_enqueues_is_told_once_it_is_committe
     assert names(seen) == ["enqueued", "claimed", "enqueued", "enqueued", "done"]
 
 
-def test_nothing_is_told_of_a_transaction_of_the_library_s_that_rolled_back(
-    queue: Queue, seen: list[Event]
-) -> None:
+def test_rolled_back_library_transaction_emits_no_events(queue: Queue, seen: list[Event]) -> None:
     database = queue.another()
     with suppress(ZeroDivisionError), database.transaction():
         enqueue("echo", connection=database)
@@ -325,7 +317,7 @@ def test_nothing_is_told_of_a_transaction_of_the_library_s_that_rolled_back(
     assert [event.key for event in seen] == ["stays"]
 
 
-def test_a_table_that_cannot_be_written_fails_no_job_and_no_transaction_and_is_logged_once(
+def test_failing_table_sink_fails_no_job_and_is_logged_once(
     queue: Queue, table: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     queue.sql("alter table minutehand.events rename to events_away")
@@ -340,7 +332,7 @@ def test_a_table_that_cannot_be_written_fails_no_job_and_no_transaction_and_is_l
     assert caplog.text.count("events for table are dropped: SchemaError") == 1
 
 
-def test_a_table_that_is_locked_holds_nobody_up(queue: Queue, table: None) -> None:
+def test_locked_event_table_does_not_block_a_job(queue: Queue, table: None) -> None:
     other: Database = queue.another()
     with other.transaction() as connection:
         connection.execute("lock table minutehand.events in access exclusive mode")
@@ -350,7 +342,7 @@ def test_a_table_that_is_locked_holds_nobody_up(queue: Queue, table: None) -> No
     assert kept(queue) == []
 
 
-def test_a_sink_that_makes_no_sense_is_logged_and_the_others_are_told(
+def test_invalid_sink_is_logged_and_the_others_are_used(
     queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_EVENTS", f"kafka:{MARK},table, webhook:ftp://{MARK},sns:")
@@ -363,7 +355,7 @@ def test_a_sink_that_makes_no_sense_is_logged_and_the_others_are_told(
     assert MARK not in caplog.text
 
 
-def test_a_late_finish_in_a_transaction_is_told_as_done(queue: Queue, seen: list[Event]) -> None:
+def test_finish_does_not_emit_events_itself(queue: Queue, seen: list[Event]) -> None:
     job = queue.claimed()
     assert finish(job, Done()).ending == "done"
     run_maintenance(queue.database)
@@ -371,7 +363,7 @@ def test_a_late_finish_in_a_transaction_is_told_as_done(queue: Queue, seen: list
     assert names(seen) == ["enqueued"]  # finish writes; the worker tells
 
 
-def test_the_names_are_a_closed_set() -> None:
+def test_event_names_are_complete_and_unique() -> None:
     assert len(NAMES) == len(set(NAMES))
     assert {
         "enqueued",

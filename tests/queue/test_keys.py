@@ -20,14 +20,14 @@ def again(queue: Queue, payload: object = "new", **options: Any) -> Enqueued:
     return enqueue("echo", payload, key="report", connection=queue.database, **options)  # type: ignore[arg-type]
 
 
-def test_a_free_key_is_created_whatever_was_to_happen_otherwise(queue: Queue) -> None:
+def test_job_with_a_free_key_is_created_in_every_mode(queue: Queue) -> None:
     modes: list[OnConflict] = ["replace", "ignore", "raise"]
     made = [enqueue("echo", key=mode, on_conflict=mode, connection=queue.database) for mode in modes]
 
     assert [item.outcome for item in made] == ["created"] * 3
 
 
-def test_replace_puts_the_new_job_in_the_place_of_the_upcoming_one_and_keeps_its_id(queue: Queue) -> None:
+def test_replace_updates_the_upcoming_job_and_keeps_its_id(queue: Queue) -> None:
     old = queue.enqueue(
         "old", "old", key="report", delay=LONG, priority=1, max_attempts=2, headers={"a": "b"}
     )
@@ -43,7 +43,7 @@ def test_replace_puts_the_new_job_in_the_place_of_the_upcoming_one_and_keeps_its
     assert row.enqueued > before.enqueued
 
 
-def test_ignore_leaves_the_upcoming_job_as_it_is(queue: Queue) -> None:
+def test_ignore_leaves_the_upcoming_job_unchanged(queue: Queue) -> None:
     old = queue.enqueue("old", "old", key="report", delay=LONG)
     before = queue.row(old)
     made = again(queue, on_conflict="ignore")
@@ -52,7 +52,7 @@ def test_ignore_leaves_the_upcoming_job_as_it_is(queue: Queue) -> None:
     assert queue.row(old) == before
 
 
-def test_raise_raises_and_leaves_the_upcoming_job_as_it_is(queue: Queue) -> None:
+def test_raise_leaves_the_upcoming_job_unchanged(queue: Queue) -> None:
     old = queue.enqueue("old", "old", key="report", delay=LONG)
     before = queue.row(old)
     with pytest.raises(KeyTakenError, match="queue 'default' has an upcoming job with key 'report'"):
@@ -61,7 +61,7 @@ def test_raise_raises_and_leaves_the_upcoming_job_as_it_is(queue: Queue) -> None
     assert queue.row(old) == before
 
 
-def test_replace_takes_back_an_offer_that_is_under_way(queue: Queue) -> None:
+def test_replace_voids_an_offer_in_flight(queue: Queue) -> None:
     queue.enqueue(key="report")
     (offered,) = queue.offer()
     made = again(queue)
@@ -70,7 +70,7 @@ def test_replace_takes_back_an_offer_that_is_under_way(queue: Queue) -> None:
     assert [(job.id, job.payload) for job in queue.take()] == [(made.id, "new")]
 
 
-def test_ignore_leaves_an_offer_that_is_under_way(queue: Queue) -> None:
+def test_ignore_keeps_an_offer_in_flight(queue: Queue) -> None:
     queue.enqueue(payload="old", key="report")
     (offered,) = queue.offer()
     again(queue, on_conflict="ignore")
@@ -78,7 +78,7 @@ def test_ignore_leaves_an_offer_that_is_under_way(queue: Queue) -> None:
     assert [job.payload for job in queue.claim(offered)] == ["old"]
 
 
-def test_replace_gives_a_job_that_waits_for_its_retry_all_its_attempts_again(queue: Queue) -> None:
+def test_replace_resets_the_attempts_of_a_retrying_job(queue: Queue) -> None:
     job = queue.claimed(key="report")
     finish(job, Failed(ERROR, delay=LONG))
     made = again(queue)
@@ -89,7 +89,7 @@ def test_replace_gives_a_job_that_waits_for_its_retry_all_its_attempts_again(que
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "ignore", "raise"])
-def test_a_running_job_is_not_touched_and_the_new_one_runs_after_it(queue: Queue, on_conflict: str) -> None:
+def test_running_job_is_not_replaced_and_a_new_job_is_created(queue: Queue, on_conflict: str) -> None:
     running = queue.claimed(payload="old", key="report")
     before = queue.row(running.id)
     made = again(queue, on_conflict=on_conflict)
@@ -102,7 +102,7 @@ def test_a_running_job_is_not_touched_and_the_new_one_runs_after_it(queue: Queue
     assert [job.id for job in queue.take(10)] == [made.id]
 
 
-def test_a_finished_job_leaves_its_key(queue: Queue) -> None:
+def test_finished_job_frees_its_key(queue: Queue) -> None:
     job = queue.claimed(key="report")
     finish(job, Done('"first"'))
     made = again(queue, on_conflict="raise")
@@ -111,19 +111,19 @@ def test_a_finished_job_leaves_its_key(queue: Queue) -> None:
     assert queue.row(job.id).result == "first"
 
 
-def test_a_key_is_of_its_queue(queue: Queue) -> None:
+def test_key_is_scoped_by_queue(queue: Queue) -> None:
     ids = {queue.enqueue(queue=name, key="report") for name in ("a", "b", "default")}
 
     assert len(ids) == 3
 
 
-def test_keys_are_told_apart_by_case_and_by_every_character(queue: Queue) -> None:
+def test_keys_are_compared_exactly(queue: Queue) -> None:
     keys = ["report", "Report", " report", "report ", "réport", "re\u0301port", "r\u00e9port", "100%", "1_0"]
 
     assert len({queue.enqueue(key=key) for key in keys}) == len(set(keys)) == 8
 
 
-def test_a_crashed_job_comes_back_beside_the_newer_one_of_its_key_and_both_run(queue: Queue) -> None:
+def test_crashed_job_and_newer_job_of_its_key_both_run(queue: Queue) -> None:
     crashed = queue.claimed(payload="old", key="report")
     queue.pass_time(crashed.id)
     made = again(queue, on_conflict="raise")
@@ -134,7 +134,7 @@ def test_a_crashed_job_comes_back_beside_the_newer_one_of_its_key_and_both_run(q
     assert [queue.row(job_id).state for job_id in (crashed.id, made.id)] == ["done", "done"]
 
 
-def test_of_two_of_a_key_that_run_at_once_the_one_that_fails_last_makes_way(queue: Queue) -> None:
+def test_second_failure_of_two_running_jobs_of_a_key_is_superseded(queue: Queue) -> None:
     crashed = queue.claimed(payload="old", key="report")
     queue.pass_time(crashed.id)
     made = again(queue)
@@ -146,7 +146,7 @@ def test_of_two_of_a_key_that_run_at_once_the_one_that_fails_last_makes_way(queu
     assert {queue.row(job_id).state for job_id in (crashed.id, made.id)} == {"retrying", "cancelled"}
 
 
-def test_a_failed_job_makes_way_for_the_upcoming_one_of_its_key(queue: Queue) -> None:
+def test_failed_job_is_superseded_by_the_upcoming_job_of_its_key(queue: Queue) -> None:
     failed = queue.claimed(payload="old", key="report")
     made = again(queue)
 
@@ -156,7 +156,7 @@ def test_a_failed_job_makes_way_for_the_upcoming_one_of_its_key(queue: Queue) ->
     assert [job.id for job in queue.take(2)] == [made.id]
 
 
-def test_many_at_once_make_one_job_of_a_key(queue: Queue) -> None:
+def test_concurrent_enqueues_of_a_key_leave_one_job(queue: Queue) -> None:
     def enqueuer(number: int) -> list[Enqueued]:
         database = queue.another()
         return [enqueue("echo", number, key="report", connection=database) for _ in range(10)]
@@ -167,7 +167,7 @@ def test_many_at_once_make_one_job_of_a_key(queue: Queue) -> None:
     assert sorted(item.outcome for item in made) == ["created"] + ["replaced"] * 79
 
 
-def test_one_of_many_at_once_is_told_that_the_key_was_free(queue: Queue) -> None:
+def test_one_of_many_concurrent_enqueues_creates_the_job(queue: Queue) -> None:
     def enqueuer() -> str:
         try:
             return enqueue("echo", key="report", on_conflict="raise", connection=queue.another()).outcome

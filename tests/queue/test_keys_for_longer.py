@@ -40,11 +40,11 @@ KEYS: list[tuple[object, str]] = [
 
 
 @pytest.mark.parametrize(("key", "text"), KEYS, ids=repr)
-def test_a_key_is_one_text(key: object, text: str) -> None:
+def test_key_has_one_text(key: object, text: str) -> None:
     assert key_text(key) == text
 
 
-def test_a_key_is_the_same_by_every_way_in(direct_queue: Queue) -> None:
+def test_key_is_the_same_in_every_interface(direct_queue: Queue) -> None:
     direct_queue.enqueue(key=("order", "a/b", 17))
     (made,) = enqueue_many([NewJob("echo", key=["order", "a/b", "17"])], connection=direct_queue.database)
     (by_sql,) = direct_queue.sql(
@@ -56,13 +56,13 @@ def test_a_key_is_the_same_by_every_way_in(direct_queue: Queue) -> None:
     assert direct_queue.enqueue(key=("order", "a", "b", 17)) != by_sql["id"]
 
 
-def test_python_and_sql_write_the_same_text_of_the_same_parts(direct_queue: Queue) -> None:
+def test_python_and_sql_join_key_parts_equally(direct_queue: Queue) -> None:
     for parts in (["a", "b"], ["a/b"], ["%", "/", "%2F"], ["ü", "1"], [" a", "b "]):
         (row,) = direct_queue.sql("select minutehand.key_of(variadic %(parts)s::text[]) as key", parts=parts)
         assert row["key"] == key_text(parts)
 
 
-def test_arrays_are_joined_and_objects_merged_and_null_is_nothing(queue: Queue) -> None:
+def test_merge_joins_arrays_and_merges_objects(queue: Queue) -> None:
     assert both(queue, [1], [2, [3]]) == [1, 2, [3]]
     assert both(queue, [], []) == []
     assert both(queue, {"a": 1, "b": {"c": 1}}, {"b": {"d": 2}, "e": None}) == {
@@ -75,7 +75,7 @@ def test_arrays_are_joined_and_objects_merged_and_null_is_nothing(queue: Queue) 
     assert both(queue, {"a": 1}, None) == {"a": 1}
 
 
-def test_what_is_merged_keeps_every_digit(queue: Queue) -> None:
+def test_merge_keeps_every_digit(queue: Queue) -> None:
     numbers = [1.0, 1e300, 0.1, 2**200, -0.0, 1e-7]
     merged = both(queue, numbers, {"of": 1} and numbers)
 
@@ -87,9 +87,7 @@ def test_what_is_merged_keeps_every_digit(queue: Queue) -> None:
     [([], {}), ({}, []), ("a", "b"), (1, [1]), (ENCRYPTED, {"a": 1}), ({"a": 1}, ENCRYPTED),
      ({"a": "\0"}, {"b": 1}), ({"b": 1}, {"\0": 1}), (["\0"], ["a"])],
 )  # fmt: skip
-def test_what_does_not_merge_is_refused_and_changes_nothing(
-    direct_queue: Queue, old: object, new: object
-) -> None:
+def test_incompatible_payloads_are_not_merged(direct_queue: Queue, old: object, new: object) -> None:
     job_id = direct_queue.enqueue(payload=old, key="k")
     with pytest.raises(InvalidJobError) as refused:
         again(direct_queue, new, on_conflict="merge")
@@ -98,7 +96,7 @@ def test_what_does_not_merge_is_refused_and_changes_nothing(
     assert direct_queue.row(job_id).payload == old
 
 
-def test_a_merger_has_the_limit_of_a_payload(direct_queue: Queue) -> None:
+def test_merged_payload_is_limited_in_size(direct_queue: Queue) -> None:
     job_id = direct_queue.enqueue(payload=["x" * 200_000], key="k")
     with pytest.raises(InvalidJobError) as refused:
         again(direct_queue, ["x" * 200_000], on_conflict="merge")
@@ -107,7 +105,7 @@ def test_a_merger_has_the_limit_of_a_payload(direct_queue: Queue) -> None:
     assert len(direct_queue.row(job_id).payload) == 1
 
 
-def test_a_job_that_was_merged_into_has_all_its_attempts_again_and_another_idempotency_key(
+def test_merge_resets_attempts_and_idempotency_key(
     queue: Queue,
 ) -> None:
     job = queue.claimed(payload=[1], key="k", max_attempts=2)
@@ -119,7 +117,7 @@ def test_a_job_that_was_merged_into_has_all_its_attempts_again_and_another_idemp
     assert retried.idempotency_key != job.idempotency_key
 
 
-def test_who_claims_an_offer_gets_what_was_merged_meanwhile(queue: Queue) -> None:
+def test_claim_of_an_offer_returns_the_merged_payload(queue: Queue) -> None:
     queue.enqueue(payload=[1], key="k")
     (offered,) = queue.offer()
     again(queue, [2], on_conflict="merge")
@@ -127,7 +125,7 @@ def test_who_claims_an_offer_gets_what_was_merged_meanwhile(queue: Queue) -> Non
     assert [job.payload for job in queue.claim(offered)] == [[1, 2]]
 
 
-def test_debounce_moves_the_upcoming_job_and_never_past_its_longest_wait(queue: Queue) -> None:
+def test_debounce_postpones_the_job_up_to_its_maximum(queue: Queue) -> None:
     first = queue.enqueue(key="k", debounce=MINUTE, debounce_max=10 * MINUTE)
     assert queue.waits(first, MINUTE)
     again(queue, debounce=5 * MINUTE, debounce_max=10 * MINUTE)
@@ -136,7 +134,7 @@ def test_debounce_moves_the_upcoming_job_and_never_past_its_longest_wait(queue: 
     assert queue.waits(first, 10 * MINUTE)
 
 
-def test_after_its_longest_wait_a_debounced_job_is_due_and_its_offers_are_good(queue: Queue) -> None:
+def test_debounced_job_can_be_claimed_after_its_maximum_wait(queue: Queue) -> None:
     said: dict[str, Any] = {"debounce": MINUTE, "debounce_max": LONG}
     first = queue.enqueue(payload=1, key="k", **said)
     queue.sql("update minutehand.jobs_live set visible = now(), latest = now() - interval '1 second'")
@@ -150,7 +148,7 @@ def test_after_its_longest_wait_a_debounced_job_is_due_and_its_offers_are_good(q
     assert queue.waits(again(queue, **said).id, MINUTE)
 
 
-def test_a_debounced_job_that_waits_for_its_retry_waits_anew(queue: Queue) -> None:
+def test_debounced_job_in_retry_starts_a_new_wait(queue: Queue) -> None:
     said: dict[str, Any] = {"debounce": MINUTE, "debounce_max": LONG}
     first = queue.enqueue(key="k", **said)
     queue.sql("update minutehand.jobs_live set visible = now(), latest = now() - interval '1 second'")
@@ -162,7 +160,7 @@ def test_a_debounced_job_that_waits_for_its_retry_waits_anew(queue: Queue) -> No
     assert queue.row(first).attempts == 0
 
 
-def test_throttle_has_the_next_one_wait_for_the_end_of_the_period_and_those_after_it_are_the_same(
+def test_throttle_delays_the_next_job_to_the_end_of_the_period(
     queue: Queue,
 ) -> None:
     first = queue.claimed(payload=1, key="k", throttle=LONG)
@@ -177,7 +175,7 @@ def test_throttle_has_the_next_one_wait_for_the_end_of_the_period_and_those_afte
     assert queue.waits(again(queue, throttle=LONG).id, 2 * LONG)
 
 
-def test_throttle_leaves_a_later_moment_alone(queue: Queue) -> None:
+def test_throttle_keeps_a_later_time(queue: Queue) -> None:
     queue.claimed(key="k", throttle=LONG)
     far = datetime(2500, 1, 1, tzinfo=UTC)
 
@@ -185,14 +183,14 @@ def test_throttle_leaves_a_later_moment_alone(queue: Queue) -> None:
     assert again(queue, throttle=LONG).visible == far
 
 
-def test_once_the_period_is_over_throttle_lets_the_next_one_run_at_once(queue: Queue) -> None:
+def test_throttled_job_is_due_immediately_after_the_period(queue: Queue) -> None:
     finish(queue.claimed(key="k", throttle=LONG), Done())
     queue.sql("update minutehand.uniques set until = now() - interval '1 second'")
 
     assert queue.row(again(queue, throttle=LONG).id).state == "due"
 
 
-def test_unique_for_keeps_others_out_until_the_period_is_over(queue: Queue) -> None:
+def test_unique_for_rejects_others_until_the_period_is_over(queue: Queue) -> None:
     job = queue.claimed(key="k", unique_for=LONG)
     finish(job, Done())
     ignored = again(queue, unique_for=LONG)
@@ -206,7 +204,7 @@ def test_unique_for_keeps_others_out_until_the_period_is_over(queue: Queue) -> N
     assert again(queue, unique_for=LONG).outcome == "created"
 
 
-def test_a_period_begins_where_a_job_was_made_and_nowhere_else(queue: Queue) -> None:
+def test_period_begins_only_if_a_job_is_created(queue: Queue) -> None:
     running = queue.claimed(key="k")
     said: dict[str, Any] = {"unique_while": "running", "unique_for": LONG}
     assert again(queue, **said).outcome == "ignored"
@@ -216,7 +214,7 @@ def test_a_period_begins_where_a_job_was_made_and_nowhere_else(queue: Queue) -> 
     assert again(queue, **said).outcome == "created"
 
 
-def test_unique_while_running_lets_nobody_in_until_the_job_is_finished(queue: Queue) -> None:
+def test_unique_while_running_rejects_others_until_the_job_is_finished(queue: Queue) -> None:
     job = queue.claimed(key="k")
     assert again(queue, unique_while="running").id == job.id
     queue.pass_time(job.id)
@@ -226,7 +224,7 @@ def test_unique_while_running_lets_nobody_in_until_the_job_is_finished(queue: Qu
     assert again(queue, unique_while="running").outcome == "created"
 
 
-def test_keys_of_other_queues_and_tenants_are_other_keys(queue: Queue) -> None:
+def test_keys_are_scoped_by_queue_and_tenant(queue: Queue) -> None:
     for said in (
         {"unique_for": LONG},
         {"throttle": LONG},
@@ -238,7 +236,7 @@ def test_keys_of_other_queues_and_tenants_are_other_keys(queue: Queue) -> None:
             assert again(queue, **options).outcome == "created"
 
 
-def test_the_very_same_job_again_is_ignored_and_writes_nothing(queue: Queue) -> None:
+def test_identical_job_is_ignored_without_a_write(queue: Queue) -> None:
     said: dict[str, Any] = {"run_at": datetime(2500, 1, 1, tzinfo=UTC), "headers": {"a": "b"}, "priority": 3}
     first = again(queue, {"a": 1.0}, **said)
     before = queue.row(first.id)
@@ -250,7 +248,7 @@ def test_the_very_same_job_again_is_ignored_and_writes_nothing(queue: Queue) -> 
     assert again(queue, {"a": 1}, **said | {"priority": 4}).outcome == "replaced"
 
 
-def test_a_replaced_jobs_late_finish_is_lost(queue: Queue) -> None:
+def test_late_finish_of_a_replaced_job_is_lost(queue: Queue) -> None:
     late = queue.claimed(payload="old", key="k")
     queue.sql("update minutehand.jobs_live set ack = null, prior = null, offered = null, claimed = null")
     assert again(queue, "new").outcome == "replaced"
@@ -259,7 +257,7 @@ def test_a_replaced_jobs_late_finish_is_lost(queue: Queue) -> None:
     assert [(job.id, job.payload) for job in queue.take()] == [(late.id, "new")]
 
 
-def test_each_item_of_a_bulk_says_its_own(queue: Queue) -> None:
+def test_bulk_items_have_their_own_key_options(queue: Queue) -> None:
     running = queue.claimed(key="running")
     items = [
         NewJob("echo", [1], key="merge", on_conflict="merge"),
@@ -285,7 +283,7 @@ def test_each_item_of_a_bulk_says_its_own(queue: Queue) -> None:
     assert queue.waits(rows[7].id, LONG)
 
 
-def test_the_call_says_it_for_items_that_do_not(queue: Queue) -> None:
+def test_bulk_default_applies_to_items_without_an_option(queue: Queue) -> None:
     items = [NewJob("echo", [n], key="k") for n in range(3)] + [
         NewJob("echo", [3], key="k", on_conflict="replace")
     ]
@@ -295,7 +293,7 @@ def test_the_call_says_it_for_items_that_do_not(queue: Queue) -> None:
     assert queue.row(made[0].id).payload == [3]  # type: ignore[union-attr]
 
 
-def test_keys_whose_period_is_over_are_forgotten(queue: Queue) -> None:
+def test_expired_periods_are_deleted(queue: Queue) -> None:
     for key in ("over", "kept"):
         queue.enqueue(key=key, unique_for=LONG)
     queue.sql("update minutehand.uniques set until = now() where key = 'over'")
@@ -304,7 +302,7 @@ def test_keys_whose_period_is_over_are_forgotten(queue: Queue) -> None:
     assert [row["key"] for row in queue.sql("select key from minutehand.uniques")] == ["kept"]
 
 
-def test_a_queues_defaults_come_after_its_kinds(queue: Queue) -> None:
+def test_defaults_of_a_kind_override_those_of_its_queue(queue: Queue) -> None:
     queue.sql(
         "insert into minutehand.queue_defaults (queue, priority, max_attempts) values ('slow', 1, 2), ('mail', 3, 4)"
     )
@@ -320,7 +318,7 @@ def test_a_queues_defaults_come_after_its_kinds(queue: Queue) -> None:
     assert facts("welcome", priority=9, max_attempts=1) == ("mail", 9, 1)
 
 
-def test_a_job_that_recurs_has_its_first_moment_by_every_way_in(queue: Queue) -> None:
+def test_recurring_job_has_its_first_time_in_every_interface(queue: Queue) -> None:
     said: dict[str, Any] = {"every": "0 8 * * mon", "zone": "Asia/Tokyo"}
     one = queue.enqueue(key="one", **said)
     (many,) = enqueue_many([NewJob("echo", **said)], connection=queue.database)
@@ -339,7 +337,7 @@ def test_a_job_that_recurs_has_its_first_moment_by_every_way_in(queue: Queue) ->
     assert timedelta(minutes=89) < rows[1]["wait"] <= timedelta(minutes=90)
 
 
-def test_what_is_personal_stays_so_when_it_is_merged(direct_queue: Queue) -> None:
+def test_merged_job_stays_personal(direct_queue: Queue) -> None:
     job_id = direct_queue.enqueue(payload={"a": 1}, key="k")
     again(direct_queue, {"name": "Ada"}, personal=True, on_conflict="merge")
     again(direct_queue, {"b": 2}, on_conflict="merge")
@@ -350,7 +348,7 @@ def test_what_is_personal_stays_so_when_it_is_merged(direct_queue: Queue) -> Non
     assert direct_queue.row(job_id).payload is None
 
 
-def test_an_open_transaction_that_takes_a_free_key_again_holds_up_no_tick(direct_queue: Queue) -> None:
+def test_open_transaction_on_an_expired_key_does_not_block_a_tick(direct_queue: Queue) -> None:
     for key in ("k", "another"):
         direct_queue.enqueue(key=key, unique_for=MINUTE)
     direct_queue.sql("update minutehand.uniques set until = now() - interval '1 hour'")

@@ -61,7 +61,7 @@ def outcomes(made: list[Enqueued]) -> Counter[str]:
     return Counter(each.outcome for each in made)
 
 
-def test_what_many_merge_while_workers_claim_is_handled_each_item_once(queue: Queue) -> None:
+def test_items_merged_during_claims_are_handled_once(queue: Queue) -> None:
     def call(database: Database, number: int) -> Enqueued:
         return enqueue("echo", [number], key="k", on_conflict="merge", connection=database)
 
@@ -74,7 +74,7 @@ def test_what_many_merge_while_workers_claim_is_handled_each_item_once(queue: Qu
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "ignore", "merge"])
-def test_of_many_in_a_period_one_is_created_whatever_becomes_of_it(queue: Queue, on_conflict: Any) -> None:
+def test_unique_for_creates_one_job_in_its_period(queue: Queue, on_conflict: Any) -> None:
     def call(database: Database, number: int) -> Enqueued:
         return enqueue(
             "echo", [number], key="k", unique_for=LONG, on_conflict=on_conflict, connection=database
@@ -87,7 +87,7 @@ def test_of_many_in_a_period_one_is_created_whatever_becomes_of_it(queue: Queue,
     assert len({each.id for each in made}) == 1
 
 
-def test_one_of_many_in_a_period_is_told_that_the_key_was_free(queue: Queue) -> None:
+def test_one_of_many_enqueues_in_a_period_creates_the_job(queue: Queue) -> None:
     def call(database: Database, number: int) -> str:
         try:
             return enqueue(
@@ -102,7 +102,7 @@ def test_one_of_many_in_a_period_is_told_that_the_key_was_free(queue: Queue) -> 
     assert len(handled) == 1
 
 
-def test_no_second_job_is_there_while_one_of_the_key_runs(queue: Queue) -> None:
+def test_unique_while_running_creates_no_second_job(queue: Queue) -> None:
     """A trigger looks at every row that comes in, at the end of its transaction."""
     queue.sql(
         """create function beside() returns trigger language plpgsql as $$
@@ -156,7 +156,7 @@ def test_debounce_makes_one_job_and_none_past_its_longest_wait(queue: Queue) -> 
     assert row["visible"] <= row["latest"]
 
 
-def test_many_bulks_of_the_same_keys_in_any_order_go_in_whole(queue: Queue) -> None:
+def test_concurrent_bulks_with_shared_keys_do_not_deadlock(queue: Queue) -> None:
     def call(database: Database, number: int) -> list[Any]:
         keys = [f"k{n}" for n in range(10)]
         jobs = [

@@ -10,7 +10,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "keys.md"
 UPDATE = os.environ.get("MINUTEHAND_UPDATE") == "1"  # before a test's environment is cleaned
 
 
-def test_the_table_of_the_page_is_what_happens(queue: Queue) -> None:
+def test_table_on_the_page_matches_the_behaviour(queue: Queue) -> None:
     cells = {}
     for mode, said in MODES.items():
         for state in STATES:

@@ -56,7 +56,7 @@ def table(handler: Callable[..., Any], *around: middleware.Middleware, context: 
     return HandlerTable({"echo": handler}, around, context)
 
 
-def test_the_first_middleware_is_the_outermost(direct_queue: Queue, steps: list[str]) -> None:
+def test_first_middleware_is_the_outermost(direct_queue: Queue, steps: list[str]) -> None:
     job_id = direct_queue.enqueue()
 
     work(
@@ -67,7 +67,7 @@ def test_the_first_middleware_is_the_outermost(direct_queue: Queue, steps: list[
     assert direct_queue.row(job_id).state == "done"
 
 
-def test_middleware_may_change_what_the_handler_is_given_and_what_it_returns(direct_queue: Queue) -> None:
+def test_middleware_can_change_the_payload_and_the_result(direct_queue: Queue) -> None:
     def doubled(job: Job, call_next: Next) -> Any:
         job.payload = job.payload * 2
         return [call_next(job)]
@@ -78,9 +78,7 @@ def test_middleware_may_change_what_the_handler_is_given_and_what_it_returns(dir
     assert direct_queue.row(job_id).result == [42]
 
 
-def test_middleware_that_does_not_go_on_ends_the_attempt_and_what_it_raises_is_the_outcome(
-    direct_queue: Queue, steps: list[str]
-) -> None:
+def test_middleware_can_end_the_attempt_without_the_handler(direct_queue: Queue, steps: list[str]) -> None:
     def closed(job: Job, call_next: Next) -> Any:
         if job.payload == "closed":
             raise Snooze(SECOND)
@@ -95,9 +93,7 @@ def test_middleware_that_does_not_go_on_ends_the_attempt_and_what_it_raises_is_t
     assert steps == []
 
 
-def test_middleware_sees_what_a_handler_raises_and_a_payload_that_does_not_fit(
-    direct_queue: Queue, steps: list[str]
-) -> None:
+def test_middleware_sees_a_payload_mismatch(direct_queue: Queue, steps: list[str]) -> None:
     @dataclasses.dataclass
     class Letter:
         to: str
@@ -117,9 +113,7 @@ def test_middleware_sees_what_a_handler_raises_and_a_payload_that_does_not_fit(
     assert steps == ["MismatchError"]
 
 
-def test_each_attempt_has_a_context_of_its_own_that_is_left_however_the_attempt_ends(
-    direct_queue: Queue, steps: list[str]
-) -> None:
+def test_each_attempt_has_its_own_context_which_is_closed(direct_queue: Queue, steps: list[str]) -> None:
     held: list[Any] = []  # so that none is closed just by being forgotten
 
     @contextmanager
@@ -153,7 +147,7 @@ def test_each_attempt_has_a_context_of_its_own_that_is_left_however_the_attempt_
     ]
 
 
-def test_a_context_that_cannot_be_entered_is_just_handed_over(direct_queue: Queue) -> None:
+def test_context_without_enter_is_passed_unchanged(direct_queue: Queue) -> None:
     made: list[Any] = []
     direct_queue.enqueue()
     work(direct_queue, table(lambda _, job: made.append(job.context), context=lambda job: {"job": job.id}))
@@ -161,7 +155,7 @@ def test_a_context_that_cannot_be_entered_is_just_handed_over(direct_queue: Queu
     assert [list(each) for each in made] == [["job"]]
 
 
-def test_a_context_that_cannot_be_made_fails_the_attempt(direct_queue: Queue) -> None:
+def test_failing_context_fails_the_attempt(direct_queue: Queue) -> None:
     def context(_: Job) -> Any:
         raise ConnectionError("the CRM is away")
 
@@ -199,7 +193,7 @@ def enqueuing(job):
 """
 
 
-def test_the_handlers_own_module_says_what_goes_around_them(direct_queue: Queue, package: Path) -> None:
+def test_middleware_module_of_the_handlers_is_used(direct_queue: Queue, package: Path) -> None:
     (package / "_middleware.py").write_text(AROUND.format(name="own"))
 
     job_id = direct_queue.enqueue(payload="hello")
@@ -209,7 +203,7 @@ def test_the_handlers_own_module_says_what_goes_around_them(direct_queue: Queue,
     assert direct_queue.row(job_id).headers in (None, {})
 
 
-def test_a_setting_names_another_module_for_it_and_for_what_is_enqueued(
+def test_middleware_setting_names_another_module(
     direct_queue: Queue, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (package / "_middleware.py").write_text(AROUND.format(name="own"))
@@ -223,14 +217,14 @@ def test_a_setting_names_another_module_for_it_and_for_what_is_enqueued(
     assert direct_queue.row(job_id).headers == {"by": "named"}
 
 
-def test_a_handler_without_middleware_needs_no_module_of_it(direct_queue: Queue, package: Path) -> None:
+def test_handlers_without_a_middleware_module_run(direct_queue: Queue, package: Path) -> None:
     job_id = direct_queue.enqueue(payload="hello")
     work(direct_queue, HandlerPackage("handlers_of_mine"))
 
     assert direct_queue.row(job_id).result == ["hello", None]
 
 
-def test_middleware_that_cannot_be_imported_is_never_left_out(
+def test_middleware_that_cannot_be_imported_is_an_error(
     direct_queue: Queue, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (package / "_middleware.py").write_text("import nothing_of_that_name\n")
@@ -253,7 +247,7 @@ def looking() -> Iterator[Callable[[middleware.Check], None]]:
     middleware._checks[:] = before
 
 
-def test_what_looks_at_a_job_before_it_is_enqueued_may_change_it(
+def test_enqueue_check_can_change_the_job(
     direct_queue: Queue, looking: Callable[[middleware.Check], None]
 ) -> None:
     looking(lambda job: dataclasses.replace(job, queue="mail", payload=[job.payload]))
@@ -267,7 +261,7 @@ def test_what_looks_at_a_job_before_it_is_enqueued_may_change_it(
     assert [(row.queue, row.payload) for row in rows] == [("mail", [[1]]), ("mail", [[2]])]
 
 
-def test_what_looks_at_a_job_may_refuse_it_alone(
+def test_enqueue_check_can_reject_a_single_job(
     direct_queue: Queue, looking: Callable[[middleware.Check], None]
 ) -> None:
     asked: list[object] = []
@@ -290,7 +284,7 @@ def test_what_looks_at_a_job_may_refuse_it_alone(
     assert direct_queue.sql("select count(*) from minutehand.jobs")[0]["count"] == 3
 
 
-def test_what_looks_at_a_job_has_to_return_one(
+def test_enqueue_check_must_return_a_job(
     direct_queue: Queue, looking: Callable[[middleware.Check], None]
 ) -> None:
     looking(lambda job: None)  # type: ignore[arg-type, return-value]
@@ -299,7 +293,7 @@ def test_what_looks_at_a_job_has_to_return_one(
         direct_queue.enqueue()
 
 
-def test_around_reads_one_function_as_well_as_a_list() -> None:
+def test_middleware_attribute_can_be_one_function() -> None:
     module = ModuleType("one")
     module.middleware = saying([], "alone")  # type: ignore[attr-defined]
 

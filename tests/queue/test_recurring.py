@@ -75,7 +75,7 @@ MOMENTS = [
 
 
 @pytest.mark.parametrize(("every", "zone", "was", "comes"), MOMENTS)
-def test_next_occurrence_counts_from_the_nominal_moment(
+def test_next_occurrence_counts_from_the_nominal_time(
     direct_queue: Queue, every: str, zone: str | None, was: str, comes: str
 ) -> None:
     job = recurring(direct_queue, every, zone, moment(was))
@@ -88,7 +88,7 @@ def test_next_occurrence_counts_from_the_nominal_moment(
     assert (born["run_at"], born["visible"]) == (moment(comes), moment(comes))
 
 
-def test_without_a_nominal_moment_it_is_counted_from_when_it_was_to_run(direct_queue: Queue) -> None:
+def test_next_occurrence_counts_from_run_at_without_a_nominal_time(direct_queue: Queue) -> None:
     job = recurring(direct_queue, "P1D", None, None)
     finish(job, Done())
 
@@ -96,7 +96,7 @@ def test_without_a_nominal_moment_it_is_counted_from_when_it_was_to_run(direct_q
 
 
 @pytest.mark.parametrize(("every", "hours"), [("PT1H", 1), ("0 * * * *", 1), ("PT7H", 7)])
-def test_what_was_missed_is_skipped_and_the_moments_stay_where_they_were(
+def test_missed_occurrences_are_skipped_without_shifting_the_rest(
     direct_queue: Queue, every: str, hours: int
 ) -> None:
     long_ago = moment("2020-02-29 10:00+00")
@@ -107,14 +107,14 @@ def test_what_was_missed_is_skipped_and_the_moments_stay_where_they_were(
     assert (row["nominal"] - long_ago) % timedelta(hours=hours) == timedelta()
 
 
-def test_a_recurrence_ends_with_the_calendar(direct_queue: Queue) -> None:
+def test_recurrence_ends_at_the_last_supported_year(direct_queue: Queue) -> None:
     job = recurring(direct_queue, "P1Y", None, moment("9998-06-01 12:00+00"))
 
     assert finish(job, Done()).ending == "done"
     assert upcoming(direct_queue) == []
 
 
-def test_all_that_was_said_of_the_job_is_said_of_its_next_occurrence(queue: Queue) -> None:
+def test_next_occurrence_has_all_options_of_the_job(queue: Queue) -> None:
     job = recurring(
         queue, "P1D", "Europe/Berlin", kind="report", payload={"n": 2**70, "x": 1.50}, queue="slow", key="report/1",
         priority=7, max_attempts=3, timeout=LONG, headers={"a": "b"},
@@ -153,7 +153,7 @@ def test_finish_creates_the_next_occurrence_unless_cancelled(queue: Queue, way: 
     assert made.next == (born[0]["id"] if bears else None)
 
 
-def test_a_retry_moves_no_nominal_moment(queue: Queue) -> None:
+def test_retry_keeps_the_nominal_time(queue: Queue) -> None:
     job = recurring(queue, max_attempts=3)
     seen = []
     for outcome in (
@@ -173,7 +173,7 @@ def test_a_retry_moves_no_nominal_moment(queue: Queue) -> None:
 
 @pytest.mark.fault("reap", r"minutehand.bear\(j, n.next\)", "null::uuid")
 @pytest.mark.fault("reap", r"or id = any \(%\(ids\)s::uuid\[\]\)", "")
-def test_a_job_whose_last_worker_died_recurs_all_the_same(queue: Queue) -> None:
+def test_reaped_job_recurs(queue: Queue) -> None:
     job, other = recurring(queue, max_attempts=1, payload={"n": 1}), queue.claimed(max_attempts=1)
     queue.pass_time(job.id)
     queue.pass_time(other.id)
@@ -187,7 +187,7 @@ def test_a_job_whose_last_worker_died_recurs_all_the_same(queue: Queue) -> None:
     assert nominals(queue) == [NEXT]
 
 
-def test_a_completion_in_the_handlers_own_transaction_bears_it_too(queue: Queue) -> None:
+def test_completion_in_a_transaction_creates_the_next_occurrence(queue: Queue) -> None:
     job = recurring(queue)
     with pytest.raises(ZeroDivisionError), job.transaction():
         raise ZeroDivisionError
@@ -200,7 +200,7 @@ def test_a_completion_in_the_handlers_own_transaction_bears_it_too(queue: Queue)
 
 
 @pytest.mark.parametrize("way", ["done", "dead"])
-def test_a_job_that_a_user_has_enqueued_with_the_key_meanwhile_goes_first(queue: Queue, way: str) -> None:
+def test_enqueued_job_of_the_key_takes_precedence_over_recurrence(queue: Queue, way: str) -> None:
     job = recurring(queue, key="report", payload="old")
     users = queue.enqueue(key="report", payload="new", delay=LONG)
 
@@ -218,7 +218,7 @@ def test_enqueue_with_the_key_replaces_the_next_occurrence(queue: Queue) -> None
     assert (row["payload"], row["every"]) == ("new", None)
 
 
-def test_a_superseded_occurrence_leaves_its_place_to_the_job_that_took_it(queue: Queue) -> None:
+def test_superseded_occurrence_does_not_recur(queue: Queue) -> None:
     job = recurring(queue, key="report")
     users = queue.enqueue(key="report", delay=LONG)
 
@@ -266,7 +266,7 @@ def finished_at_once(queue: Queue, job: Job) -> list[Finish]:
 
 @pytest.mark.parametrize("how", [finished_twice, finished_by_two, finished_at_once])
 @pytest.mark.parametrize("key", [None, "report"])
-def test_however_often_it_is_finished_one_occurrence_is_born(
+def test_repeated_finish_creates_one_occurrence(
     queue: Queue, how: Callable[[Queue, Job], list[Finish]], key: str | None
 ) -> None:
     endings = how(queue, recurring(queue, key=key))
@@ -285,7 +285,7 @@ def test_late_finish_creates_the_next_occurrence_if_unclaimed(queue: Queue) -> N
     assert nominals(queue) == [NEXT]
 
 
-def test_a_worker_that_lost_its_claim_bears_nothing_in_its_transaction(queue: Queue) -> None:
+def test_lost_claim_creates_no_occurrence_in_its_transaction(queue: Queue) -> None:
     job = recurring(queue)
     queue.pass_time(job.id)
     queue.take()
@@ -321,7 +321,7 @@ def brought_back(queue: Queue, job_id: UUID) -> Job:
 
 
 @pytest.mark.parametrize(("every", "zone"), [("whenever", None), ("P1D", "Atlantis/Capital")])
-def test_what_sql_wrote_that_does_not_recur_stops_no_finish_and_says_so(
+def test_invalid_recurrence_is_reported_and_does_not_stop_a_finish(
     queue: Queue, every: str, zone: str | None
 ) -> None:
     done, dead = recurring(queue, every, zone), recurring(queue, every, zone)
@@ -338,7 +338,7 @@ def test_what_sql_wrote_that_does_not_recur_stops_no_finish_and_says_so(
     assert upcoming(queue) == []
 
 
-def test_a_personal_job_that_recurs_passes_its_payload_on_and_keeps_none(queue: Queue) -> None:
+def test_personal_recurring_job_passes_on_and_clears_its_payload(queue: Queue) -> None:
     job = recurring(queue, payload={"name": "Ada"}, headers={"to": "Ada"})
     queue.sql("update minutehand.jobs_live set personal = true")
     finish(job, Done())
@@ -350,7 +350,7 @@ def test_a_personal_job_that_recurs_passes_its_payload_on_and_keeps_none(queue: 
     ]
 
 
-def test_the_next_occurrence_is_worked_off_like_the_first(queue: Queue) -> None:
+def test_next_occurrence_runs_like_the_first(queue: Queue) -> None:
     made = finish(recurring(queue, key="report"), Done())
     assert made.next is not None
     queue.pass_time(made.next)

@@ -180,7 +180,7 @@ def may(session: Database, text: str, parameters: dict[str, object] | None = Non
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_role_may_run_its_statements_and_no_other(login: Login, role: str) -> None:
+def test_role_can_run_exactly_its_statements(login: Login, role: str) -> None:
     session = login(role)
 
     allowed = {
@@ -193,7 +193,7 @@ def test_a_role_may_run_its_statements_and_no_other(login: Login, role: str) -> 
     assert allowed == {name for name, roles in MAY.items() if role in roles} - {"copy_incoming"}
 
 
-def test_somebody_without_a_role_may_run_nothing_that_touches_the_schema(login: Login) -> None:
+def test_login_without_a_role_cannot_access_the_schema(login: Login) -> None:
     session = login()
 
     allowed = {
@@ -214,19 +214,19 @@ def test_somebody_without_a_role_may_run_nothing_that_touches_the_schema(login: 
     }
 
 
-def test_of_every_statement_it_is_said_who_may_run_it() -> None:
+def test_each_statement_has_its_roles_listed() -> None:
     assert statement_names() == {*MAY}
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_what_nobody_may_is_refused(login: Login, role: str) -> None:
+def test_owner_only_sql_is_refused_to_each_role(login: Login, role: str) -> None:
     session = login(role)
 
     assert [text for text in NOBODYS if may(session, text)] == []
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_what_some_may_is_refused_to_the_others(login: Login, role: str) -> None:
+def test_other_sql_is_allowed_only_to_its_roles(login: Login, role: str) -> None:
     session = login(role)
 
     assert {text for text in SOMEBODYS if may(session, text)} == {
@@ -235,7 +235,7 @@ def test_what_some_may_is_refused_to_the_others(login: Login, role: str) -> None
 
 
 @pytest.mark.parametrize("role", ["enqueuer", "worker", "operator"])
-def test_every_role_enqueues_in_every_way(login: Login, role: str, queue: Queue) -> None:
+def test_each_role_can_enqueue_in_every_way(login: Login, role: str, queue: Queue) -> None:
     session = login(role)
     made = enqueue("echo", {"n": 1}, key="a", connection=session)
     again = enqueue("echo", {"n": 2}, key="a", on_conflict="ignore", connection=session)
@@ -250,7 +250,7 @@ def test_every_role_enqueues_in_every_way(login: Login, role: str, queue: Queue)
     assert queue.row(made.id).payload == {"n": 1}
 
 
-def test_a_worker_does_all_that_dispatchers_and_workers_do(login: Login, queue: Queue) -> None:
+def test_worker_role_can_dispatch_and_work(login: Login, queue: Queue) -> None:
     worker = login("worker")
 
     def snooze(_payload) -> None:
@@ -295,7 +295,7 @@ def test_a_worker_does_all_that_dispatchers_and_workers_do(login: Login, queue: 
     assert queue.take(10, database=worker)
 
 
-def test_an_operator_does_all_that_the_api_and_the_command_line_do(login: Login, queue: Queue) -> None:
+def test_operator_role_can_do_all_operations(login: Login, queue: Queue) -> None:
     operator = login("operator")
     ids = [queue.enqueue(payload=n, delay=timedelta(hours=1)) for n in range(5)]
     [running, cancelled, retried, promoted, moved] = ids
@@ -320,7 +320,7 @@ def test_an_operator_does_all_that_the_api_and_the_command_line_do(login: Login,
     assert count_finished(operator, tomorrow) == sum(delete_finished(operator, tomorrow)) == 1
 
 
-def test_a_worker_counts_the_connections_of_others_too(direct_database: servers.Database) -> None:
+def test_worker_role_counts_connections_of_other_roles(direct_database: servers.Database) -> None:
     with logins(direct_database) as login, ExitStack() as others:
         for _ in range(5):
             others.enter_context(psycopg.connect(direct_database.admin_url))
@@ -333,7 +333,7 @@ MOST = "select current_setting('max_connections')::integer"
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_what_a_role_may_not_do_comes_as_an_error_of_ours(login: Login, role: str) -> None:
+def test_missing_privilege_raises_forbidden_error(login: Login, role: str) -> None:
     with (
         pytest.raises(ForbiddenError, match="the database role may not do this"),
         login(role).transaction() as connection,
@@ -341,7 +341,7 @@ def test_what_a_role_may_not_do_comes_as_an_error_of_ours(login: Login, role: st
         connection.execute("insert into minutehand.migrations values (99, 'evil', 'evil')")
 
 
-def test_nothing_of_the_same_name_earlier_on_the_path_leads_a_function_astray(
+def test_functions_ignore_the_search_path_of_the_caller(
     login: Login, queue: Queue, database: servers.Database
 ) -> None:
     """A definer's function that looked its names up on the caller's path would run the caller's own."""
@@ -389,7 +389,7 @@ SHADOWS: list[LiteralString] = [
 ]
 
 
-def test_a_trigger_of_ones_own_cannot_borrow_the_functions_of_the_schema(login: Login) -> None:
+def test_trigger_of_a_role_cannot_use_functions_of_the_schema(login: Login) -> None:
     session = login("enqueuer")
     with session.transaction() as connection:
         connection.execute("create temporary table mine (queue text, priority integer, visible timestamptz)")
@@ -400,7 +400,7 @@ def test_a_trigger_of_ones_own_cannot_borrow_the_functions_of_the_schema(login: 
         connection.execute("drop table mine")
 
 
-def test_what_an_operator_lost_the_grants_give_back_whichever_migration_said_it(queue: Queue) -> None:
+def test_grant_roles_restores_all_revoked_grants(queue: Queue) -> None:
     """A role that is made after a migration has nothing but what they give."""
     run = queue.database.connection.execute
     run("select minutehand.grant_roles()")
@@ -426,7 +426,7 @@ select p.oid::regprocedure::text, a.privilege_type
 """
 
 
-def test_the_grants_given_twice_are_the_same(queue: Queue) -> None:
+def test_grant_roles_is_idempotent(queue: Queue) -> None:
     grants: LiteralString = """
         select relname::text as name, relacl::text as acl from pg_class where relnamespace = 'minutehand'::regnamespace
         union all select proname, proacl::text from pg_proc where pronamespace = 'minutehand'::regnamespace
@@ -442,7 +442,7 @@ def test_the_grants_given_twice_are_the_same(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_group_is_nobody_to_log_in_as(database: servers.Database, role: str) -> None:
+def test_group_role_cannot_log_in(database: servers.Database, role: str) -> None:
     url = psycopg.conninfo.make_conninfo(database.admin_url, user=f"minutehand_{role}", password="x")
     with pytest.raises(UnreachableError):
         Database(url).run("clock")

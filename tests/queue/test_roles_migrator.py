@@ -110,7 +110,7 @@ def do_a_job(bare: Bare, database: str) -> None:
     assert finish(job, Done()).ending == "done"
 
 
-def test_a_role_that_may_only_create_in_the_database_and_make_roles_migrates_it_whole(bare: Bare) -> None:
+def test_role_with_create_and_createrole_can_migrate(bare: Bare) -> None:
     migrator = bare.role("createrole")
     database = bare.database(migrator)
     session = bare.session(database, migrator)
@@ -123,7 +123,7 @@ def test_a_role_that_may_only_create_in_the_database_and_make_roles_migrates_it_
     do_a_job(bare, database)
 
 
-def test_a_role_that_may_not_make_roles_migrates_all_the_same_and_grants_later(bare: Bare) -> None:
+def test_role_without_createrole_can_migrate_and_grant_later(bare: Bare) -> None:
     migrator = bare.role()
     database = bare.database(migrator)
     session = bare.session(database, migrator)
@@ -144,7 +144,7 @@ def test_a_role_that_may_not_make_roles_migrates_all_the_same_and_grants_later(b
     do_a_job(bare, database)
 
 
-def test_two_databases_that_are_migrated_at_once_make_the_roles_once(bare: Bare) -> None:
+def test_concurrent_migrations_of_two_databases_create_roles_once(bare: Bare) -> None:
     databases = [bare.database() for _ in range(2)]
     with ThreadPoolExecutor() as threads, psycopg.connect(bare.url) as first:
         for group in GROUPS:
@@ -158,7 +158,7 @@ def test_two_databases_that_are_migrated_at_once_make_the_roles_once(bare: Bare)
     do_a_job(bare, databases[-1])
 
 
-def test_a_schema_is_handed_over_to_the_migrators_who_then_need_no_superuser(bare: Bare) -> None:
+def test_migrator_role_can_migrate_after_the_hand_over(bare: Bare) -> None:
     database = bare.database()
     migrate(database)
     bare.sql("select minutehand.hand_over()", at=database)
@@ -186,7 +186,7 @@ def stranger(bare: Bare) -> Callable[[str], Database]:
     return lambda database: bare.session(database, bare.role("createrole"))
 
 
-def test_a_role_that_may_not_create_in_the_database_is_told_so(
+def test_role_without_create_privilege_gets_a_clear_error(
     bare: Bare, stranger: Callable[[str], Database]
 ) -> None:
     with pytest.raises(ForbiddenError, match="the database role may not do this"):

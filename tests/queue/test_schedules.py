@@ -43,7 +43,7 @@ def ledger(queue: Queue, name: str = "hourly") -> list[tuple[datetime, str, int]
     ]
 
 
-def test_a_moment_becomes_a_job_with_all_that_was_said_of_it(queue: Queue) -> None:
+def test_firing_enqueues_a_job_with_all_options_of_the_schedule(queue: Queue) -> None:
     retry = Retry(strategy="fixed", min=timedelta(seconds=3))
     payload = {"big": 12345678901234567890, "small": 1.5, "text": "ä"}
     job = NewJob(
@@ -69,7 +69,7 @@ def test_a_moment_becomes_a_job_with_all_that_was_said_of_it(queue: Queue) -> No
     assert ledger(queue) == [(NOON + HOUR, "fired", 1)]
 
 
-def test_nothing_fires_before_its_moment_and_nothing_twice_at_it(queue: Queue) -> None:
+def test_schedule_fires_once_and_not_before_its_time(queue: Queue) -> None:
     put(queue)
 
     assert fire_due(queue.database, NOON + HOUR - timedelta(microseconds=1)) == Fired()
@@ -79,7 +79,7 @@ def test_nothing_fires_before_its_moment_and_nothing_twice_at_it(queue: Queue) -
     assert nominals(queue) == [NOON + HOUR]
 
 
-def test_a_clock_that_is_set_back_fires_nothing_again(queue: Queue) -> None:
+def test_clock_set_back_does_not_repeat_a_firing(queue: Queue) -> None:
     put(queue)
     fire_due(queue.database, NOON + HOUR)
 
@@ -88,7 +88,7 @@ def test_a_clock_that_is_set_back_fires_nothing_again(queue: Queue) -> None:
     assert nominals(queue) == [NOON + HOUR]
 
 
-def test_a_schedule_from_a_backup_meets_the_ledger(queue: Queue) -> None:
+def test_schedule_restored_from_a_backup_does_not_repeat_firings(queue: Queue) -> None:
     put(queue)
     backup = queue.sql("select next, wake from minutehand.schedules")[0]
     for hour in (1, 2, 3):
@@ -102,7 +102,7 @@ def test_a_schedule_from_a_backup_meets_the_ledger(queue: Queue) -> None:
     assert nominals(queue) == [NOON + hour * HOUR for hour in (1, 2, 3, 4)]
 
 
-def test_a_schedule_that_is_removed_and_put_again_does_not_repeat_a_moment(queue: Queue) -> None:
+def test_recreated_schedule_does_not_repeat_a_firing(queue: Queue) -> None:
     put(queue)
     fire_due(queue.database, NOON + HOUR)
     schedules.remove(queue.database, "hourly", now=NOON + HOUR)
@@ -112,7 +112,7 @@ def test_a_schedule_that_is_removed_and_put_again_does_not_repeat_a_moment(queue
     assert len(jobs(queue)) == 1
 
 
-def test_many_dispatchers_at_once_fire_each_moment_once(queue: Queue) -> None:
+def test_concurrent_dispatchers_fire_each_occurrence_once(queue: Queue) -> None:
     for n in range(30):
         put(queue, "* * * * *", name=f"schedule {n}")
 
@@ -129,7 +129,7 @@ def test_many_dispatchers_at_once_fire_each_moment_once(queue: Queue) -> None:
     assert total <= 90
 
 
-def test_two_transactions_that_both_see_a_moment_write_it_once(queue: Queue) -> None:
+def test_concurrent_transactions_record_an_occurrence_once(queue: Queue) -> None:
     """The ledger's key holds even where the lock of the schedule would not."""
     put(queue)
     own, other = queue.another(), queue.another()
@@ -151,7 +151,7 @@ def test_two_transactions_that_both_see_a_moment_write_it_once(queue: Queue) -> 
     assert len(jobs(queue)) == 1
 
 
-def test_a_tick_that_dies_before_its_commit_leaves_neither_job_nor_ledger(queue: Queue) -> None:
+def test_rolled_back_tick_leaves_no_job_and_no_firing(queue: Queue) -> None:
     put(queue)
     dying = queue.another()
     with pytest.raises(RuntimeError), dying.transaction():  # noqa: PT012
@@ -169,7 +169,7 @@ def test_a_tick_that_dies_before_its_commit_leaves_neither_job_nor_ledger(queue:
      ({"catch_up": "all", "most": 3}, [7, 8, 9, 10], 6)],
     ids=str,
 )  # fmt: skip
-def test_catching_up_when_the_next_moment_has_come(
+def test_catch_up_after_an_outage_that_ends_on_an_occurrence(
     queue: Queue, catch_up: dict[str, Any], hours: list[int], missed: int
 ) -> None:
     put(queue, **catch_up)
@@ -189,7 +189,7 @@ def test_catching_up_when_the_next_moment_has_come(
     [({"catch_up": "none"}, [], 10), ({"catch_up": "last"}, [10], 9), ({"catch_up": "all", "most": 2}, [9, 10], 8)],
     ids=str,
 )  # fmt: skip
-def test_catching_up_between_two_moments(
+def test_catch_up_after_an_outage_that_ends_between_occurrences(
     queue: Queue, catch_up: dict[str, Any], hours: list[int], missed: int
 ) -> None:
     put(queue, **catch_up)
@@ -201,14 +201,14 @@ def test_catching_up_between_two_moments(
     assert [job["headers"] for job in jobs(queue)] == [{"minutehand-late": "true"}] * len(hours)
 
 
-def test_what_is_a_few_minutes_late_was_not_missed(queue: Queue) -> None:
+def test_occurrence_a_few_minutes_late_is_not_missed(queue: Queue) -> None:
     put(queue, "* * * * *")
 
     assert fire_due(queue.database, NOON + 4 * MINUTE) == Fired(fired=4)
     assert [job["headers"] for job in jobs(queue)] == [None] * 4
 
 
-def test_a_long_outage_of_a_fast_schedule_neither_floods_nor_takes_long(queue: Queue) -> None:
+def test_catch_up_of_a_fast_schedule_is_bounded(queue: Queue) -> None:
     put(queue, "* * * * * *", catch_up="all", most=1000)
 
     first = fire_due(queue.database, NOON + 365 * DAY)
@@ -220,7 +220,7 @@ def test_a_long_outage_of_a_fast_schedule_neither_floods_nor_takes_long(queue: Q
     assert first.missed == 1000  # counted no further
 
 
-def test_catching_up_reaches_no_further_than_the_ledger(queue: Queue) -> None:
+def test_catch_up_does_not_reach_past_the_recorded_firings(queue: Queue) -> None:
     assert REACH < LEDGER_DAYS
     put(queue, "0 0 1 7 *", catch_up="last")
 
@@ -230,7 +230,7 @@ def test_catching_up_reaches_no_further_than_the_ledger(queue: Queue) -> None:
     assert schedules.get(queue.database, "hourly").next == datetime(2031, 7, 1, tzinfo=UTC)
 
 
-def test_the_ledger_forgets_what_no_catch_up_reaches(queue: Queue) -> None:
+def test_firings_are_pruned_when_no_catch_up_needs_them(queue: Queue) -> None:
     put(queue)
     fire_due(queue.database, NOON + HOUR)
     fire_due(queue.database, NOON + 2 * HOUR)
@@ -240,7 +240,7 @@ def test_the_ledger_forgets_what_no_catch_up_reaches(queue: Queue) -> None:
     assert ledger(queue) == [(NOON + 2 * HOUR, "fired", 1)]
 
 
-def test_jitter_is_the_same_for_every_moment_of_a_name(queue: Queue) -> None:
+def test_jitter_is_constant_for_a_schedule_name(queue: Queue) -> None:
     for name in ("one", "other"):
         put(queue, name=name, jitter=10 * MINUTE)
     for hour in (1, 2, 3):
@@ -259,7 +259,7 @@ def test_jitter_is_the_same_for_every_moment_of_a_name(queue: Queue) -> None:
     assert all(0 <= wait.pop() < 60_000 for wait in waits.values())
 
 
-def test_a_schedule_begins_with_its_start_and_ends_with_its_end(queue: Queue) -> None:
+def test_schedule_fires_between_its_start_and_its_end_only(queue: Queue) -> None:
     put(queue, starts=NOON + 90 * MINUTE, ends=NOON + 4 * HOUR)
     for hour in range(1, 8):
         fire_due(queue.database, NOON + hour * HOUR)
@@ -268,7 +268,7 @@ def test_a_schedule_begins_with_its_start_and_ends_with_its_end(queue: Queue) ->
     assert schedules.get(queue.database, "hourly").next is None
 
 
-def test_a_duration_counts_from_its_start_or_from_the_boundary(queue: Queue) -> None:
+def test_interval_counts_from_its_start_or_from_the_boundary(queue: Queue) -> None:
     put(queue, "PT45M", name="from its start", starts=NOON + MINUTE)
     put(queue, "PT20M", name="aligned", now=NOON + MINUTE)
     put(queue, "P1D", name="midnight", zone="Europe/Berlin")
@@ -283,14 +283,14 @@ def test_a_duration_counts_from_its_start_or_from_the_boundary(queue: Queue) -> 
     }
 
 
-def test_the_zone_decides_when_a_day_begins(queue: Queue) -> None:
+def test_zone_determines_the_local_time_of_a_firing(queue: Queue) -> None:
     put(queue, "0 8 * * mon", zone="Europe/Berlin", now=datetime(2030, 3, 28, tzinfo=UTC))
     fire_due(queue.database, datetime(2030, 4, 1, 6, tzinfo=UTC))  # a day after the clocks were changed
 
     assert nominals(queue) == [datetime(2030, 4, 1, 8, tzinfo=BERLIN)]
 
 
-def test_overlap_skips_while_the_last_job_is_not_finished(queue: Queue) -> None:
+def test_overlap_skip_skips_until_the_last_job_is_finished(queue: Queue) -> None:
     put(queue, overlap="skip")
     fire_due(queue.database, NOON + HOUR)
     assert fire_due(queue.database, NOON + 2 * HOUR) == Fired(skipped=1)
@@ -319,7 +319,7 @@ def test_overlap_replace_replaces_only_the_pending_job(queue: Queue) -> None:
     assert queue.row(running.id).state == "running"
 
 
-def test_overlap_allows_as_many_as_there_are(queue: Queue) -> None:
+def test_overlap_is_allowed_by_default(queue: Queue) -> None:
     put(queue)
     for hour in (1, 2, 3):
         assert fire_due(queue.database, NOON + hour * HOUR) == Fired(fired=1)
@@ -344,7 +344,7 @@ def test_change_withdraws_jobs_enqueued_ahead(queue: Queue) -> None:
     ]  # fmt: skip
 
 
-def test_pause_fires_nothing_and_resume_goes_on_with_what_is_next_by_then(queue: Queue) -> None:
+def test_resume_continues_with_the_next_future_occurrence(queue: Queue) -> None:
     put(queue, catch_up="all")
     schedules.pause(queue.database, "hourly", actor="ada", now=NOON)
     assert fire_due(queue.database, NOON + 5 * HOUR) == Fired()
@@ -356,7 +356,7 @@ def test_pause_fires_nothing_and_resume_goes_on_with_what_is_next_by_then(queue:
     assert nominals(queue) == [NOON + 6 * HOUR]
 
 
-def test_run_now_is_beside_the_schedules_own_moments(queue: Queue) -> None:
+def test_run_now_does_not_affect_the_regular_occurrences(queue: Queue) -> None:
     put(queue)
     first, second = (schedules.run_now(queue.database, "hourly", actor="ada", now=NOON) for _ in range(2))
 
@@ -367,7 +367,7 @@ def test_run_now_is_beside_the_schedules_own_moments(queue: Queue) -> None:
     assert fire_due(queue.database, NOON + HOUR) == Fired(fired=1)
 
 
-def test_what_is_done_by_hand_is_written_down(queue: Queue) -> None:
+def test_schedule_changes_are_recorded_in_the_audit_trail(queue: Queue) -> None:
     put(queue)
     for act in (schedules.pause, schedules.resume, schedules.run_now, schedules.remove):
         act(queue.database, "hourly", actor="ada")  # type: ignore[operator]
@@ -380,7 +380,7 @@ def test_what_is_done_by_hand_is_written_down(queue: Queue) -> None:
     assert isinstance(trail[3]["job"], UUID)
 
 
-def test_only_a_change_of_timing_moves_the_next_moment(queue: Queue) -> None:
+def test_only_a_timing_change_moves_the_next_occurrence(queue: Queue) -> None:
     put(queue, "PT7H", starts=NOON + 30 * MINUTE)
     later = NOON + 2 * HOUR
 
@@ -390,7 +390,7 @@ def test_only_a_change_of_timing_moves_the_next_moment(queue: Queue) -> None:
     assert schedules.get(queue.database, "hourly").next == NOON + 30 * MINUTE + 8 * HOUR
 
 
-def test_what_is_not_there_is_not_found(queue: Queue) -> None:
+def test_missing_schedule_is_not_found(queue: Queue) -> None:
     for act in (schedules.get, schedules.pause, schedules.resume, schedules.run_now, schedules.remove):
         with pytest.raises(NotFoundError):
             act(queue.database, "nothing")  # type: ignore[operator]
@@ -425,9 +425,7 @@ def test_what_is_not_there_is_not_found(queue: Queue) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_a_schedule_is_refused_and_nothing_is_written(
-    direct_queue: Queue, said: dict[str, Any], rule: str
-) -> None:
+def test_invalid_schedule_is_rejected(direct_queue: Queue, said: dict[str, Any], rule: str) -> None:
     with pytest.raises(InvalidJobError) as refused:
         put(direct_queue, **said)
 
@@ -436,7 +434,7 @@ def test_what_cannot_be_a_schedule_is_refused_and_nothing_is_written(
     assert jobs(direct_queue) == []
 
 
-def test_a_job_that_no_rule_lets_in_any_more_holds_up_no_other(queue: Queue) -> None:
+def test_rejected_job_of_a_schedule_blocks_no_other_schedule(queue: Queue) -> None:
     for name in ("good", "large", "also good"):
         put(queue, name=name, job=NewJob("report", "x" * 5000 if name == "large" else None))
     queue.sql("update minutehand.settings set max_payload = 1000")
@@ -462,7 +460,7 @@ def test_unreadable_schedule_is_retried_and_blocks_no_other(queue: Queue) -> Non
     assert fire_due(queue.database, NOON + 2 * HOUR).fired == 2
 
 
-def test_the_preview_is_what_will_fire(queue: Queue) -> None:
+def test_preview_matches_the_firings(queue: Queue) -> None:
     put(queue, "30 2 * * *", zone="America/Los_Angeles", now=datetime(2030, 3, 8, tzinfo=UTC))
     shown = schedules.preview("30 2 * * *", "America/Los_Angeles", 4, after=datetime(2030, 3, 8, tzinfo=UTC))
     for moment in shown:
@@ -474,7 +472,7 @@ def test_the_preview_is_what_will_fire(queue: Queue) -> None:
     ]  # fmt: skip
 
 
-def test_a_schedule_of_a_tenant_enqueues_for_that_tenant(queue: Queue) -> None:
+def test_schedule_of_a_tenant_enqueues_for_that_tenant(queue: Queue) -> None:
     put(queue)
     queue.sql("update minutehand.schedules set tenant = 'acme'")
 
@@ -485,14 +483,14 @@ def test_a_schedule_of_a_tenant_enqueues_for_that_tenant(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("column", ["starts", "next", "wake"])
-def test_no_schedule_has_a_moment_that_would_stop_every_tick(queue: Queue, column: str) -> None:
+def test_infinite_time_is_rejected_in_every_schedule_column(queue: Queue, column: str) -> None:
     put(queue)
 
     with pytest.raises(CheckViolation):
         queue.sql(f"update minutehand.schedules set {column} = '-infinity'")  # type: ignore[arg-type]
 
 
-def test_to_run_a_schedule_that_is_removed_meanwhile_says_so(queue: Queue) -> None:
+def test_running_a_removed_schedule_raises_not_found(queue: Queue) -> None:
     stored = schedules.get(queue.database, put(queue))
     schedules.remove(queue.another(), "hourly")
 

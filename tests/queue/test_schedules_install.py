@@ -23,14 +23,14 @@ def names(queue: Queue) -> list[str]:
     return [each.schedule.name for each in schedules.list_schedules(queue.database)]
 
 
-def test_what_is_declared_is_there_and_what_is_declared_no_more_is_gone(queue: Queue) -> None:
+def test_install_creates_declared_schedules_and_removes_others(queue: Queue) -> None:
     assert install(queue.database, [REPORT, CLEAN], now=NOON) == Installed(added=("report", "clean"))
     assert install(queue.database, [CLEAN], now=NOON) == Installed(kept=("clean",), removed=("report",))
 
     assert names(queue) == ["clean"]
 
 
-def test_unchanged_schedule_keeps_its_next_moment_and_pause(queue: Queue) -> None:
+def test_unchanged_schedule_keeps_its_next_time_and_pause(queue: Queue) -> None:
     install(queue.database, [REPORT, CLEAN], now=NOON)
     schedules.pause(queue.database, "report", now=NOON)
     before = [schedules.get(queue.database, name) for name in ("report", "clean")]
@@ -47,7 +47,7 @@ def test_unchanged_schedule_keeps_its_next_moment_and_pause(queue: Queue) -> Non
      {"jitter": HOUR}, {"ends": NOON + 90 * HOUR}, {"overlap": "skip"}, {"most": 3}, {"ahead": HOUR}],
     ids=str,
 )  # fmt: skip
-def test_whatever_is_said_otherwise_is_changed(direct_queue: Queue, change: dict[str, object]) -> None:
+def test_install_updates_every_changed_option(direct_queue: Queue, change: dict[str, object]) -> None:
     install(direct_queue.database, [REPORT], now=NOON)
     changed = replace(REPORT, **change)  # type: ignore[arg-type]
 
@@ -56,7 +56,7 @@ def test_whatever_is_said_otherwise_is_changed(direct_queue: Queue, change: dict
     assert install(direct_queue.database, [changed], now=NOON) == Installed(kept=("report",))
 
 
-def test_sources_do_not_touch_each_others_schedules_nor_those_put_by_hand(queue: Queue) -> None:
+def test_install_changes_only_the_schedules_of_its_source(queue: Queue) -> None:
     schedules.save(queue.database, replace(CLEAN, name="by hand"))
     install(queue.database, [REPORT], source="one")
     install(queue.database, [CLEAN], source="other")
@@ -70,7 +70,7 @@ def test_sources_do_not_touch_each_others_schedules_nor_those_put_by_hand(queue:
     assert names(queue) == ["by hand", "clean"]
 
 
-def test_one_that_is_wrong_installs_none(queue: Queue) -> None:
+def test_invalid_schedule_prevents_the_whole_install(queue: Queue) -> None:
     for wrong in (
         replace(CLEAN, every="never"),
         replace(CLEAN, job=NewJob("no kind")),
@@ -82,7 +82,7 @@ def test_one_that_is_wrong_installs_none(queue: Queue) -> None:
     assert names(queue) == []
 
 
-def test_installing_from_many_instances_at_once_is_as_from_one(queue: Queue) -> None:
+def test_concurrent_installs_equal_a_single_install(queue: Queue) -> None:
     sessions = [queue.another() for _ in range(6)]
     installed = [queue.let(install, session, [REPORT, CLEAN], now=NOON) for session in sessions]
 
@@ -107,7 +107,7 @@ def test_reboot_fires_once_for_each_version_of_the_code(queue: Queue) -> None:
     assert schedules.get(queue.database, "warm up").next is None
 
 
-def test_what_was_enqueued_ahead_goes_with_its_schedule(queue: Queue) -> None:
+def test_removed_schedule_withdraws_its_jobs_enqueued_ahead(queue: Queue) -> None:
     install(queue.database, [replace(REPORT, every="@hourly", ahead=3 * HOUR)], now=NOON)
     assert fire_due(queue.database, NOON).fired == 3
 

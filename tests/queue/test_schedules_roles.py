@@ -27,7 +27,7 @@ def login(direct_database: servers.Database) -> Iterator[Login]:
         yield login
 
 
-def test_the_dispatcher_s_role_installs_fires_and_forgets(login: Login) -> None:
+def test_worker_role_can_install_fire_and_prune_schedules(login: Login) -> None:
     worker = login("worker")
     install(worker, [REPORT], now=NOON)
 
@@ -36,7 +36,7 @@ def test_the_dispatcher_s_role_installs_fires_and_forgets(login: Login) -> None:
     assert prune(worker, NOON) == 0
 
 
-def test_an_operator_does_all_that_people_do(login: Login) -> None:
+def test_operator_role_can_manage_schedules(login: Login) -> None:
     operator = login("operator")
     schedules.save(operator, REPORT, now=NOON)
     fire_due(login("worker"), NOON)
@@ -48,7 +48,7 @@ def test_an_operator_does_all_that_people_do(login: Login) -> None:
     schedules.remove(operator, "report")
 
 
-def test_a_tenant_meets_its_own_schedules_only(login: Login) -> None:
+def test_tenant_sees_only_its_own_schedules(login: Login) -> None:
     operator = login("operator")
     acme, other = (TenantDatabase(operator, name) for name in ("acme", "other"))
     schedules.save(acme, REPORT, now=NOON)
@@ -68,7 +68,7 @@ def test_a_tenant_meets_its_own_schedules_only(login: Login) -> None:
 
 
 @pytest.mark.parametrize("role", ["enqueuer"])
-def test_who_only_enqueues_fires_nothing(login: Login, role: str) -> None:
+def test_enqueuer_role_cannot_fire_schedules(login: Login, role: str) -> None:
     session: Database = login(role)
     for act in (lambda: session.run("fire", firings="[]"), lambda: schedules.list_schedules(session)):
         with pytest.raises(ForbiddenError):

@@ -60,7 +60,7 @@ def ending(queue: Queue) -> Any:
     return finish.ending, (finish.error or {}).get("type")
 
 
-def test_a_payload_is_not_in_the_table_and_its_handler_sees_it(queue: Queue) -> None:
+def test_payload_is_encrypted_in_the_table_and_decrypted_for_handlers(queue: Queue) -> None:
     job_id = queue.enqueue(payload={"card": SECRET})
 
     assert SECRET not in stored(queue, job_id)
@@ -68,7 +68,7 @@ def test_a_payload_is_not_in_the_table_and_its_handler_sees_it(queue: Queue) -> 
     assert seen(queue) == [{"card": SECRET}]
 
 
-def test_queue_kind_and_key_stay_as_they_are_and_a_job_is_found_by_its_key(queue: Queue) -> None:
+def test_queue_kind_key_and_headers_are_not_encrypted(queue: Queue) -> None:
     job_id = queue.enqueue("echo", SECRET, key=("customer", 4711), headers={"trace": "t"})
 
     row = queue.row(job_id)
@@ -78,20 +78,20 @@ def test_queue_kind_and_key_stay_as_they_are_and_a_job_is_found_by_its_key(queue
 @pytest.mark.parametrize(
     "payload", [None, True, 10**400, 0.1 + 0.2, -0.0, "a\0b\u2028é", [[]], {"b": 1, "a": {"\0": 1}}]
 )
-def test_every_digit_and_character_comes_through(direct_queue: Queue, payload: object) -> None:
+def test_encrypted_payload_is_returned_unchanged(direct_queue: Queue, payload: object) -> None:
     direct_queue.enqueue(payload=payload)
 
     (got,) = seen(direct_queue)
     assert repr(got) == repr(payload)
 
 
-def test_the_same_payload_is_never_the_same_text(direct_queue: Queue) -> None:
+def test_same_payload_is_encrypted_with_a_new_nonce_each_time(direct_queue: Queue) -> None:
     texts = {encrypt('"x"', Subject("echo")) for _ in range(100)}
 
     assert len({json.loads(text)["minutehand"]["iv"] for text in texts}) == 100
 
 
-def test_a_bulk_is_encrypted_item_by_item(direct_queue: Queue) -> None:
+def test_bulk_items_are_encrypted_individually(direct_queue: Queue) -> None:
     jobs = [NewJob("echo", {"n": n, "card": SECRET}, key=f"k{n}" if n % 2 else None) for n in range(10)]
 
     ids = [each.id for each in enqueue_many(jobs, connection=direct_queue.database, chunk=4)]  # type: ignore[union-attr]
@@ -101,9 +101,7 @@ def test_a_bulk_is_encrypted_item_by_item(direct_queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"key": "a"}])
-def test_a_payload_that_is_moved_to_another_row_ends_it_and_is_not_seen(
-    direct_queue: Queue, options: dict[str, Any]
-) -> None:
+def test_payload_copied_to_another_row_does_not_decrypt(direct_queue: Queue, options: dict[str, Any]) -> None:
     theirs = direct_queue.enqueue(payload=SECRET, delay=None, **options)
     direct_queue.sql("update minutehand.jobs_live set visible = now() + interval '1 day'")
     mine = direct_queue.enqueue(payload="mine", **({"key": "b"} if options else {}))
@@ -127,7 +125,7 @@ def test_a_payload_that_is_moved_to_another_row_ends_it_and_is_not_seen(
         ({"every": "P1D"}, "kind = 'other'"),
     ],
 )
-def test_a_row_that_is_changed_does_not_decrypt(
+def test_payload_of_a_changed_row_does_not_decrypt(
     direct_queue: Queue, options: dict[str, Any], change: str
 ) -> None:
     direct_queue.enqueue(payload=SECRET, **options)
@@ -139,7 +137,7 @@ def test_a_row_that_is_changed_does_not_decrypt(
 
 
 @pytest.mark.parametrize("part", ["text", "iv", "key", "bound", "v", "alg"])
-def test_no_part_of_an_envelope_can_be_changed(part: str, key: pytest.MonkeyPatch) -> None:
+def test_changed_envelope_does_not_decrypt(part: str, key: pytest.MonkeyPatch) -> None:
     subject = Subject("echo", id=str(uuid4()))
     envelope = json.loads(encrypt('"x"', subject))
     was = envelope["minutehand"][part]
@@ -152,7 +150,7 @@ def test_no_part_of_an_envelope_can_be_changed(part: str, key: pytest.MonkeyPatc
         decrypt(envelope, subject)
 
 
-def test_a_replaced_job_has_the_new_payload_though_it_keeps_its_id(queue: Queue) -> None:
+def test_replaced_job_is_decrypted_with_its_new_payload(queue: Queue) -> None:
     first = queue.enqueue(payload="one", key="a")
     second = queue.enqueue(payload="two", key="a")
 
@@ -160,7 +158,7 @@ def test_a_replaced_job_has_the_new_payload_though_it_keeps_its_id(queue: Queue)
     assert seen(queue) == ["two"]
 
 
-def test_payloads_that_are_encrypted_are_not_merged(direct_queue: Queue) -> None:
+def test_encrypted_payloads_are_not_merged(direct_queue: Queue) -> None:
     direct_queue.enqueue(payload=[1], key="a")
 
     with pytest.raises(InvalidJobError) as refused:
@@ -169,9 +167,7 @@ def test_payloads_that_are_encrypted_are_not_merged(direct_queue: Queue) -> None
 
 
 @pytest.mark.parametrize("options", [{"key": "a"}, {}])
-def test_every_occurrence_of_what_recurs_is_decrypted_though_each_has_its_own_id(
-    queue: Queue, options: dict[str, Any]
-) -> None:
+def test_each_occurrence_of_a_recurring_job_is_decrypted(queue: Queue, options: dict[str, Any]) -> None:
     queue.enqueue(payload=SECRET, every="P1D", **options)
     got = []
     for _ in range(3):
@@ -182,7 +178,7 @@ def test_every_occurrence_of_what_recurs_is_decrypted_though_each_has_its_own_id
 
 
 @pytest.mark.parametrize(("options", "suffix"), [({}, ""), ({"key": "a"}, ""), ({"key": "a"}, "/again")])
-def test_a_replay_is_decrypted(queue: Queue, options: dict[str, Any], suffix: str) -> None:
+def test_replayed_job_is_decrypted(queue: Queue, options: dict[str, Any], suffix: str) -> None:
     job_id = queue.enqueue(payload=SECRET, **options)
     seen(queue)
 
@@ -192,7 +188,7 @@ def test_a_replay_is_decrypted(queue: Queue, options: dict[str, Any], suffix: st
     assert seen(queue) == [SECRET]
 
 
-def test_a_replay_without_the_key_makes_nothing(direct_queue: Queue, key: pytest.MonkeyPatch) -> None:
+def test_replay_without_the_key_creates_no_job(direct_queue: Queue, key: pytest.MonkeyPatch) -> None:
     job_id = direct_queue.enqueue(payload=SECRET)
     seen(direct_queue)
     key.delenv("MINUTEHAND_ENCRYPTION_KEY")
@@ -203,7 +199,7 @@ def test_a_replay_without_the_key_makes_nothing(direct_queue: Queue, key: pytest
 
 
 @pytest.mark.parametrize("options", [{}, {"key": "a"}, {"every": "P1D", "key": "a"}])
-def test_a_payload_that_is_edited_is_encrypted_too(direct_queue: Queue, options: dict[str, Any]) -> None:
+def test_edited_payload_is_encrypted(direct_queue: Queue, options: dict[str, Any]) -> None:
     job_id = direct_queue.enqueue(payload="old", **options)
 
     (change,) = edit(direct_queue.database, [job_id], payload=SECRET)
@@ -214,7 +210,7 @@ def test_a_payload_that_is_edited_is_encrypted_too(direct_queue: Queue, options:
     assert seen(direct_queue) == [SECRET]
 
 
-def test_the_job_of_a_schedule_is_encrypted_and_decrypted_at_each_firing(direct_queue: Queue) -> None:
+def test_scheduled_job_is_encrypted_and_decrypted_at_each_firing(direct_queue: Queue) -> None:
     save(direct_queue.database, Schedule("nightly", "@daily", NewJob("echo", {"card": SECRET})))
 
     for _ in range(2):
@@ -224,9 +220,7 @@ def test_the_job_of_a_schedule_is_encrypted_and_decrypted_at_each_firing(direct_
     assert SECRET not in row["text"]
 
 
-def test_a_worker_without_the_key_gives_the_job_back_and_costs_it_no_attempt(
-    queue: Queue, key: pytest.MonkeyPatch
-) -> None:
+def test_worker_without_the_key_releases_the_job(queue: Queue, key: pytest.MonkeyPatch) -> None:
     job_id = queue.enqueue(payload=SECRET, max_attempts=1)
     key.delenv("MINUTEHAND_ENCRYPTION_KEY")
 
@@ -240,9 +234,7 @@ def test_a_worker_without_the_key_gives_the_job_back_and_costs_it_no_attempt(
     assert seen(queue) == [SECRET]
 
 
-def test_a_key_that_is_no_key_is_refused_by_the_enqueuer_and_quoted_nowhere(
-    direct_queue: Queue, key: pytest.MonkeyPatch
-) -> None:
+def test_invalid_key_is_rejected_and_not_quoted(direct_queue: Queue, key: pytest.MonkeyPatch) -> None:
     for wrong in ("short", "not base64 at all!", "é" * 64, "ab" * 31):
         key.setenv("MINUTEHAND_ENCRYPTION_KEY", wrong)
         with pytest.raises(ConfigurationError) as refused:
@@ -251,7 +243,7 @@ def test_a_key_that_is_no_key_is_refused_by_the_enqueuer_and_quoted_nowhere(
     assert direct_queue.sql("select count(*) as jobs from minutehand.jobs_live") == [{"jobs": 0}]
 
 
-def test_an_old_key_reads_and_only_the_current_one_writes(
+def test_previous_keys_decrypt_and_only_the_current_key_encrypts(
     direct_queue: Queue, key: pytest.MonkeyPatch
 ) -> None:
     old = direct_queue.enqueue(payload="old")
@@ -265,7 +257,7 @@ def test_an_old_key_reads_and_only_the_current_one_writes(
 
 
 @pytest.mark.parametrize("gone", [False, True])
-def test_what_waits_is_encrypted_anew_and_then_needs_the_old_key_no_more(
+def test_reencrypted_payloads_do_not_need_the_old_key(
     queue: Queue, key: pytest.MonkeyPatch, gone: bool
 ) -> None:
     ids = [queue.enqueue(payload=n, **({"key": str(n)} if n % 2 else {})) for n in range(4)]
@@ -283,7 +275,7 @@ def test_what_waits_is_encrypted_anew_and_then_needs_the_old_key_no_more(
     assert len(seen(queue, 6)) == (1 if gone else 6)
 
 
-def test_a_job_that_changes_while_it_is_encrypted_anew_keeps_the_change(
+def test_reencryption_does_not_overwrite_a_concurrent_change(
     direct_queue: Queue, key: pytest.MonkeyPatch
 ) -> None:
     direct_queue.enqueue(payload="old", key="a")
@@ -300,7 +292,7 @@ def test_a_job_that_changes_while_it_is_encrypted_anew_keeps_the_change(
     assert seen(direct_queue) == ["new"]
 
 
-def test_results_are_encrypted_by_setting_and_awaited_in_clear(queue: Queue, key: pytest.MonkeyPatch) -> None:
+def test_encrypted_results_are_decrypted_by_wait(queue: Queue, key: pytest.MonkeyPatch) -> None:
     plain, _ = queue.attempt(lambda payload: {"card": SECRET})
     key.setenv("MINUTEHAND_ENCRYPT_RESULTS", "1")
     sealed, _ = queue.attempt(lambda payload: {"card": SECRET})
@@ -316,9 +308,7 @@ def test_results_are_encrypted_by_setting_and_awaited_in_clear(queue: Queue, key
         assert wait(job_id, connection=queue.database).result == {"card": SECRET}
 
 
-def test_a_result_that_cannot_be_encrypted_is_not_kept_and_its_work_is_done(
-    direct_queue: Queue, key: pytest.MonkeyPatch
-) -> None:
+def test_result_that_cannot_be_encrypted_is_not_stored(direct_queue: Queue, key: pytest.MonkeyPatch) -> None:
     key.delenv("MINUTEHAND_ENCRYPTION_KEY")
     key.setenv("MINUTEHAND_ENCRYPT_RESULTS", "1")
 
@@ -328,16 +318,16 @@ def test_a_result_that_cannot_be_encrypted_is_not_kept_and_its_work_is_done(
     assert direct_queue.row(job_id).result is None
 
 
-def test_a_worker_may_be_told_to_take_nothing_in_clear(direct_queue: Queue, key: pytest.MonkeyPatch) -> None:
+def test_unencrypted_payload_is_rejected_if_encryption_is_required(
+    direct_queue: Queue, key: pytest.MonkeyPatch
+) -> None:
     key.setenv("MINUTEHAND_ENCRYPTION_REQUIRED", "1")
     direct_queue.sql("select minutehand.enqueue('echo', '{\"card\": 1}')")
 
     assert ending(direct_queue) == ("dead", "DecryptionError")
 
 
-def test_without_a_key_nothing_is_encrypted_and_cryptography_is_not_imported(
-    direct_queue: Queue, key: pytest.MonkeyPatch
-) -> None:
+def test_cryptography_is_not_imported_without_a_key(direct_queue: Queue, key: pytest.MonkeyPatch) -> None:
     key.delenv("MINUTEHAND_ENCRYPTION_KEY")
 
     job_id = direct_queue.enqueue(payload={"minutehand": "is fine"})

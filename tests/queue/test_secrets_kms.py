@@ -56,7 +56,7 @@ def new_key(region: str = REGION) -> str:
     return arn
 
 
-def test_a_payload_under_a_kms_key_is_decrypted_by_another_process_that_may_use_the_key(
+def test_kms_payload_is_decrypted_by_another_permitted_process(
     direct_queue: Queue, setting: pytest.MonkeyPatch
 ) -> None:
     job_id = direct_queue.enqueue(payload={"card": "4929"})
@@ -70,7 +70,7 @@ def test_a_payload_under_a_kms_key_is_decrypted_by_another_process_that_may_use_
     assert got == [{"card": "4929"}]
 
 
-def test_a_data_key_is_made_for_many_messages_and_opened_once(
+def test_data_key_is_generated_and_decrypted_once(
     setting: pytest.MonkeyPatch, requests: Counter[str]
 ) -> None:
     subject = Subject("echo", id=str(uuid4()))
@@ -81,9 +81,7 @@ def test_a_data_key_is_made_for_many_messages_and_opened_once(
     assert requests == {"generate_data_key": 1, "decrypt": 1}
 
 
-def test_a_data_key_is_good_for_so_many_messages_and_so_long(
-    setting: pytest.MonkeyPatch, requests: Counter[str]
-) -> None:
+def test_data_key_is_replaced_after_its_limits(setting: pytest.MonkeyPatch, requests: Counter[str]) -> None:
     name = new_key()
     few = DataKeys(KmsKeys, messages=3)
     assert len({few.current(name).key for _ in range(7)}) == 3
@@ -97,7 +95,7 @@ def test_a_data_key_is_good_for_so_many_messages_and_so_long(
     assert requests["decrypt"] == 3
 
 
-def test_a_data_key_that_was_changed_opens_nothing(setting: pytest.MonkeyPatch) -> None:
+def test_changed_data_key_decrypts_nothing(setting: pytest.MonkeyPatch) -> None:
     subject = Subject("echo", id=str(uuid4()))
     envelope = json.loads(encrypt("1", subject))
     data_key = bytearray(base64.b64decode(envelope["minutehand"]["data_key"]))
@@ -108,7 +106,7 @@ def test_a_data_key_that_was_changed_opens_nothing(setting: pytest.MonkeyPatch) 
         decrypt(envelope, subject)
 
 
-def test_a_key_that_is_not_on_the_ring_is_not_asked_for(
+def test_unconfigured_key_is_not_requested_from_kms(
     setting: pytest.MonkeyPatch, requests: Counter[str]
 ) -> None:
     """Whoever writes the row may name a key of theirs."""
@@ -125,14 +123,14 @@ def test_a_key_that_is_not_on_the_ring_is_not_asked_for(
     assert decrypt(envelope, subject) == "1"
 
 
-def test_a_key_in_another_region_is_asked_there(setting: pytest.MonkeyPatch) -> None:
+def test_key_in_another_region_is_requested_from_that_region(setting: pytest.MonkeyPatch) -> None:
     setting.setenv(KEY, new_key("us-east-1"))
     subject = Subject("echo", id=str(uuid4()))
 
     assert decrypt(json.loads(encrypt("1", subject)), subject) == "1"
 
 
-def test_a_key_that_kms_refuses_is_an_error_of_the_enqueuer_and_a_wait_of_the_worker(
+def test_kms_refusal_fails_the_enqueue_and_releases_the_job(
     direct_queue: Queue, setting: pytest.MonkeyPatch
 ) -> None:
     arn = new_key()

@@ -80,7 +80,7 @@ def whole(queue: Queue, tenant: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("role", ["operator", None])
-def test_what_is_done_to_a_tenants_job_by_who_sees_all_is_in_that_tenants_trail(
+def test_operator_changes_are_in_the_audit_trail_of_the_tenant(
     login: Login, queue: Queue, role: str | None
 ) -> None:
     desk = login(role) if role else queue.database
@@ -105,7 +105,7 @@ def test_what_is_done_to_a_tenants_job_by_who_sees_all_is_in_that_tenants_trail(
 
 @pytest.mark.parametrize("table", ROWS)
 @pytest.mark.parametrize("role", ["tenant", "operator"])
-def test_of_every_table_a_tenant_meets_its_own_rows_only(
+def test_tenant_sees_only_its_own_rows_of_each_table(
     login: Login, queue: Queue, table: str, role: str
 ) -> None:
     session = login(role)
@@ -121,7 +121,7 @@ def test_of_every_table_a_tenant_meets_its_own_rows_only(
         assert ask(own, seen) == [("b",)]
 
 
-def test_every_table_with_a_tenant_is_guarded_and_no_other_is_open_to_one(queue: Queue) -> None:
+def test_each_table_has_tenant_policies_or_no_grants(queue: Queue) -> None:
     """A new table is either a tenant's, and has its policies, or no tenant may touch it."""
     tables = queue.sql(
         """select c.relname::text as name, relrowsecurity as guarded,
@@ -146,7 +146,7 @@ def test_every_table_with_a_tenant_is_guarded_and_no_other_is_open_to_one(queue:
         assert row["policies"] == guards, row["name"]
 
 
-def test_a_day_is_closed_to_who_asks_it_by_its_name(login: Login, queue: Queue) -> None:
+def test_day_partitions_have_row_level_security(login: Login, queue: Queue) -> None:
     days = queue.sql(
         """select relname::text as name, relrowsecurity as guarded from pg_class
             where relnamespace = 'minutehand'::regnamespace and relkind = 'r' and relname ~ '_[0-9]{8}$'"""
@@ -156,7 +156,7 @@ def test_a_day_is_closed_to_who_asks_it_by_its_name(login: Login, queue: Queue) 
     assert [day["name"] for day in days if not day["guarded"]] == []
 
 
-def test_without_a_tenant_its_role_sees_and_enqueues_nothing(tenant: Database, queue: Queue) -> None:
+def test_tenant_role_without_a_tenant_has_no_access(tenant: Database, queue: Queue) -> None:
     job_id = given(queue, "a")
     nobodys = queue.enqueue()
 
@@ -172,9 +172,7 @@ def test_without_a_tenant_its_role_sees_and_enqueues_nothing(tenant: Database, q
 
 
 @pytest.mark.parametrize("role", ["tenant", "operator", "enqueuer"])
-def test_what_is_enqueued_as_a_tenant_is_its_own_and_never_anothers(
-    login: Login, queue: Queue, role: str
-) -> None:
+def test_tenant_enqueues_only_its_own_jobs(login: Login, queue: Queue, role: str) -> None:
     session = login(role)
     own = TenantDatabase(session, "a")
     one = enqueue("echo", connection=own)
@@ -193,7 +191,7 @@ def test_what_is_enqueued_as_a_tenant_is_its_own_and_never_anothers(
     assert whole(queue, "b") == whole(queue, "") == []
 
 
-def test_an_enqueuer_says_of_each_job_whose_it_is(login: Login, queue: Queue) -> None:
+def test_enqueuer_sets_the_tenant_of_each_job(login: Login, queue: Queue) -> None:
     enqueuer = login("enqueuer")
     made = {owner: enqueue("echo", tenant=owner, connection=enqueuer).id for owner in ("a", "b")}
 
@@ -202,9 +200,7 @@ def test_an_enqueuer_says_of_each_job_whose_it_is(login: Login, queue: Queue) ->
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "ignore", "raise"])
-def test_a_key_of_another_tenant_is_no_conflict_and_is_not_learnt_of(
-    tenant: Database, queue: Queue, on_conflict: Any
-) -> None:
+def test_key_of_another_tenant_is_invisible(tenant: Database, queue: Queue, on_conflict: Any) -> None:
     theirs = given(queue, "b", payload="theirs", key="k", delay=timedelta(hours=1))
     nobodys = queue.enqueue(payload="nobody's", key="k", delay=timedelta(hours=1))
     before = [whole(queue, "b"), whole(queue, "")]
@@ -217,7 +213,7 @@ def test_a_key_of_another_tenant_is_no_conflict_and_is_not_learnt_of(
     assert [whole(queue, "b"), whole(queue, "")] == before
 
 
-def test_a_key_of_its_own_is_a_conflict(tenant: Database) -> None:
+def test_key_of_the_same_tenant_conflicts(tenant: Database) -> None:
     with as_tenant(tenant, "a") as own:
         first = enqueue("echo", key="k", connection=own)
         assert enqueue("echo", key="k", connection=own).id == first.id
@@ -238,7 +234,7 @@ def change_all(database: Database, ids: list[UUID]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("role", ["tenant", "operator"])
-def test_changes_by_hand_find_no_job_of_another(login: Login, queue: Queue, role: str) -> None:
+def test_operations_do_not_find_jobs_of_other_tenants(login: Login, queue: Queue, role: str) -> None:
     theirs, nobodys = given(queue, "b"), queue.enqueue()
     queue.sql("update minutehand.jobs set deleted = now(), failed = true where tenant = ''")
     mine = given(queue, "a")
@@ -249,9 +245,7 @@ def test_changes_by_hand_find_no_job_of_another(login: Login, queue: Queue, role
         assert change_all(own, [mine]) == [["changed"]] * 4
 
 
-def test_an_update_past_the_library_reaches_its_own_rows_only_and_gives_none_away(
-    tenant: Database, queue: Queue
-) -> None:
+def test_direct_sql_changes_only_rows_of_the_tenant(tenant: Database, queue: Queue) -> None:
     for owner in ("a", "b"):
         given(queue, owner)
     before = whole(queue, "b")
@@ -272,7 +266,7 @@ def test_an_update_past_the_library_reaches_its_own_rows_only_and_gives_none_awa
             ask_as(tenant, "a", text)
 
 
-def test_a_function_in_a_query_is_shown_no_row_of_another(tenant: Database, queue: Queue) -> None:
+def test_leaky_function_sees_no_row_of_another_tenant(tenant: Database, queue: Queue) -> None:
     """A condition that costs nothing is asked first, unless the policy's goes before it."""
     given(queue, "b", payload="theirs")
     given(queue, "a", payload="mine")
@@ -295,7 +289,7 @@ OWNERS_FUNCTIONS = {
 }  # fmt: skip
 
 
-def test_no_function_with_its_owners_rights_is_open_to_a_tenant_unless_it_was_looked_at(queue: Queue) -> None:
+def test_tenant_can_call_only_reviewed_definer_functions(queue: Queue) -> None:
     found = queue.sql(
         """select distinct proname::text as name from pg_proc where pronamespace = 'minutehand'::regnamespace
               and prosecdef and has_function_privilege('minutehand_tenant', oid, 'execute')"""
@@ -321,7 +315,7 @@ FORGED: list[LiteralString] = [
 
 @pytest.mark.parametrize("session_of", ["a", None])
 @pytest.mark.parametrize("text", FORGED)
-def test_a_function_with_its_owners_rights_does_nothing_to_another_tenant(
+def test_definer_functions_do_not_change_other_tenants(
     tenant: Database, queue: Queue, text: str, session_of: str | None
 ) -> None:
     theirs = given(queue, "b", key="k", delay=timedelta(hours=1))
@@ -351,7 +345,7 @@ def test_workers_serve_every_tenant(login: Login, queue: Queue) -> None:
     assert {job.id for job in queue.take(10, database=login("worker"))} == ids
 
 
-def test_a_login_that_no_policy_holds_is_confined_all_the_same(login: Login, queue: Queue) -> None:
+def test_owner_and_shared_login_are_confined_to_the_tenant(login: Login, queue: Queue) -> None:
     """The owner of a small installation, and the one login of a stack whose functions share it."""
     theirs = given(queue, "b")
     mine = given(queue, "a")
@@ -364,7 +358,7 @@ def test_a_login_that_no_policy_holds_is_confined_all_the_same(login: Login, que
         assert len(list_jobs(session).rows) == 2
 
 
-def test_a_login_that_can_not_be_confined_is_refused(login: Login, queue: Queue) -> None:
+def test_login_that_cannot_act_as_a_tenant_is_refused(login: Login, queue: Queue) -> None:
     given(queue, "b")
 
     with pytest.raises(ForbiddenError, match="cannot act as a tenant"), as_tenant(login("worker"), "a"):
@@ -379,7 +373,7 @@ def bound(login: Login, queue: Queue) -> Database:
     return session
 
 
-def test_a_role_that_is_bound_has_its_tenant_whatever_its_session_says(bound: Database, queue: Queue) -> None:
+def test_bound_role_ignores_the_tenant_of_its_session(bound: Database, queue: Queue) -> None:
     mine, theirs = given(queue, "a"), given(queue, "b")
     seen = "select id from minutehand.jobs"
 
@@ -401,9 +395,7 @@ def test_a_role_that_is_bound_has_its_tenant_whatever_its_session_says(bound: Da
             ask(bound, text)
 
 
-def test_a_role_that_is_bound_stays_so_for_who_becomes_it(
-    bound: Database, login: Login, queue: Queue
-) -> None:
+def test_bound_role_is_confined_after_set_role(bound: Database, login: Login, queue: Queue) -> None:
     """One login at the door, and a role for each tenant behind it, that it sets for the transaction."""
     mine, _ = given(queue, "a"), given(queue, "b")
     door = login()
@@ -416,7 +408,7 @@ def test_a_role_that_is_bound_stays_so_for_who_becomes_it(
     assert made.id in {row["id"] for row in whole(queue, "a")}
 
 
-def test_a_tenant_goes_with_its_transaction_however_that_ends(login: Login, queue: Queue) -> None:
+def test_tenant_is_reset_at_the_end_of_its_transaction(login: Login, queue: Queue) -> None:
     given(queue, "b")
     operator, seen = login("operator"), "select tenant::text from minutehand.jobs order by 1"
     with operator.transaction():
@@ -445,9 +437,7 @@ def fail_as(session: Database, tenant: str) -> None:
         raise ZeroDivisionError
 
 
-def test_each_statement_of_a_tenants_database_is_the_tenants_in_a_transaction_or_not(
-    login: Login, queue: Queue
-) -> None:
+def test_tenant_database_applies_its_tenant_to_each_statement(login: Login, queue: Queue) -> None:
     given(queue, "b")
     own = TenantDatabase(login("operator"), "a")
     enqueue("echo", connection=own)
@@ -462,7 +452,7 @@ def test_each_statement_of_a_tenants_database_is_the_tenants_in_a_transaction_or
     assert len(list_jobs(own).rows) == len(whole(queue, "a")) == 5
 
 
-def test_two_tenants_take_turns_on_one_connection_of_a_pooler(servers: servers.Servers) -> None:
+def test_tenants_share_a_pooled_connection_without_leaks(servers: servers.Servers) -> None:
     """Whatever a transaction said is gone when the next client is given the same server process."""
     address = servers.address("pgbouncer-18")
     database = address.make()
@@ -517,7 +507,7 @@ def take_turns(database: servers.Database) -> None:
         "a\0",
     ],
 )
-def test_a_tenants_name_is_one_in_python_as_in_the_database(direct_queue: Queue, name: str) -> None:
+def test_tenant_names_have_the_same_rule_in_python_and_sql(direct_queue: Queue, name: str) -> None:
     if "\0" not in name and name:
         try:
             direct_queue.sql("select %(name)s::minutehand.tenant", name=name)
@@ -534,7 +524,7 @@ def test_a_tenants_name_is_one_in_python_as_in_the_database(direct_queue: Queue,
         assert refused.value.rule == "tenant_is_a_name"
 
 
-def test_a_tenant_is_set_in_sql_as_well(tenant: Database, queue: Queue) -> None:
+def test_tenant_can_be_set_in_sql(tenant: Database, queue: Queue) -> None:
     with tenant.connection.transaction():
         ask(tenant, "select minutehand.as_tenant('a')")
         ask(tenant, "select * from minutehand.enqueue('echo')")

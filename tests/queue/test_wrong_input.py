@@ -152,7 +152,7 @@ def written(queue: Queue) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("way_in", [by_python, by_bulk])
-def test_what_cannot_be_a_job_is_refused_by_its_rule(queue: Queue, way_in: Callable[..., None]) -> None:
+def test_invalid_job_is_rejected_by_its_rule(queue: Queue, way_in: Callable[..., None]) -> None:
     for option, rule, value in WRONG:
         refused = refusal(way_in, queue, option, value)
         told = (option, repr(value)[:60], refused.rule)
@@ -164,14 +164,14 @@ def test_what_cannot_be_a_job_is_refused_by_its_rule(queue: Queue, way_in: Calla
     assert not queue.database.in_transaction
 
 
-def test_run_at_and_delay_together_are_a_contradiction(queue: Queue) -> None:
+def test_run_at_and_delay_are_mutually_exclusive(queue: Queue) -> None:
     with pytest.raises(InvalidJobError, match="not both") as refused:
         by_python(queue, run_at=datetime(2030, 1, 1, tzinfo=UTC), delay=SECOND)
 
     assert refused.value.rule == "run_at_or_delay"
 
 
-def test_an_unknown_option_is_a_fault_of_the_program(queue: Queue) -> None:
+def test_unknown_option_raises_type_error(queue: Queue) -> None:
     with pytest.raises(TypeError):
         enqueue("echo", que="default", connection=queue.database)  # type: ignore[call-arg]
 
@@ -243,7 +243,7 @@ BY_SQL = [
 ]
 
 
-def test_sql_is_refused_with_the_sqlstate_of_a_check_and_the_name_of_the_rule(queue: Queue) -> None:
+def test_sql_error_has_a_check_violation_and_the_rule(queue: Queue) -> None:
     for rule, arguments in BY_SQL:
         with pytest.raises(psycopg.Error) as refused:
             queue.sql(f"select minutehand.enqueue({arguments})")  # type: ignore[arg-type]
@@ -253,7 +253,7 @@ def test_sql_is_refused_with_the_sqlstate_of_a_check_and_the_name_of_the_rule(qu
     assert written(queue) == []
 
 
-def test_an_insert_by_hand_meets_the_same_rules(queue: Queue) -> None:
+def test_direct_insert_is_checked_by_the_same_rules(queue: Queue) -> None:
     for column, value in [
         ("kind", ""),
         ("queue", "a b"),
@@ -270,7 +270,7 @@ def test_an_insert_by_hand_meets_the_same_rules(queue: Queue) -> None:
     assert written(queue) == []
 
 
-def test_a_taken_key_is_the_sqlstate_of_a_duplicate(queue: Queue) -> None:
+def test_taken_key_is_a_unique_violation_in_sql(queue: Queue) -> None:
     queue.enqueue(key="report")
     with pytest.raises(errors.UniqueViolation) as refused:
         queue.sql("select minutehand.enqueue('echo', key => 'report', on_conflict => 'raise')")
@@ -279,7 +279,7 @@ def test_a_taken_key_is_the_sqlstate_of_a_duplicate(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("payload", ["{", "nan", "{'a': 1}", "", "[1,]", "\ud800"])
-def test_what_is_not_json_is_refused_by_its_type_in_sql(queue: Queue, payload: str) -> None:
+def test_invalid_json_is_rejected_in_sql(queue: Queue, payload: str) -> None:
     with pytest.raises((psycopg.DataError, UnicodeEncodeError)):
         queue.sql("select minutehand.enqueue('echo', %(payload)s::json)", payload=payload)
 

@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import dict_row
 from starlette.testclient import TestClient
 
-from tests.queue.roles import logins
+from tests.queue.logins import logins
 from tests.servers import Database as Server
 
 A, B, ALL, NOBODY = "token-of-tenant-a", "token-of-tenant-b", "token-that-sees-all", "token-of-tenant-c"

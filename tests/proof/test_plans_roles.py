@@ -12,7 +12,7 @@ from explain import Plan, explain
 from minutehand.database import Connection, connect
 from minutehand.database.statements import statement
 from tests import servers
-from tests.queue.test_roles import MAY
+from tests.queue.roles.privileges import MAY
 
 pytestmark = [pytest.mark.every_version, pytest.mark.plans]
 

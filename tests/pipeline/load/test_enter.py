@@ -11,7 +11,7 @@ import pytest
 from minutehand.database import Database, connect
 from minutehand.errors import ForbiddenError
 from tests.pipeline.load.stage import DETERMINISTIC
-from tests.queue.roles import logins
+from tests.queue.logins import logins
 from tests.servers import Database as Address
 
 # kind, payload, queue, key, run_at, delay in seconds, priority, max_attempts, retry, timeout, headers, personal, tenant

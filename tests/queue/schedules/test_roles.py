@@ -12,7 +12,7 @@ from minutehand.errors import ForbiddenError
 from minutehand.schedules import Schedule, install
 from minutehand.schedules.fire import Fired, fire_due, prune
 from tests import servers
-from tests.queue.roles import Login, logins
+from tests.queue.logins import Login, logins
 
 pytestmark = pytest.mark.every_version
 

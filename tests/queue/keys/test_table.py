@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from tests.queue.keys_table import BEGIN, END, MODES, STATES, seen, table
+from tests.queue.keys.table import BEGIN, END, MODES, STATES, seen, table
 from tests.queue.stage import Queue
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "keys.md"
+PAGE = Path(__file__).parents[3] / "docs" / "keys.md"
 UPDATE = os.environ.get("MINUTEHAND_UPDATE") == "1"  # before a test's environment is cleaned
 
 

@@ -50,7 +50,7 @@ def jobs(server_name: str) -> int:
     return ALL if server_name == "direct-18" else SOME
 
 
-def test_every_attempt_has_one_owner_when_eight_processes_take(
+def test_each_attempt_has_one_owner_with_eight_takers(
     database: servers.Database, db: Database, jobs: int
 ) -> None:
     fill(db, jobs)
@@ -61,7 +61,7 @@ def test_every_attempt_has_one_owner_when_eight_processes_take(
     assert states(db) == {"done": jobs}
 
 
-def test_every_attempt_has_one_owner_when_every_event_comes_twice_and_shuffled(
+def test_each_attempt_has_one_owner_with_duplicate_shuffled_events(
     database: servers.Database, db: Database, jobs: int
 ) -> None:
     fill(db, jobs)
@@ -80,7 +80,7 @@ def test_every_attempt_has_one_owner_when_every_event_comes_twice_and_shuffled(
     assert states(db) == {"done": jobs}
 
 
-def test_jobs_whose_events_are_lost_are_offered_again_and_done_once(
+def test_jobs_with_lost_events_are_offered_again_and_done_once(
     database: servers.Database, db: Database
 ) -> None:
     fill(db, 300)
@@ -98,7 +98,7 @@ def test_jobs_whose_events_are_lost_are_offered_again_and_done_once(
     assert states(db) == {"done": 300}
 
 
-def test_three_dispatchers_never_bring_offered_and_running_above_capacity(sessions: Sessions) -> None:
+def test_three_dispatchers_never_exceed_the_capacity(sessions: Sessions) -> None:
     capacity, most = 20, 600
     fill(sessions(), most)
     post, over = Post(), Flag()
@@ -135,7 +135,7 @@ def test_three_dispatchers_never_bring_offered_and_running_above_capacity(sessio
     assert sum(sum(offers) for offers in heard[:3]) == most == sum(heard[3:6])
 
 
-def test_dispatchers_at_once_share_what_room_there_is(sessions: Sessions) -> None:
+def test_concurrent_dispatchers_share_the_capacity(sessions: Sessions) -> None:
     fill(sessions(), 100)
 
     offers = together([partial(offer, sessions(), 30, TTL) for _ in range(6)])

@@ -34,7 +34,7 @@ class Door:
         return self.url
 
 
-def test_a_connection_that_died_in_a_freeze_is_opened_again_and_nobody_notices(
+def test_connection_lost_in_a_freeze_is_reopened_transparently(
     database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
@@ -49,7 +49,7 @@ def test_a_connection_that_died_in_a_freeze_is_opened_again_and_nobody_notices(
         db.close()
 
 
-def test_a_connection_that_dies_at_work_is_an_error_once_and_opened_again_after(
+def test_connection_lost_at_work_is_one_error_then_reopened(
     database: servers.Database,
 ) -> None:
     with Wire(database.url) as wire:
@@ -65,7 +65,7 @@ def test_a_connection_that_dies_at_work_is_an_error_once_and_opened_again_after(
         db.close()
 
 
-def test_a_backend_that_is_terminated_is_replaced(
+def test_terminated_backend_is_replaced(
     direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
@@ -79,7 +79,7 @@ def test_a_backend_that_is_terminated_is_replaced(
     db.close()
 
 
-def test_a_server_that_restarts_is_reached_again(database: servers.Database) -> None:
+def test_restarted_server_is_reached_again(database: servers.Database) -> None:
     with Wire(database.url) as wire:
         db = Database(wire.url)
         enqueue("echo", connection=db)
@@ -94,7 +94,7 @@ def test_a_server_that_restarts_is_reached_again(database: servers.Database) -> 
         db.close()
 
 
-def test_a_transaction_whose_connection_dies_is_gone_as_a_whole(
+def test_transaction_of_a_lost_connection_is_rolled_back(
     database: servers.Database, sessions: Sessions
 ) -> None:
     with Wire(database.url) as wire:
@@ -110,7 +110,7 @@ def test_a_transaction_whose_connection_dies_is_gone_as_a_whole(
         db.close()
 
 
-def test_a_bulk_whose_connection_dies_writes_whole_chunks_only(
+def test_bulk_on_a_lost_connection_writes_whole_chunks_only(
     database: servers.Database, sessions: Sessions
 ) -> None:
     with Wire(database.url) as wire:
@@ -136,14 +136,14 @@ def test_a_bulk_whose_connection_dies_writes_whole_chunks_only(
     ],
     ids=["enqueue", "tick", "stats"],
 )
-def test_a_server_that_is_not_there_is_one_sentence(doing: Callable[[Database], object]) -> None:
+def test_unreachable_server_is_a_one_line_error(doing: Callable[[Database], object]) -> None:
     db = Database(f"postgresql://postgres@127.0.0.1:{nobody()}/postgres")
 
     with pytest.raises(UnreachableError, match=r"^the database cannot be reached: .*refused"):
         doing(db)
 
 
-def test_a_wrong_password_is_refused_and_never_told(direct_database: servers.Database) -> None:
+def test_wrong_password_is_refused_and_not_quoted(direct_database: servers.Database) -> None:
     db = Database(make_conninfo(direct_database.url, password=PASSWORD))
 
     with pytest.raises(UnreachableError) as caught:
@@ -163,13 +163,13 @@ def test_a_wrong_password_is_refused_and_never_told(direct_database: servers.Dat
         "password=s3cret'w0rd",
     ],
 )
-def test_an_address_that_cannot_be_read_never_tells_the_password(url: str) -> None:
+def test_invalid_address_error_does_not_quote_the_password(url: str) -> None:
     with pytest.raises((ConfigurationError, DatabaseError)) as caught:
         enqueue("echo", connection=Database(url))
     assert_untold(caught.value)
 
 
-def test_a_database_that_takes_no_writes_is_named_so(direct_database: servers.Database) -> None:
+def test_read_only_database_is_a_clear_error(direct_database: servers.Database) -> None:
     db = Database(make_conninfo(direct_database.url, options="-c default_transaction_read_only=on"))
 
     for doing in (lambda: enqueue("echo", connection=db), lambda: tick(db, Post(), settings())):
@@ -180,7 +180,7 @@ def test_a_database_that_takes_no_writes_is_named_so(direct_database: servers.Da
     db.close()
 
 
-def test_a_role_that_may_not_and_a_schema_that_is_missing_are_named_so(
+def test_missing_privilege_and_missing_schema_are_clear_errors(
     direct_database: servers.Database, empty_database: servers.Database
 ) -> None:
     nobodys = Database(make_conninfo(direct_database.url, options="-c role=pg_monitor"))
@@ -194,7 +194,7 @@ def test_a_role_that_may_not_and_a_schema_that_is_missing_are_named_so(
     empty.close()
 
 
-def test_a_borrowed_connection_is_never_closed_for_its_owner(database: servers.Database) -> None:
+def test_borrowed_connection_is_never_closed(database: servers.Database) -> None:
     with Wire(database.url) as wire, minutehand.database.connect(wire.url) as connection:
         enqueue("echo", connection=connection, delay=timedelta(days=1))
         wire.cut()

@@ -40,7 +40,7 @@ def db(sessions: Sessions) -> Database:
 
 
 @pytest.mark.parametrize(("kind", "point"), POINTS)
-def test_a_job_whose_worker_is_killed_is_due_again_and_done(
+def test_job_of_a_killed_worker_is_due_again_and_done(
     database: servers.Database, db: Database, kind: str, point: str
 ) -> None:
     job_id = enqueue(kind, connection=db).id
@@ -62,9 +62,7 @@ def test_a_job_whose_worker_is_killed_is_due_again_and_done(
         assert effects == 1
 
 
-def test_a_killed_workers_ack_finishes_nothing_once_another_has_claimed(
-    database: servers.Database, db: Database
-) -> None:
+def test_ack_of_a_killed_worker_is_void_after_another_claim(database: servers.Database, db: Database) -> None:
     job_id = enqueue("effect", connection=db).id
     ack = kill_at(database, "handler", next_event(db))
     after_lease(db, job_id)
@@ -76,7 +74,7 @@ def test_a_killed_workers_ack_finishes_nothing_once_another_has_claimed(
     assert finish(job, Done()).ending == "done"
 
 
-def test_a_job_that_kills_its_workers_is_dead_after_exactly_its_attempts(
+def test_job_that_kills_its_workers_is_dead_after_its_attempts(
     database: servers.Database, db: Database
 ) -> None:
     job_id = enqueue("effect", max_attempts=3, connection=db).id
@@ -94,9 +92,7 @@ def test_a_job_that_kills_its_workers_is_dead_after_exactly_its_attempts(
     assert row.error["type"] == "WorkerDied"
 
 
-def test_jobs_whose_dispatcher_is_killed_before_the_fan_out_are_offered_again(
-    database: servers.Database, db: Database
-) -> None:
+def test_jobs_of_a_killed_dispatcher_are_offered_again(database: servers.Database, db: Database) -> None:
     ids = {enqueue("effect", n, connection=db).id for n in range(3)}
     with process("dispatcher", database.url) as dispatcher:
         assert hear(dispatcher) == {"at": "offered"}
@@ -111,7 +107,7 @@ def test_jobs_whose_dispatcher_is_killed_before_the_fan_out_are_offered_again(
 
 
 @pytest.mark.parametrize(("kind", "point"), POINTS)
-def test_a_worker_whose_connection_is_cut_loses_no_job(
+def test_worker_with_a_lost_connection_loses_no_job(
     database: servers.Database, db: Database, kind: str, point: str
 ) -> None:
     job_id = enqueue(kind, connection=db, retry=AT_ONCE).id

@@ -101,9 +101,7 @@ def test_every_statement_is_listed() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))
-def test_a_statement_looks_at_few_pages_and_reads_no_table_through(
-    full: tuple[Connection, Stock], name: str
-) -> None:
+def test_statement_reads_few_pages_and_scans_no_table(full: tuple[Connection, Stock], name: str) -> None:
     connection, stock = full
 
     plan = explain(connection, name, stock.parameters(name))
@@ -113,14 +111,14 @@ def test_a_statement_looks_at_few_pages_and_reads_no_table_through(
 
 
 @pytest.mark.parametrize("name", sorted(WHOLE))
-def test_what_looks_at_everything_looks_once(full: tuple[Connection, Stock], name: str) -> None:
+def test_full_scans_read_each_table_once(full: tuple[Connection, Stock], name: str) -> None:
     connection, stock = full
 
     assert explain(connection, name, stock.parameters(name)).buffers <= WHOLE[name]
 
 
 @pytest.mark.parametrize("name", sorted(INDEXES))
-def test_the_flow_uses_its_indexes(full: tuple[Connection, Stock], name: str) -> None:
+def test_flow_uses_its_indexes(full: tuple[Connection, Stock], name: str) -> None:
     connection, stock = full
 
     used = {
@@ -134,16 +132,14 @@ def test_the_flow_uses_its_indexes(full: tuple[Connection, Stock], name: str) ->
 
 
 @pytest.mark.parametrize("name", ["finish", "supersede", "cancel"])
-def test_what_ends_a_job_looks_for_it_among_the_live_ones_only(
-    full: tuple[Connection, Stock], name: str
-) -> None:
+def test_finishing_statements_search_live_jobs_only(full: tuple[Connection, Stock], name: str) -> None:
     connection, stock = full
 
     assert explain(connection, name, stock.parameters(name)).read <= {"jobs_live"}
 
 
 @pytest.mark.parametrize("name", ["count_due", "offer", "take", "claim", "finish", "raise_floor"])
-def test_the_cost_does_not_follow_the_backlog(
+def test_cost_does_not_grow_with_the_backlog(
     full: tuple[Connection, Stock], connection: Connection, name: str
 ) -> None:
     fill(connection, finished=1000, due=10_000, scheduled=10_000)
@@ -156,7 +152,7 @@ def test_the_cost_does_not_follow_the_backlog(
 
 
 @pytest.mark.parametrize("before", [0, 900])
-def test_a_page_of_a_list_costs_the_same_at_any_depth(full: tuple[Connection, Stock], before: int) -> None:
+def test_page_of_a_list_costs_the_same_at_any_depth(full: tuple[Connection, Stock], before: int) -> None:
     connection, stock = full
     ids = connection.execute("select id from minutehand.jobs_live order by id desc limit 1000").fetchall()
 
@@ -165,7 +161,7 @@ def test_a_page_of_a_list_costs_the_same_at_any_depth(full: tuple[Connection, St
     assert plan.buffers <= PAGES["list_jobs"]
 
 
-def test_the_floor_keeps_scans_short_while_an_old_snapshot_keeps_the_dead(
+def test_floor_keeps_scans_short_despite_an_old_snapshot(
     direct_database: servers.Database, connection: Connection
 ) -> None:
     """Without it they wade through all that vacuum may not remove: the test sees that happen first."""

@@ -12,7 +12,7 @@ from explain import Plan, explain
 from minutehand.database import Connection, connect
 from minutehand.database.statements import statement
 from tests import servers
-from tests.queue.test_roles import MAY
+from tests.queue.roles.privileges import MAY
 
 pytestmark = [pytest.mark.every_version, pytest.mark.plans]
 
@@ -85,7 +85,7 @@ def explain_as(
 
 
 @pytest.mark.parametrize("name", WORKERS)
-def test_a_worker_has_the_very_plans_of_the_owner(full: tuple[Connection, Stock], name: str) -> None:
+def test_worker_role_has_the_plans_of_the_owner(full: tuple[Connection, Stock], name: str) -> None:
     connection, stock = full
     parameters = stock.parameters(name)
     if missing := set(re.findall(r"%\((\w+)\)", statement(name))) - {*parameters}:
@@ -97,7 +97,7 @@ def test_a_worker_has_the_very_plans_of_the_owner(full: tuple[Connection, Stock]
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_an_operator_looks_at_hardly_more_pages_than_the_owner(
+def test_operator_role_reads_about_as_many_pages_as_the_owner(
     full: tuple[Connection, Stock], name: str
 ) -> None:
     connection, stock = full
@@ -113,7 +113,7 @@ def test_an_operator_looks_at_hardly_more_pages_than_the_owner(
 
 
 @pytest.mark.parametrize("name", ["list_jobs", "get", "get_states", "stats", "cancel"])
-def test_a_tenant_of_few_jobs_looks_at_few_pages_however_many_jobs_others_have(
+def test_small_tenant_reads_few_pages_next_to_large_tenants(
     full: tuple[Connection, Stock], name: str
 ) -> None:
     connection, stock = full

@@ -55,7 +55,7 @@ def test_twelve_clients_share_three_connections(sessions: Sessions) -> None:
     assert states(rest) == {"done": CLIENTS * EACH}
 
 
-def test_the_client_says_nothing_that_a_pooler_forgets(database: servers.Database) -> None:
+def test_client_uses_no_session_state(database: servers.Database) -> None:
     with Wire(database.url) as wire:
         do_everything(wire.url)
 
@@ -74,14 +74,14 @@ def test_the_client_says_nothing_that_a_pooler_forgets(database: servers.Databas
         "create temp table t ()",
     ],
 )
-def test_the_wire_notices_what_is_forbidden(direct_database: servers.Database, text: Any) -> None:
+def test_wire_detects_forbidden_statements(direct_database: servers.Database, text: Any) -> None:
     with Wire(direct_database.url) as wire, psycopg.connect(wire.url, autocommit=True) as connection:
         connection.execute(text)
 
         assert [said.text for said in forbidden(wire.said)] == [text]
 
 
-def test_the_wire_notices_a_client_that_prepares(direct_database: servers.Database) -> None:
+def test_wire_detects_prepared_statements(direct_database: servers.Database) -> None:
     with Wire(direct_database.url) as wire, psycopg.connect(wire.url, prepare_threshold=0) as connection:
         connection.execute("select %s::integer", [1])
 

@@ -30,7 +30,7 @@ def db(sessions: Sessions) -> Database:
     return db
 
 
-def test_a_row_that_sql_inserts_into_a_queue_nobody_announced_is_found_by_the_sweep(db: Database) -> None:
+def test_row_inserted_into_an_unknown_queue_is_found_by_the_sweep(db: Database) -> None:
     (row,) = sql(
         db, "insert into minutehand.jobs (kind, queue, priority) values ('echo', 'unheard', 7) returning id"
     )
@@ -41,15 +41,13 @@ def test_a_row_that_sql_inserts_into_a_queue_nobody_announced_is_found_by_the_sw
     assert found(db) == {row[0]}
 
 
-def test_a_row_that_sql_inserts_into_the_past_is_found_at_once(db: Database) -> None:
+def test_row_inserted_into_the_past_is_found_immediately(db: Database) -> None:
     (row,) = sql(db, INSERT_INTO_THE_PAST)
 
     assert found(db) == {row[0]}
 
 
-def test_what_is_committed_after_the_floor_went_by_is_found_by_the_sweep(
-    db: Database, sessions: Sessions
-) -> None:
+def test_row_committed_below_the_floor_is_found_by_the_sweep(db: Database, sessions: Sessions) -> None:
     slow = sessions()
     with slow.transaction():
         late = enqueue("echo", connection=slow).id
@@ -61,7 +59,7 @@ def test_what_is_committed_after_the_floor_went_by_is_found_by_the_sweep(
     assert found(db) == {late}
 
 
-def test_a_row_whose_visible_is_moved_into_the_past_by_hand_is_found_by_the_sweep(db: Database) -> None:
+def test_row_moved_into_the_past_is_found_by_the_sweep(db: Database) -> None:
     job_id = enqueue("echo", delay=timedelta(days=1), connection=db).id
     sql(db, "update minutehand.jobs set visible = now() - interval '1 day' where id = %(id)s", id=job_id)
     assert found(db) == set()
@@ -71,7 +69,7 @@ def test_a_row_whose_visible_is_moved_into_the_past_by_hand_is_found_by_the_swee
     assert found(db) == {job_id}
 
 
-def test_a_worker_that_nobody_invites_finds_them_too(db: Database) -> None:
+def test_polling_worker_finds_rows_below_the_floor(db: Database) -> None:
     job_id = enqueue("echo", delay=timedelta(days=1), connection=db).id
     sql(db, "update minutehand.jobs set visible = now() - interval '1 day' where id = %(id)s", id=job_id)
 
@@ -82,7 +80,7 @@ def test_a_worker_that_nobody_invites_finds_them_too(db: Database) -> None:
     assert [job.id for job in take(db, "default", 5, LEASE, GRACE)] == [job_id]
 
 
-def test_a_floor_that_was_lost_or_is_wrong_is_derived_again(db: Database) -> None:
+def test_lost_or_wrong_floor_is_recomputed(db: Database) -> None:
     job_id = enqueue("echo", connection=db).id
     sql(db, "update minutehand.lanes set floor = 'infinity'")
     assert found(db) == set()
@@ -96,7 +94,7 @@ def test_a_floor_that_was_lost_or_is_wrong_is_derived_again(db: Database) -> Non
     assert found(db) == {job_id, other}
 
 
-def test_what_is_found_late_is_done_as_anything_else(db: Database) -> None:
+def test_job_found_late_is_done(db: Database) -> None:
     (row,) = sql(db, "insert into minutehand.jobs (kind, queue) values ('echo', 'unheard') returning id")
     pass_time(db, SWEEP)
     post = Post()

@@ -29,7 +29,9 @@ ROUNDS = 10
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "ignore", "raise"])
-def test_eight_who_enqueue_one_key_leave_one_upcoming_job(sessions: Sessions, on_conflict: Any) -> None:
+def test_eight_concurrent_enqueues_of_a_key_leave_one_upcoming_job(
+    sessions: Sessions, on_conflict: Any
+) -> None:
     eight = [sessions() for _ in range(ENQUEUERS)]
 
     for number in range(ROUNDS):
@@ -44,7 +46,7 @@ def test_eight_who_enqueue_one_key_leave_one_upcoming_job(sessions: Sessions, on
     assert states(eight[0]) == {"due": ROUNDS}
 
 
-def test_a_key_that_is_replaced_while_it_is_worked_off_never_loses_its_latest_job(sessions: Sessions) -> None:
+def test_key_replaced_during_work_keeps_its_latest_job(sessions: Sessions) -> None:
     over = Flag()
 
     def enqueues(session: Database) -> list[Enqueued]:
@@ -71,7 +73,7 @@ def test_a_key_that_is_replaced_while_it_is_worked_off_never_loses_its_latest_jo
     assert states(sessions()) == {"done": len(done)}
 
 
-def test_what_is_cancelled_while_it_is_claimed_is_either_done_or_cancelled(sessions: Sessions) -> None:
+def test_job_cancelled_during_a_claim_is_done_or_cancelled(sessions: Sessions) -> None:
     changes, owned = operate_while_claimed(sessions, lambda db, job_id: cancel(db, [job_id]))
 
     cancelled = {change.id for change in changes if change.outcome == "changed"}
@@ -86,7 +88,7 @@ def test_what_is_cancelled_while_it_is_claimed_is_either_done_or_cancelled(sessi
     [promote, lambda db, ids: reschedule(db, ids, datetime.now(UTC))],
     ids=["promoted", "rescheduled"],
 )
-def test_what_is_moved_while_it_is_claimed_is_done_once(
+def test_job_rescheduled_during_a_claim_is_done_once(
     sessions: Sessions, change: Callable[..., list[Change]]
 ) -> None:
     changes, owned = operate_while_claimed(sessions, lambda db, job_id: change(db, [job_id]))
@@ -96,7 +98,7 @@ def test_what_is_moved_while_it_is_claimed_is_done_once(
     assert states(sessions()) == {"done": 300}
 
 
-def test_offers_are_made_while_the_jobs_at_the_head_are_cancelled(sessions: Sessions) -> None:
+def test_offers_continue_while_jobs_at_the_head_are_cancelled(sessions: Sessions) -> None:
     ids = fill(sessions(), 3000)
     session = sessions()
 
@@ -127,7 +129,7 @@ WAITS: dict[str, Callable[[Database, Job, Offer], Any]] = {
 
 
 @pytest.mark.parametrize("what", WAITS)
-def test_who_waited_for_a_row_that_was_finished_meanwhile_is_told_so(sessions: Sessions, what: str) -> None:
+def test_waiter_gets_conflict_when_row_was_finished(sessions: Sessions, what: str) -> None:
     """The row moves to another partition, and Postgres answers 40001 to who waited for it."""
     db, other = sessions(), sessions()
     job_id = enqueue("echo", connection=db).id

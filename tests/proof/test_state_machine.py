@@ -295,7 +295,7 @@ class Machine(RuleBasedStateMachine):
         assert len(self.model.accepted) == len(set(self.model.accepted))
 
 
-def test_the_queue_does_what_the_model_says(database: servers.Database, server_name: str) -> None:
+def test_queue_matches_the_model(database: servers.Database, server_name: str) -> None:
     profile = WHOLE if server_name == "direct-18" else ELSEWHERE
     db = Database(database.url)
     run_state_machine_as_test(type("Here", (Machine,), {"db": db}), settings=profile)

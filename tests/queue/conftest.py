@@ -9,6 +9,7 @@ import pytest
 import minutehand.database
 from minutehand import MinutehandError
 from minutehand.database.statements import statement
+from tests.queue.logins import Login, logins
 from tests.queue.stage import Queue
 from tests.servers import Database
 
@@ -27,6 +28,13 @@ def direct_queue(direct_database: Database) -> Iterator[Queue]:
     queue = Queue(direct_database.url, direct_database.admin_url)
     yield queue
     queue.close()
+
+
+@pytest.fixture
+def login(database: Database) -> Iterator[Login]:
+    """Open sessions of new logins: `login("worker")`."""
+    with logins(database) as login:
+        yield login
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ def outcomes(made: list[Enqueued | Rejected]) -> list[str]:
     return [item.outcome for item in made]
 
 
-def test_a_bulk_of_nothing_is_nothing(queue: Queue) -> None:
+def test_empty_bulk_creates_nothing(queue: Queue) -> None:
     assert bulk(queue, []) == []
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 5000])
-def test_what_no_rule_lets_in_is_named_and_the_others_are_enqueued(queue: Queue, chunk: int) -> None:
+def test_bulk_reports_rejected_items_and_enqueues_the_others(queue: Queue, chunk: int) -> None:
     bad: dict[int, NewJob] = {
         0: NewJob("not a kind"),
         3: NewJob("echo", object()),
@@ -57,7 +57,7 @@ def test_what_no_rule_lets_in_is_named_and_the_others_are_enqueued(queue: Queue,
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_bulk_meets_what_is_there_already_as_one_by_one_does(queue: Queue, mode: str) -> None:
+def test_bulk_and_existing_jobs_conflict_like_single_enqueues(queue: Queue, mode: str) -> None:
     there = queue.enqueue(payload="old", key="a")
     made = bulk(queue, [NewJob("echo", "new", key="a"), NewJob("echo", "new", key="b")], on_conflict=mode)
 
@@ -70,7 +70,7 @@ def test_a_bulk_meets_what_is_there_already_as_one_by_one_does(queue: Queue, mod
         assert made[0].id == there
 
 
-def test_of_the_items_of_a_chunk_that_share_a_key_the_last_one_replaces_the_others(queue: Queue) -> None:
+def test_last_item_with_a_key_replaces_the_others_of_its_chunk(queue: Queue) -> None:
     made = bulk(queue, [NewJob("echo", n, key="a") for n in range(3)])
 
     assert outcomes(made) == ["ignored", "ignored", "created"]
@@ -78,7 +78,7 @@ def test_of_the_items_of_a_chunk_that_share_a_key_the_last_one_replaces_the_othe
     assert [job.payload for job in queue.take(9)] == [2]
 
 
-def test_of_the_items_of_a_chunk_that_share_a_key_the_first_one_makes_the_others_be_ignored(
+def test_later_items_with_a_key_in_a_chunk_are_ignored(
     queue: Queue,
 ) -> None:
     made = bulk(queue, [NewJob("echo", n, key="a") for n in range(3)], on_conflict="ignore")
@@ -87,7 +87,7 @@ def test_of_the_items_of_a_chunk_that_share_a_key_the_first_one_makes_the_others
     assert [job.payload for job in queue.take(9)] == [0]
 
 
-def test_of_the_items_of_a_chunk_that_share_a_key_the_first_one_makes_the_others_be_refused(
+def test_later_items_with_a_key_in_a_chunk_are_rejected(
     queue: Queue,
 ) -> None:
     made = bulk(queue, [NewJob("echo", n, key="a") for n in range(3)], on_conflict="raise")
@@ -130,9 +130,7 @@ def rows(queue: Queue) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("mode", MODES)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(jobs=ITEMS, chunk=st.integers(1, 12))
-def test_a_bulk_does_what_one_by_one_does(
-    direct_queue: Queue, mode: str, jobs: list[NewJob], chunk: int
-) -> None:
+def test_bulk_equals_single_enqueues(direct_queue: Queue, mode: str, jobs: list[NewJob], chunk: int) -> None:
     """Its words differ in one case: what a later item of its chunk replaces was never there, and is `ignored`."""
     for n in range(3):
         direct_queue.enqueue("echo", n, key=f"{'abc'[n]}")
@@ -149,7 +147,7 @@ def test_a_bulk_does_what_one_by_one_does(
         assert made == said
 
 
-def test_a_bulk_reads_a_chunk_ahead_and_no_further(queue: Queue) -> None:
+def test_bulk_reads_one_chunk_ahead(queue: Queue) -> None:
     asked: list[int] = []
 
     def jobs() -> Iterator[NewJob]:
@@ -164,7 +162,7 @@ def test_a_bulk_reads_a_chunk_ahead_and_no_further(queue: Queue) -> None:
     assert len(queue.sql("select * from minutehand.jobs")) == 10
 
 
-def test_a_bulk_of_any_size_holds_a_chunk_of_it(direct_queue: Queue) -> None:
+def test_bulk_holds_one_chunk_at_a_time(direct_queue: Queue) -> None:
     held: WeakSet[object] = WeakSet()
 
     class Text(str):
@@ -186,7 +184,7 @@ def test_a_bulk_of_any_size_holds_a_chunk_of_it(direct_queue: Queue) -> None:
     assert kept == {"count": 100_000, "moments": 100_000}
 
 
-def test_a_bulk_of_any_size_needs_the_memory_of_a_chunk(direct_queue: Queue) -> None:
+def test_bulk_memory_is_bounded_by_the_chunk(direct_queue: Queue) -> None:
     made = enqueue_many(
         (NewJob("echo", "x" * 100) for _ in range(20_000)), connection=direct_queue.database, chunk=500
     )
@@ -204,7 +202,7 @@ def test_a_bulk_of_any_size_needs_the_memory_of_a_chunk(direct_queue: Queue) -> 
     assert many < few + 1_000_000
 
 
-def test_a_source_that_fails_leaves_whole_chunks(queue: Queue) -> None:
+def test_failing_source_leaves_whole_chunks(queue: Queue) -> None:
     def jobs() -> Iterator[NewJob]:
         yield from (NewJob("echo", n) for n in range(25))
         raise OSError("the file broke off")
@@ -216,7 +214,7 @@ def test_a_source_that_fails_leaves_whole_chunks(queue: Queue) -> None:
     assert not queue.database.in_transaction
 
 
-def test_two_bulks_at_once_do_not_mix(queue: Queue) -> None:
+def test_concurrent_bulks_do_not_mix(queue: Queue) -> None:
     def load(name: str) -> list[Enqueued | Rejected]:
         jobs = [NewJob("echo", name, key=f"{name}/{n}") for n in range(50)]
         return list(enqueue_many(jobs, connection=queue.another(), chunk=7))

@@ -41,7 +41,7 @@ def callers(request: pytest.FixtureRequest, database: Database) -> Iterator[psyc
 
 
 @pytest.mark.parametrize("factory", FACTORIES.values(), ids=FACTORIES)
-def test_a_job_commits_with_the_callers_data(
+def test_job_commits_with_the_transaction_of_the_caller(
     queue: Queue, callers: psycopg.Connection[Any], factory: Any
 ) -> None:
     if factory:
@@ -57,7 +57,9 @@ def test_a_job_commits_with_the_callers_data(
     assert not callers.closed
 
 
-def test_a_job_rolls_back_with_the_callers_data(queue: Queue, callers: psycopg.Connection[Any]) -> None:
+def test_job_rolls_back_with_the_transaction_of_the_caller(
+    queue: Queue, callers: psycopg.Connection[Any]
+) -> None:
     with callers.transaction():
         order(callers)
         enqueue("ship", 1, connection=callers)
@@ -70,7 +72,7 @@ def test_a_job_rolls_back_with_the_callers_data(queue: Queue, callers: psycopg.C
     assert count(queue, "minutehand.jobs") == 0
 
 
-def test_without_a_block_of_the_caller_its_autocommit_decides(
+def test_autocommit_determines_the_commit_outside_a_transaction(
     queue: Queue, callers: psycopg.Connection[Any]
 ) -> None:
     enqueue("ship", 1, connection=callers)
@@ -81,7 +83,7 @@ def test_without_a_block_of_the_caller_its_autocommit_decides(
     assert count(queue, "minutehand.jobs") == (3 if callers.autocommit else 0)
 
 
-def test_a_bulk_that_is_refused_in_part_leaves_the_callers_transaction_whole(
+def test_partly_rejected_bulk_does_not_abort_the_transaction(
     queue: Queue, callers: psycopg.Connection[Any]
 ) -> None:
     jobs = [NewJob("ship", 0), NewJob("not a kind"), NewJob("ship", 2)]
@@ -94,7 +96,7 @@ def test_a_bulk_that_is_refused_in_part_leaves_the_callers_transaction_whole(
     assert (count(queue), count(queue, "minutehand.jobs")) == (2, 2)
 
 
-def test_one_that_is_refused_in_a_savepoint_leaves_the_callers_transaction_whole(
+def test_rejected_job_in_a_savepoint_does_not_abort_the_transaction(
     queue: Queue, callers: psycopg.Connection[Any]
 ) -> None:
     queue.enqueue(key="report")
@@ -109,7 +111,7 @@ def test_one_that_is_refused_in_a_savepoint_leaves_the_callers_transaction_whole
     assert count(queue) == 2
 
 
-def test_a_trigger_enqueues_in_the_transaction_of_its_row(queue: Queue) -> None:
+def test_trigger_enqueues_in_the_transaction_of_its_row(queue: Queue) -> None:
     queue.sql(
         """create function ship() returns trigger language plpgsql as $$
            begin
@@ -129,7 +131,7 @@ def test_a_trigger_enqueues_in_the_transaction_of_its_row(queue: Queue) -> None:
     assert (row["payload"], row["key"], row["wait"].days) == ({"order": 2}, "order/2", 2)
 
 
-def test_sql_says_what_became_of_it(queue: Queue) -> None:
+def test_sql_enqueue_returns_its_outcome(queue: Queue) -> None:
     (made,) = queue.sql(
         "select * from minutehand.enqueue('ship', '{\"order\": 1}', key => 'order/1', priority => 9)"
     )
@@ -142,7 +144,7 @@ def test_sql_says_what_became_of_it(queue: Queue) -> None:
     assert (queue.row(made["id"]).payload, queue.row(made["id"]).priority) == ({"order": 1}, 9)
 
 
-def test_without_a_connection_it_is_the_database_that_the_environment_names(
+def test_enqueue_uses_the_database_of_the_environment(
     queue: Queue, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database.url)

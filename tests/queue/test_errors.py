@@ -41,7 +41,7 @@ def drawn(text: str) -> dict[str, str]:
     return parents
 
 
-def test_the_tree_of_the_library_is_drawn_where_it_is_defined_and_on_its_page() -> None:
+def test_error_hierarchy_is_in_the_docstring_and_on_the_page() -> None:
     own = {
         error.__name__: error.__bases__[0].__name__
         for error in vars(minutehand.errors).values()
@@ -52,7 +52,7 @@ def test_the_tree_of_the_library_is_drawn_where_it_is_defined_and_on_its_page() 
     assert drawn(PAGE.read_text("utf-8")) == own
 
 
-def test_every_error_has_a_type_of_its_own_that_its_name_says() -> None:
+def test_each_error_has_a_type_derived_from_its_name() -> None:
     types: dict[str, str] = {}
     for name in tree():
         error = next(each for each in everything() if each.__name__ == name)
@@ -86,7 +86,7 @@ def cancels(_: Any) -> None:
     raise Cancel("nobody wants it")
 
 
-def test_errors_are_kept_whole_unless_somebody_asks_for_less(direct_queue: Queue) -> None:
+def test_errors_are_stored_in_full_by_default(direct_queue: Queue) -> None:
     job_id, _ = direct_queue.attempt(breaks)
 
     error = direct_queue.row(job_id).error or {}
@@ -94,7 +94,7 @@ def test_errors_are_kept_whole_unless_somebody_asks_for_less(direct_queue: Queue
     assert "breaks" in error["trace"]
 
 
-def test_an_error_that_is_redacted_is_an_id_in_the_row_and_whole_in_the_log(
+def test_redacted_error_is_an_id_in_the_row_and_full_in_the_log(
     direct_queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_REDACT_ERRORS", "1")
@@ -119,7 +119,7 @@ def test_an_error_that_is_redacted_is_an_id_in_the_row_and_whole_in_the_log(
         (cancels, {"type": "Cancelled", "message": "nobody wants it"}),
     ],
 )
-def test_what_a_handler_says_on_purpose_is_kept_without_what_led_to_it(
+def test_redaction_keeps_deliberate_messages_without_their_cause(
     direct_queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, handler: Any, kept: Any
 ) -> None:  # fmt: skip
     monkeypatch.setenv("MINUTEHAND_REDACT_ERRORS", "1")
@@ -129,9 +129,7 @@ def test_what_a_handler_says_on_purpose_is_kept_without_what_led_to_it(
     assert caplog.records == []
 
 
-def test_a_payload_that_does_not_fit_is_redacted_and_dead_all_the_same(
-    direct_queue: Queue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_payload_mismatch_is_redacted_and_dead(direct_queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     from pydantic import BaseModel
 
     class Letter(BaseModel):

@@ -142,7 +142,7 @@ def effects(queue: Queue) -> int:
 
 
 @pytest.mark.parametrize("meanwhile", ACCEPTED)
-def test_an_attempt_ends_while_nobody_else_has_claimed(
+def test_attempt_ends_if_its_job_was_not_claimed_again(
     queue: Queue, meanwhile: Callable[[Queue, Job], None]
 ) -> None:
     endings, states = {}, {}
@@ -159,7 +159,7 @@ def test_an_attempt_ends_while_nobody_else_has_claimed(
 
 
 @pytest.mark.parametrize("meanwhile", LOST)
-def test_an_attempt_that_lost_its_claim_changes_nothing(
+def test_attempt_that_lost_its_claim_changes_nothing(
     queue: Queue, meanwhile: Callable[[Queue, Job], None]
 ) -> None:
     for way in WAYS:
@@ -173,7 +173,7 @@ def test_an_attempt_that_lost_its_claim_changes_nothing(
 
 
 @pytest.mark.parametrize("first", [way for way in WAYS if way != "extend"])
-def test_an_attempt_ends_once(queue: Queue, first: str) -> None:
+def test_attempt_ends_once(queue: Queue, first: str) -> None:
     job = claimed(queue, first)
     assert end(job, first) != "lost"
     before = facts(queue, job.id)
@@ -182,7 +182,7 @@ def test_an_attempt_ends_once(queue: Queue, first: str) -> None:
     assert facts(queue, job.id) == before
 
 
-def test_what_would_come_back_to_a_key_that_has_a_newer_job_is_superseded(queue: Queue) -> None:
+def test_returning_job_is_superseded_by_a_newer_job_of_its_key(queue: Queue) -> None:
     for way in ("retry", "snooze", "release"):
         job = claimed(queue, way)
         newer = queue.enqueue(payload="newer", key=job.key)
@@ -195,7 +195,7 @@ def test_what_would_come_back_to_a_key_that_has_a_newer_job_is_superseded(queue:
         cancel(queue.database, [newer])
 
 
-def test_what_does_not_come_back_is_no_matter_to_a_newer_job_of_its_key(queue: Queue) -> None:
+def test_finished_job_does_not_affect_a_newer_job_of_its_key(queue: Queue) -> None:
     for way in ("done", "dead", "cancel", "extend", "transaction"):
         job = claimed(queue, way)
         newer = queue.enqueue(payload="newer", key=job.key)
@@ -206,7 +206,7 @@ def test_what_does_not_come_back_is_no_matter_to_a_newer_job_of_its_key(queue: Q
         cancel(queue.database, [newer])
 
 
-def test_a_snooze_and_a_release_cost_no_attempt_and_a_retry_does(queue: Queue) -> None:
+def test_only_a_retry_uses_an_attempt(queue: Queue) -> None:
     job = claimed(queue, "snooze")
     attempts = [job.attempt]
     for way in ("snooze", "release", "retry", "done"):
@@ -218,7 +218,7 @@ def test_a_snooze_and_a_release_cost_no_attempt_and_a_retry_does(queue: Queue) -
     assert attempts == [1, 1, 1, 2]
 
 
-def test_an_invitation_to_what_was_finished_late_meanwhile_claims_nothing(queue: Queue) -> None:
+def test_offer_of_a_job_finished_late_claims_nothing(queue: Queue) -> None:
     job = claimed(queue, "done")
     queue.pass_time(job.id)
     (offered,) = queue.offer()

@@ -101,7 +101,7 @@ def test_ids_sort_by_creation_across_milliseconds(queue: Queue) -> None:
     assert stamps == sorted(stamps)
 
 
-def test_total_counts_matches_and_has_the_place_of_the_page(queue: Queue) -> None:
+def test_total_counts_matches_and_has_the_offset_of_the_page(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 2)), count=4)
     for _ in range(3):
         queue.enqueue("other")

@@ -52,7 +52,9 @@ def said(options: dict[str, Any]) -> dict[str, Any]:
 @example(options={"kind": "echo", "key": "\0"})
 @example(options={"kind": "echo", "payload": "a\0b"})
 @example(options={"kind": "echo", "headers": {"\0": "\0"}})
-def test_one_is_refused_by_a_rule_or_says_what_was_said(direct_queue: Queue, options: dict[str, Any]) -> None:
+def test_enqueue_rejects_hostile_text_or_stores_it_unchanged(
+    direct_queue: Queue, options: dict[str, Any]
+) -> None:
     try:
         made = enqueue(**options, connection=direct_queue.database)
     except MinutehandError:
@@ -65,7 +67,7 @@ def test_one_is_refused_by_a_rule_or_says_what_was_said(direct_queue: Queue, opt
 @example(options={"kind": "echo", "key": "\\N"})
 @example(options={"kind": "echo", "payload": "\\."})
 @example(options={"kind": "echo", "headers": {"\t": "\\n"}})
-def test_one_of_a_bulk_is_refused_by_a_rule_or_says_what_was_said(
+def test_bulk_rejects_hostile_text_or_stores_it_unchanged(
     direct_queue: Queue, options: dict[str, Any]
 ) -> None:
     job = NewJob(**said(options))
@@ -83,7 +85,7 @@ def test_one_of_a_bulk_is_refused_by_a_rule_or_says_what_was_said(
 
 @THOUSANDS
 @given(text=HOSTILE)
-def test_whoever_reads_finds_what_there_is_or_is_told_the_rule(direct_queue: Queue, text: str) -> None:
+def test_queries_accept_hostile_text_or_name_the_rule(direct_queue: Queue, text: str) -> None:
     direct_queue.enqueue("echo", key="there")
     for options in ({"queue": text}, {"kind": text}, {"key": text}, {"states": [text]}):
         assume(text not in ("echo", "default", "there"))
@@ -96,7 +98,7 @@ def test_whoever_reads_finds_what_there_is_or_is_told_the_rule(direct_queue: Que
 
 @THOUSANDS
 @given(text=HOSTILE)
-def test_a_reason_and_an_error_are_kept_whatever_they_say(direct_queue: Queue, text: str) -> None:
+def test_reason_and_error_accept_any_text(direct_queue: Queue, text: str) -> None:
     job = direct_queue.claimed()
     assert finish(job, Cancelled({"type": "Cancelled", "message": "kept"})).ending == "cancelled"
     waiting = direct_queue.enqueue(delay=None)
@@ -111,7 +113,7 @@ def test_a_reason_and_an_error_are_kept_whatever_they_say(direct_queue: Queue, t
 
 @THOUSANDS
 @given(text=HOSTILE)
-def test_whatever_a_handler_raises_is_kept_as_text(direct_queue: Queue, text: str) -> None:
+def test_exception_of_any_text_is_stored(direct_queue: Queue, text: str) -> None:
     def handler(_payload: object) -> None:
         raise ValueError(text)
 

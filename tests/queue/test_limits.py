@@ -86,7 +86,7 @@ def test_lowered_limit_lets_running_jobs_finish(queue: Queue) -> None:
     assert len(queue.offer()) == 1
 
 
-def test_limit_holds_together_with_the_capacity(queue: Queue) -> None:
+def test_limit_and_capacity_both_apply(queue: Queue) -> None:
     fill(queue, 20)
     limit(queue.database, 5, queue="mail")
 

@@ -21,7 +21,7 @@ PAST = [datetime(1, 1, 2, tzinfo=UTC), datetime(1969, 12, 31, tzinfo=UTC), datet
 
 
 @pytest.mark.parametrize("moment", MOMENTS, ids=str)
-def test_a_job_waits_for_any_moment_to_the_microsecond(queue: Queue, moment: datetime) -> None:
+def test_run_at_is_accurate_to_the_microsecond(queue: Queue, moment: datetime) -> None:
     made = enqueue("echo", run_at=moment, connection=queue.database)
     row = queue.row(made.id)
 
@@ -32,7 +32,7 @@ def test_a_job_waits_for_any_moment_to_the_microsecond(queue: Queue, moment: dat
 
 
 @pytest.mark.parametrize("moment", PAST, ids=str)
-def test_a_moment_in_the_past_means_now(queue: Queue, moment: datetime) -> None:
+def test_run_at_in_the_past_means_now(queue: Queue, moment: datetime) -> None:
     made = enqueue("echo", run_at=moment, connection=queue.database)
     row = queue.row(made.id)
 
@@ -41,27 +41,27 @@ def test_a_moment_in_the_past_means_now(queue: Queue, moment: datetime) -> None:
 
 
 @pytest.mark.parametrize("days", [0, 1, 16, 400, 474 * 365, 2_000_000])
-def test_a_job_waits_for_any_delay(queue: Queue, days: int) -> None:
+def test_job_waits_for_any_delay(queue: Queue, days: int) -> None:
     delay = timedelta(days=days, microseconds=days)
     made = enqueue("echo", delay=delay, connection=queue.database)
 
     assert abs(made.visible - queue.row(made.id).enqueued - delay) < timedelta(seconds=5)
 
 
-def test_the_longest_due_goes_first(queue: Queue) -> None:
+def test_job_that_is_due_longest_is_taken_first(queue: Queue) -> None:
     ids = [queue.enqueue(payload=number) for number in range(20)]
 
     assert [job.id for job in queue.take(7) + queue.take(13)] == ids
 
 
-def test_a_moment_decides_and_not_when_it_was_enqueued(queue: Queue) -> None:
+def test_jobs_are_ordered_by_time_not_by_enqueue(queue: Queue) -> None:
     late, early = queue.enqueue(delay=2 * LONG), queue.enqueue(delay=LONG)
     now = queue.row(late).visible
 
     assert [offered.id for offered in queue.offer(1, now=now) + queue.offer(2, now=now)] == [early, late]
 
 
-def test_the_higher_priority_goes_first_and_in_one_priority_the_longest_due(queue: Queue) -> None:
+def test_jobs_are_ordered_by_priority_then_time(queue: Queue) -> None:
     asked = [5, 0, 9, 5, 9, 0, 1]
     ids = [queue.enqueue(priority=priority) for priority in asked]
     in_order = [ids[place] for place in (2, 4, 0, 3, 6, 1, 5)]
@@ -77,14 +77,14 @@ def one_by_one(queue: Queue, jobs: int) -> list[UUID]:
     return [offered.id for room in range(1, jobs + 1) for offered in queue.offer(room)]
 
 
-def test_a_bulk_keeps_the_order_of_its_items(queue: Queue) -> None:
+def test_bulk_keeps_the_order_of_its_items(queue: Queue) -> None:
     made = list(enqueue_many((NewJob("echo", n) for n in range(25)), connection=queue.database, chunk=10))
 
     assert [item.ordinal for item in made] == list(range(25))
     assert [job.payload for job in queue.take(25)] == list(range(25))
 
 
-def test_every_moment_that_the_tables_keep_has_a_time_zone(direct_queue: Queue) -> None:
+def test_all_time_columns_have_a_time_zone(direct_queue: Queue) -> None:
     kinds = direct_queue.sql(
         """select distinct format_type(a.atttypid, a.atttypmod) as kind
              from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -95,7 +95,7 @@ def test_every_moment_that_the_tables_keep_has_a_time_zone(direct_queue: Queue) 
     assert {row["kind"] for row in kinds} == {"timestamp with time zone", "minutehand.timeout"}
 
 
-def test_a_session_in_another_time_zone_changes_nothing(queue: Queue) -> None:
+def test_time_zone_of_the_session_has_no_effect(queue: Queue) -> None:
     moment = datetime(2030, 6, 1, 12, tzinfo=UTC)
     with queue.database.transaction() as connection:
         connection.execute("set local timezone = 'America/New_York'")

@@ -62,7 +62,7 @@ def test_offered_job_is_claimed_with_its_edited_payload(queue: Queue) -> None:
     assert [job.payload for job in queue.claim(*offers)] == ["after"]
 
 
-def test_late_worker_cannot_finish_a_job_edited_meanwhile(queue: Queue) -> None:
+def test_late_worker_cannot_finish_an_edited_job(queue: Queue) -> None:
     late = queue.claimed(payload="before")
     queue.pass_time(late.id)
     (change,) = edit(queue.database, [late.id], payload="after")

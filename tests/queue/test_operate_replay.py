@@ -76,7 +76,7 @@ def test_payload_is_replayed_verbatim(queue: Queue) -> None:
     assert row["payload"] == text
 
 
-def test_replay_of_a_recurring_job_keeps_its_moment_and_does_not_recur(queue: Queue) -> None:
+def test_replay_of_a_recurring_job_keeps_its_time_and_does_not_recur(queue: Queue) -> None:
     old = done(queue)
     queue.sql("update minutehand.jobs set every = 'P1D', zone = 'UTC', nominal = '2026-01-01 08:00+00'")
     (change,) = replay(queue.database, [old])

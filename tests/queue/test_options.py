@@ -164,13 +164,13 @@ OPTIONS: dict[str, Callable[[Queue], None]] = {
 }
 
 
-def test_there_is_a_test_for_every_option() -> None:
+def test_every_option_has_a_test() -> None:
     assert list(OPTIONS) == [field.name for field in fields(NewJob)]
 
 
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.fault("enqueue", r"%\((?!on_conflict)\w+\)s", "null")
-def test_an_option_that_is_said_changes_what_happens(queue: Queue, option: str) -> None:
+def test_each_option_has_its_effect(queue: Queue, option: str) -> None:
     OPTIONS[option](queue)
 
 
@@ -208,7 +208,7 @@ def facts(row: Row) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("way_in", [by_python, by_bulk, by_sql])
-def test_a_kinds_defaults_stand_in_for_what_was_not_said(queue: Queue, way_in: Callable[..., Row]) -> None:
+def test_defaults_of_a_kind_apply_to_omitted_options(queue: Queue, way_in: Callable[..., Row]) -> None:
     queue.sql(SET_WELCOME)
 
     assert facts(way_in(queue)) == WELCOME
@@ -217,23 +217,21 @@ def test_a_kinds_defaults_stand_in_for_what_was_not_said(queue: Queue, way_in: C
 
 
 @pytest.mark.parametrize("way_in", [by_python, by_bulk, by_sql])
-def test_without_defaults_of_the_kind_those_of_the_table_hold(
-    queue: Queue, way_in: Callable[..., Row]
-) -> None:
+def test_table_defaults_apply_without_defaults_of_the_kind(queue: Queue, way_in: Callable[..., Row]) -> None:
     queue.sql("insert into minutehand.defaults (kind, priority) values ('other', 1)")
     table = {"queue": "default", "priority": 5, "max_attempts": 8, "timeout": None, "retry": None}
 
     assert facts(way_in(queue)) == table
 
 
-def test_defaults_are_those_of_the_moment_of_enqueueing(queue: Queue) -> None:
+def test_defaults_are_applied_at_enqueue_time(queue: Queue) -> None:
     before = queue.enqueue("welcome")
     queue.sql(SET_WELCOME)
 
     assert queue.row(before).priority == 5
 
 
-def test_a_key_is_looked_up_in_the_default_queue_of_its_kind(queue: Queue) -> None:
+def test_key_is_looked_up_in_the_default_queue_of_its_kind(queue: Queue) -> None:
     queue.sql(SET_WELCOME)
     first = queue.enqueue("welcome", key="ada")
 

@@ -27,7 +27,7 @@ def seen(queue: Queue, job_id: UUID) -> str:
     return state
 
 
-def test_a_job_walks_through_all_eight_states(queue: Queue) -> None:
+def test_job_passes_through_all_eight_states(queue: Queue) -> None:
     job_id = queue.enqueue(delay=LONG, max_attempts=2)
     walk = [seen(queue, job_id)]
     promote(queue.database, [job_id])
@@ -54,7 +54,7 @@ def test_a_job_walks_through_all_eight_states(queue: Queue) -> None:
     assert set(walk) == set(STATES)
 
 
-def test_what_ran_out_is_due(queue: Queue) -> None:
+def test_lapsed_offer_or_claim_is_due(queue: Queue) -> None:
     job_id = queue.enqueue()
     for begin in (queue.offer, queue.take):
         assert len(begin()) == 1
@@ -62,7 +62,7 @@ def test_what_ran_out_is_due(queue: Queue) -> None:
         assert seen(queue, job_id) == "due"
 
 
-def test_a_crashed_job_that_is_offered_again_is_offered_and_then_running(queue: Queue) -> None:
+def test_crashed_job_is_offered_and_running_again(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)
     offers = queue.offer()
@@ -71,7 +71,7 @@ def test_a_crashed_job_that_is_offered_again_is_offered_and_then_running(queue: 
     assert seen(queue, job.id) == "running"
 
 
-def test_a_first_attempt_that_was_snoozed_is_scheduled_and_a_second_is_retrying(queue: Queue) -> None:
+def test_snoozed_job_is_scheduled_or_retrying_by_its_attempts(queue: Queue) -> None:
     job = queue.claimed()
     finish(job, Snoozed(LONG))
     assert seen(queue, job.id) == "scheduled"
@@ -83,7 +83,7 @@ def test_a_first_attempt_that_was_snoozed_is_scheduled_and_a_second_is_retrying(
     assert seen(queue, job.id) == "retrying"
 
 
-def test_a_page_ends_where_the_next_one_begins(queue: Queue) -> None:
+def test_pages_are_contiguous(queue: Queue) -> None:
     ids = sorted(queue.enqueue(payload=n) for n in range(25))  # those of one millisecond are in no order
     pages, before = [], None
     for _ in range(4):
@@ -96,7 +96,7 @@ def test_a_page_ends_where_the_next_one_begins(queue: Queue) -> None:
     assert before is None
 
 
-def test_a_last_page_that_is_full_has_no_next_one(queue: Queue) -> None:
+def test_full_last_page_has_no_next_page(queue: Queue) -> None:
     for _ in range(4):
         queue.enqueue()
 
@@ -104,7 +104,7 @@ def test_a_last_page_that_is_full_has_no_next_one(queue: Queue) -> None:
     assert list_jobs(queue.database, limit=3).before is not None
 
 
-def test_what_is_enqueued_meanwhile_moves_no_page(queue: Queue) -> None:
+def test_jobs_enqueued_during_paging_do_not_shift_pages(queue: Queue) -> None:
     ids = sorted(queue.enqueue() for _ in range(6))
     first = list_jobs(queue.database, limit=3)
     queue.sql(
@@ -117,7 +117,7 @@ def test_what_is_enqueued_meanwhile_moves_no_page(queue: Queue) -> None:
     assert [row.id for row in first.rows + second.rows] == ids[::-1]
 
 
-def test_filters_narrow_a_listing_together(queue: Queue) -> None:
+def test_list_filters_are_combined(queue: Queue) -> None:
     wanted = queue.enqueue("invoice", queue="slow", key="ada")
     for kind, name, key in [("echo", "slow", "eve"), ("invoice", "fast", "ada"), ("invoice", "slow", "bob")]:
         queue.enqueue(kind, queue=name, key=key)
@@ -126,7 +126,7 @@ def test_filters_narrow_a_listing_together(queue: Queue) -> None:
     assert [row.id for row in page.rows] == [wanted]
 
 
-def test_a_listing_leaves_out_what_may_be_private_or_large(queue: Queue) -> None:
+def test_list_omits_private_and_large_columns(queue: Queue) -> None:
     queue.enqueue(payload="secret", headers={"token": "secret"})
     (row,) = list_jobs(queue.database).rows
 
@@ -135,7 +135,7 @@ def test_a_listing_leaves_out_what_may_be_private_or_large(queue: Queue) -> None
 
 
 @pytest.mark.parametrize("states", [["sleeping"], ["due", "DONE"], [""]])
-def test_a_state_that_is_none_is_refused(queue: Queue, states: list[str]) -> None:
+def test_unknown_state_is_rejected(queue: Queue, states: list[str]) -> None:
     with pytest.raises(
         InvalidJobError, match="must be one of scheduled, due, offered, running, retrying, done, dead"
     ):
@@ -143,18 +143,18 @@ def test_a_state_that_is_none_is_refused(queue: Queue, states: list[str]) -> Non
 
 
 @pytest.mark.parametrize("most", [0, -1, 1001])
-def test_a_page_is_bounded(queue: Queue, most: int) -> None:
+def test_page_size_is_bounded(queue: Queue, most: int) -> None:
     with pytest.raises(InvalidJobError):
         list_jobs(queue.database, limit=most)
 
 
-def test_a_job_that_is_not_there_is_not_found(queue: Queue) -> None:
+def test_missing_job_is_not_found(queue: Queue) -> None:
     nowhere = uuid4()
     with pytest.raises(NotFoundError, match=str(nowhere)):
         get(queue.database, nowhere)
 
 
-def test_statistics_count_each_queue_and_state_and_tell_since_when(queue: Queue) -> None:
+def test_stats_have_counts_and_oldest_times(queue: Queue) -> None:
     first = queue.enqueue(queue="a")
     queue.enqueue(queue="a")
     later = queue.enqueue(queue="b", delay=LONG)
@@ -165,7 +165,7 @@ def test_statistics_count_each_queue_and_state_and_tell_since_when(queue: Queue)
     ]
 
 
-def test_a_row_tells_all_that_is_known(queue: Queue) -> None:
+def test_row_has_every_column(queue: Queue) -> None:
     job = queue.claimed("echo", {"a": 1}, key="k", headers={"h": "v"}, timeout=LEASE, priority=7)
     finish(job, Done('["well"]'))
     row = queue.row(job.id)

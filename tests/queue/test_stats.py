@@ -24,7 +24,7 @@ def ends(bins: list[Bin]) -> list[int]:
     return [each.done for each in bins]
 
 
-def test_counts_are_of_all_jobs_or_since_a_moment(queue: Queue) -> None:
+def test_counts_are_of_all_jobs_or_since_a_time(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 5)), count=3)
     finished(queue, noon(ago(queue, 2)), "dead")
     finished(queue, noon(past.today(queue) - 9 * DAY), "cancelled")  # in the default partition

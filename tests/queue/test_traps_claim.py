@@ -16,13 +16,13 @@ pytestmark = pytest.mark.every_server
 
 @pytest.mark.fault("take", r"clock_timestamp\(\) \+ least", "j.visible + least")
 @pytest.mark.fault("take", r",\s*visible = clock_timestamp\(\) \+ .*?%\(grace\)s", "")
-def test_an_overdue_job_is_taken_by_one_of_25_claimants(queue: Queue) -> None:
+def test_overdue_job_is_taken_by_one_of_25_claimants(queue: Queue) -> None:
     queue.pass_time(queue.enqueue(), by=LONG)
 
     assert [len(queue.take()) for _ in range(25)] == [1] + [0] * 24
 
 
-def test_an_overdue_job_is_taken_by_one_of_25_claimants_at_once(queue: Queue) -> None:
+def test_overdue_job_is_taken_by_one_of_25_concurrent_claimants(queue: Queue) -> None:
     queue.pass_time(queue.enqueue(), by=LONG)
     barrier = Barrier(25)
 
@@ -36,7 +36,7 @@ def test_an_overdue_job_is_taken_by_one_of_25_claimants_at_once(queue: Queue) ->
 
 
 @pytest.mark.fault("claim", r"clock_timestamp\(\) \+ least", "j.visible + least")
-def test_a_late_claim_of_an_offer_holds_for_its_whole_lease(queue: Queue) -> None:
+def test_late_claim_of_an_offer_has_its_whole_lease(queue: Queue) -> None:
     queue.enqueue()
     (offered,) = queue.offer()
     queue.pass_time(offered.id, by=LONG)
@@ -54,7 +54,7 @@ THE_SAME_KEY = r"""in (select id from minutehand.jobs_live
 
 @pytest.mark.fault("take", r"= any \((array\(select id from head\)[^)]*\))\)", THE_SAME_KEY)
 @pytest.mark.fault("claim", WHOSE, "where j.key = (select key from minutehand.jobs where id = o.id)")
-def test_a_claim_touches_no_other_generation_of_its_key(queue: Queue) -> None:
+def test_claim_does_not_change_other_jobs_of_its_key(queue: Queue) -> None:
     finished = queue.claimed(key="report")
     finish(finished, Done())
     running = queue.claimed(key="report")
@@ -82,7 +82,7 @@ NESTED_LOOPS = (
     r", head as materialized \((.*?)\n\), bounded .*?\n\)\n(update.*?)j.id = any \(array.*?from bounded\)\)",
     r"\n\2 not j.id <> all (\1)",
 )
-def test_no_plan_of_the_server_takes_more_than_was_asked(queue: Queue) -> None:
+def test_take_respects_its_limit_under_any_query_plan(queue: Queue) -> None:
     for _ in range(20):
         queue.enqueue()
 
@@ -92,7 +92,7 @@ def test_no_plan_of_the_server_takes_more_than_was_asked(queue: Queue) -> None:
         assert len(queue.take(1)) == 1
 
 
-def test_takers_at_once_never_get_more_than_they_asked_nor_the_same(queue: Queue) -> None:
+def test_concurrent_takes_respect_their_limit_and_do_not_overlap(queue: Queue) -> None:
     for _ in range(60):
         queue.enqueue()
     barrier = Barrier(8)
@@ -112,7 +112,7 @@ def test_takers_at_once_never_get_more_than_they_asked_nor_the_same(queue: Queue
 
 @pytest.mark.fault("take", r"for update skip locked", "")
 @pytest.mark.fault("take", r"skip locked", "")
-def test_a_taker_passes_over_what_another_is_taking(queue: Queue) -> None:
+def test_take_skips_jobs_that_another_worker_is_taking(queue: Queue) -> None:
     queue.enqueue()
     queue.enqueue()
     other = queue.another()
@@ -129,7 +129,7 @@ def test_a_taker_passes_over_what_another_is_taking(queue: Queue) -> None:
 
 
 @pytest.mark.fault("claim", r"j.ack = o.ack and \(j.claimed.*\)", "true")
-def test_an_event_that_comes_twice_claims_once(queue: Queue) -> None:
+def test_duplicate_event_claims_once(queue: Queue) -> None:
     queue.enqueue()
     (offered,) = queue.offer()
 
@@ -138,7 +138,7 @@ def test_an_event_that_comes_twice_claims_once(queue: Queue) -> None:
 
 
 @pytest.mark.fault("claim", WHOSE, "where j.id = o.id")
-def test_an_event_that_comes_late_leaves_the_next_offer_to_its_worker(queue: Queue) -> None:
+def test_late_event_does_not_claim_a_newer_offer(queue: Queue) -> None:
     queue.enqueue()
     (lost,) = queue.offer()
     queue.pass_time(lost.id)
@@ -149,7 +149,7 @@ def test_an_event_that_comes_late_leaves_the_next_offer_to_its_worker(queue: Que
 
 
 @pytest.mark.fault("take", r"attempts = j.attempts \+ 1", "attempts = j.attempts")
-def test_an_attempt_is_counted_when_it_is_taken_so_that_poison_dies(queue: Queue) -> None:
+def test_take_counts_the_attempt_of_a_crashing_job(queue: Queue) -> None:
     job_id = queue.enqueue(max_attempts=3)
     attempts = []
     for _ in range(3):
@@ -162,7 +162,7 @@ def test_an_attempt_is_counted_when_it_is_taken_so_that_poison_dies(queue: Queue
 
 
 @pytest.mark.fault("claim", r"attempts = j.attempts \+ 1", "attempts = j.attempts")
-def test_an_attempt_is_counted_when_it_is_claimed_so_that_poison_dies(queue: Queue) -> None:
+def test_claim_counts_the_attempt_of_a_crashing_job(queue: Queue) -> None:
     job_id = queue.enqueue(max_attempts=3)
     for _ in range(3):
         assert len(queue.claim(*queue.offer())) == 1
@@ -172,7 +172,7 @@ def test_an_attempt_is_counted_when_it_is_claimed_so_that_poison_dies(queue: Que
     assert_it_dies(queue, job_id)
 
 
-def test_an_offer_that_is_lost_costs_no_attempt(queue: Queue) -> None:
+def test_lost_offer_does_not_use_an_attempt(queue: Queue) -> None:
     job_id = queue.enqueue(max_attempts=1)
     for _ in range(5):
         assert len(queue.offer()) == 1
@@ -183,7 +183,7 @@ def test_an_offer_that_is_lost_costs_no_attempt(queue: Queue) -> None:
 
 
 @pytest.mark.fault("take", r"visible <= coalesce", "claimed is null and visible <= coalesce")
-def test_a_job_whose_worker_died_comes_back_by_itself(queue: Queue) -> None:
+def test_job_of_a_crashed_worker_is_due_again(queue: Queue) -> None:
     job = queue.claimed()
     assert queue.take() == []
     queue.pass_time(job.id)
@@ -192,7 +192,7 @@ def test_a_job_whose_worker_died_comes_back_by_itself(queue: Queue) -> None:
 
 
 @pytest.mark.fault("claim", r"where j.id", "where j.visible > clock_timestamp() limit 1 and j.id")
-def test_every_statement_of_a_claim_is_one_that_postgres_takes(queue: Queue) -> None:
+def test_statements_with_faults_are_valid_sql(queue: Queue) -> None:
     queue.enqueue()
 
     assert len(queue.claim(*queue.offer())) == 1

@@ -53,7 +53,7 @@ def test_what_no_rule_lets_in_is_named_and_the_others_are_enqueued(queue: Queue,
         "number_is_in_range",
     ]
     assert [job.payload for job in queue.take(20)] == [n for n in range(12) if n not in bad]
-    assert queue.sql("select * from minutehand.incoming") == []
+    assert queue.sql("select * from minutehand.new_jobs") == []
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -84,7 +84,7 @@ NOBODYS: list[LiteralString] = [
     "drop table minutehand.lanes",
     "drop schema minutehand cascade",
     "truncate minutehand.jobs",
-    "truncate minutehand.incoming",
+    "truncate minutehand.new_jobs",
     "insert into minutehand.jobs_live (kind) values ('evil')",
     "insert into minutehand.jobs (kind, deleted) values ('evil', now())",
     "insert into minutehand.migrations values (99, 'evil', 'evil')",
@@ -96,12 +96,12 @@ NOBODYS: list[LiteralString] = [
     "update minutehand.jobs set id = gen_random_uuid()",
     "update minutehand.jobs_live set max_attempts = 1",
     "update minutehand.settings set max_payload = 1",
-    "update minutehand.incoming set kind = 'evil'",
+    "update minutehand.new_jobs set kind = 'evil'",
     "delete from minutehand.jobs_live",
     "delete from minutehand.lanes",
     "delete from minutehand.dispatcher",
     "delete from minutehand.defaults",
-    "select * from minutehand.incoming",
+    "select * from minutehand.new_jobs",
     "select minutehand.make_days(100000)",
     "select minutehand.make_days(0, '2030-01-01')",
     "select minutehand.make_days(-1, null)",
@@ -381,7 +381,7 @@ SHADOWS: list[LiteralString] = [
     " $$ begin raise 'astray'; end $$",
     "create function {}.octet_length(text) returns integer language plpgsql as"
     " $$ begin raise 'astray'; end $$",
-    "create function {}.unnest(minutehand.new_job[]) returns setof minutehand.new_job language plpgsql as"
+    "create function {}.unnest(minutehand.new_jobs[]) returns setof minutehand.new_jobs language plpgsql as"
     " $$ begin raise 'astray'; end $$",
     "create function {}.equal(text, text) returns boolean language plpgsql as"
     " $$ begin raise 'astray'; end $$",

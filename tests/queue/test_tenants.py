@@ -135,10 +135,10 @@ def test_every_table_with_a_tenant_is_guarded_and_no_other_is_open_to_one(queue:
     unowned = {row["name"]: row["may"] for row in tables if not row["guarded"]}
 
     assert all(row["guarded"] for row in tables if row["owned"] and row["name"] not in unowned)
-    assert {name for name, may in unowned.items() if may} == {"incoming", "migrations", "schema_files"}
-    assert (unowned["incoming"], unowned["migrations"]) == (["insert"], ["select"])
+    assert {name for name, may in unowned.items() if may} == {"new_jobs", "migrations", "schema_files"}
+    assert (unowned["new_jobs"], unowned["migrations"]) == (["insert"], ["select"])
     assert {row["name"] for row in tables if row["owned"] and not row["guarded"]} == {
-        "incoming",
+        "new_jobs",
         "tenant_roles",
     }
     for row in tables:
@@ -315,7 +315,7 @@ FORGED: list[LiteralString] = [
     """select minutehand.lapse(json_populate_record(null::minutehand.jobs,
            '{"id": "01a1fe30-d3a6-7c72-8ab3-9322193cd77e", "tenant": "b", "queue": "q", "kind": "k"}'), 1, now())""",
     "select * from minutehand.enqueue('echo', key => 'k', tenant => 'b')",
-    "insert into minutehand.incoming (load, ordinal, kind, tenant) values (gen_random_uuid(), 1, 'echo', 'b')",
+    "insert into minutehand.new_jobs (load, ordinal, kind, tenant) values (gen_random_uuid(), 1, 'echo', 'b')",
 ]
 
 

@@ -170,8 +170,8 @@ def test_a_schema_is_handed_over_to_the_migrators_who_then_need_no_superuser(bar
                                "create or replace function minutehand.make_days_ahead() returns integer "
                                "language sql security definer as 'select minutehand.make_days(1)'; "
                                "alter domain minutehand.kind drop constraint kind_is_a_name; "
-                               "alter table minutehand.new_jobs rename column ordinal to place; "
-                               "alter table minutehand.new_jobs rename column place to ordinal")  # fmt: skip
+                               "alter type minutehand.bound rename attribute free to spare; "
+                               "alter type minutehand.bound rename attribute spare to free")  # fmt: skip
     session.connection.execute("insert into minutehand.migrations values (99, 'later', '')")
 
     assert bare.sql(

@@ -54,9 +54,7 @@ def put(connection: psycopg.Connection, items: list[Item], on_conflict: str) -> 
             " %s * interval '1 s', %s, %s, %s, %s * interval '1 s', %s, %s, %s)",
             [load, ordinal, *item],
         )
-    found = connection.execute(
-        "select outcome from minutehand.enqueue_incoming(%s, %s)", [load, on_conflict]
-    )
+    found = connection.execute("select outcome from minutehand.enqueue_incoming(%s, %s)", [load, on_conflict])
     return Counter(outcome for (outcome,) in found.fetchall())
 
 

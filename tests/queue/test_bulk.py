@@ -53,7 +53,7 @@ def test_bulk_reports_rejected_items_and_enqueues_the_others(queue: Queue, chunk
         "number_is_in_range",
     ]
     assert [job.payload for job in queue.take(20)] == [n for n in range(12) if n not in bad]
-    assert queue.sql("select * from minutehand.incoming") == []
+    assert queue.sql("select * from minutehand.new_jobs") == []
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -44,11 +44,11 @@ def test_concurrent_migrates_apply_each_step_once(empty: Queue) -> None:
 
 
 def test_failed_migrate_leaves_nothing(empty: Queue) -> None:
-    empty.sql("create schema minutehand; create table minutehand.incoming (n int)")
-    with pytest.raises(DatabaseError, match="incoming"):
+    empty.sql("create schema minutehand; create table minutehand.new_jobs (n int)")
+    with pytest.raises(DatabaseError, match="new_jobs"):
         migrate(empty.database)
 
-    assert {name for what, name in catalog(empty) if what == "relation"} == {"minutehand.incoming"}
+    assert {name for what, name in catalog(empty) if what == "relation"} == {"minutehand.new_jobs"}
 
 
 def test_migrated_database_equals_the_committed_dump(new_database: NewDatabase) -> None:

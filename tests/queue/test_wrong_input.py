@@ -149,7 +149,7 @@ def refusal(way_in: Callable[..., None], queue: Queue, option: str, value: Any) 
 
 
 def written(queue: Queue) -> list[dict[str, Any]]:
-    return queue.sql("select id from minutehand.jobs union all select load from minutehand.incoming")
+    return queue.sql("select id from minutehand.jobs union all select load from minutehand.new_jobs")
 
 
 @pytest.mark.parametrize("way_in", [by_python, by_bulk])

@@ -10,7 +10,7 @@ from tests.queue.stage import Queue
 
 
 def written(queue: Queue) -> list[dict[str, Any]]:
-    return queue.sql("select id from minutehand.jobs union all select load from minutehand.incoming")
+    return queue.sql("select id from minutehand.jobs union all select load from minutehand.new_jobs")
 
 
 BY_SQL = [

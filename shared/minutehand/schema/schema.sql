@@ -36,34 +36,6 @@ CREATE DOMAIN minutehand.max_attempts AS integer
 CREATE DOMAIN minutehand.moment AS timestamp with time zone
 	CONSTRAINT moment_is_finite CHECK ((isfinite(VALUE) AND (VALUE >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (VALUE < '9999-12-31 00:00:00+00'::timestamp with time zone)));
 
-CREATE TYPE minutehand.new_job AS (
-	ordinal bigint,
-	kind text,
-	payload json,
-	queue text,
-	key text,
-	run_at timestamp with time zone,
-	delay interval,
-	priority integer,
-	max_attempts integer,
-	retry jsonb,
-	timeout interval,
-	headers jsonb,
-	every text,
-	zone text,
-	nominal timestamp with time zone,
-	schedule text,
-	personal boolean,
-	tenant text,
-	on_conflict text,
-	unique_while text,
-	unique_for interval,
-	debounce interval,
-	debounce_max interval,
-	throttle interval,
-	id uuid
-);
-
 CREATE DOMAIN minutehand.priority AS integer
 	CONSTRAINT priority_is_0_to_9 CHECK (((VALUE >= 0) AND (VALUE <= 9)));
 
@@ -187,6 +159,35 @@ begin
 end
 $$;
 
+CREATE UNLOGGED TABLE minutehand.new_jobs (
+    load uuid NOT NULL,
+    ordinal bigint NOT NULL,
+    kind text,
+    payload json,
+    queue text,
+    key text,
+    run_at timestamp with time zone,
+    delay interval,
+    priority integer,
+    max_attempts integer,
+    retry jsonb,
+    timeout interval,
+    headers jsonb,
+    every text,
+    zone text,
+    nominal timestamp with time zone,
+    schedule text,
+    personal boolean,
+    tenant text,
+    on_conflict text,
+    unique_while text,
+    unique_for interval,
+    debounce interval,
+    debounce_max interval,
+    throttle interval,
+    id uuid
+);
+
 CREATE TABLE minutehand.uniques (
     tenant minutehand.tenant DEFAULT ''::text NOT NULL,
     queue text NOT NULL,
@@ -195,7 +196,7 @@ CREATE TABLE minutehand.uniques (
     job uuid NOT NULL
 );
 
-CREATE FUNCTION minutehand.blocking_job(item minutehand.new_job, taken minutehand.uniques, OUT job uuid, OUT until timestamp with time zone) RETURNS record
+CREATE FUNCTION minutehand.blocking_job(item minutehand.new_jobs, taken minutehand.uniques, OUT job uuid, OUT until timestamp with time zone) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -290,7 +291,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION minutehand.check_new(items minutehand.new_job[], on_conflict text) RETURNS boolean
+CREATE FUNCTION minutehand.check_new(items minutehand.new_jobs[], on_conflict text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
 declare
@@ -341,7 +342,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION minutehand.check_tenants(items minutehand.new_job[]) RETURNS text
+CREATE FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) RETURNS text
     LANGUAGE plpgsql STABLE
     AS $$
 declare
@@ -500,30 +501,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) RETURNS TABLE(queue text, due bigint, late interval)
-    LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
-    SET search_path TO 'minutehand', 'pg_temp'
-    AS $$
-    with paused as materialized (
-        select c.tenant, c.queue, c.kind, c.key
-          from minutehand.controls c
-         where c.paused and (c.until is null or c.until > moment)
-    )
-    select l.queue, least(count(*), most), moment - min(j.visible)
-      from minutehand.lanes l
-     cross join lateral (
-           select v.visible
-             from minutehand.jobs_live v
-            where v.queue = l.queue and v.priority = l.priority and v.visible >= l.floor and v.visible <= moment
-              and not exists (select from paused p
-                               where (p.kind = '' or p.kind = v.kind) and (p.queue = '' or p.queue = v.queue)
-                                 and (p.key = '' or p.key = v.key) and (p.tenant = '' or p.tenant = v.tenant))
-            order by v.visible
-            limit (select most)) j
-     where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
-     group by l.queue
-$$;
-
 CREATE FUNCTION minutehand.uuid7() RETURNS uuid
     LANGUAGE plpgsql PARALLEL SAFE
     AS $$
@@ -572,6 +549,54 @@ CREATE TABLE minutehand.jobs (
     latest timestamp with time zone
 )
 PARTITION BY LIST (((deleted IS NULL)));
+
+CREATE FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) RETURNS minutehand.new_jobs
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+    item minutehand.new_jobs;
+begin
+    item.ordinal := copy_of.ordinal;
+    item.kind := job.kind;
+    item.payload := job.payload;
+    item.queue := job.queue;
+    item.key := copy_of.key;
+    item.run_at := copy_of.run_at;
+    item.priority := job.priority;
+    item.max_attempts := coalesce(copy_of.max_attempts, job.max_attempts);
+    item.retry := job.retry;
+    item.timeout := job.timeout;
+    item.headers := job.headers;
+    item.nominal := job.nominal;
+    item.personal := job.personal;
+    item.tenant := job.tenant;
+    return item;
+end
+$$;
+
+CREATE FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) RETURNS TABLE(queue text, due bigint, late interval)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with paused as materialized (
+        select c.tenant, c.queue, c.kind, c.key
+          from minutehand.controls c
+         where c.paused and (c.until is null or c.until > moment)
+    )
+    select l.queue, least(count(*), most), moment - min(j.visible)
+      from minutehand.lanes l
+     cross join lateral (
+           select v.visible
+             from minutehand.jobs_live v
+            where v.queue = l.queue and v.priority = l.priority and v.visible >= l.floor and v.visible <= moment
+              and not exists (select from paused p
+                               where (p.kind = '' or p.kind = v.kind) and (p.queue = '' or p.queue = v.queue)
+                                 and (p.key = '' or p.key = v.key) and (p.tenant = '' or p.tenant = v.tenant))
+            order by v.visible
+            limit (select most)) j
+     where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
+     group by l.queue
+$$;
 
 CREATE TABLE minutehand.jobs_live (
     id uuid DEFAULT minutehand.uuid7() CONSTRAINT jobs_id_not_null NOT NULL,
@@ -752,19 +777,37 @@ CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json,
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
+declare
+    item minutehand.new_jobs;
 begin
+    item.ordinal := 1;
+    item.kind := enqueue.kind;
+    item.payload := enqueue.payload;
+    item.queue := enqueue.queue;
+    item.key := enqueue.key;
+    item.run_at := enqueue.run_at;
+    item.delay := enqueue.delay;
+    item.priority := enqueue.priority;
+    item.max_attempts := enqueue.max_attempts;
+    item.retry := enqueue.retry;
+    item.timeout := enqueue.timeout;
+    item.headers := enqueue.headers;
+    item.every := enqueue.every;
+    item.zone := enqueue.zone;
+    item.personal := enqueue.personal;
+    item.tenant := enqueue.tenant;
+    item.unique_while := enqueue.unique_while;
+    item.unique_for := enqueue.unique_for;
+    item.debounce := enqueue.debounce;
+    item.debounce_max := enqueue.debounce_max;
+    item.throttle := enqueue.throttle;
+    item.id := enqueue.as_id;
     return query
-    select e.id, e.outcome, e.visible
-      from minutehand.enqueue_all(
-           array[row(1, enqueue.kind, enqueue.payload, enqueue.queue, enqueue.key, enqueue.run_at, enqueue.delay, enqueue.priority,
-                     enqueue.max_attempts, enqueue.retry, enqueue.timeout, enqueue.headers,
-                     enqueue.every, enqueue.zone, null, null, enqueue.personal, enqueue.tenant, null, enqueue.unique_while,
-                     enqueue.unique_for, enqueue.debounce, enqueue.debounce_max, enqueue.throttle, enqueue.as_id)::minutehand.new_job],
-           enqueue.on_conflict) e;
+    select e.id, e.outcome, e.visible from minutehand.enqueue_all(array[item], enqueue.on_conflict) e;
 end
 $$;
 
-CREATE FUNCTION minutehand.enqueue_all(items minutehand.new_job[], on_conflict text DEFAULT 'replace'::text) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
+CREATE FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text DEFAULT 'replace'::text) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -774,7 +817,7 @@ declare
     first          bigint := items[1].ordinal;
     keyed          boolean := minutehand.check_new(items, enqueue_all.on_conflict);
     session_tenant text := minutehand.check_tenants(items);
-    item           minutehand.new_job;
+    item           minutehand.new_jobs;
 begin
     if not keyed then
         return query select * from minutehand.put_all(items, enqueue_all.on_conflict, moment, first, session_tenant);
@@ -793,12 +836,9 @@ CREATE FUNCTION minutehand.enqueue_incoming(this_load uuid, on_conflict text DEF
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
     with gone as (
-        delete from minutehand.incoming where load = this_load returning *
+        delete from minutehand.new_jobs n where n.load = this_load returning n as item
     ), items as (
-        select array_agg(row(ordinal, kind, payload, queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers,
-                         every, zone, nominal, schedule, personal, tenant, on_conflict, unique_while, unique_for,
-                         debounce, debounce_max, throttle, id)::minutehand.new_job) as items
-          from gone
+        select array_agg(item) as items from gone
     )
     select e.* from items, minutehand.enqueue_all(items.items, enqueue_incoming.on_conflict) e
 $$;
@@ -947,7 +987,7 @@ exception
 end
 $_$;
 
-CREATE FUNCTION minutehand.fault_of_every(item minutehand.new_job, on_conflict text) RETURNS text
+CREATE FUNCTION minutehand.fault_of_every(item minutehand.new_jobs, on_conflict text) RETURNS text
     LANGUAGE plpgsql STABLE
     AS $$
 begin
@@ -961,7 +1001,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.fault_of_key(item minutehand.new_job, on_conflict text) RETURNS text
+CREATE FUNCTION minutehand.fault_of_key(item minutehand.new_jobs, on_conflict text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     AS $$
 begin
@@ -986,8 +1026,8 @@ CREATE FUNCTION minutehand.fire(firings json) RETURNS TABLE(tenant text, schedul
 #variable_conflict use_column
 declare
     firing record;
-    item   minutehand.new_job;
-    items  minutehand.new_job[] := '{}';
+    item   minutehand.new_jobs;
+    items  minutehand.new_jobs[] := '{}';
 begin
     for firing in
         select f.*, s.job as template, s.zone
@@ -1007,7 +1047,7 @@ begin
             return next;
             continue;
         end if;
-        item := json_populate_record(json_populate_record(null::minutehand.new_job, firing.job), firing.template);
+        item := json_populate_record(json_populate_record(null::minutehand.new_jobs, firing.job), firing.template);
         item.ordinal := firing.ordinal; item.tenant := firing.tenant; item.schedule := firing.schedule; item.nominal := firing.nominal;
         if firing.late then
             item.headers := coalesce(item.headers, '{}') || '{"minutehand-late": "true"}';
@@ -1088,7 +1128,7 @@ begin
     execute format('grant select, insert, update, delete on minutehand.schedules to %I', role);
     execute format('grant execute on function minutehand.state, minutehand.lapse, minutehand.fitting, minutehand.bounds_job,
                                               minutehand.version_numbers, minutehand.fire, minutehand.withdraw_ahead,
-                                              minutehand.queues_seen to %I', role);
+                                              minutehand.queues_seen, minutehand.copy_of to %I', role);
 end
 $$;
 
@@ -1144,7 +1184,7 @@ begin
         continue when role = 'minutehand_migrator';
         execute format('grant execute on function minutehand.enqueue_all, minutehand.enqueue, minutehand.enqueue_incoming,
                                                   minutehand.keep_events to %I', role);
-        execute format('grant insert on minutehand.incoming to %I', role);
+        execute format('grant insert on minutehand.new_jobs to %I', role);
         perform minutehand.make_policies(role);
     end loop;
     perform minutehand.grant_worker() where to_regrole('minutehand_worker') is not null;
@@ -1420,7 +1460,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_job) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
+CREATE FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE sql
     AS $$
     with target as (
@@ -1491,7 +1531,7 @@ CREATE FUNCTION minutehand.no_job() RETURNS uuid
     select uuid '00000000-0000-0000-0000-000000000000'
 $$;
 
-CREATE FUNCTION minutehand.put_all(items minutehand.new_job[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
+CREATE FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -1579,7 +1619,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.put_keyed(item minutehand.new_job, on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
+CREATE FUNCTION minutehand.put_keyed(item minutehand.new_jobs, on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -1664,7 +1704,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.reserve(item minutehand.new_job, period interval) RETURNS minutehand.uniques
+CREATE FUNCTION minutehand.reserve(item minutehand.new_jobs, period interval) RETURNS minutehand.uniques
     LANGUAGE sql
     AS $$
     insert into minutehand.uniques as u (tenant, queue, key, until, job)
@@ -1839,7 +1879,7 @@ CREATE FUNCTION minutehand.tenants_tables() RETURNS SETOF regclass
       from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant' and not a.attisdropped
      where c.relnamespace = 'minutehand'::regnamespace and c.relkind in ('r', 'p')
-       and c.relname not in ('incoming', 'tenant_roles')
+       and c.relname not in ('new_jobs', 'tenant_roles')
 $$;
 
 CREATE FUNCTION minutehand.upcoming(of_tenant text, in_queue text, with_key text, on_conflict text) RETURNS minutehand.jobs_live
@@ -2046,35 +2086,6 @@ CREATE TABLE minutehand.firings (
     outcome text NOT NULL,
     count integer DEFAULT 1 NOT NULL,
     job uuid
-);
-
-CREATE UNLOGGED TABLE minutehand.incoming (
-    load uuid NOT NULL,
-    ordinal bigint NOT NULL,
-    kind text,
-    payload json,
-    queue text,
-    key text,
-    run_at timestamp with time zone,
-    delay interval,
-    priority integer,
-    max_attempts integer,
-    retry jsonb,
-    timeout interval,
-    headers jsonb,
-    every text,
-    zone text,
-    nominal timestamp with time zone,
-    schedule text,
-    personal boolean,
-    tenant text,
-    on_conflict text,
-    unique_while text,
-    unique_for interval,
-    debounce interval,
-    debounce_max interval,
-    throttle interval,
-    id uuid
 );
 
 CREATE TABLE minutehand.jobs_done (
@@ -2585,13 +2596,18 @@ GRANT ALL ON FUNCTION minutehand.as_number(value text) TO minutehand_operator;
 REVOKE ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) TO minutehand_operator;
 
+GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_enqueuer;
+GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_operator;
+GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_tenant;
+GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_worker;
+
 GRANT SELECT ON TABLE minutehand.uniques TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.uniques TO minutehand_tenant;
 GRANT SELECT,DELETE ON TABLE minutehand.uniques TO minutehand_worker;
 
 GRANT UPDATE(until) ON TABLE minutehand.uniques TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.blocking_job(item minutehand.new_job, taken minutehand.uniques, OUT job uuid, OUT until timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.blocking_job(item minutehand.new_jobs, taken minutehand.uniques, OUT job uuid, OUT until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.bounds(moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
 
@@ -2605,11 +2621,11 @@ REVOKE ALL ON FUNCTION minutehand.change_lane() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.check_new(items minutehand.new_job[], on_conflict text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.check_new(items minutehand.new_jobs[], on_conflict text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.check_staged(staged name, session_tenant text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_job[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) TO minutehand_worker;
@@ -2617,10 +2633,6 @@ GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time
 REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, bounds minutehand.bound[], chosen uuid[], only_queue text, fair boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.clear_personal() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.jobs TO minutehand_worker;
 GRANT SELECT,DELETE ON TABLE minutehand.jobs TO minutehand_operator;
@@ -2694,6 +2706,14 @@ GRANT UPDATE(version) ON TABLE minutehand.jobs TO minutehand_worker;
 GRANT UPDATE(lapsed) ON TABLE minutehand.jobs TO minutehand_operator;
 GRANT UPDATE(lapsed) ON TABLE minutehand.jobs TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_worker;
+
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_worker;
@@ -2737,10 +2757,10 @@ GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, ke
 GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, as_id uuid) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, as_id uuid) TO minutehand_worker;
 
-GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_job[], on_conflict text) TO minutehand_enqueuer;
-GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_job[], on_conflict text) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_job[], on_conflict text) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_job[], on_conflict text) TO minutehand_worker;
+GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.enqueue_incoming(this_load uuid, on_conflict text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue_incoming(this_load uuid, on_conflict text) TO minutehand_enqueuer;
@@ -2814,19 +2834,19 @@ GRANT ALL ON FUNCTION minutehand.make_days_ahead() TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.make_policies(role text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_job) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.merged(old json, new json) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.put_all(items minutehand.new_job[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.put_keyed(item minutehand.new_job, on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.put_keyed(item minutehand.new_jobs, on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.queues_seen() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_tenant;
 
-REVOKE ALL ON FUNCTION minutehand.reserve(item minutehand.new_job, period interval) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.reserve(item minutehand.new_jobs, period interval) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.retain(at timestamp with time zone, most integer) FROM PUBLIC;
 
@@ -2896,11 +2916,6 @@ GRANT SELECT ON TABLE minutehand.events_default TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.firings TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.firings TO minutehand_tenant;
 GRANT SELECT,DELETE ON TABLE minutehand.firings TO minutehand_worker;
-
-GRANT INSERT ON TABLE minutehand.incoming TO minutehand_enqueuer;
-GRANT INSERT ON TABLE minutehand.incoming TO minutehand_operator;
-GRANT INSERT ON TABLE minutehand.incoming TO minutehand_tenant;
-GRANT INSERT ON TABLE minutehand.incoming TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.jobs_done_default TO minutehand_operator;
 

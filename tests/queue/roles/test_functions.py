@@ -56,7 +56,7 @@ SHADOWS: list[LiteralString] = [
     " $$ begin raise 'astray'; end $$",
     "create function {}.octet_length(text) returns integer language plpgsql as"
     " $$ begin raise 'astray'; end $$",
-    "create function {}.unnest(minutehand.new_job[]) returns setof minutehand.new_job language plpgsql as"
+    "create function {}.unnest(minutehand.new_jobs[]) returns setof minutehand.new_jobs language plpgsql as"
     " $$ begin raise 'astray'; end $$",
     "create function {}.equal(text, text) returns boolean language plpgsql as"
     " $$ begin raise 'astray'; end $$",

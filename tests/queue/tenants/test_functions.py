@@ -57,7 +57,7 @@ FORGED: list[LiteralString] = [
     """select minutehand.lapse(json_populate_record(null::minutehand.jobs,
            '{"id": "01a1fe30-d3a6-7c72-8ab3-9322193cd77e", "tenant": "b", "queue": "q", "kind": "k"}'), 1, now())""",
     "select * from minutehand.enqueue('echo', key => 'k', tenant => 'b')",
-    "insert into minutehand.incoming (load, ordinal, kind, tenant) values (gen_random_uuid(), 1, 'echo', 'b')",
+    "insert into minutehand.new_jobs (load, ordinal, kind, tenant) values (gen_random_uuid(), 1, 'echo', 'b')",
 ]
 
 

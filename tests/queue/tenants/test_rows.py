@@ -78,10 +78,10 @@ def test_each_table_has_tenant_policies_or_no_grants(queue: Queue) -> None:
     unowned = {row["name"]: row["may"] for row in tables if not row["guarded"]}
 
     assert all(row["guarded"] for row in tables if row["owned"] and row["name"] not in unowned)
-    assert {name for name, may in unowned.items() if may} == {"incoming", "migrations", "schema_files"}
-    assert (unowned["incoming"], unowned["migrations"]) == (["insert"], ["select"])
+    assert {name for name, may in unowned.items() if may} == {"new_jobs", "migrations", "schema_files"}
+    assert (unowned["new_jobs"], unowned["migrations"]) == (["insert"], ["select"])
     assert {row["name"] for row in tables if row["owned"] and not row["guarded"]} == {
-        "incoming",
+        "new_jobs",
         "tenant_roles",
     }
     for row in tables:

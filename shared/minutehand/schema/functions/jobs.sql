@@ -59,6 +59,33 @@ begin
 end
 $$;
 
+-- Returns a copy of a finished job, without recurrence, to enqueue again under another key at another time.
+create or replace function minutehand.copy_of(
+    job minutehand.jobs, ordinal bigint, key text, run_at timestamptz, max_attempts integer
+) returns minutehand.new_jobs
+language plpgsql stable
+as $$
+declare
+    item minutehand.new_jobs;
+begin
+    item.ordinal := copy_of.ordinal;
+    item.kind := job.kind;
+    item.payload := job.payload;
+    item.queue := job.queue;
+    item.key := copy_of.key;
+    item.run_at := copy_of.run_at;
+    item.priority := job.priority;
+    item.max_attempts := coalesce(copy_of.max_attempts, job.max_attempts);
+    item.retry := job.retry;
+    item.timeout := job.timeout;
+    item.headers := job.headers;
+    item.nominal := job.nominal;
+    item.personal := job.personal;
+    item.tenant := job.tenant;
+    return item;
+end
+$$;
+
 -- Returns the numbers in a version in order, so that 1.9 sorts before 1.10. A version without numbers sorts
 -- first.
 create or replace function minutehand.version_numbers(version text) returns numeric[]

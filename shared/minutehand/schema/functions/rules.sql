@@ -86,7 +86,7 @@ $$;
 -- Refuses what no domain can check: contradictions, and payloads over the limit. Returns whether an item is
 -- for put_keyed.
 -- Runs with the rights and the search_path of enqueue_all, which calls it; put_all does the same.
-create or replace function minutehand.check_new(items minutehand.new_job[], on_conflict text) returns boolean
+create or replace function minutehand.check_new(items minutehand.new_jobs[], on_conflict text) returns boolean
 language plpgsql stable
 as $$
 declare
@@ -123,7 +123,7 @@ $$;
 -- Returns the rule that an item's key options break, or null.
 -- In plpgsql, as is fault_of_every: an SQL function would be inlined into check_new's statement and planned
 -- with it for every item that has no such options.
-create or replace function minutehand.fault_of_key(item minutehand.new_job, on_conflict text) returns text
+create or replace function minutehand.fault_of_key(item minutehand.new_jobs, on_conflict text) returns text
 language plpgsql immutable
 as $$
 begin
@@ -143,7 +143,7 @@ $$;
 
 -- Returns the rule that a recurring item breaks, or null. SQL cannot compute a cron expression's next moment;
 -- Python does.
-create or replace function minutehand.fault_of_every(item minutehand.new_job, on_conflict text) returns text
+create or replace function minutehand.fault_of_every(item minutehand.new_jobs, on_conflict text) returns text
 language plpgsql stable
 as $$
 begin
@@ -159,7 +159,7 @@ $$;
 
 -- Refuses jobs that the session may not enqueue: for another tenant than its own, or for no tenant as a
 -- tenant's role. Returns the session's tenant. Only enqueue_all calls it, with its rights.
-create or replace function minutehand.check_tenants(items minutehand.new_job[]) returns text
+create or replace function minutehand.check_tenants(items minutehand.new_jobs[]) returns text
 language plpgsql stable
 as $$
 declare

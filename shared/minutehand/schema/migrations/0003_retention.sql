@@ -124,7 +124,7 @@ create unlogged table minutehand.staged (
     raw          text
 );
 
--- No role sees a row of these tables unless a policy in roles.sql admits it. `incoming` is left out: COPY FROM does not
+-- No role sees a row of these tables unless a policy in roles.sql admits it. `new_jobs` is left out: COPY FROM does not
 -- support row-level security, and no role reads it.
 alter table minutehand.jobs enable row level security;
 alter table minutehand.jobs_live enable row level security;

@@ -31,7 +31,7 @@ REAP_SECONDS = 5.0
 class Emulator:
     """A local emulation of Lambda.
 
-    `environment` is set in every function, or under a function's logical id only in that one. It overrides the template.
+    `environment` is set in all functions, or under a logical id only in that one. It overrides the template.
     `concurrency` is the account's limit; new accounts have 10.
     """
 

@@ -18,7 +18,8 @@ from minutehand_pipeline.cli.outputs import is_address, output_folder
 if TYPE_CHECKING:
     from minutehand_pipeline.report.config import ReportConfig, ReportResult
 
-TABLES = 11  # computed by Spark
+# Computed by Spark.
+TABLES = 11
 
 Decorated = Callable[..., Any]
 OPTIONS = (

@@ -102,7 +102,8 @@ def simulate(
     from minutehand_pipeline.simulate.simulate import simulate as simulate_policies
 
     if config.lake is not None:
-        config.lake.check_exists()  # before Spark starts
+        # Before Spark starts.
+        config.lake.check_exists()
     with output_folder(out, MARK) as folder, progress("simulating", None):
         spark = build_session("minutehand simulate")
         result = simulate_policies(spark, replace(config, out=folder), dry_run=dry_run)

@@ -64,9 +64,9 @@ class Report(Counter[str]):
         elif self.form == "ids" and change.outcome in ("changed", "requested"):
             click.echo(str(change.new or change.id))
         else:
-            click.echo(f"{change.id} {self._words(change)}", err=self.form == "ids")
+            click.echo(f"{change.id} {self._describe(change)}", err=self.form == "ids")
 
-    def _words(self, change: Change) -> str:
+    def _describe(self, change: Change) -> str:
         if change.outcome == "changed":
             return f"{self.action.done}{f': {change.new}' if change.new else ''}"
         return f"{'requested' if change.outcome == 'requested' else 'refused'}: {change.reason}"

@@ -83,9 +83,9 @@ def ls(
         if total:
             say(f"{text.jobs(list_jobs(database, limit=1, total=True, **filters).total or 0)} in total.")
     if shown is None:
-        _say_none(filtered=any(options.values()))
+        _print_none(filtered=any(options.values()))
     elif form == "table":
-        _say_more(shown)
+        _print_more(shown)
 
 
 def _filters(database: Database, tz: str | None, **options: Any) -> dict[str, Any]:
@@ -103,14 +103,14 @@ def _put(database: Database, found: Iterator[Page], form: str) -> Page | None:
     return page
 
 
-def _say_none(*, filtered: bool) -> None:
+def _print_none(*, filtered: bool) -> None:
     if filtered:
         say("No job matches.")
     else:
         say("There are no jobs yet; add one: minutehand enqueue echo '\"hello\"'")
 
 
-def _say_more(page: Page) -> None:
+def _print_more(page: Page) -> None:
     if page.before:
         say(f"There are more; continue with --before {page.before}, or use --all.")
     elif page.after:

@@ -76,5 +76,7 @@ def install(place: str, source: str, version: str | None, form: str) -> None:
 
 
 def _summary(installed: Installed) -> str:
-    counts = {fate: getattr(installed, fate) for fate in ("added", "changed", "unchanged", "removed")}
-    return ", ".join(f"{len(names)} {fate}" for fate, names in counts.items())
+    counts = {
+        outcome: getattr(installed, outcome) for outcome in ("added", "changed", "unchanged", "removed")
+    }
+    return ", ".join(f"{len(names)} {outcome}" for outcome, names in counts.items())

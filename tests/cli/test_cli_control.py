@@ -62,7 +62,7 @@ def test_running_job_is_not_edited_but_can_be_requested_to_end(invoke, lines, jo
     asked = invoke("cancel", running, "--running")
     assert (asked.exit_code, asked.stdout) == (0, f"{running} requested: the job ends at its next check\n")
     assert states(lines, invoke) == {running: "running"}
-    assert ", to be cancelled: on request" in invoke("ls").stdout
+    assert ", cancellation requested: on request" in invoke("ls").stdout
 
 
 def test_delete_by_filter_deletes_upcoming_jobs(invoke, lines, job):

@@ -125,7 +125,7 @@ create index jobs_done_dead on minutehand.jobs_done (deleted) where failed and n
 -- A tenant's jobs from the latest on, for pages and counts; no entry for a job without a tenant.
 create index jobs_tenant on minutehand.jobs (tenant, id) where tenant <> '';
 
--- What an enqueuer may set. What it leaves null comes from the kind's defaults, then the queue's, then the table's.
+-- The options of an enqueue. Null takes the default of the kind, then of the queue, then of the table.
 create type minutehand.new_job as (
     ordinal      bigint,
     kind         text,

@@ -18,13 +18,13 @@ def peak_memory() -> Iterator[dict[str, float]]:
 
     def sample() -> None:
         while not over.wait(0.5):
-            held = dict.fromkeys(peaks, 0.0)
+            memory = dict.fromkeys(peaks, 0.0)
             for process in psutil.Process().children(recursive=True):
                 try:
-                    held[SPARK if process.name() == "java" else PYTHON] += process.memory_full_info().pss
+                    memory[SPARK if process.name() == "java" else PYTHON] += process.memory_full_info().pss
                 except (psutil.NoSuchProcess, psutil.AccessDenied):
                     continue
-            peaks.update({name: max(peaks[name], held[name]) for name in peaks})
+            peaks.update({name: max(peaks[name], memory[name]) for name in peaks})
 
     thread = Thread(target=sample, daemon=True)
     thread.start()

@@ -68,15 +68,15 @@ def _archived(lake: Lake, days: list[date]) -> list[Span]:
     return spans[1:]
 
 
-def _worked(url: str, meanwhile: Callable[[], object]) -> list[Sample]:
+def _worked(url: str, action: Callable[[], object]) -> list[Sample]:
     context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    worker = context.Process(target=_work, args=(url, theirs), daemon=True)
+    parent_end, worker_end = context.Pipe()
+    worker = context.Process(target=_work, args=(url, worker_end), daemon=True)
     worker.start()
-    ours.recv()
-    meanwhile()
-    ours.send("over")
-    samples: list[Sample] = ours.recv()
+    parent_end.recv()
+    action()
+    parent_end.send("over")
+    samples: list[Sample] = parent_end.recv()
     worker.join()
     return samples
 

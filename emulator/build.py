@@ -45,10 +45,10 @@ class Built:
         return [self.functions[function.id], *layers, self.runtime]
 
 
-def build(template: Template, cache: Cache, python: str | None, say: Callable[[str], None]) -> Built:
+def build(template: Template, cache: Cache, python: str | None, report: Callable[[str], None]) -> Built:
     """Build everything that has changed."""
     wanted = {function.runtime.removeprefix("python") for function in template.functions.values()}
-    interpreter = choose_python(wanted, python, say)
+    interpreter = choose_python(wanted, python, report)
     used = {id for function in template.functions.values() for id in function.layers}
     return Built(
         server=provide_server(cache),
@@ -63,7 +63,7 @@ def build(template: Template, cache: Cache, python: str | None, say: Callable[[s
     )
 
 
-def choose_python(wanted: set[str], given: str | None, say: Callable[[str], None]) -> Interpreter:
+def choose_python(wanted: set[str], given: str | None, report: Callable[[str], None]) -> Interpreter:
     """Return the given interpreter, or the template's if it is on the PATH, or the current one."""
     if given is not None:
         if (found := _inspect(given)) is None:
@@ -74,7 +74,7 @@ def choose_python(wanted: set[str], given: str | None, say: Callable[[str], None
     found = found or here
     if wanted != {found.version}:
         names = " and ".join(sorted(wanted))
-        say(
+        report(
             f"built for Python {found.version}: {names} of the template is not on the PATH"
             if given is None
             else f"built for Python {found.version} as requested; the template specifies {names}"

@@ -52,7 +52,7 @@ class Emulator:
         port: int = 0,
         cache: Path = Path(".emulator"),
         log: Log = lambda function, line: None,
-        say: Callable[[str], None] = lambda line: None,
+        report: Callable[[str], None] = lambda line: None,
     ) -> None:
         """Read the template; `with` builds it."""
         self.template = _read(Path(template), parameters or {}, stack, region)
@@ -61,7 +61,7 @@ class Emulator:
         self.concurrency = Concurrency(concurrency, reserved)
         self._environment, self._python, self._freeze = environment or {}, python, freeze
         self._idle_seconds, self._port, self._cache = idle_seconds, port, Cache(cache)
-        self._log, self._say = log, say
+        self._log, self._report_line = log, report
         self._pools: dict[str, Pool] = {}
         self._queue = AsyncQueue(self.clock, self._pools.__getitem__, lambda: self.hooks, self.meter)
         self._stack = ExitStack()
@@ -70,7 +70,7 @@ class Emulator:
     def __enter__(self) -> Self:
         """Build what has changed, and start."""
         with ExitStack() as stack:
-            built = build(self.template, self._cache, self._python, self._say)
+            built = build(self.template, self._cache, self._python, self._report_line)
             guard = Guard()
             stack.callback(guard.close)
             api = InvokeApi(self._id_of, self.run, self._queue.accept)

@@ -28,7 +28,7 @@ class InvokeApi:
         """`find` returns the logical id of a name; `invoke` runs an invocation, `accept` queues it."""
         self._find, self._invoke, self._accept = find, invoke, accept
 
-    def answer(self, call: Call) -> Reply:
+    def handle(self, call: Call) -> Reply:
         """Reply to a call."""
         try:
             return self._handle(call)

@@ -28,7 +28,7 @@ class Buckets:
         """Start at the current time."""
         self._throttle, self._clock = throttle, clock
         self._lock = Lock()
-        self._held: dict[str, tuple[float, float]] = {}
+        self._tokens_held: dict[str, tuple[float, float]] = {}
 
     def take(self, function: str) -> None:
         """Take a token; raise Lambda's 429 if the bucket is empty."""
@@ -37,11 +37,11 @@ class Buckets:
         with self._lock:
             tokens = self._tokens(function, self._throttle.per_minute / MINUTE)
             taken = tokens >= 1
-            self._held[function] = (tokens - taken, self._clock.now())
+            self._tokens_held[function] = (tokens - taken, self._clock.now())
         if not taken:
             raise throttled(RATE)
 
     def _tokens(self, function: str, per_second: float) -> float:
-        tokens, since = self._held.get(function, (float(self._throttle.burst), self._clock.now()))
+        tokens, since = self._tokens_held.get(function, (float(self._throttle.burst), self._clock.now()))
         # The tolerance compensates for rounding: a backoff as long as a token takes must find one.
         return min(float(self._throttle.burst), tokens + (self._clock.now() - since) * per_second + 1e-9)

@@ -105,7 +105,7 @@ def _emulator(plan: Plan, environment: Mapping[str, str], console: Console, show
         concurrency=plan.concurrency,
         freeze=plan.freeze,
         port=plan.lambda_port,
-        say=lambda line: console.print(f"functions   {line}", highlight=False, soft_wrap=True),
+        report=lambda line: console.print(f"functions   {line}", highlight=False, soft_wrap=True),
         log=lambda function, line: show.log(function.removesuffix("Function").lower(), parsed(line)),
     )
 

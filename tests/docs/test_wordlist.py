@@ -36,6 +36,7 @@ CLEAN = (
     "layers/**/*.in",
     "layers/**/Makefile",
     "layers/*.mk",
+    "layers/*.py",
     "template.yaml",
     "pipeline/template.yaml",
     "samconfig.toml",

@@ -42,7 +42,7 @@ class Reply:
 class Functions(Protocol):
     """The functions behind an endpoint."""
 
-    def answer(self, call: Call) -> Reply:
+    def handle(self, call: Call) -> Reply:
         """Answer a call; this is called from several threads."""
 
 
@@ -61,7 +61,7 @@ class Pools:
 
     pools: Mapping[str, Pool]
 
-    def answer(self, call: Call) -> Reply:
+    def handle(self, call: Call) -> Reply:
         """Queue an event."""
         pool = self.pools.get(call.function)
         if pool is None:
@@ -129,7 +129,7 @@ class _Request(BaseHTTPRequestHandler):
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         self._reply(
-            self.functions.answer(
+            self.functions.handle(
                 Call(
                     function=unquote(named[1]),
                     kind=headers.get("x-amz-invocation-type", "RequestResponse"),

@@ -160,8 +160,10 @@ def _write(database: Database, due: Sequence[Due]) -> tuple[list[Record], tuple[
 
 
 def _next_move(due: Due, lines: Sequence[Record]) -> dict[str, Any]:
-    own = [x for x in lines if (x["tenant"], x["schedule"]) == (due.record["tenant"], due.name) and x["job"]]
-    last = max(own, key=lambda line: line["nominal"], default=None)
+    fired = [
+        x for x in lines if (x["tenant"], x["schedule"]) == (due.record["tenant"], due.name) and x["job"]
+    ]
+    last = max(fired, key=lambda line: line["nominal"], default=None)
     move = {"next": due.plan.next, "wake": due.plan.next and due.plan.next - due.timing.ahead}
     return _identify(due.record) | move | ({"fired": last["nominal"], "last": last["job"]} if last else {})
 

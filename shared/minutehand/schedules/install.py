@@ -50,14 +50,14 @@ def install(
         names: dict[str, list[str]] = {"added": [], "changed": [], "unchanged": []}
         for name, schedule in declared.items():
             hash = schedule.digest(version)
-            fate = "added" if name not in own else "unchanged" if own[name]["hash"] == hash else "changed"
-            if fate != "unchanged":
+            outcome = "added" if name not in own else "unchanged" if own[name]["hash"] == hash else "changed"
+            if outcome != "unchanged":
                 write(database, schedule, now, source=source, hash=hash)
-            names[fate].append(name)
+            names[outcome].append(name)
         removed = sorted(set(own) - set(declared))
         for name in removed:
             delete(database, name, now)
-    return Installed(**{fate: tuple(each) for fate, each in names.items()}, removed=tuple(removed))
+    return Installed(**{outcome: tuple(each) for outcome, each in names.items()}, removed=tuple(removed))
 
 
 def load(place: str) -> list[Schedule]:

@@ -24,14 +24,14 @@ class ReusedDatabase:
         """Create the first copy when a test needs it."""
         self._databases = databases
         self._copy: _Copy | None = None
-        self.made = 0
+        self.copies = 0
 
     @property
     def url(self) -> str:
         """The URL of a database in the template's state."""
         if self._copy is None:
             self._copy = _Copy(self._databases.make())
-            self.made += 1
+            self.copies += 1
         return self._copy.url
 
     def reset(self) -> None:

@@ -9,7 +9,7 @@ import click
 from minutehand.cli import text
 from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, open_database, output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.retry_options import retry_of, retry_options
 from minutehand.cli.values import duration
 from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
@@ -77,7 +77,7 @@ def _put(found: list[Defaults], form: str) -> None:
         for each in found:
             put_json(each)
     elif not found:
-        say("No defaults are set: jobs go to the queue `default` with priority 5 and 8 attempts.")
+        print_message("No defaults are set: jobs go to the queue `default` with priority 5 and 8 attempts.")
     else:
         put_table(HEADERS, [_row(each) for each in found])
 

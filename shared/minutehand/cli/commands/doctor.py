@@ -8,7 +8,7 @@ from contextlib import closing
 import click
 
 from minutehand.cli.options import connection_options, given_url, local_run_url, output_option
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.cli.text import safe
 from minutehand.database import Database
 from minutehand.doctor import DATABASE_CHECKS, Finding, Patient, examine_database, examine_stack
@@ -115,4 +115,4 @@ def _conclude(findings: Sequence[Finding]) -> None:
         if (count := counts[verdict])
     ]
     parts += [f"{counts['skipped']} skipped"] if counts["skipped"] else []
-    say(f"{len(findings)} checks: {', '.join(parts)}.")
+    print_message(f"{len(findings)} checks: {', '.join(parts)}.")

@@ -111,9 +111,12 @@ class Model:
         return {
             job_id: job
             for job_id, job in self.jobs.items()
-            if job.state(self.now) == "due" and job.attempts < job.limit and queue in (None, job.queue)
-            and not job.cancelling and not self.paused & {"", job.queue}
-        }  # fmt: skip
+            if job.state(self.now) == "due"
+            and job.attempts < job.limit
+            and queue in (None, job.queue)
+            and not job.cancelling
+            and not self.paused & {"", job.queue}
+        }
 
     def room(self, queue: str, most: int) -> int:
         """How many of a queue may be offered or taken, of so many at the most."""
@@ -155,9 +158,10 @@ class Model:
     def running(self, queue: str, key: str | None) -> set[UUID]:
         """Jobs of a key that were claimed, and whose claims nobody has settled."""
         return {
-            i for i, job in self.jobs.items()
+            i
+            for i, job in self.jobs.items()
             if key and (job.queue, job.key) == (queue, key) and not job.ended and job.claim
-        }  # fmt: skip
+        }
 
     def enqueue(self, queue: str, key: str | None, mode: str, wanted: Wanted, alone: bool = False) -> str:
         """What becomes of an enqueue; a replacement takes its place at once, a new job when its id is known."""

@@ -100,8 +100,15 @@ class Machine(RuleBasedStateMachine):
         self.claimed: list[Job] = []
         self.ids: list[UUID] = []
 
-    @rule(queue=queues, key=keys, mode=st.sampled_from(["replace", "ignore", "raise", "merge"]), delay=minutes,
-          limit=st.integers(1, 3), priority=st.sampled_from([1, 5, 9]), alone=st.booleans())  # fmt: skip
+    @rule(
+        queue=queues,
+        key=keys,
+        mode=st.sampled_from(["replace", "ignore", "raise", "merge"]),
+        delay=minutes,
+        limit=st.integers(1, 3),
+        priority=st.sampled_from([1, 5, 9]),
+        alone=st.booleans(),
+    )
     def enqueues(
         self, queue: str, key: str | None, mode: Any, delay: int, limit: int, priority: int, alone: bool
     ) -> None:
@@ -180,8 +187,12 @@ class Machine(RuleBasedStateMachine):
             assert job.attempt == self.model.jobs[job.id].attempts
         self.claimed += jobs
 
-    @rule(place=latest, delay=minutes, again=st.booleans(),
-          word=st.sampled_from(["done", "done", "failed", "dead", "cancelled", "snoozed", "released"]))  # fmt: skip
+    @rule(
+        place=latest,
+        delay=minutes,
+        again=st.booleans(),
+        word=st.sampled_from(["done", "done", "failed", "dead", "cancelled", "snoozed", "released"]),
+    )
     def finishes(self, place: int, word: str, delay: int, again: bool) -> None:
         if not self.claimed:
             return

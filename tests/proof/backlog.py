@@ -119,7 +119,7 @@ class Stock:
     def parameters(self, name: str) -> dict[str, Any]:
         """Return the parameters of a statement."""
         (job_id, ack), *_ = self.claimed.items()
-        mine = {"id": job_id, "ack": ack}
+        claim = {"id": job_id, "ack": ack}
         lease = {"lease": timedelta(minutes=5), "grace": timedelta(seconds=2)}
         some = {"ids": self.due[:10]}
         named = {"tenant": "", "queue": "other", "kind": "", "key": ""}
@@ -181,10 +181,10 @@ class Stock:
             "enqueue": job | {"kind": "echo", "payload": "1", "key": "key/77", "on_conflict": "replace"},
             "enqueue_incoming": {"load": uuid4(), "on_conflict": "replace"},
             "list_enqueued": {"after": self.due[0], "limit": 50},
-            "extend": mine | {"lease": timedelta(minutes=5)},
-            "finish": mine | ATTEMPT | {"failed": False, "cancelled": False, "next": None},
+            "extend": claim | {"lease": timedelta(minutes=5)},
+            "finish": claim | ATTEMPT | {"failed": False, "cancelled": False, "next": None},
             "get": {"id": self.dead[0]},
-            "give_back": mine | ATTEMPT | {"delay": timedelta(minutes=1), "refund": 0},
+            "give_back": claim | ATTEMPT | {"delay": timedelta(minutes=1), "refund": 0},
             "list_jobs": filters | {"before": None, "limit": 51},
             "start_tick": {"now": None},
             "offer": {
@@ -210,7 +210,7 @@ class Stock:
             },
             "cancel_lapsed": {"now": None, "limit": 1000},
             "cancel_running": {"ids": list(self.claimed)[:10], "reason": "on request"},
-            "check_claim": mine,
+            "check_claim": claim,
             "set_control": named | {"paused": True, "limit": None, "until": None, "reason": None},
             "end_control": named | {"pause": True, "limit": False},
             "recall_offers": named,
@@ -230,7 +230,7 @@ class Stock:
             | {"kind": "echo"},
             "spent_recurring": {"now": None, "limit": 1000},
             "get_states": {"ids": self.due},
-            "supersede": mine | ATTEMPT | {"reason": None},
+            "supersede": claim | ATTEMPT | {"reason": None},
             "get_unfinished": {"id": job_id},
             "sweep": {"now": None},
             "start_sweep": {"now": None},

@@ -1,4 +1,4 @@
-"""The pages that each statement may read, for the number of rows that Stock gives it: about twice the measured number."""
+"""The maximum number of pages that each statement may read: about twice the measured number."""
 
 PAGES = {
     "as_tenant": 60,

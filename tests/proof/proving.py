@@ -98,7 +98,8 @@ def processes(script: str, arguments: Iterable[tuple[list[str], str]]) -> list[d
 
 
 def _communicate(child: "subprocess.Popen[str]", stdin: str) -> list[dict[str, Any]]:
-    with child:  # closes the pipes after a timeout
+    # Closes the pipes after a timeout.
+    with child:
         try:
             outputs, _ = child.communicate(stdin, timeout=PROCESS_SECONDS)
         except subprocess.TimeoutExpired:

@@ -124,7 +124,7 @@ WAITS: dict[str, Callable[[Database, Job, Offer], Any]] = {
     ),
     "finish with a release": lambda db, job, _: finish(in_session(db, job), Released()).ending,
     "finish in a transaction": lambda db, job, _: transact(in_session(db, job)),
-    "claim": lambda db, _, mine: "lost" if not claim(db, [mine], LEASE, GRACE) else "claimed",
+    "claim": lambda db, _, offered: "lost" if not claim(db, [offered], LEASE, GRACE) else "claimed",
     "promote": lambda db, job, _: promote(db, [job.id])[0].outcome,
     "reschedule": lambda db, job, _: reschedule(db, [job.id], datetime.now(UTC))[0].outcome,
     "cancel": lambda db, job, _: cancel(db, [job.id])[0].outcome,
@@ -136,8 +136,8 @@ def test_waiter_gets_conflict_when_row_was_finished(sessions: Sessions, what: st
     """The row moves to another partition, so Postgres raises 40001 in the waiting session."""
     db, other = sessions(), sessions()
     job_id = enqueue("echo", connection=db).id
-    (mine,) = offer(db, 1, TTL).offers
-    job = Job.from_record({**FACTS, "id": job_id, "ack": mine.ack}, db, LEASE, GRACE)
+    (offered,) = offer(db, 1, TTL).offers
+    job = Job.from_record({**FACTS, "id": job_id, "ack": offered.ack}, db, LEASE, GRACE)
     locked = Flag()
 
     def finishes() -> None:
@@ -148,7 +148,7 @@ def test_waiter_gets_conflict_when_row_was_finished(sessions: Sessions, what: st
 
     def waits() -> Any:
         assert locked.wait(DEADLINE_SECONDS)
-        return WAITS[what](other, job, mine)
+        return WAITS[what](other, job, offered)
 
     _, outcome = together([finishes, waits])
 

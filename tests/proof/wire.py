@@ -11,7 +11,8 @@ from typing import BinaryIO, Self
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-SPECIAL = {80877103, 80877104}  # SSLRequest and GSSENCRequest
+# SSLRequest and GSSENCRequest.
+SPECIAL = {80877103, 80877104}
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class Wire:
 
     def cut(self) -> None:
         """End all open connections, like a server that stops."""
-        for end in list(self._open):  # a copy: a client may reconnect meanwhile
+        # A copy: a client may reconnect meanwhile.
+        for end in list(self._open):
             _end(end)
 
     def cut_at(self, word: str) -> None:

@@ -46,7 +46,8 @@ class Queue:
 
     def _open(self, url: str) -> Database:
         database = Database(url)
-        assert database.connection  # connect before a thread uses it
+        # Connect before a thread uses it.
+        assert database.connection
         self._sessions.callback(database.close)
         return database
 

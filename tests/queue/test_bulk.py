@@ -113,9 +113,8 @@ def one_by_one(queue: Queue, jobs: list[NewJob], mode: str) -> list[str]:
     expected: list[str] = []
     for job in jobs:
         try:
-            expected.append(
-                enqueue(**vars(replace(job, on_conflict=mode)), connection=queue.database).outcome
-            )  # type: ignore[arg-type]
+            single = replace(job, on_conflict=mode)  # type: ignore[arg-type]
+            expected.append(enqueue(**vars(single), connection=queue.database).outcome)
         except MinutehandError:
             expected.append("rejected")
     return expected

@@ -46,7 +46,8 @@ def test_extending_the_current_job_extends_the_rest_of_the_chunk(queue: Queue) -
     def long(_payload: Any, job: Job) -> None:
         if job.id != behind:
             job.extend(timedelta(hours=2))
-            assert not queue.waits(behind, timedelta(hours=2))  # it waits longer
+            # It waits longer.
+            assert not queue.waits(behind, timedelta(hours=2))
 
     endings = run_jobs(queue.take(2), HandlerTable({"long": long}), stopping=lambda: False)
 

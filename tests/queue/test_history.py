@@ -29,7 +29,8 @@ def test_key_finds_the_upcoming_else_running_else_last_finished_job(queue: Queue
         finished(queue, noon(ago(queue, 3)), key="k"),
         finished(queue, noon(ago(queue, 2)), "dead", key="k"),
     )
-    finished(queue, noon(today(queue) - 9 * DAY), key="k")  # this day has no partition
+    # This day has no partition.
+    finished(queue, noon(today(queue) - 9 * DAY), key="k")
     found = [get_by_key(queue.database, "default", "k").id]
     running = queue.claimed(key="k")
     found.append(get_by_key(queue.database, "default", "k").id)
@@ -166,7 +167,8 @@ def test_attempts_are_listed_in_order(queue: Queue) -> None:
     attempted(queue, day + timedelta(hours=1), job=job_id, attempt=2, worker="worker-function")
     error = '{"type": "ValueError", "message": "no"}'
     attempted(queue, day, "retrying", job=job_id, error=error)
-    attempted(queue, noon(today(queue) - 9 * DAY), "lapsed", job=job_id)  # in the default partition
+    # In the default partition.
+    attempted(queue, noon(today(queue) - 9 * DAY), "lapsed", job=job_id)
     attempted(queue, day)
     reported = list_attempts(queue.database, job_id)
 

@@ -132,7 +132,7 @@ def test_queries_accept_hostile_text_or_name_the_rule(direct_queue: Queue, text:
 @given(text=HOSTILE)
 def test_reason_and_error_accept_any_text(direct_queue: Queue, text: str) -> None:
     job = direct_queue.claimed()
-    assert finish(job, Cancelled({"type": "Cancelled", "message": "kept"})).ending == "cancelled"
+    assert finish(job, Cancelled({"type": "Cancelled", "message": "stored"})).ending == "cancelled"
     waiting = direct_queue.enqueue(delay=None)
     try:
         (change,) = cancel(direct_queue.database, [waiting], text)

@@ -106,7 +106,8 @@ def test_middleware_sees_a_payload_mismatch(direct_queue: Queue, steps: list[str
 
 
 def test_each_attempt_has_its_own_context_which_is_closed(direct_queue: Queue, steps: list[str]) -> None:
-    held: list[Any] = []  # keep references, so that none is closed by garbage collection
+    # Keep references, so that none is closed by garbage collection.
+    held: list[Any] = []
 
     @contextmanager
     def opened(job: Job) -> Iterator[str]:

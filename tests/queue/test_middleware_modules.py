@@ -163,7 +163,8 @@ def test_enqueue_check_can_reject_a_single_job(
     outcomes = list(enqueue_many((NewJob("echo", item) for item in items), connection=direct_queue.database))
 
     assert [each.outcome for each in outcomes] == ["created", "rejected", "created", "created"]
-    assert checked == items  # each item is checked once, even if the chunk is divided
+    # Each item is checked once, even if the chunk is divided.
+    assert checked == items
     assert direct_queue.sql("select count(*) from minutehand.jobs")[0]["count"] == 3
 
 

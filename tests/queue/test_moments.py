@@ -12,8 +12,10 @@ from tests.queue.stage import LONG, Queue
 TIMES = [
     datetime(2500, 2, 28, 23, 59, 59, 999999, tzinfo=UTC),
     datetime(9999, 12, 30, tzinfo=UTC),
-    datetime(2030, 3, 31, 2, 30, tzinfo=ZoneInfo("Europe/Berlin")),  # in the hour that DST skips
-    datetime(2030, 10, 27, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Berlin")),  # in the repeated hour
+    # In the hour that DST skips.
+    datetime(2030, 3, 31, 2, 30, tzinfo=ZoneInfo("Europe/Berlin")),
+    # In the repeated hour.
+    datetime(2030, 10, 27, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Berlin")),
     datetime(2040, 2, 29, 8, tzinfo=ZoneInfo("Asia/Kathmandu")),
     datetime(2040, 1, 1, tzinfo=timezone(-timedelta(hours=12))),
 ]

@@ -107,14 +107,14 @@ def test_only_finished_jobs_are_replayed(queue: Queue) -> None:
 
 def test_replay_with_a_taken_key_is_refused_without_a_suffix(queue: Queue) -> None:
     old = done(queue, key="report")
-    upcoming = queue.enqueue(key="report", payload="mine", delay=LONG)
+    upcoming = queue.enqueue(key="report", payload="own", delay=LONG)
 
     (refused,) = replay(queue.database, [old])
     (made,) = replay(queue.database, [old], suffix="/again")
     assert (refused.outcome, refused.reason) == ("refused", "its key already has an upcoming job")
     assert made.new is not None
     assert queue.row(made.new).key == "report/again"
-    assert queue.row(upcoming).payload == "mine"
+    assert queue.row(upcoming).payload == "own"
 
 
 def test_job_with_an_erased_payload_is_not_replayed_or_retried(queue: Queue) -> None:

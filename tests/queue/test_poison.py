@@ -82,7 +82,8 @@ def test_superseded_job_keeps_its_error(queue: Queue) -> None:
 
 def test_threads_do_not_share_a_transaction(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", queue._url)
-    queue.enqueue()  # creates the lane, for which the two would otherwise wait
+    # Creates the lane, for which the two would otherwise wait.
+    queue.enqueue()
     enqueued: list[UUID] = []
 
     def other() -> None:

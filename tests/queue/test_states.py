@@ -84,7 +84,8 @@ def test_snoozed_job_is_scheduled_or_retrying_by_its_attempts(queue: Queue) -> N
 
 
 def test_pages_are_contiguous(queue: Queue) -> None:
-    ids = sorted(queue.enqueue(payload=n) for n in range(25))  # ids of one millisecond are not in order
+    # Ids of one millisecond are not in order.
+    ids = sorted(queue.enqueue(payload=n) for n in range(25))
     pages, before = [], None
     for _ in range(4):
         page = list_jobs(queue.database, limit=7, before=before)

@@ -27,7 +27,8 @@ def ends(bins: list[Bin]) -> list[int]:
 def test_counts_are_of_all_jobs_or_since_a_time(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 5)), count=3)
     finished(queue, noon(ago(queue, 2)), "dead")
-    finished(queue, noon(past.today(queue) - 9 * DAY), "cancelled")  # in the default partition
+    # In the default partition.
+    finished(queue, noon(past.today(queue) - 9 * DAY), "cancelled")
     queue.enqueue(delay=DAY)
     live = ("default", None, "scheduled", 1)
 
@@ -99,7 +100,8 @@ def test_histogram_is_by_queue_or_kind_and_filtered(queue: Queue) -> None:
         ("Europe/Berlin", "day", date(2026, 3, 28), [24, 23, 24]),
         ("Europe/Berlin", "day", date(2026, 10, 24), [24, 25, 24]),
         ("Asia/Kolkata", "day", date(2026, 1, 1), [24, 24]),
-        ("Pacific/Apia", "day", date(2011, 12, 29), [24, 24]),  # the zone skipped the 30th
+        # The zone skipped the 30th.
+        ("Pacific/Apia", "day", date(2011, 12, 29), [24, 24]),
         ("Australia/Lord_Howe", "day", date(2026, 4, 4), [24, 24.5]),
         ("Europe/Berlin", "hour", date(2026, 3, 29), [1] * 23),
         ("Europe/Berlin", "hour", date(2026, 10, 25), [1] * 25),
@@ -149,7 +151,8 @@ def test_durations_are_of_attempts_and_waits_of_jobs(queue: Queue) -> None:
     for n in range(101):
         attempted(queue, day, seconds=n, kind="x")
         finished(queue, day, seconds=2 * n, kind="x")
-    attempted(queue, day, "lapsed", seconds=10_000, kind="x")  # its duration is unknown
+    # Its duration is unknown.
+    attempted(queue, day, "lapsed", seconds=10_000, kind="x")
     attempted(queue, day - DAY, seconds=10_000, kind="x")
     attempted(queue, day, seconds=5, kind="y", queue="other")
     reported = durations(queue.database, since=day - HOUR, until=day + HOUR, by_kind=True)

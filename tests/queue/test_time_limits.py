@@ -98,7 +98,8 @@ def test_extended_job_is_interrupted_at_its_new_deadline(queue: Queue) -> None:
     def extend(_payload: Any, job: Job) -> None:
         job.lease.deadline = monotonic()
         job.extend(LEASE)
-        signal.raise_signal(signal.SIGALRM)  # the alarm of the former deadline
+        # The alarm of the former deadline.
+        signal.raise_signal(signal.SIGALRM)
         seen.append(job.remaining)
         job.lease.deadline = monotonic()
         signal.raise_signal(signal.SIGALRM)

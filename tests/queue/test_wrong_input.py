@@ -126,7 +126,8 @@ WRONG: list[tuple[str, str, Any]] = [
     ("payload", "payload_fits", "x" * 300_000),
 ]
 
-TEXT_RULES = {"text_is_text"}  # text that no column accepts has its own rule
+# Text that no column accepts has its own rule.
+TEXT_RULES = {"text_is_text"}
 
 
 def by_python(queue: Queue, /, **options: Any) -> None:

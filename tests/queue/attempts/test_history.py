@@ -83,7 +83,8 @@ def test_superseded_attempt_is_stored_with_its_error(queue: Queue) -> None:
 def test_attempt_excludes_the_wait_for_its_turn_in_a_chunk(queue: Queue) -> None:
     first, second = queue.enqueue(), queue.enqueue()
     jobs = queue.take(2)
-    jobs[0].lease.claimed -= 600  # the first job takes ten minutes
+    # The first job takes ten minutes.
+    jobs[0].lease.claimed -= 600
     jobs[1].lease.claimed -= 600
 
     run_jobs(jobs, HandlerTable({"echo": lambda _: None}), stopping=lambda: False)

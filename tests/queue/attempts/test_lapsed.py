@@ -25,7 +25,8 @@ def test_next_claim_stores_the_lapsed_attempt(queue: Queue) -> None:
     for claim in (Queue.take, claim_offers):
         dead = queue.claimed()
         queue.pass_time(dead.id)
-        assert outcomes(queue, dead.id) == []  # its worker may still finish
+        # Its worker may still finish.
+        assert outcomes(queue, dead.id) == []
         (owner,) = claim(queue)
 
         attempt = only_attempt(queue, dead.id)

@@ -157,7 +157,8 @@ def test_finish_does_not_emit_events_itself(queue: Queue, seen: list[Event]) -> 
     assert finish(job, Done()).ending == "done"
     run_maintenance(queue.database)
 
-    assert names(seen) == ["enqueued"]  # finish writes the row; the worker emits the event
+    # Finish writes the row; the worker emits the event.
+    assert names(seen) == ["enqueued"]
 
 
 def test_event_names_are_complete_and_unique() -> None:

@@ -50,7 +50,8 @@ def test_events_only_setting_limits_the_table_sink(
         queue.attempt(handler)
 
     assert stored_names(queue) == ["dead", "cancelled"]
-    assert len(seen) == 9  # the setting does not limit hooks
+    # The setting does not limit hooks.
+    assert len(seen) == 9
 
 
 def test_events_are_not_stored_by_default(queue: Queue) -> None:
@@ -75,7 +76,8 @@ def test_stored_event_commits_with_the_transaction_of_the_caller(
         assert stored_names(queue) == []
 
     assert stored_names(queue) == ["enqueued"]
-    assert seen == []  # the library does not see the commit of the caller
+    # The library does not see the commit of the caller.
+    assert seen == []
 
 
 def test_failing_table_sink_fails_no_job_and_is_logged_once(

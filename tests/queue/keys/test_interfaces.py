@@ -107,7 +107,8 @@ def test_recurring_job_has_its_first_time_in_every_interface(queue: Queue) -> No
 
     for job_id in (one, many.id):  # type: ignore[union-attr]
         run_at = queue.row(job_id).run_at
-        assert (run_at.weekday(), run_at.hour, run_at.minute) == (6, 23, 0)  # 8:00 on Monday in Tokyo
+        # 8:00 on Monday in Tokyo.
+        assert (run_at.weekday(), run_at.hour, run_at.minute) == (6, 23, 0)
     rows = queue.sql(
         "select key, every, zone, nominal, run_at, run_at - now() as wait from minutehand.jobs order by key"
     )

@@ -141,7 +141,8 @@ def test_second_failure_of_two_running_jobs_of_a_key_is_superseded(queue: Queue)
     (old, new) = queue.take(2)
     ending = finish(old, Failed(ERROR))
 
-    assert ending.ending == "retrying"  # the newer job runs, so the key is free
+    # The newer job runs, so the key is free.
+    assert ending.ending == "retrying"
     assert finish(new, Failed(ERROR)).ending == "superseded"
     assert {queue.row(job_id).state for job_id in (crashed.id, made.id)} == {"retrying", "cancelled"}
 

@@ -7,7 +7,8 @@ from tests.queue.keys.table import BEGIN, END, MODES, STATES, observe, table
 from tests.queue.stage import Queue
 
 PAGE = Path(__file__).parents[3] / "docs" / "keys.md"
-UPDATE = os.environ.get("MINUTEHAND_UPDATE") == "1"  # read before the environment is cleaned
+# Read before the environment is cleaned.
+UPDATE = os.environ.get("MINUTEHAND_UPDATE") == "1"
 
 
 def test_table_on_the_page_matches_the_behaviour(queue: Queue) -> None:

@@ -18,22 +18,22 @@ NOMINAL, NEXT = utc("2041-01-07 08:00+00"), utc("2041-01-08 08:00+00")
 
 
 def recurring(
-    queue: Queue,
+    stage: Queue,
     every: str = "P1D",
     zone: str | None = None,
     nominal: datetime | None = NOMINAL,
     **options: Any,
 ) -> Job:
     """Return a recurring job that is claimed now, with any nominal time."""
-    job_id = queue.enqueue(**options)
-    queue.sql(
+    job_id = stage.enqueue(**options)
+    stage.sql(
         "update minutehand.jobs_live set every = %(every)s, zone = %(zone)s, nominal = %(nominal)s where id = %(id)s",
         id=job_id,
         every=every,
         zone=zone,
         nominal=nominal,
     )
-    (job,) = queue.take(1, options.get("queue") or "default")
+    (job,) = stage.take(1, options.get("queue") or "default")
     assert job.id == job_id
     job.lease.start()
     return job

@@ -18,8 +18,10 @@ NOMINAL, NEXT = utc("2041-01-07 08:00+00"), utc("2041-01-08 08:00+00")
 
 # (every, zone, the nominal time of the finished occurrence, the nominal time of the next)
 TIMES = [
-    ("P1D", "Europe/Berlin", "2041-03-30 08:00+01:00", "2041-03-31 08:00+02:00"),  # 23 hours later
-    ("P1D", "Europe/Berlin", "2041-10-26 08:00+02:00", "2041-10-27 08:00+01:00"),  # 25 hours later
+    # 23 hours later.
+    ("P1D", "Europe/Berlin", "2041-03-30 08:00+01:00", "2041-03-31 08:00+02:00"),
+    # 25 hours later.
+    ("P1D", "Europe/Berlin", "2041-10-26 08:00+02:00", "2041-10-27 08:00+01:00"),
     ("P1D", "America/Los_Angeles", "2041-03-09 09:00-08:00", "2041-03-10 09:00-07:00"),
     ("P1D", "America/Phoenix", "2041-03-09 09:00-07:00", "2041-03-10 09:00-07:00"),
     ("PT24H", "Europe/Berlin", "2041-03-30 08:00+01:00", "2041-03-31 09:00+02:00"),
@@ -93,7 +95,7 @@ def test_next_occurrence_has_all_options_of_the_job(queue: Queue) -> None:
         timeout=LONG,
         headers={"a": "b"},
     )
-    queue.sql("update minutehand.jobs_live set tenant = 'acme', personal = true, schedule = 'mine'")
+    queue.sql("update minutehand.jobs_live set tenant = 'acme', personal = true, schedule = 'daily'")
     before = queue.sql("select * from minutehand.jobs where id = %(id)s", id=job.id)[0]
     finish(job, Done())
 

@@ -46,7 +46,8 @@ def test_row_that_is_being_retried_is_kept(queue: Queue) -> None:
         apply_retention(queue.database)
 
     assert queue.row(dead).state == "due"
-    assert count(queue) == 1  # the other dead job was deleted
+    # The other dead job was deleted.
+    assert count(queue) == 1
 
 
 def test_concurrent_finish_in_an_expired_day_is_not_lost(queue: Queue) -> None:

@@ -36,7 +36,8 @@ def test_day_is_kept_until_it_is_archived(queue: Queue) -> None:
     set_keep_until_archived(queue.database, True)
     assert apply_retention(queue.database) == ()
     queue.sql(ARCHIVED, day=dropped, rows=2)
-    queue.sql(ARCHIVED, day=grown, rows=1)  # a row was inserted after the day was archived
+    # A row was inserted after the day was archived.
+    queue.sql(ARCHIVED, day=grown, rows=1)
 
     assert set(apply_retention(queue.database)) == {
         Step("jobs_done", dropped, "dropped", 0),
@@ -98,7 +99,8 @@ def test_invalid_retention_is_refused(queue: Queue, wrong: Retention, rule: str)
 def test_delete_finished_reaches_all_partitions(queue: Queue) -> None:
     old = ago(queue, 3)
     finished(queue, noon(old), count=2)
-    finished(queue, noon(today(queue) - 40 * DAY))  # its day has no partition
+    # Its day has no partition.
+    finished(queue, noon(today(queue) - 40 * DAY))
     before = noon(today(queue)) - DAY
 
     assert deletion.count_finished(queue.database, before) == 3

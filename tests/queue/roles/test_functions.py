@@ -67,12 +67,14 @@ SHADOWS: list[LiteralString] = [
 def test_trigger_of_a_role_cannot_use_functions_of_the_schema(login: Login) -> None:
     session = login("enqueuer")
     with session.transaction() as connection:
-        connection.execute("create temporary table mine (queue text, priority integer, visible timestamptz)")
+        connection.execute(
+            "create temporary table own_jobs (queue text, priority integer, visible timestamptz)"
+        )
         with pytest.raises(errors.InsufficientPrivilege), connection.transaction():
             connection.execute(
-                "create trigger borrowed after insert on mine for each row execute function minutehand.lower_floor()"
+                "create trigger borrowed after insert on own_jobs for each row execute function minutehand.lower_floor()"
             )
-        connection.execute("drop table mine")
+        connection.execute("drop table own_jobs")
 
 
 def test_grant_roles_restores_all_revoked_grants(queue: Queue) -> None:

@@ -119,11 +119,8 @@ def test_worker_role_counts_connections_of_other_roles(direct_database: servers.
     with logins(direct_database) as login, ExitStack() as others:
         for _ in range(5):
             others.enter_context(psycopg.connect(direct_database.admin_url))
-        (max_connections,) = (
-            others.enter_context(psycopg.connect(direct_database.admin_url))
-            .execute(MAX_CONNECTIONS)
-            .fetchone()
-        )  # type: ignore[misc]
+        connection = others.enter_context(psycopg.connect(direct_database.admin_url))
+        (max_connections,) = connection.execute(MAX_CONNECTIONS).fetchone()  # type: ignore[misc]
 
         assert check_health(login("worker")).connections_percent >= 500 // max_connections
 

@@ -25,7 +25,8 @@ def may(session: Database, text: str, parameters: dict[str, object] | None = Non
     except (errors.SyntaxError, errors.UndefinedObject, errors.UndefinedTable):
         raise
     except psycopg.Error:
-        pass  # the privileges suffice, and the statement failed for another reason
+        # The privileges suffice, and the statement failed for another reason.
+        pass
     return True
 
 

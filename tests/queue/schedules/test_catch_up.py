@@ -71,11 +71,13 @@ def test_catch_up_of_a_fast_schedule_is_bounded(queue: Queue) -> None:
 
     first = fire_due(queue.database, NOON + 365 * DAY)
 
-    assert 1000 <= first.fired <= 1100  # the next ticks fire the rest
+    # The next ticks fire the rest.
+    assert 1000 <= first.fired <= 1100
     rest = fire_due(queue.database, NOON + 365 * DAY)
     assert first.fired + rest.fired == 1000 + GRACE // timedelta(seconds=1) + 1
     assert fire_due(queue.database, NOON + 365 * DAY) == Fired()
-    assert first.missed == 1000  # not counted beyond this
+    # Not counted beyond this.
+    assert first.missed == 1000
 
 
 def test_catch_up_does_not_reach_past_the_recorded_firings(queue: Queue) -> None:

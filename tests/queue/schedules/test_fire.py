@@ -33,11 +33,11 @@ def test_firing_enqueues_a_job_with_all_options_of_the_schedule(queue: Queue) ->
     (row,) = jobs(queue)
     assert (row["nominal"], row["schedule"]) == (NOON + HOUR, "hourly")
     assert abs(row["run_at"] - (NOON + HOUR)) < timedelta(seconds=1)
-    stored = {
+    columns = {
         name: row[name]
         for name in ("kind", "payload", "queue", "key", "priority", "max_attempts", "timeout", "headers")
     }
-    assert stored == {name: getattr(job, name) for name in stored}
+    assert columns == {name: getattr(job, name) for name in columns}
     assert Retry.from_json(row["retry"]) == retry
     stored = schedules.get(queue.database, "hourly")
     assert (stored.next, stored.fired, stored.last) == (NOON + 2 * HOUR, NOON + HOUR, row["id"])

@@ -44,7 +44,8 @@ def test_operator_role_can_manage_schedules(login: Login) -> None:
     schedules.pause(operator, "report", now=NOON)
     schedules.resume(operator, "report", now=NOON)
     schedules.run_now(operator, "report")
-    assert len(schedules.list_firings(operator, "report")) == 1  # pause withdrew the job enqueued ahead
+    # Pause withdrew the job enqueued ahead.
+    assert len(schedules.list_firings(operator, "report")) == 1
     schedules.remove(operator, "report")
 
 

@@ -56,7 +56,8 @@ def test_interval_counts_from_its_start_or_from_the_boundary(queue: Queue) -> No
 
 def test_zone_determines_the_local_time_of_a_firing(queue: Queue) -> None:
     save(queue, "0 8 * * mon", zone="Europe/Berlin", now=datetime(2030, 3, 28, tzinfo=UTC))
-    fire_due(queue.database, datetime(2030, 4, 1, 6, tzinfo=UTC))  # a day after the start of DST
+    # A day after the start of DST.
+    fire_due(queue.database, datetime(2030, 4, 1, 6, tzinfo=UTC))
 
     assert nominals(queue) == [datetime(2030, 4, 1, 8, tzinfo=BERLIN)]
 

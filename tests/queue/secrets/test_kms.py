@@ -137,7 +137,8 @@ def test_kms_refusal_fails_the_enqueue_and_releases_the_job(
     setting.setenv(KEY, arn)
     direct_queue.enqueue(payload="x")
     key_ring.data_keys.cache_clear()
-    get_backend("kms").reset()  # deletes the key
+    # Deletes the key.
+    get_backend("kms").reset()
 
     with pytest.raises(ConfigurationError, match="KMS answered NotFoundException; the key does not exist"):
         direct_queue.enqueue(payload="y")

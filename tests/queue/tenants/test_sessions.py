@@ -144,7 +144,8 @@ def take_turns(database: servers.Database) -> None:
     with logins(database) as login:
         names = ("a", "b", None)
         sessions = {name: login("tenant") for name in names}
-        one = sessions["a"]  # a pooler has one pool per login, so all sessions use this login
+        # A pooler has one pool per login, so all sessions use this login.
+        one = sessions["a"]
         processes = {name: set[int]() for name in names}
         for n in range(12):
             name = names[n % 3]

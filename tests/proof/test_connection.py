@@ -1,4 +1,4 @@
-"""A connection that died, a server that is away: a typed error that says what to do, and one reconnect."""
+"""A lost connection or an unreachable server is a typed error that says what to do, and one reconnect."""
 
 import socket
 from collections.abc import Callable
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.every_server
 PASSWORD = "s3cret/@:?#w0rd"
 
 
-class Door:
-    """A database's address that counts how often it was asked for."""
+class CountedAddress:
+    """The address of a database that counts how often it is requested."""
 
     def __init__(self, url: str) -> None:
         self.url, self.opened = url, 0
@@ -39,13 +39,13 @@ def test_connection_lost_in_a_freeze_is_reopened_transparently(
 ) -> None:
     monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
     with Wire(database.url) as wire:
-        door = Door(wire.url)
-        db = Database(door)
+        address = CountedAddress(wire.url)
+        db = Database(address)
         enqueue("echo", connection=db)
         wire.cut()
 
         assert enqueue("echo", connection=db).outcome == "created"
-        assert door.opened == 2
+        assert address.opened == 2
         db.close()
 
 
@@ -53,15 +53,15 @@ def test_connection_lost_at_work_is_one_error_then_reopened(
     database: servers.Database,
 ) -> None:
     with Wire(database.url) as wire:
-        door = Door(wire.url)
-        db = Database(door)
+        address = CountedAddress(wire.url)
+        db = Database(address)
         enqueue("echo", connection=db)
         wire.cut_at("enqueue")
 
         with pytest.raises(UnreachableError):
             enqueue("echo", connection=db)
         assert enqueue("echo", connection=db).outcome == "created"
-        assert door.opened == 2
+        assert address.opened == 2
         db.close()
 
 
@@ -69,13 +69,13 @@ def test_terminated_backend_is_replaced(
     direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
-    door = Door(direct_database.url)
-    db = Database(door)
+    address = CountedAddress(direct_database.url)
+    db = Database(address)
     with psycopg.connect(direct_database.admin_url, autocommit=True) as admin:
         admin.execute("select pg_terminate_backend(%s)", [db.connection.info.backend_pid])
 
     assert enqueue("echo", connection=db).outcome == "created"
-    assert door.opened == 2
+    assert address.opened == 2
     db.close()
 
 
@@ -128,7 +128,7 @@ def test_bulk_on_a_lost_connection_writes_whole_chunks_only(
 
 
 @pytest.mark.parametrize(
-    "doing",
+    "call",
     [
         lambda db: enqueue("echo", connection=db),
         lambda db: tick(db, Post(), settings()),
@@ -136,11 +136,11 @@ def test_bulk_on_a_lost_connection_writes_whole_chunks_only(
     ],
     ids=["enqueue", "tick", "stats"],
 )
-def test_unreachable_server_is_a_one_line_error(doing: Callable[[Database], object]) -> None:
-    db = Database(f"postgresql://postgres@127.0.0.1:{nobody()}/postgres")
+def test_unreachable_server_is_a_one_line_error(call: Callable[[Database], object]) -> None:
+    db = Database(f"postgresql://postgres@127.0.0.1:{unused_port()}/postgres")
 
     with pytest.raises(UnreachableError, match=r"^the database cannot be reached: .*refused"):
-        doing(db)
+        call(db)
 
 
 def test_wrong_password_is_refused_and_not_quoted(direct_database: servers.Database) -> None:
@@ -149,7 +149,7 @@ def test_wrong_password_is_refused_and_not_quoted(direct_database: servers.Datab
     with pytest.raises(UnreachableError) as caught:
         enqueue("echo", connection=db)
     assert "password authentication failed" in str(caught.value)
-    assert_untold(caught.value)
+    assert_password_hidden(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -166,15 +166,15 @@ def test_wrong_password_is_refused_and_not_quoted(direct_database: servers.Datab
 def test_invalid_address_error_does_not_quote_the_password(url: str) -> None:
     with pytest.raises((ConfigurationError, DatabaseError)) as caught:
         enqueue("echo", connection=Database(url))
-    assert_untold(caught.value)
+    assert_password_hidden(caught.value)
 
 
 def test_read_only_database_is_a_clear_error(direct_database: servers.Database) -> None:
     db = Database(make_conninfo(direct_database.url, options="-c default_transaction_read_only=on"))
 
-    for doing in (lambda: enqueue("echo", connection=db), lambda: tick(db, Post(), settings())):
+    for call in (lambda: enqueue("echo", connection=db), lambda: tick(db, Post(), settings())):
         with pytest.raises(ReadOnlyError, match="writable"):
-            doing()
+            call()
     with pytest.raises(ReadOnlyError):
         list(enqueue_many([NewJob("echo")], connection=db))
     db.close()
@@ -183,14 +183,14 @@ def test_read_only_database_is_a_clear_error(direct_database: servers.Database) 
 def test_missing_privilege_and_missing_schema_are_clear_errors(
     direct_database: servers.Database, empty_database: servers.Database
 ) -> None:
-    nobodys = Database(make_conninfo(direct_database.url, options="-c role=pg_monitor"))
+    unprivileged = Database(make_conninfo(direct_database.url, options="-c role=pg_monitor"))
     empty = Database(empty_database.url)
 
     with pytest.raises(ForbiddenError):
-        enqueue("echo", connection=nobodys)
+        enqueue("echo", connection=unprivileged)
     with pytest.raises(SchemaError, match="minutehand migrate"):
         enqueue("echo", connection=empty)
-    nobodys.close()
+    unprivileged.close()
     empty.close()
 
 
@@ -204,15 +204,15 @@ def test_borrowed_connection_is_never_closed(database: servers.Database) -> None
         assert connection.closed
 
 
-def assert_untold(error: BaseException | None) -> None:
-    """Check the sentence, and what a trace would show of its causes."""
+def assert_password_hidden(error: BaseException | None) -> None:
+    """Check the message, and the messages of its causes in a traceback."""
     while error is not None:
         assert not any(part in str(error) for part in ("s3cret", "w0rd"))
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-def nobody() -> int:
-    """A port on which nobody listens."""
+def unused_port() -> int:
+    """Return a port on which no server listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
     return port

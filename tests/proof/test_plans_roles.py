@@ -1,4 +1,4 @@
-"""What row-level security does to plans: nothing to workers, little to operators, and a tenant has its index."""
+"""Plans under row-level security: workers as the owner, operators about the same, tenants by their index."""
 
 import re
 from collections.abc import Iterator
@@ -18,14 +18,15 @@ pytestmark = [pytest.mark.every_version, pytest.mark.plans]
 
 # COPY has no plan.
 NOT_EXPLAINED = {"copy_incoming"}
-# These act as another role from then on.
+# These change the role of the session.
 OTHERS = {"as_tenant", "leave_tenant"}
 WORKERS = sorted({name for name, roles in MAY.items() if "worker" in roles} - NOT_EXPLAINED - OTHERS)
-TICKS = {"due_schedules"}  # a tick's, which workers make
+# Only ticks run these, and workers tick.
+TICKS = {"due_schedules"}
 OPERATORS = sorted(
     {name for name, roles in MAY.items() if "operator" in roles} - NOT_EXPLAINED - OTHERS - TICKS
 )
-# They count up to a thousand rows from an index alone, which has no tenant: an operator looks at the rows.
+# These count up to a thousand rows from an index without the tenant, so an operator reads the rows.
 COUNTING = {"count_due": 1000, "examine_queue": 1100}
 FEW = 12
 SOME_OF_A_TENANT = """
@@ -47,10 +48,10 @@ def full(servers: servers.Servers, server_name: str) -> Iterator[tuple[Connectio
 
 
 def shape(connection: Connection, name: str, parameters: dict[str, Any], role: str | None) -> Any:
-    """The plan without what it costs, as a role has it."""
+    """Return the plan of a role, without its costs."""
 
-    def bare(node: dict[str, Any]) -> Any:
-        kept = {
+    def strip(node: dict[str, Any]) -> Any:
+        selected = {
             key: value
             for key, value in node.items()
             if key
@@ -64,13 +65,13 @@ def shape(connection: Connection, name: str, parameters: dict[str, Any], role: s
                 "Subplan Name",
             )
         }
-        return kept | {"Plans": [bare(inner) for inner in node.get("Plans", [])]}
+        return selected | {"Plans": [strip(inner) for inner in node.get("Plans", [])]}
 
     with connection.transaction(force_rollback=True):
         if role:
             connection.execute(f"set local role {role}")  # type: ignore[arg-type]
-        (told,) = connection.execute("explain (format json) " + statement(name), parameters).fetchone()  # type: ignore[arg-type, misc]
-    return bare(told[0]["Plan"])
+        (row,) = connection.execute("explain (format json) " + statement(name), parameters).fetchone()  # type: ignore[arg-type, misc]
+    return strip(row[0]["Plan"])
 
 
 def explain_as(

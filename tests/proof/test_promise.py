@@ -1,4 +1,4 @@
-"""Nothing enqueued in a committed transaction is ever lost, by whatever way and however late it came in."""
+"""A job that is enqueued in a committed transaction is never lost, whatever inserted it and however late."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -23,7 +23,7 @@ MINUTES = timedelta(minutes=5)
 
 @pytest.fixture
 def db(sessions: Sessions) -> Database:
-    """A queue that has been ticking, so that its floor is where it usually is: a minute ago."""
+    """A queue after a tick, so that its floor is a minute ago."""
     db = sessions()
     finished(db, enqueue("echo", connection=db).id)
     tick(db, Post(), settings())
@@ -32,41 +32,41 @@ def db(sessions: Sessions) -> Database:
 
 def test_row_inserted_into_an_unknown_queue_is_found_by_the_sweep(db: Database) -> None:
     (row,) = sql(
-        db, "insert into minutehand.jobs (kind, queue, priority) values ('echo', 'unheard', 7) returning id"
+        db, "insert into minutehand.jobs (kind, queue, priority) values ('echo', 'unknown', 7) returning id"
     )
-    assert found(db) == set()
+    assert offered_ids(db) == set()
 
     pass_time(db, SWEEP)
 
-    assert found(db) == {row[0]}
+    assert offered_ids(db) == {row[0]}
 
 
 def test_row_inserted_into_the_past_is_found_immediately(db: Database) -> None:
     (row,) = sql(db, INSERT_INTO_THE_PAST)
 
-    assert found(db) == {row[0]}
+    assert offered_ids(db) == {row[0]}
 
 
 def test_row_committed_below_the_floor_is_found_by_the_sweep(db: Database, sessions: Sessions) -> None:
     slow = sessions()
     with slow.transaction():
         late = enqueue("echo", connection=slow).id
-        assert found(db) == set()
+        assert offered_ids(db) == set()
         sql(db, MOVE_FLOOR, by=MINUTES)
 
-    assert found(db) == set()
+    assert offered_ids(db) == set()
     pass_time(db, SWEEP)
-    assert found(db) == {late}
+    assert offered_ids(db) == {late}
 
 
 def test_row_moved_into_the_past_is_found_by_the_sweep(db: Database) -> None:
     job_id = enqueue("echo", delay=timedelta(days=1), connection=db).id
     sql(db, "update minutehand.jobs set visible = now() - interval '1 day' where id = %(id)s", id=job_id)
-    assert found(db) == set()
+    assert offered_ids(db) == set()
 
     pass_time(db, SWEEP)
 
-    assert found(db) == {job_id}
+    assert offered_ids(db) == {job_id}
 
 
 def test_polling_worker_finds_rows_below_the_floor(db: Database) -> None:
@@ -83,19 +83,19 @@ def test_polling_worker_finds_rows_below_the_floor(db: Database) -> None:
 def test_lost_or_wrong_floor_is_recomputed(db: Database) -> None:
     job_id = enqueue("echo", connection=db).id
     sql(db, "update minutehand.lanes set floor = 'infinity'")
-    assert found(db) == set()
+    assert offered_ids(db) == set()
     pass_time(db, SWEEP)
-    assert found(db) == {job_id}
+    assert offered_ids(db) == {job_id}
 
     sql(db, "delete from minutehand.lanes")
     other = enqueue("echo", priority=9, connection=db).id
     pass_time(db, SWEEP)
 
-    assert found(db) == {job_id, other}
+    assert offered_ids(db) == {job_id, other}
 
 
 def test_job_found_late_is_done(db: Database) -> None:
-    (row,) = sql(db, "insert into minutehand.jobs (kind, queue) values ('echo', 'unheard') returning id")
+    (row,) = sql(db, "insert into minutehand.jobs (kind, queue) values ('echo', 'unknown') returning id")
     pass_time(db, SWEEP)
     post = Post()
     tick(db, post, settings())
@@ -103,18 +103,18 @@ def test_job_found_late_is_done(db: Database) -> None:
     (event,) = post.events
     (job,) = claim(db, parse(event)[0], LEASE, GRACE)
 
-    assert event["queue"] == "unheard"
+    assert event["queue"] == "unknown"
     assert finish(job, Done()).ending == "done"
     assert get(db, row[0]).state == "done"
 
 
 INSERT_INTO_THE_PAST = """insert into minutehand.jobs (kind, queue, visible)
-                          values ('echo', 'unheard', now() - interval '1 day') returning id"""
+                          values ('echo', 'unknown', now() - interval '1 day') returning id"""
 MOVE_FLOOR = "update minutehand.lanes set floor = floor + %(by)s"
 
 
-def found(db: Database) -> set[UUID]:
-    """What a tick offers."""
+def offered_ids(db: Database) -> set[UUID]:
+    """Return the jobs that a tick offers."""
     return {made.id for made in tick(db, Post(), settings()).offered.offers}
 
 

@@ -1,4 +1,4 @@
-"""Logins of a test's own: real roles that are members of one of the schema's groups, and gone after the test."""
+"""Logins of one test, which are members of the roles of the schema and are dropped after the test."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +15,7 @@ Login = Callable[..., Database]
 
 @contextmanager
 def logins(database: servers.Database) -> Iterator[Login]:
-    """Let a test log in: `login("worker")` is a session of a new role, which is a member of minutehand_worker."""
+    """Yield a function: `login("worker")` opens a session of a new member of minutehand_worker."""
     with psycopg.connect(database.admin_url, autocommit=True) as admin, ExitStack() as made:
 
         def login(group: str | None = None, attributes: str = "") -> Database:

@@ -1,4 +1,4 @@
-"""The ancestors' five queries work word for word on `minutehand.jobs`."""
+"""The five queries of the ancestors work verbatim on `minutehand.jobs`."""
 
 from uuid import UUID
 
@@ -16,13 +16,13 @@ ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 
 def ids(queue: Queue, condition: str, **parameters: object) -> set[UUID]:
-    """The jobs that a query of the ancestors finds."""
+    """Return the jobs that a query finds."""
     return {row["id"] for row in queue.sql(f"select id from minutehand.jobs where {condition}", **parameters)}
 
 
 @pytest.fixture
 def jobs(queue: Queue) -> dict[str, UUID]:
-    """One job of each fate."""
+    """One job in each state."""
     done, dead, cancelled = queue.claimed(), queue.claimed(max_attempts=1), queue.claimed()
     finish(done, Done())
     finish(dead, Failed(ERROR))

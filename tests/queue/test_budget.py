@@ -1,4 +1,4 @@
-"""The budget: workers that cannot keep up are not invited again and again for the same backlog."""
+"""The budget: a queue whose workers do not claim its offers gets fewer of them."""
 
 from datetime import datetime, timedelta
 
@@ -15,7 +15,7 @@ CAPACITY = 40
 
 
 def fill(queue: Queue, jobs: int, name: str = "default") -> datetime:
-    """Enqueue jobs; return a moment at which they are due."""
+    """Enqueue jobs; return a time at which they are due."""
     queue.sql(
         "insert into minutehand.lanes (queue, priority) values (%(name)s, 5) on conflict do nothing",
         name=name,
@@ -28,27 +28,27 @@ def fill(queue: Queue, jobs: int, name: str = "default") -> datetime:
         name=name,
         jobs=jobs,
     )
-    (moment,) = queue.sql("select now() + interval '1 second' as now")
-    return moment["now"]
+    (due,) = queue.sql("select now() + interval '1 second' as now")
+    return due["now"]
 
 
-def run_jobs(queue: Queue, most: int, now: datetime) -> int:
-    """Have the workers of the default queue finish some of what is on offer, by a clock that the test moves."""
+def run_jobs(queue: Queue, limit: int, now: datetime) -> int:
+    """Let workers of the default queue finish some offers, by a clock that the test moves."""
     return len(
         queue.sql(
             """update minutehand.jobs set deleted = %(now)s
                 where id in (select id from minutehand.jobs_live
                               where queue = 'default' and ack is not null and visible > %(now)s
-                              order by offered limit %(most)s)
+                              order by offered limit %(limit)s)
              returning id""",
             now=now,
-            most=most,
+            limit=limit,
         )
     )
 
 
 def tick(queue: Queue, now: datetime, capacity: int = CAPACITY) -> tuple[int, int, int]:
-    """Make a tick; return how many were offered, how many lapsed before, and the budget of the default queue."""
+    """Tick, and return the number of offers, of lapsed offers, and the budget of the default queue."""
     offered = queue.offered(capacity, now=now)
     (budget,) = [each for each in offered.budgets if each.queue == "default"] or [
         Budget("default", capacity, 0)
@@ -87,7 +87,7 @@ def test_unclaimable_job_reduces_the_budget_only_once(queue: Queue) -> None:
     lapses = [tick(queue, now + n * TTL)[1:] for n in range(1, 9)]
 
     assert lapses[0] == (5, CAPACITY - 5)
-    assert {vain for vain, _ in lapses[1:]} == {0}
+    assert {lapsed for lapsed, _ in lapses[1:]} == {0}
     assert lapses[-1] == (0, CAPACITY)
 
 
@@ -200,7 +200,7 @@ def test_late_finish_is_accepted_after_a_withdrawn_offer(queue: Queue) -> None:
 
 @pytest.mark.parametrize("capacity", [50, 300])
 def test_throttled_backlog_costs_at_most_1_05_offers_per_job(queue: Queue, capacity: int) -> None:
-    """Minute by minute: a tick, then the workers finish 60 jobs; Lambda drops what waited a minute."""
+    """Each minute has a tick and 60 finished jobs; Lambda drops the other events after a minute."""
     now, offered, done = fill(queue, 10_000), 0, 0
 
     while done < 10_000:
@@ -209,9 +209,10 @@ def test_throttled_backlog_costs_at_most_1_05_offers_per_job(queue: Queue, capac
         done += len(
             queue.sql(
                 "update minutehand.jobs set deleted = %(now)s where id = any (%(ids)s) returning id",
-                now=now, ids=fresh[:60],
+                now=now,
+                ids=fresh[:60],
             )
-        )  # fmt: skip
+        )
         now += MINUTE
 
     assert offered <= 1.05 * done

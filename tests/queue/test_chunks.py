@@ -1,4 +1,4 @@
-"""A chunk: jobs that wait behind another keep their claims, and what there is no time for goes back unharmed."""
+"""A chunk: jobs that wait for their turn keep their claims, and jobs without enough time are released."""
 
 from datetime import timedelta
 from time import monotonic
@@ -46,19 +46,20 @@ def test_extending_the_current_job_extends_the_rest_of_the_chunk(queue: Queue) -
     def long(_payload: Any, job: Job) -> None:
         if job.id != behind:
             job.extend(timedelta(hours=2))
-            assert not queue.waits(behind, timedelta(hours=2))  # longer
+            # It waits longer.
+            assert not queue.waits(behind, timedelta(hours=2))
 
     endings = run_jobs(queue.take(2), HandlerTable({"long": long}), stopping=lambda: False)
 
     assert [ending.ending for ending in endings] == ["done", "done"]
 
 
-@pytest.mark.parametrize("nothing", [timedelta(), timedelta(seconds=-60)])
-def test_extend_by_a_non_positive_duration_is_rejected(queue: Queue, nothing: timedelta) -> None:
+@pytest.mark.parametrize("duration", [timedelta(), timedelta(seconds=-60)])
+def test_extend_by_a_non_positive_duration_is_rejected(queue: Queue, duration: timedelta) -> None:
     job = queue.claimed()
 
     with pytest.raises(ValueError, match="must get a positive duration"):
-        job.extend(nothing)
+        job.extend(duration)
 
     assert queue.row(job.id).state == "running"
 
@@ -89,7 +90,7 @@ def test_locked_head_of_the_queue_does_not_block_offers(queue: Queue) -> None:
     other = queue.another()
     with other.transaction() as connection:
         connection.execute("select from minutehand.jobs where id = %s for update", (held,))
-        waiting = queue.let(queue.offer, 1)
+        waiting = queue.start(queue.offer, 1)
         queue.until_done_or_waiting(waiting)
 
         assert waiting.done()
@@ -102,7 +103,7 @@ def test_floor_locked_by_another_session_is_not_raised(queue: Queue) -> None:
     other = queue.another()
     with other.transaction() as connection:
         connection.execute("update minutehand.lanes set floor = '2001-01-01+00'")
-        raising = queue.let(queue.database.run, "raise_floor", now=None)
+        raising = queue.start(queue.database.run, "raise_floor", now=None)
         queue.until_done_or_waiting(raising)
 
         assert raising.done()

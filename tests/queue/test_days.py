@@ -1,4 +1,4 @@
-"""Finished jobs, attempts and events lie in the partition of their day, made ahead; a missing one stops nothing."""
+"""Finished jobs, attempts and events are in the partition of their day, or in the default partition."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -82,9 +82,9 @@ def test_finish_uses_the_default_partition_if_the_day_is_missing(queue: Queue) -
     drop_days(queue)
     job = queue.claimed()
 
-    assert finish(job, Done('"kept"')).ending == "done"
+    assert finish(job, Done('"result"')).ending == "done"
     assert home(queue, job.id) == "jobs_done_default"
-    assert get(queue.database, job.id).result == "kept"
+    assert get(queue.database, job.id).result == "result"
 
 
 def test_day_with_rows_in_the_default_partition_is_not_created(queue: Queue) -> None:
@@ -102,7 +102,7 @@ def test_concurrent_make_days_create_each_day_once(queue: Queue) -> None:
     other, third = queue.another(), queue.another()
     with other.transaction() as connection:
         connection.execute("select minutehand.make_days(0, '2030-01-01')")
-        making = queue.let(third.connection.execute, "select minutehand.make_days(0, '2030-01-01')")
+        making = queue.start(third.connection.execute, "select minutehand.make_days(0, '2030-01-01')")
         queue.until_done_or_waiting(making)
     ((made,),) = making.result()
 
@@ -123,7 +123,7 @@ def test_maintenance_creates_missing_days(queue: Queue, missing: int, home: str)
 
 
 def test_make_days_stops_at_the_first_locked_table(queue: Queue) -> None:
-    """It gives up at the first day that it cannot make, and makes them all the next time."""
+    """It stops at the first day that it cannot create, and creates all days at the next call."""
     drop_days(queue)
     other = queue.another()
     with other.transaction() as connection:

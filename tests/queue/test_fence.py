@@ -1,4 +1,4 @@
-"""Every way to end an attempt, in everything that may have become of its claim meanwhile: accepted, or lost."""
+"""Each way to end an attempt, after each change of its claim, is accepted or lost."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ STATES = {
 
 
 def end(job: Job, way: str) -> str:
-    """End an attempt in some way, and say what was made of it: `lost`, or else."""
+    """End an attempt in one way, and return its outcome: `lost`, or another."""
     try:
         if way == "extend":
             job.extend(LEASE)
@@ -51,7 +51,7 @@ def end(job: Job, way: str) -> str:
     return "accepted"
 
 
-def still_mine(queue: Queue, job: Job) -> None:
+def still_claimed(queue: Queue, job: Job) -> None:
     pass
 
 
@@ -90,35 +90,35 @@ def failed_by_another(queue: Queue, job: Job) -> None:
     assert finish(other, Failed(ERROR, delay=LONG)).ending == "retrying"
 
 
-def cancelled_by_hand(queue: Queue, job: Job) -> None:
+def cancelled_by_operator(queue: Queue, job: Job) -> None:
     queue.pass_time(job.id)
     assert cancel(queue.database, [job.id])[0].outcome == "changed"
 
 
-def rescheduled_by_hand(queue: Queue, job: Job) -> None:
+def rescheduled_by_operator(queue: Queue, job: Job) -> None:
     queue.pass_time(job.id)
     assert reschedule(queue.database, [job.id], delay=LONG)[0].outcome == "changed"
 
 
 def replaced(queue: Queue, job: Job) -> None:
-    rescheduled_by_hand(queue, job)
+    rescheduled_by_operator(queue, job)
     assert queue.enqueue(payload="another", key=job.key, delay=LONG) == job.id
 
 
 def deleted(queue: Queue, job: Job) -> None:
-    cancelled_by_hand(queue, job)
+    cancelled_by_operator(queue, job)
     queue.sql("delete from minutehand.jobs where id = %(id)s", id=job.id)
 
 
-ACCEPTED = [still_mine, expired, expired_and_offered_again]
+ACCEPTED = [still_claimed, expired, expired_and_offered_again]
 LOST = [
     claimed_by_another,
     taken_by_another,
     finished_by_itself,
     finished_by_another,
     failed_by_another,
-    cancelled_by_hand,
-    rescheduled_by_hand,
+    cancelled_by_operator,
+    rescheduled_by_operator,
     replaced,
     deleted,
 ]
@@ -141,30 +141,31 @@ def effects(queue: Queue) -> int:
     return len(queue.sql("select * from effects"))
 
 
-@pytest.mark.parametrize("meanwhile", ACCEPTED)
+@pytest.mark.parametrize("change", ACCEPTED)
 def test_attempt_ends_if_its_job_was_not_claimed_again(
-    queue: Queue, meanwhile: Callable[[Queue, Job], None]
+    queue: Queue, change: Callable[[Queue, Job], None]
 ) -> None:
     endings, states = {}, {}
     for way in WAYS:
         job = claimed(queue, way)
-        meanwhile(queue, job)
+        change(queue, job)
         endings[way], states[way] = end(job, way), queue.row(job.id).state
 
-    if meanwhile is expired_and_offered_again:  # who is invited may claim at any moment: too late to extend
+    if change is expired_and_offered_again:
+        # an offered job can be claimed at any time, so it cannot be extended
         assert (endings.pop("extend"), states.pop("extend")) == ("lost", "offered")
     assert "lost" not in endings.values()
     assert states == {way: STATES[way] for way in endings}
     assert effects(queue) == 1
 
 
-@pytest.mark.parametrize("meanwhile", LOST)
+@pytest.mark.parametrize("change", LOST)
 def test_attempt_that_lost_its_claim_changes_nothing(
-    queue: Queue, meanwhile: Callable[[Queue, Job], None]
+    queue: Queue, change: Callable[[Queue, Job], None]
 ) -> None:
     for way in WAYS:
         job = claimed(queue, way)
-        meanwhile(queue, job)
+        change(queue, job)
         before = facts(queue, job.id)
 
         assert (way, end(job, way)) == (way, "lost")

@@ -1,4 +1,4 @@
-"""What a handler is given: a payload in its type, a job that tells all of itself, and more time if it asks."""
+"""A handler receives its payload in its annotated type, and its job with all facts."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -86,11 +86,11 @@ def test_handler_that_extends_its_lease_keeps_its_job(queue: Queue) -> None:
         job.extend(LEASE)
         assert queue.take() == []
         assert LEASE - NEAR < job.remaining <= LEASE
-        return "kept"
+        return "extended"
 
     job_id, ending = queue.attempt(slow)
 
-    assert (ending.ending, queue.row(job_id).result) == ("done", "kept")
+    assert (ending.ending, queue.row(job_id).result) == ("done", "extended")
 
 
 def test_extend_raises_lost_after_another_claim(queue: Queue) -> None:

@@ -1,4 +1,4 @@
-"""Maintenance never keeps a tick from offering: what it cannot do now is left to the next tick."""
+"""Maintenance does not block a tick; work that it cannot do is left to the next tick."""
 
 import logging
 
@@ -21,7 +21,7 @@ def test_lane_of_an_open_transaction_does_not_block_the_sweep(direct_queue: Queu
         enqueue("echo", queue="new", tenant=tenant, connection=enqueuer)
 
         assert (
-            direct_queue.let(run_maintenance, direct_queue.another()).result(DEADLINE.total_seconds()).swept
+            direct_queue.start(run_maintenance, direct_queue.another()).result(DEADLINE.total_seconds()).swept
         )
 
     assert direct_queue.sql("select queue from minutehand.lanes order by 1") == [

@@ -27,7 +27,7 @@ def steps() -> list[str]:
     return []
 
 
-def saying(steps: list[str], name: str) -> middleware.Middleware:
+def recording(steps: list[str], name: str) -> middleware.Middleware:
     def around(job: Job, call_next: Next) -> Any:
         steps.append(f"{name} begins")
         try:
@@ -51,7 +51,8 @@ def test_first_middleware_is_the_outermost(direct_queue: Queue, steps: list[str]
     job_id = direct_queue.enqueue()
 
     work(
-        direct_queue, table(lambda _: steps.append("handler"), saying(steps, "outer"), saying(steps, "inner"))
+        direct_queue,
+        table(lambda _: steps.append("handler"), recording(steps, "outer"), recording(steps, "inner")),
     )
 
     assert steps == ["outer begins", "inner begins", "handler", "inner ends", "outer ends"]
@@ -73,14 +74,14 @@ def test_middleware_can_end_the_attempt_without_the_handler(direct_queue: Queue,
     def closed(job: Job, call_next: Next) -> Any:
         if job.payload == "closed":
             raise Snooze(SECOND)
-        return "not asked"
+        return "skipped"
 
     handlers = table(lambda _: steps.append("handler"), closed)
     snoozed, answered = direct_queue.enqueue(payload="closed"), direct_queue.enqueue(payload="open")
     endings = [work(direct_queue, handlers).ending for _ in range(2)]
 
     assert endings == ["snoozed", "done"]
-    assert (direct_queue.row(snoozed).attempts, direct_queue.row(answered).result) == (0, "not asked")
+    assert (direct_queue.row(snoozed).attempts, direct_queue.row(answered).result) == (0, "skipped")
     assert steps == []
 
 
@@ -92,7 +93,7 @@ def test_middleware_sees_a_payload_mismatch(direct_queue: Queue, steps: list[str
     def handle(letter: Letter) -> None:
         raise AssertionError("called")
 
-    def noting(job: Job, call_next: Next) -> Any:
+    def recording_errors(job: Job, call_next: Next) -> Any:
         try:
             return call_next(job)
         except Exception as error:
@@ -100,12 +101,13 @@ def test_middleware_sees_a_payload_mismatch(direct_queue: Queue, steps: list[str
             raise
 
     direct_queue.enqueue(payload={"to": 5})
-    assert work(direct_queue, table(handle, noting)).ending == "dead"
+    assert work(direct_queue, table(handle, recording_errors)).ending == "dead"
     assert steps == ["MismatchError"]
 
 
 def test_each_attempt_has_its_own_context_which_is_closed(direct_queue: Queue, steps: list[str]) -> None:
-    held: list[Any] = []  # so that none is closed just by being forgotten
+    # Keep references, so that none is closed by garbage collection.
+    held: list[Any] = []
 
     @contextmanager
     def opened(job: Job) -> Iterator[str]:
@@ -125,7 +127,7 @@ def test_each_attempt_has_its_own_context_which_is_closed(direct_queue: Queue, s
             raise ValueError
 
     job_id = direct_queue.enqueue()
-    handlers = table(handle, saying(steps, "middleware"), context=context)
+    handlers = table(handle, recording(steps, "middleware"), context=context)
     for _ in range(2):
         work(direct_queue, handlers)
         direct_queue.pass_time(job_id)

@@ -31,7 +31,7 @@ def steps() -> list[str]:
     return []
 
 
-def saying(steps: list[str], name: str) -> middleware.Middleware:
+def recording(steps: list[str], name: str) -> middleware.Middleware:
     def around(job: Job, call_next: Next) -> Any:
         steps.append(f"{name} begins")
         try:
@@ -49,13 +49,13 @@ def work(queue: Queue, handlers: Handlers) -> Finish:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package of handlers of its own, and modules beside it."""
-    package = tmp_path / "handlers_of_mine"
+    """A package of handlers, next to which a test can write modules."""
+    package = tmp_path / "custom_handlers"
     package.mkdir()
     (package / "echo.py").write_text("def handle(payload, job): return [payload, job.context]\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield package
-    for name in [name for name in sys.modules if name.startswith(("handlers_of_mine", "around_of_mine"))]:
+    for name in [name for name in sys.modules if name.startswith(("custom_handlers", "custom_middleware"))]:
         del sys.modules[name]
     middleware._module.cache_clear()
 
@@ -80,7 +80,7 @@ def test_middleware_module_of_the_handlers_is_used(direct_queue: Queue, package:
     (package / "_middleware.py").write_text(AROUND.format(name="own"))
 
     job_id = direct_queue.enqueue(payload="hello")
-    work(direct_queue, HandlerPackage("handlers_of_mine"))
+    work(direct_queue, HandlerPackage("custom_handlers"))
 
     assert direct_queue.row(job_id).result == ["HELLO", "own"]
     assert direct_queue.row(job_id).headers in (None, {})
@@ -90,11 +90,11 @@ def test_middleware_setting_names_another_module(
     direct_queue: Queue, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (package / "_middleware.py").write_text(AROUND.format(name="own"))
-    (package.parent / "around_of_mine.py").write_text(AROUND.format(name="named"))
-    monkeypatch.setenv("MINUTEHAND_MIDDLEWARE", "around_of_mine")
+    (package.parent / "custom_middleware.py").write_text(AROUND.format(name="named"))
+    monkeypatch.setenv("MINUTEHAND_MIDDLEWARE", "custom_middleware")
 
     job_id = direct_queue.enqueue(payload="hello")
-    work(direct_queue, HandlerPackage("handlers_of_mine"))
+    work(direct_queue, HandlerPackage("custom_handlers"))
 
     assert direct_queue.row(job_id).result == ["HELLO", "named"]
     assert direct_queue.row(job_id).headers == {"by": "named"}
@@ -102,7 +102,7 @@ def test_middleware_setting_names_another_module(
 
 def test_handlers_without_a_middleware_module_run(direct_queue: Queue, package: Path) -> None:
     job_id = direct_queue.enqueue(payload="hello")
-    work(direct_queue, HandlerPackage("handlers_of_mine"))
+    work(direct_queue, HandlerPackage("custom_handlers"))
 
     assert direct_queue.row(job_id).result == ["hello", None]
 
@@ -112,29 +112,29 @@ def test_middleware_that_cannot_be_imported_is_an_error(
 ) -> None:
     (package / "_middleware.py").write_text("import nothing_of_that_name\n")
     direct_queue.enqueue()
-    ending = work(direct_queue, HandlerPackage("handlers_of_mine"))
+    ending = work(direct_queue, HandlerPackage("custom_handlers"))
     assert (ending.ending, (ending.error or {})["type"]) == ("retrying", "ModuleNotFoundError")
 
-    monkeypatch.setenv("MINUTEHAND_MIDDLEWARE", "around_of_nobody")
+    monkeypatch.setenv("MINUTEHAND_MIDDLEWARE", "missing_middleware")
     with pytest.raises(
-        ConfigurationError, match=r"MINUTEHAND_MIDDLEWARE must name a module .* got around_of_nobody"
+        ConfigurationError, match=r"MINUTEHAND_MIDDLEWARE must name a module .* got missing_middleware"
     ):
         direct_queue.enqueue()
 
 
 @pytest.fixture
-def looking() -> Iterator[Callable[[middleware.Check], None]]:
-    """Register what looks at jobs before they are enqueued, for one test."""
+def add_check() -> Iterator[Callable[[middleware.Check], None]]:
+    """Register checks of jobs before they are enqueued, for one test."""
     before = list(middleware._checks)
     yield lambda check: (middleware.before_enqueue(check), None)[1]
     middleware._checks[:] = before
 
 
 def test_enqueue_check_can_change_the_job(
-    direct_queue: Queue, looking: Callable[[middleware.Check], None]
+    direct_queue: Queue, add_check: Callable[[middleware.Check], None]
 ) -> None:
-    looking(lambda job: dataclasses.replace(job, queue="mail", payload=[job.payload]))
-    looking(lambda job: dataclasses.replace(job, payload=[job.payload]))
+    add_check(lambda job: dataclasses.replace(job, queue="mail", payload=[job.payload]))
+    add_check(lambda job: dataclasses.replace(job, payload=[job.payload]))
 
     one = direct_queue.enqueue(payload=1)
     (many,) = enqueue_many([NewJob("echo", 2)], connection=direct_queue.database)
@@ -145,32 +145,33 @@ def test_enqueue_check_can_change_the_job(
 
 
 def test_enqueue_check_can_reject_a_single_job(
-    direct_queue: Queue, looking: Callable[[middleware.Check], None]
+    direct_queue: Queue, add_check: Callable[[middleware.Check], None]
 ) -> None:
-    asked: list[object] = []
+    checked: list[object] = []
 
     def no_secrets(job: NewJob) -> NewJob:
-        asked.append(job.payload)
+        checked.append(job.payload)
         if job.payload == "secret":
             raise InvalidJobError("no_secrets", "send no secrets")
         return job
 
-    looking(no_secrets)
+    add_check(no_secrets)
     with pytest.raises(InvalidJobError, match="send no secrets"):
         enqueue("echo", "secret", connection=direct_queue.database)
-    del asked[:]
+    del checked[:]
     items = ["a", "secret", "b", "c"]
-    became = list(enqueue_many((NewJob("echo", item) for item in items), connection=direct_queue.database))
+    outcomes = list(enqueue_many((NewJob("echo", item) for item in items), connection=direct_queue.database))
 
-    assert [each.outcome for each in became] == ["created", "rejected", "created", "created"]
-    assert asked == items  # each was looked at once, however the chunk was halved
+    assert [each.outcome for each in outcomes] == ["created", "rejected", "created", "created"]
+    # Each item is checked once, even if the chunk is divided.
+    assert checked == items
     assert direct_queue.sql("select count(*) from minutehand.jobs")[0]["count"] == 3
 
 
 def test_enqueue_check_must_return_a_job(
-    direct_queue: Queue, looking: Callable[[middleware.Check], None]
+    direct_queue: Queue, add_check: Callable[[middleware.Check], None]
 ) -> None:
-    looking(lambda job: None)  # type: ignore[arg-type, return-value]
+    add_check(lambda job: None)  # type: ignore[arg-type, return-value]
 
     with pytest.raises(InvalidJobError, match="must return a NewJob, got"):
         direct_queue.enqueue()
@@ -178,6 +179,6 @@ def test_enqueue_check_must_return_a_job(
 
 def test_middleware_attribute_can_be_one_function() -> None:
     module = ModuleType("one")
-    module.middleware = saying([], "alone")  # type: ignore[attr-defined]
+    module.middleware = recording([], "alone")  # type: ignore[attr-defined]
 
     assert middleware.Around.of(module).middleware == (module.middleware,)

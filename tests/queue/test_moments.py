@@ -1,4 +1,4 @@
-"""When a job runs, and which one first: any moment, any delay, priority, and first in first out."""
+"""The time at which a job runs, and the order of jobs: time, priority and first in, first out."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from uuid import UUID
@@ -9,31 +9,33 @@ import pytest
 from minutehand import NewJob, enqueue, enqueue_many
 from tests.queue.stage import LONG, Queue
 
-MOMENTS = [
+TIMES = [
     datetime(2500, 2, 28, 23, 59, 59, 999999, tzinfo=UTC),
     datetime(9999, 12, 30, tzinfo=UTC),
-    datetime(2030, 3, 31, 2, 30, tzinfo=ZoneInfo("Europe/Berlin")),  # in the hour that the clocks skip
-    datetime(2030, 10, 27, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Berlin")),  # in the second of two
+    # In the hour that DST skips.
+    datetime(2030, 3, 31, 2, 30, tzinfo=ZoneInfo("Europe/Berlin")),
+    # In the repeated hour.
+    datetime(2030, 10, 27, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Berlin")),
     datetime(2040, 2, 29, 8, tzinfo=ZoneInfo("Asia/Kathmandu")),
     datetime(2040, 1, 1, tzinfo=timezone(-timedelta(hours=12))),
 ]
 PAST = [datetime(1, 1, 2, tzinfo=UTC), datetime(1969, 12, 31, tzinfo=UTC), datetime(2001, 9, 9, tzinfo=UTC)]
 
 
-@pytest.mark.parametrize("moment", MOMENTS, ids=str)
-def test_run_at_is_accurate_to_the_microsecond(queue: Queue, moment: datetime) -> None:
-    made = enqueue("echo", run_at=moment, connection=queue.database)
+@pytest.mark.parametrize("time", TIMES, ids=str)
+def test_run_at_is_accurate_to_the_microsecond(queue: Queue, time: datetime) -> None:
+    made = enqueue("echo", run_at=time, connection=queue.database)
     row = queue.row(made.id)
 
-    assert made.visible == row.visible == row.run_at == moment.astimezone(UTC)
+    assert made.visible == row.visible == row.run_at == time.astimezone(UTC)
     assert row.state == "scheduled"
-    assert queue.offer(now=moment.astimezone(UTC) - timedelta(microseconds=1)) == []
-    assert [offered.id for offered in queue.offer(now=moment.astimezone(UTC))] == [made.id]
+    assert queue.offer(now=time.astimezone(UTC) - timedelta(microseconds=1)) == []
+    assert [offered.id for offered in queue.offer(now=time.astimezone(UTC))] == [made.id]
 
 
-@pytest.mark.parametrize("moment", PAST, ids=str)
-def test_run_at_in_the_past_means_now(queue: Queue, moment: datetime) -> None:
-    made = enqueue("echo", run_at=moment, connection=queue.database)
+@pytest.mark.parametrize("time", PAST, ids=str)
+def test_run_at_in_the_past_means_now(queue: Queue, time: datetime) -> None:
+    made = enqueue("echo", run_at=time, connection=queue.database)
     row = queue.row(made.id)
 
     assert row.state == "due"
@@ -62,8 +64,8 @@ def test_jobs_are_ordered_by_time_not_by_enqueue(queue: Queue) -> None:
 
 
 def test_jobs_are_ordered_by_priority_then_time(queue: Queue) -> None:
-    asked = [5, 0, 9, 5, 9, 0, 1]
-    ids = [queue.enqueue(priority=priority) for priority in asked]
+    priorities = [5, 0, 9, 5, 9, 0, 1]
+    ids = [queue.enqueue(priority=priority) for priority in priorities]
     in_order = [ids[place] for place in (2, 4, 0, 3, 6, 1, 5)]
 
     assert one_by_one(queue, len(ids)) == in_order
@@ -73,7 +75,7 @@ def test_jobs_are_ordered_by_priority_then_time(queue: Queue) -> None:
 
 
 def one_by_one(queue: Queue, jobs: int) -> list[UUID]:
-    """The order in which ticks offer when there is room for one more each time."""
+    """Return the order of the offers of ticks with a capacity that grows by one."""
     return [offered.id for room in range(1, jobs + 1) for offered in queue.offer(room)]
 
 
@@ -96,11 +98,11 @@ def test_all_time_columns_have_a_time_zone(direct_queue: Queue) -> None:
 
 
 def test_time_zone_of_the_session_has_no_effect(queue: Queue) -> None:
-    moment = datetime(2030, 6, 1, 12, tzinfo=UTC)
+    time = datetime(2030, 6, 1, 12, tzinfo=UTC)
     with queue.database.transaction() as connection:
         connection.execute("set local timezone = 'America/New_York'")
-        made = enqueue("echo", run_at=moment, connection=queue.database)
+        made = enqueue("echo", run_at=time, connection=queue.database)
         due = enqueue("echo", connection=queue.database)
 
-    assert queue.row(made.id).visible == moment
+    assert queue.row(made.id).visible == time
     assert [job.id for job in queue.take(2)] == [due.id]

@@ -231,7 +231,7 @@ def test_concurrent_cancel_and_finish_have_one_winner(queue: Queue) -> None:
     other = queue.another()
     with other.transaction():
         assert cancel(other, [job.id])[0].outcome == "changed"
-        finishing = queue.let(finish, job, Done())
+        finishing = queue.start(finish, job, Done())
         queue.until_done_or_waiting(finishing)
 
     assert finishing.result().ending == "lost"

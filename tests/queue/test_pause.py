@@ -23,7 +23,7 @@ WHAT = {
 
 
 class Post:
-    """An invoker that keeps the events."""
+    """An invoker that stores the events."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -155,7 +155,7 @@ def test_concurrent_tick_does_not_offer_paused_jobs(queue: Queue) -> None:
     other = queue.another()
     with other.transaction():
         pause(other, queue="default")
-        offering = queue.let(queue.offer)
+        offering = queue.start(queue.offer)
         queue.until_done_or_waiting(offering)
         waited = not offering.done()
 

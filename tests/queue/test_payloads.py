@@ -1,4 +1,4 @@
-"""What goes in comes out: a payload is the same after enqueue, claim, handler, result and reading."""
+"""A payload is the same after enqueue, claim, handler, result and read."""
 
 import json
 from dataclasses import dataclass
@@ -49,12 +49,12 @@ EXAMPLES: list[object] = [
 
 
 def exact(value: object) -> str:
-    """A text that is another for whatever == would pass over: 1 and 1.0, 0.0 and -0.0, the order of keys."""
+    """Return a text that distinguishes values that are equal: 1 and 1.0, 0.0 and -0.0, the order of keys."""
     return repr(value)
 
 
 def round_trip(queue: Queue, payload: object) -> list[Any]:
-    """The payload as the table, the handler, and the table's result say it."""
+    """Return the payload from the table, from the handler, and from the result."""
     seen = []
 
     def echo(payload: object) -> object:
@@ -62,9 +62,9 @@ def round_trip(queue: Queue, payload: object) -> list[Any]:
         return payload
 
     job_id = queue.enqueue(payload=payload)
-    kept = queue.row(job_id).payload
+    stored = queue.row(job_id).payload
     assert [ending.ending for ending in queue.work(echo)] == ["done"]
-    return [kept, *seen, queue.row(job_id).result]
+    return [stored, *seen, queue.row(job_id).result]
 
 
 @pytest.mark.parametrize("payload", EXAMPLES, ids=lambda payload: repr(payload)[:30])
@@ -84,9 +84,9 @@ def test_any_payload_is_returned_unchanged_by_copy(direct_queue: Queue, payloads
     database = direct_queue.database
     made = list(enqueue_many([NewJob("echo", payload) for payload in payloads], connection=database))
 
-    kept = [exact(get(database, item.id).payload) for item in made if isinstance(item, Enqueued)]
+    stored = [exact(get(database, item.id).payload) for item in made if isinstance(item, Enqueued)]
 
-    assert kept == [exact(payload) for payload in payloads]
+    assert stored == [exact(payload) for payload in payloads]
 
 
 def test_dataclasses_and_models_become_objects(queue: Queue) -> None:
@@ -170,12 +170,12 @@ def test_number_from_sql_reaches_the_handler_with_all_its_digits(queue: Queue) -
 def test_payload_that_only_sql_accepts_does_not_crash_a_worker(
     queue: Queue, payload: str, depth: int
 ) -> None:
-    """Deeper or longer than Python reads: its neighbours in the chunk run all the same."""
+    """A payload that Python cannot parse does not stop the other jobs of its chunk."""
     text = "[" * depth + "]" * depth if payload == "depth" else "9" * depth * 2
     (job,) = queue.sql("select id from minutehand.enqueue('echo', %(text)s::json)", text=text)
     queue.enqueue(payload="neighbour")
     seen: list[object] = []
-    (ending, _) = queue.work(seen.append, most=2)
+    (ending, _) = queue.work(seen.append, limit=2)
 
     assert "neighbour" in seen
     row = queue.row(job["id"])

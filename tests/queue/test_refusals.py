@@ -1,4 +1,4 @@
-"""What people ask for by hand and cannot have is refused, and not taken for done."""
+"""Invalid operations are refused, not ignored."""
 
 from datetime import UTC, datetime
 

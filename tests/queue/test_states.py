@@ -1,4 +1,4 @@
-"""States are read off the facts: a job walks through all eight, and listings find it in each."""
+"""A job has one of eight states, which rows, lists and statistics agree on."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.every_server
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 
-def seen(queue: Queue, job_id: UUID) -> str:
-    """The job's state, which the row, every listing and the statistics tell alike."""
+def state_of(queue: Queue, job_id: UUID) -> str:
+    """Return the state of a job, on which the row, the lists and the statistics agree."""
     state = queue.row(job_id).state
     assert [row.id for row in list_jobs(queue.database, states=[state]).rows] == [job_id]
     assert list_jobs(queue.database, states=[other for other in STATES if other != state]).rows == ()
@@ -29,29 +29,29 @@ def seen(queue: Queue, job_id: UUID) -> str:
 
 def test_job_passes_through_all_eight_states(queue: Queue) -> None:
     job_id = queue.enqueue(delay=LONG, max_attempts=2)
-    walk = [seen(queue, job_id)]
+    states = [state_of(queue, job_id)]
     promote(queue.database, [job_id])
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     offers = queue.offer()
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     (job,) = queue.claim(*offers)
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     finish(job, Failed(ERROR, delay=LONG))
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     queue.pass_time(job_id)
     (job,) = queue.take()
     finish(job, Failed(ERROR))
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     retry(queue.database, [job_id])
     cancel(queue.database, [job_id])
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     retry(queue.database, [job_id])
     (job,) = queue.take()
     finish(job, Done())
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
 
-    assert walk == ["scheduled", "due", "offered", "running", "retrying", "dead", "cancelled", "done"]
-    assert set(walk) == set(STATES)
+    assert states == ["scheduled", "due", "offered", "running", "retrying", "dead", "cancelled", "done"]
+    assert set(states) == set(STATES)
 
 
 def test_lapsed_offer_or_claim_is_due(queue: Queue) -> None:
@@ -59,32 +59,33 @@ def test_lapsed_offer_or_claim_is_due(queue: Queue) -> None:
     for begin in (queue.offer, queue.take):
         assert len(begin()) == 1
         queue.pass_time(job_id)
-        assert seen(queue, job_id) == "due"
+        assert state_of(queue, job_id) == "due"
 
 
 def test_crashed_job_is_offered_and_running_again(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)
     offers = queue.offer()
-    assert seen(queue, job.id) == "offered"
+    assert state_of(queue, job.id) == "offered"
     queue.claim(*offers)
-    assert seen(queue, job.id) == "running"
+    assert state_of(queue, job.id) == "running"
 
 
 def test_snoozed_job_is_scheduled_or_retrying_by_its_attempts(queue: Queue) -> None:
     job = queue.claimed()
     finish(job, Snoozed(LONG))
-    assert seen(queue, job.id) == "scheduled"
+    assert state_of(queue, job.id) == "scheduled"
     promote(queue.database, [job.id])
     (job,) = queue.take()
     finish(job, Failed(ERROR, delay=timedelta()))
     (job,) = queue.take()
     finish(job, Snoozed(LONG))
-    assert seen(queue, job.id) == "retrying"
+    assert state_of(queue, job.id) == "retrying"
 
 
 def test_pages_are_contiguous(queue: Queue) -> None:
-    ids = sorted(queue.enqueue(payload=n) for n in range(25))  # those of one millisecond are in no order
+    # Ids of one millisecond are not in order.
+    ids = sorted(queue.enqueue(payload=n) for n in range(25))
     pages, before = [], None
     for _ in range(4):
         page = list_jobs(queue.database, limit=7, before=before)
@@ -142,16 +143,16 @@ def test_unknown_state_is_rejected(queue: Queue, states: list[str]) -> None:
         list_jobs(queue.database, states=states)
 
 
-@pytest.mark.parametrize("most", [0, -1, 1001])
-def test_page_size_is_bounded(queue: Queue, most: int) -> None:
+@pytest.mark.parametrize("limit", [0, -1, 1001])
+def test_page_size_is_bounded(queue: Queue, limit: int) -> None:
     with pytest.raises(InvalidJobError):
-        list_jobs(queue.database, limit=most)
+        list_jobs(queue.database, limit=limit)
 
 
 def test_missing_job_is_not_found(queue: Queue) -> None:
-    nowhere = uuid4()
-    with pytest.raises(NotFoundError, match=str(nowhere)):
-        get(queue.database, nowhere)
+    missing = uuid4()
+    with pytest.raises(NotFoundError, match=str(missing)):
+        get(queue.database, missing)
 
 
 def test_stats_have_counts_and_oldest_times(queue: Queue) -> None:
@@ -167,11 +168,11 @@ def test_stats_have_counts_and_oldest_times(queue: Queue) -> None:
 
 def test_row_has_every_column(queue: Queue) -> None:
     job = queue.claimed("echo", {"a": 1}, key="k", headers={"h": "v"}, timeout=LEASE, priority=7)
-    finish(job, Done('["well"]'))
+    finish(job, Done('["result"]'))
     row = queue.row(job.id)
 
     assert (row.id, row.queue, row.kind, row.state, row.key) == (job.id, "default", "echo", "done", "k")
-    assert (row.payload, row.headers, row.result) == ({"a": 1}, {"h": "v"}, ["well"])
+    assert (row.payload, row.headers, row.result) == ({"a": 1}, {"h": "v"}, ["result"])
     assert (row.priority, row.attempts, row.max_attempts, row.timeout) == (7, 1, 8, LEASE)
     assert row.claimed is not None
     assert row.deleted is not None

@@ -1,4 +1,4 @@
-"""An attempt has its time: the worker's, or the job's own if that is shorter, and then it is interrupted."""
+"""An attempt is interrupted at the end of its time: the timeout of the job, or the time of the worker if shorter."""
 
 import random
 import signal
@@ -33,23 +33,23 @@ def swallow(_payload: Any) -> None:
             continue
 
 
-def ask(_payload: Any, job: Job) -> None:
+def query(_payload: Any, job: Job) -> None:
     job.database.connection.execute("select pg_sleep(%s)", [NEVER])
 
 
-def ask_in_a_transaction(_payload: Any, job: Job) -> None:
+def query_in_transaction(_payload: Any, job: Job) -> None:
     with job.transaction() as connection:
         connection.execute("create table half (n int)")
         connection.execute("select pg_sleep(%s)", [NEVER])
 
 
-def ask_within_a_block(_payload: Any, job: Job) -> None:
+def query_in_nested_transaction(_payload: Any, job: Job) -> None:
     with job.transaction() as connection, connection.transaction(), connection.cursor() as cursor:
         cursor.execute("create table half (n int)")
         cursor.execute("select pg_sleep(%s)", [NEVER])
 
 
-@pytest.mark.parametrize("handler", [loop, swallow, ask, ask_in_a_transaction, ask_within_a_block])
+@pytest.mark.parametrize("handler", [loop, swallow, query, query_in_transaction, query_in_nested_transaction])
 def test_handler_is_interrupted_at_the_timeout_of_its_job(queue: Queue, handler: Any) -> None:
     job_id = queue.enqueue(timeout=SHORT, retry=Retry(strategy="fixed", jitter=False))
     neighbour = queue.enqueue("neighbour")
@@ -98,7 +98,8 @@ def test_extended_job_is_interrupted_at_its_new_deadline(queue: Queue) -> None:
     def extend(_payload: Any, job: Job) -> None:
         job.lease.deadline = monotonic()
         job.extend(LEASE)
-        signal.raise_signal(signal.SIGALRM)  # the alarm of the time before
+        # The alarm of the former deadline.
+        signal.raise_signal(signal.SIGALRM)
         seen.append(job.remaining)
         job.lease.deadline = monotonic()
         signal.raise_signal(signal.SIGALRM)
@@ -131,17 +132,17 @@ def test_alarm_is_cleared_after_the_handler(queue: Queue) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_alarm_during_a_statement_does_not_break_the_finish(queue: Queue) -> None:
-    """Wherever it hits, what was begun is rolled back, and the failure is written where others see it."""
+    """An alarm at any point rolls the transaction back, and the failure is committed."""
 
     def write_again_and_again(_payload: Any, job: Job) -> None:
         while True:
             with job.database.transaction() as connection:
                 connection.execute("select 1")
 
-    chance = random.Random(1)
+    generator = random.Random(1)
     for _ in range(100):
         queue.enqueue(max_attempts=1)
-        jobs = take(queue.database, "default", 1, timedelta(milliseconds=chance.uniform(1, 4)), LEASE)
+        jobs = take(queue.database, "default", 1, timedelta(milliseconds=generator.uniform(1, 4)), LEASE)
         (ending,) = run_jobs(jobs, HandlerTable({"echo": write_again_and_again}), stopping=lambda: False)
 
         assert (ending.ending, (ending.error or {})["type"]) == ("dead", "OutOfTime")
@@ -154,7 +155,7 @@ def test_alarm_during_a_statement_does_not_break_the_finish(queue: Queue) -> Non
 
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, OutOfTime])
 def test_interrupted_connection_is_not_reused(direct_queue: Queue, interrupt: type[BaseException]) -> None:
-    """A cancellation that is still on its way would hit another statement."""
+    """A cancellation that arrives late would cancel another statement."""
     sessions = []
 
     def stop(_payload: Any, job: Job) -> None:

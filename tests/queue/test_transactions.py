@@ -1,4 +1,4 @@
-"""A handler's writes and its job's completion are committed together, or neither is."""
+"""The writes of a handler and the completion of its job commit together."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The traps that the ancestors' claims fell into; each test must fail when its fault is put back."""
+"""Known faults of claims in other queues. Each test must fail if its fault is put back."""
 
 from threading import Barrier
 from uuid import UUID
@@ -30,7 +30,7 @@ def test_overdue_job_is_taken_by_one_of_25_concurrent_claimants(queue: Queue) ->
         barrier.wait()
         return queue.take(database=queue.another())
 
-    takers = [queue.let(claimant) for _ in range(25)]
+    takers = [queue.start(claimant) for _ in range(25)]
 
     assert sorted(len(taker.result()) for taker in takers) == [0] * 24 + [1]
 
@@ -42,18 +42,18 @@ def test_late_claim_of_an_offer_has_its_whole_lease(queue: Queue) -> None:
     queue.pass_time(offered.id, by=LONG)
     (job,) = queue.claim(offered)
 
-    (held,) = queue.sql("select visible - claimed as lease from minutehand.jobs where id = %(id)s", id=job.id)
-    assert LEASE < held["lease"] < 2 * LEASE
+    (row,) = queue.sql("select visible - claimed as lease from minutehand.jobs where id = %(id)s", id=job.id)
+    assert LEASE < row["lease"] < 2 * LEASE
     assert queue.take() == []
 
 
-WHOSE = r"where j.id = o.id and j.ack = o.ack[^\n]*"
-THE_SAME_KEY = r"""in (select id from minutehand.jobs_live
+OWN_ACK = r"where j.id = o.id and j.ack = o.ack[^\n]*"
+SAME_KEY = r"""in (select id from minutehand.jobs_live
                      where key in (select key from minutehand.jobs_live where id = any (\1)))"""
 
 
-@pytest.mark.fault("take", r"= any \((array\(select id from head\)[^)]*\))\)", THE_SAME_KEY)
-@pytest.mark.fault("claim", WHOSE, "where j.key = (select key from minutehand.jobs where id = o.id)")
+@pytest.mark.fault("take", r"= any \((array\(select id from head\)[^)]*\))\)", SAME_KEY)
+@pytest.mark.fault("claim", OWN_ACK, "where j.key = (select key from minutehand.jobs where id = o.id)")
 def test_claim_does_not_change_other_jobs_of_its_key(queue: Queue) -> None:
     finished = queue.claimed(key="report")
     finish(finished, Done())
@@ -75,8 +75,8 @@ NESTED_LOOPS = (
 )
 
 
-# `id in (select ... limit n for update skip locked)`, where the plan asks anew for every row: all of a sudden it is
-# not n that are taken. `not ... <> all` is the same question in a form for which every version chooses that plan.
+# A plan may evaluate `id in (select ... limit n for update skip locked)` once per row, and then take more than n jobs.
+# Every version chooses that plan for `not ... <> all`, which means the same.
 @pytest.mark.fault(
     "take",
     r", head as materialized \((.*?)\n\), bounded .*?\n\)\n(update.*?)j.id = any \(array.*?from bounded\)\)",
@@ -102,7 +102,7 @@ def test_concurrent_takes_respect_their_limit_and_do_not_overlap(queue: Queue) -
         barrier.wait()
         return [queue.take(3, database=database) for _ in range(4)]
 
-    takers = [queue.let(taker) for _ in range(8)]
+    takers = [queue.start(taker) for _ in range(8)]
     taken = [jobs for future in takers for jobs in future.result()]
 
     assert all(len(jobs) <= 3 for jobs in taken)
@@ -119,7 +119,7 @@ def test_take_skips_jobs_that_another_worker_is_taking(queue: Queue) -> None:
 
     with other.transaction():
         first = queue.take(database=other)
-        taking = queue.let(queue.take)
+        taking = queue.start(queue.take)
         queue.until_done_or_waiting(taking)
         assert taking.done()
     second = taking.result()
@@ -137,7 +137,7 @@ def test_duplicate_event_claims_once(queue: Queue) -> None:
     assert queue.claim(offered) == []
 
 
-@pytest.mark.fault("claim", WHOSE, "where j.id = o.id")
+@pytest.mark.fault("claim", OWN_ACK, "where j.id = o.id")
 def test_late_event_does_not_claim_a_newer_offer(queue: Queue) -> None:
     queue.enqueue()
     (lost,) = queue.offer()
@@ -158,7 +158,7 @@ def test_take_counts_the_attempt_of_a_crashing_job(queue: Queue) -> None:
 
     assert attempts == [1, 2, 3]
     assert queue.take() == []
-    assert_it_dies(queue, job_id)
+    assert_dead(queue, job_id)
 
 
 @pytest.mark.fault("claim", r"attempts = j.attempts \+ 1", "attempts = j.attempts")
@@ -169,7 +169,7 @@ def test_claim_counts_the_attempt_of_a_crashing_job(queue: Queue) -> None:
         queue.pass_time(job_id)
 
     assert queue.offer() == []
-    assert_it_dies(queue, job_id)
+    assert_dead(queue, job_id)
 
 
 def test_lost_offer_does_not_use_an_attempt(queue: Queue) -> None:
@@ -198,7 +198,7 @@ def test_statements_with_faults_are_valid_sql(queue: Queue) -> None:
     assert len(queue.claim(*queue.offer())) == 1
 
 
-def assert_it_dies(queue: Queue, job_id: UUID) -> None:
+def assert_dead(queue: Queue, job_id: UUID) -> None:
     assert [record["id"] for record in run_maintenance(queue.database).reaped] == [job_id]
     row = queue.row(job_id)
     assert (row.state, row.attempts) == ("dead", 3)

@@ -1,4 +1,4 @@
-"""The traps of finishing and of meddling: an end without the right to it, and a running job made due again."""
+"""Known faults of finishing and of operations on running jobs. Each test must fail if its fault is put back."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ FENCE = r"and %\(ack\)s in \(ack, prior\)"
 
 
 def taken_over(queue: Queue, **options: Any) -> tuple[Job, Job]:
-    """A worker that was too slow, and the one that has its job by now."""
+    """Return the jobs of a worker that was too slow, and of the worker that claimed its job since."""
     slow = queue.claimed(**options)
     queue.pass_time(slow.id)
     (owner,) = queue.take()
@@ -97,7 +97,7 @@ def test_new_claim_rejects_the_finish_of_the_previous_worker(queue: Queue) -> No
     assert finish(owner, Done()).ending == "done"
 
 
-BY_HAND: list[Callable[[Database, Job], list[Change]]] = [
+OPERATIONS: list[Callable[[Database, Job], list[Change]]] = [
     lambda database, job: promote(database, [job.id]),
     lambda database, job: reschedule(database, [job.id], job.run_at),
     lambda database, job: cancel(database, [job.id]),
@@ -111,7 +111,7 @@ BY_HAND: list[Callable[[Database, Job], list[Change]]] = [
 def test_operations_on_a_running_job_are_refused(queue: Queue) -> None:
     job = queue.claimed()
     before = queue.row(job.id)
-    changes = [change for meddle in BY_HAND for change in meddle(queue.database, job)]
+    changes = [change for operate in OPERATIONS for change in operate(queue.database, job)]
 
     assert [(change.outcome, change.state) for change in changes] == [("refused", "running")] * 3
     assert queue.row(job.id) == before
@@ -132,10 +132,10 @@ def test_enqueue_with_the_key_of_a_running_job_creates_another(queue: Queue) -> 
 )
 def test_rescheduled_job_waits_for_its_new_time(queue: Queue) -> None:
     job_id = queue.enqueue(delay=LONG)
-    moment = queue.sql("select now() + interval '1 hour' as moment")[0]["moment"]
-    reschedule(queue.database, [job_id], moment)
+    time = queue.sql("select now() + interval '1 hour' as moment")[0]["moment"]
+    reschedule(queue.database, [job_id], time)
 
-    assert queue.row(job_id).visible == moment
+    assert queue.row(job_id).visible == time
 
 
 @pytest.mark.fault("extend", r"clock_timestamp\(\) \+", "visible +")

@@ -1,4 +1,4 @@
-"""The traps of dispatching: inviting the same backlog again and again, and counting capacity outside the lock."""
+"""Known faults of dispatching: repeated offers of one backlog, and capacity that is counted outside the lock."""
 
 from datetime import timedelta
 from threading import Barrier
@@ -78,7 +78,7 @@ def test_capacity_is_counted_by_one_tick_at_a_time(queue: Queue) -> None:
 
     with other.transaction():
         first = queue.offer(CAPACITY, database=other)
-        counting = queue.let(queue.offer, CAPACITY)
+        counting = queue.start(queue.offer, CAPACITY)
         queue.until_done_or_waiting(counting)
     second = counting.result()
 
@@ -91,18 +91,18 @@ def test_eight_concurrent_dispatchers_never_exceed_the_capacity(queue: Queue) ->
     barrier = Barrier(8)
 
     def dispatcher() -> tuple[list[Offer], int]:
-        database, most, offers = queue.another(), 0, []
+        database, peak, offers = queue.another(), 0, []
         barrier.wait()
         for _ in range(5):
             offers += queue.offer(CAPACITY, database=database)
-            (held,) = queue.sql("select count(*) as jobs from minutehand.jobs_live where ack is not null")
-            most = max(most, held["jobs"])
-        return offers, most
+            (busy,) = queue.sql("select count(*) as jobs from minutehand.jobs_live where ack is not null")
+            peak = max(peak, busy["jobs"])
+        return offers, peak
 
-    dispatchers = [queue.let(dispatcher) for _ in range(8)]
+    dispatchers = [queue.start(dispatcher) for _ in range(8)]
     made = [future.result() for future in dispatchers]
 
-    assert max(most for _, most in made) == CAPACITY
+    assert max(peak for _, peak in made) == CAPACITY
     assert len([offered for offers, _ in made for offered in offers]) == CAPACITY
 
 
@@ -114,7 +114,7 @@ def test_tick_skips_jobs_that_a_worker_is_taking(queue: Queue) -> None:
 
     with other.transaction():
         (taken,) = queue.take(database=other)
-        offering = queue.let(queue.offer)
+        offering = queue.start(queue.offer)
         queue.until_done_or_waiting(offering)
         waited = not offering.done()
     offered = offering.result()
@@ -147,7 +147,7 @@ def test_job_without_attempts_left_is_not_offered(queue: Queue) -> None:
 @pytest.mark.fault("offer", r"visible <= coalesce\(%\(now\)s, now\(\)\)", "true")
 def test_job_is_not_offered_before_it_is_due(queue: Queue) -> None:
     (row,) = queue.sql("select id, visible from minutehand.enqueue('echo', delay => '1 hour')")
-    moment = row["visible"]
+    due = row["visible"]
 
-    assert queue.offer(now=moment - timedelta(microseconds=1)) == []
-    assert [offered.id for offered in queue.offer(now=moment)] == [row["id"]]
+    assert queue.offer(now=due - timedelta(microseconds=1)) == []
+    assert [offered.id for offered in queue.offer(now=due)] == [row["id"]]

@@ -1,4 +1,4 @@
-"""Invalid jobs are rejected by a named rule in Python, and nothing is written."""
+"""Invalid jobs are rejected by a named rule in Python, and nothing is stored."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -126,7 +126,8 @@ WRONG: list[tuple[str, str, Any]] = [
     ("payload", "payload_fits", "x" * 300_000),
 ]
 
-OF_TEXT = {"text_is_text"}  # what no text column takes is refused as such, wherever it is
+# Text that no column accepts has its own rule.
+TEXT_RULES = {"text_is_text"}
 
 
 def by_python(queue: Queue, /, **options: Any) -> None:
@@ -140,28 +141,28 @@ def by_bulk(queue: Queue, /, **options: Any) -> None:
         raise made.error
 
 
-def refusal(way_in: Callable[..., None], queue: Queue, option: str, value: Any) -> InvalidJobError:
+def refusal(interface: Callable[..., None], queue: Queue, option: str, value: Any) -> InvalidJobError:
     try:
-        way_in(queue, **{option: value})
+        interface(queue, **{option: value})
     except InvalidJobError as error:
         return error
-    raise AssertionError(f"{option}={value!r} was taken")
+    raise AssertionError(f"{option}={value!r} was accepted")
 
 
-def written(queue: Queue) -> list[dict[str, Any]]:
+def stored_ids(queue: Queue) -> list[dict[str, Any]]:
     return queue.sql("select id from minutehand.jobs union all select load from minutehand.new_jobs")
 
 
-@pytest.mark.parametrize("way_in", [by_python, by_bulk])
-def test_invalid_job_is_rejected_by_its_rule(queue: Queue, way_in: Callable[..., None]) -> None:
+@pytest.mark.parametrize("interface", [by_python, by_bulk])
+def test_invalid_job_is_rejected_by_its_rule(queue: Queue, interface: Callable[..., None]) -> None:
     for option, rule, value in WRONG:
-        refused = refusal(way_in, queue, option, value)
-        told = (option, repr(value)[:60], refused.rule)
+        refused = refusal(interface, queue, option, value)
+        case = (option, repr(value)[:60], refused.rule)
 
-        assert told == (*told[:2], rule) or refused.rule in OF_TEXT, told
+        assert case == (*case[:2], rule) or refused.rule in TEXT_RULES, case
         assert refused.rule in SENTENCES or isinstance(refused, PayloadError)
         assert len(str(refused)) < 300
-    assert written(queue) == []
+    assert stored_ids(queue) == []
     assert not queue.database.in_transaction
 
 

@@ -1,4 +1,4 @@
-"""Invalid jobs are rejected by the same rules in SQL, and nothing is written."""
+"""Invalid jobs are rejected by the same rules in SQL, and nothing is stored."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from psycopg import errors
 from tests.queue.stage import Queue
 
 
-def written(queue: Queue) -> list[dict[str, Any]]:
+def stored_ids(queue: Queue) -> list[dict[str, Any]]:
     return queue.sql("select id from minutehand.jobs union all select load from minutehand.new_jobs")
 
 
-BY_SQL = [
+INVALID = [
     ("kind_is_a_name", "'../etc/passwd'"),
     ("kind_is_a_name", "'os.system(1)'"),
     ("kind_is_a_name", "''"),
@@ -81,13 +81,13 @@ BY_SQL = [
 
 
 def test_sql_error_has_a_check_violation_and_the_rule(queue: Queue) -> None:
-    for rule, arguments in BY_SQL:
+    for rule, arguments in INVALID:
         with pytest.raises(psycopg.Error) as refused:
             queue.sql(f"select minutehand.enqueue({arguments})")  # type: ignore[arg-type]
 
         diagnosis = refused.value.diag
         assert (arguments, diagnosis.sqlstate, diagnosis.constraint_name) == (arguments, "23514", rule)
-    assert written(queue) == []
+    assert stored_ids(queue) == []
 
 
 def test_direct_insert_is_checked_by_the_same_rules(queue: Queue) -> None:
@@ -104,7 +104,7 @@ def test_direct_insert_is_checked_by_the_same_rules(queue: Queue) -> None:
                 f"insert into minutehand.jobs ({', '.join(columns)}) values ({', '.join(f'%({c})s' for c in columns)})",  # type: ignore[arg-type]
                 **columns,
             )
-    assert written(queue) == []
+    assert stored_ids(queue) == []
 
 
 def test_taken_key_is_a_unique_violation_in_sql(queue: Queue) -> None:
@@ -120,4 +120,4 @@ def test_invalid_json_is_rejected_in_sql(queue: Queue, payload: str) -> None:
     with pytest.raises((psycopg.DataError, UnicodeEncodeError)):
         queue.sql("select minutehand.enqueue('echo', %(payload)s::json)", payload=payload)
 
-    assert written(queue) == []
+    assert stored_ids(queue) == []

@@ -93,7 +93,9 @@ def _put_all() -> Iterator[Place]:
 
 def _copies() -> Iterator[Place]:
     file = f"{LIBRARY}/schema/functions/jobs.sql"
-    insert, values = between(function("jobs", "create_occurrence"), "jobs_live\n", "on conflict").split("values")
+    insert, values = between(function("jobs", "create_occurrence"), "jobs_live\n", "on conflict").split(
+        "values"
+    )
     yield Place(file, "create_occurrence, the inserted columns", names(insert), STORED)
     # The next occurrence has a time of its own.
     yield Place(file, "create_occurrence, the values", names(values, r"\bjob\.(\w+)"), STORED - {"run_at"})

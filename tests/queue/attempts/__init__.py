@@ -1,1 +1,1 @@
-"""Tests of the queue: attempts."""
+"""Tests of attempts and their outcomes."""

@@ -9,18 +9,18 @@ from minutehand.queries.jobs import list_attempts
 from tests.queue.stage import Queue
 
 
-def kept(queue: Queue, job_id: UUID) -> list[Attempt]:
+def attempts_of(queue: Queue, job_id: UUID) -> list[Attempt]:
     return list_attempts(queue.database, job_id)
 
 
-def only(queue: Queue, job_id: UUID) -> Attempt:
-    attempts = kept(queue, job_id)
+def only_attempt(queue: Queue, job_id: UUID) -> Attempt:
+    attempts = attempts_of(queue, job_id)
     assert len(attempts) == 1
     return attempts[0]
 
 
 def outcomes(queue: Queue, job_id: UUID) -> list[tuple[int, str]]:
-    return [(each.attempt, each.outcome) for each in kept(queue, job_id)]
+    return [(each.attempt, each.outcome) for each in attempts_of(queue, job_id)]
 
 
 def raising(error: BaseException) -> Callable[[Any], None]:

@@ -12,30 +12,30 @@ from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import Done, Failed, Released
 from minutehand.model.worker import Worker
 from minutehand.work import run_jobs
-from tests.queue.attempts.stage import kept, only, outcomes, raising
+from tests.queue.attempts.stage import attempts_of, only_attempt, outcomes, raising
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 LAMBDA = Worker("minutehand-worker", "8f5c2a70-request", 512, "7")
 
-WAYS: dict[str, tuple[Callable[[Any], Any], int]] = {
+HANDLERS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "done": (lambda _: "well", 8),
     "retrying": (raising(ValueError("no")), 8),
     "dead": (raising(Fail("never")), 8),
     "snoozed": (raising(Snooze(LONG)), 8),
-    "cancelled": (raising(Cancel("nobody wants it")), 8),
+    "cancelled": (raising(Cancel("the customer left")), 8),
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_attempt_is_stored_with_its_outcome(queue: Queue, way: str) -> None:
-    handler, most = WAYS[way]
+@pytest.mark.parametrize("outcome", HANDLERS)
+def test_attempt_is_stored_with_its_outcome(queue: Queue, outcome: str) -> None:
+    handler, max_attempts = HANDLERS[outcome]
 
-    job_id, ending = queue.attempt(handler, max_attempts=most, queue="default")
+    job_id, ending = queue.attempt(handler, max_attempts=max_attempts, queue="default")
 
-    attempt = only(queue, job_id)
-    assert (attempt.attempt, attempt.outcome) == (1, way) == (1, ending.ending)
+    attempt = only_attempt(queue, job_id)
+    assert (attempt.attempt, attempt.outcome) == (1, outcome) == (1, ending.ending)
     assert attempt.error == ending.error
     assert timedelta() <= attempt.ended - attempt.started < timedelta(minutes=1)
 
@@ -58,14 +58,14 @@ def test_each_attempt_is_stored_with_its_number(queue: Queue) -> None:
 
 def test_job_released_before_its_start_is_stored_without_duration(queue: Queue) -> None:
     job = queue.claimed()
-    assert finish(replace_began(job), Released()).ending == "released"
+    assert finish(without_start(job), Released()).ending == "released"
 
-    attempt = only(queue, job.id)
+    attempt = only_attempt(queue, job.id)
     assert (attempt.attempt, attempt.outcome) == (1, "released")
     assert attempt.ended - attempt.started < timedelta(seconds=5)
 
 
-def replace_began(job: Job) -> Job:
+def without_start(job: Job) -> Job:
     job.lease.started = None
     return job
 
@@ -76,20 +76,21 @@ def test_superseded_attempt_is_stored_with_its_error(queue: Queue) -> None:
     queue.enqueue(key="report")
     finish(job, Failed(ERROR))
 
-    attempt = only(queue, job.id)
+    attempt = only_attempt(queue, job.id)
     assert (attempt.outcome, attempt.error) == ("superseded", ERROR)
 
 
 def test_attempt_excludes_the_wait_for_its_turn_in_a_chunk(queue: Queue) -> None:
     first, second = queue.enqueue(), queue.enqueue()
     jobs = queue.take(2)
-    jobs[0].lease.claimed -= 600  # the first one takes ten minutes before the second has its turn
+    # The first job takes ten minutes.
+    jobs[0].lease.claimed -= 600
     jobs[1].lease.claimed -= 600
 
     run_jobs(jobs, HandlerTable({"echo": lambda _: None}), stopping=lambda: False)
 
     for job_id, job in zip((first, second), jobs, strict=True):
-        attempt = only(queue, job_id)
+        attempt = only_attempt(queue, job_id)
         assert attempt.started - job.claimed >= timedelta(minutes=10)
 
 
@@ -101,7 +102,7 @@ def test_attempt_has_its_worker_and_the_job_has_its_version(queue: Queue) -> Non
     finish(failed, Failed(ERROR))
 
     for job_id in ids:
-        attempt = only(queue, job_id)
+        attempt = only_attempt(queue, job_id)
         assert Worker(attempt.worker, attempt.request, attempt.memory_mb, attempt.version) == LAMBDA
     assert [queue.row(job_id).version for job_id in ids] == ["7", None]
 
@@ -110,7 +111,7 @@ def test_attempt_commits_with_the_transaction_of_the_handler(queue: Queue) -> No
     job = queue.claimed()
     with pytest.raises(ZeroDivisionError), job.transaction():
         raise ZeroDivisionError
-    assert kept(queue, job.id) == []
+    assert attempts_of(queue, job.id) == []
 
     with job.transaction():
         pass

@@ -9,26 +9,27 @@ from minutehand.finish import finish
 from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed
 from minutehand.operations.jobs import cancel, promote, reschedule
-from tests.queue.attempts.stage import only, outcomes
+from tests.queue.attempts.stage import only_attempt, outcomes
 from tests.queue.stage import Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 
-def invited(queue: Queue) -> list[Job]:
+def claim_offers(queue: Queue) -> list[Job]:
     return queue.claim(*queue.offer())
 
 
 @pytest.mark.fault("claim", r"lapsed = coalesce\(j.claimed, j.lapsed\), ", "")
 @pytest.mark.fault("take", r"lapsed = coalesce\(j.claimed, j.lapsed\),", "")
 def test_next_claim_stores_the_lapsed_attempt(queue: Queue) -> None:
-    for again in (Queue.take, invited):
+    for claim in (Queue.take, claim_offers):
         dead = queue.claimed()
         queue.pass_time(dead.id)
-        assert outcomes(queue, dead.id) == []  # its worker may still come back
-        (owner,) = again(queue)
+        # Its worker may still finish.
+        assert outcomes(queue, dead.id) == []
+        (owner,) = claim(queue)
 
-        attempt = only(queue, dead.id)
+        attempt = only_attempt(queue, dead.id)
         assert (attempt.attempt, attempt.outcome, attempt.started) == (1, "lapsed", dead.claimed)
         assert (attempt.worker, attempt.error) == (None, None)
         assert attempt.ended >= owner.claimed
@@ -45,9 +46,8 @@ def test_each_lapsed_claim_is_stored_once(queue: Queue) -> None:
     (job,) = queue.take()
     finish(job, Done())
 
-    assert outcomes(queue, job.id) == [
-        (1, "lapsed"), (2, "lapsed"), (3, "lapsed"), (4, "retrying"), (5, "done")
-    ]  # fmt: skip
+    expected = ["lapsed", "lapsed", "lapsed", "retrying", "done"]
+    assert outcomes(queue, job.id) == list(enumerate(expected, 1))
 
 
 def test_accepted_late_finish_is_not_stored_as_lapsed(queue: Queue) -> None:
@@ -67,7 +67,7 @@ def test_concurrent_claims_of_an_offer_store_one_lapsed_attempt(queue: Queue) ->
         queue.pass_time(job_id)
     offers = queue.offer()
 
-    races = [queue.let(queue.claim, *offers, database=queue.another()) for _ in range(6)]
+    races = [queue.start(queue.claim, *offers, database=queue.another()) for _ in range(6)]
 
     assert sum(len(race.result()) for race in races) == 5
     assert [outcomes(queue, job_id) for job_id in ids] == [[(1, "lapsed")]] * 5
@@ -87,10 +87,10 @@ def test_last_attempt_of_a_reaped_job_is_stored_as_lapsed(queue: Queue) -> None:
 @pytest.mark.fault("promote", r"lapsed = coalesce\(claimed, lapsed\),", "")
 @pytest.mark.fault("reschedule", r"lapsed = coalesce\(claimed, lapsed\),", "")
 def test_lapsed_attempt_is_stored_after_any_operation(queue: Queue) -> None:
-    for meddle in (promote, lambda d, ids: reschedule(d, ids, delay=timedelta())):
+    for operate in (promote, lambda d, ids: reschedule(d, ids, delay=timedelta())):
         job = queue.claimed()
         queue.pass_time(job.id)
-        meddle(queue.database, [job.id])
+        operate(queue.database, [job.id])
         (job,) = queue.take()
         finish(job, Done())
         assert outcomes(queue, job.id) == [(1, "lapsed"), (2, "done")]
@@ -114,5 +114,5 @@ def test_attempt_uses_the_default_partition_if_the_day_is_missing(queue: Queue) 
     run_maintenance(queue.database)
 
     assert (ending.ending, queue.row(job_id).state, queue.row(dead.id).state) == ("done", "done", "dead")
-    homes = queue.sql("select distinct tableoid::regclass::text as home from minutehand.attempts")
-    assert [row["home"] for row in homes] == ["minutehand.attempts_default"]
+    tables = queue.sql("select distinct tableoid::regclass::text as name from minutehand.attempts")
+    assert [row["name"] for row in tables] == ["minutehand.attempts_default"]

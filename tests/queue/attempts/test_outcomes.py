@@ -1,4 +1,4 @@
-"""How an attempt ends: by what the handler returns or raises, and what the row then says."""
+"""An attempt ends by what its handler returns or raises, and the row has the outcome."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -102,10 +102,10 @@ def test_one_attempt_without_retries_is_valid(queue: Queue) -> None:
 def test_job_done_after_failures_keeps_the_latest_error(queue: Queue) -> None:
     job_id, _ = queue.attempt(raising(ValueError("no")))
     queue.pass_time(job_id)
-    queue.work(lambda _: "well")
+    queue.work(lambda _: "result")
 
     row = queue.row(job_id)
-    assert (row.state, row.result, (row.error or {})["message"]) == ("done", "well", "no")
+    assert (row.state, row.result, (row.error or {})["message"]) == ("done", "result", "no")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_job_done_after_failures_keeps_the_latest_error(queue: Queue) -> None:
         (-LONG, timedelta()),
         (datetime(2001, 9, 9, tzinfo=UTC), timedelta()),
     ],
-    ids=["delay", "moment", "beyond the strategy", "negative", "past"],
+    ids=["delay", "time", "beyond the strategy", "negative", "past"],
 )
 def test_retry_after_sets_the_time_of_the_next_attempt(
     queue: Queue, after: timedelta | datetime, expected: timedelta | None
@@ -156,7 +156,7 @@ def test_cancel_ends_the_job_as_cancelled(queue: Queue) -> None:
 
 
 def test_fail_is_dead_immediately(queue: Queue) -> None:
-    job_id, ending = queue.attempt(raising(Fail("the address is no address")), max_attempts=8)
+    job_id, ending = queue.attempt(raising(Fail("the address is invalid")), max_attempts=8)
 
     assert (ending.ending, queue.row(job_id).attempts) == ("dead", 1)
-    assert (queue.row(job_id).error or {})["message"] == "the address is no address"
+    assert (queue.row(job_id).error or {})["message"] == "the address is invalid"

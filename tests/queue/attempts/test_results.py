@@ -9,15 +9,13 @@ import pytest
 from minutehand import Cancel, Fail, Job, RetryAfter
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
-from tests.queue.attempts.stage import only, raising
+from tests.queue.attempts.stage import only_attempt, raising
 from tests.queue.stage import LONG, Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
-# What an attempt had so far
 
-
-def half_way(error: BaseException | None = None) -> Callable[[Any, Job], None]:
+def with_result(error: BaseException | None = None) -> Callable[[Any, Job], None]:
     def handler(_payload: Any, job: Job) -> None:
         job.result = {"sent": 3}
         if error is not None:
@@ -31,29 +29,29 @@ def half_way(error: BaseException | None = None) -> Callable[[Any, Job], None]:
     [
         (raising(Fail("no", result={"sent": 3})), "dead"),
         (raising(RetryAfter(LONG, result={"sent": 3})), "retrying"),
-        (half_way(ValueError("no")), "retrying"),
-        (half_way(Fail("no")), "dead"),
-        (half_way(Cancel("enough")), "cancelled"),
+        (with_result(ValueError("no")), "retrying"),
+        (with_result(Fail("no")), "dead"),
+        (with_result(Cancel("enough")), "cancelled"),
     ],
-    ids=["said by Fail", "said by RetryAfter", "set before an error", "set before Fail", "set before Cancel"],
+    ids=["Fail(result)", "RetryAfter(result)", "before an error", "before Fail", "before Cancel"],
 )
 def test_failure_stores_its_partial_result(queue: Queue, handler: Callable[..., Any], ending: str) -> None:
-    job_id, made = queue.attempt(handler)
+    job_id, attempted = queue.attempt(handler)
 
-    attempt = only(queue, job_id)
-    assert made.ending == ending
+    attempt = only_attempt(queue, job_id)
+    assert attempted.ending == ending
     assert queue.row(job_id).result == attempt.result == {"sent": 3}
 
 
 def test_partial_result_survives_failure_but_not_success(queue: Queue) -> None:
-    died, done = queue.enqueue(max_attempts=2), queue.enqueue()
+    dead, done = queue.enqueue(max_attempts=2), queue.enqueue()
     for job in queue.take(2):
         finish(job, Failed(ERROR, delay=timedelta(), result='{"sent": 3}'))
         queue.pass_time(job.id)
     for job in queue.take(2):
-        finish(job, Failed(ERROR) if job.id == died else Done())
+        finish(job, Failed(ERROR) if job.id == dead else Done())
 
-    assert (queue.row(died).state, queue.row(died).result) == ("dead", {"sent": 3})
+    assert (queue.row(dead).state, queue.row(dead).result) == ("dead", {"sent": 3})
     assert (queue.row(done).state, queue.row(done).result) == ("done", None)
 
 
@@ -68,7 +66,7 @@ def test_result_that_is_not_json_does_not_hide_the_error(queue: Queue) -> None:
 
 
 def test_handler_that_returns_none_keeps_the_result_it_set(queue: Queue) -> None:
-    job_id, _ = queue.attempt(half_way())
+    job_id, _ = queue.attempt(with_result())
 
     assert queue.row(job_id).result == {"sent": 3}
 

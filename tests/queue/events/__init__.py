@@ -1,1 +1,1 @@
-"""Tests of the queue: events."""
+"""Tests of events, hooks and sinks."""

@@ -1,4 +1,4 @@
-"""Recorded events, and the table sink."""
+"""Events that hooks receive."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from minutehand.model.event import Event
 
 @pytest.fixture
 def seen() -> Iterator[list[Event]]:
-    """Every event of this process, as a hook is told it."""
+    """The events that a hook of this process receives."""
     seen: list[Event] = []
     hook = hooks.on("*", seen.append)
     yield seen
@@ -20,6 +20,6 @@ def seen() -> Iterator[list[Event]]:
 
 @pytest.fixture(autouse=True)
 def fresh() -> None:
-    """Sinks that nobody has used, and modules of hooks that nobody has asked for."""
+    """Forget sinks and modules of hooks that were loaded before."""
     deliveries.cache_clear()
     hooks._load.cache_clear()

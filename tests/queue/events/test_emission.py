@@ -32,7 +32,7 @@ def snoozes(_: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("handler", "told"),
+    ("handler", "expected"),
     [
         (lambda _: MARK, ["done"]),
         (extends, ["extended", "done"]),
@@ -41,14 +41,14 @@ def snoozes(_: Any) -> None:
         (fails, ["dead"]),
         (breaks, ["retried"]),
     ],
-    ids=lambda told: told[-1] if isinstance(told, list) else None,
+    ids=lambda expected: expected[-1] if isinstance(expected, list) else None,
 )
 def test_attempt_emits_events_without_its_payload(
-    queue: Queue, seen: list[Event], handler: Callable[..., Any], told: list[str]
+    queue: Queue, seen: list[Event], handler: Callable[..., Any], expected: list[str]
 ) -> None:
-    job_id, _ = queue.attempt(handler, payload={"mark": MARK}, key="order/1", headers={"told": MARK})
+    job_id, _ = queue.attempt(handler, payload={"mark": MARK}, key="order/1", headers={"mark": MARK})
 
-    assert names(seen) == ["enqueued", "claimed", *told]
+    assert names(seen) == ["enqueued", "claimed", *expected]
     assert {(event.job, event.kind, event.key) for event in seen} == {(job_id, "echo", "order/1")}
     assert {(event.queue, event.attempt, event.max_attempts) for event in seen[1:]} == {("default", 1, 8)}
     assert len({event.id for event in seen}) == len(seen)
@@ -114,14 +114,14 @@ def test_enqueued_event_has_its_outcome(queue: Queue, seen: list[Event]) -> None
 
 
 def test_resident_worker_emits_halted_on_a_fatal_error(queue: Queue, seen: list[Event]) -> None:
-    told: list[Event] = []
+    received: list[Event] = []
     queue.sql("alter table minutehand.lanes rename to lanes_away")
 
     with pytest.raises(SchemaError):
-        work(queue.database, HandlerTable({}), Flag(), queue="mail", drain=True, hook=told.append)
+        work(queue.database, HandlerTable({}), Flag(), queue="mail", drain=True, hook=received.append)
     queue.sql("alter table minutehand.lanes_away rename to lanes")
 
-    assert names(seen) == names(told) == ["halted"]
+    assert names(seen) == names(received) == ["halted"]
     assert seen[0].queue == "mail"
     assert seen[0].facts["error_type"] == "SchemaError"
 
@@ -157,7 +157,8 @@ def test_finish_does_not_emit_events_itself(queue: Queue, seen: list[Event]) -> 
     assert finish(job, Done()).ending == "done"
     run_maintenance(queue.database)
 
-    assert names(seen) == ["enqueued"]  # finish writes; the worker tells
+    # Finish writes the row; the worker emits the event.
+    assert names(seen) == ["enqueued"]
 
 
 def test_event_names_are_complete_and_unique() -> None:

@@ -15,18 +15,18 @@ MARK = "mark-4711"
 
 
 def test_hook_receives_its_events_until_it_is_removed(queue: Queue) -> None:
-    heard: list[str] = []
+    received: list[str] = []
 
     @hooks.on("dead")
-    def page(event: Event) -> None:
-        heard.append(event.name)
+    def hook(event: Event) -> None:
+        received.append(event.name)
 
     queue.attempt(fails)
     queue.attempt(lambda _: None)
-    hooks.off(page)
+    hooks.off(hook)
     queue.attempt(fails)
 
-    assert heard == ["dead"]
+    assert received == ["dead"]
 
 
 def test_hook_for_an_unknown_event_is_rejected() -> None:
@@ -56,18 +56,18 @@ def test_failing_hook_does_not_fail_jobs_and_is_logged_once(
 def test_hook_modules_are_imported_at_the_first_event(
     queue: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "hooks_of_mine.py").write_text(
-        "from minutehand.events import hooks\nheard = []\nhooks.on('done', heard.append)\n"
+    (tmp_path / "custom_hooks.py").write_text(
+        "from minutehand.events import hooks\nreceived = []\nhooks.on('done', received.append)\n"
     )
-    (tmp_path / "hooks_that_break.py").write_text("raise RuntimeError\n")
+    (tmp_path / "broken_hooks.py").write_text("raise RuntimeError\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("MINUTEHAND_HOOKS", "hooks_that_break, hooks_of_mine")
-    assert "hooks_of_mine" not in sys.modules
+    monkeypatch.setenv("MINUTEHAND_HOOKS", "broken_hooks, custom_hooks")
+    assert "custom_hooks" not in sys.modules
 
     for _ in range(2):
         queue.attempt(lambda _: None)
 
-    mine = sys.modules.pop("hooks_of_mine")
-    hooks.off(mine.heard.append)
-    assert names(mine.heard) == ["done", "done"]
-    assert caplog.text.count("MINUTEHAND_HOOKS: hooks_that_break cannot be imported") == 1
+    module = sys.modules.pop("custom_hooks")
+    hooks.off(module.received.append)
+    assert names(module.received) == ["done", "done"]
+    assert caplog.text.count("MINUTEHAND_HOOKS: broken_hooks cannot be imported") == 1

@@ -19,11 +19,11 @@ MARK = "mark-4711"
 
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table is told."""
+    """Enable the table sink."""
     monkeypatch.setenv("MINUTEHAND_EVENTS", "table")
 
 
-def kept(queue: Queue) -> list[str]:
+def stored_names(queue: Queue) -> list[str]:
     return [event.name for event in list_events(queue.database)]
 
 
@@ -31,7 +31,7 @@ def test_table_sink_stores_events_in_order(queue: Queue, table: None) -> None:
     job_id, _ = queue.attempt(extends, payload=MARK, key="order/1")
     list(enqueue_many((NewJob("echo") for _ in range(300)), connection=queue.database, chunk=300))
 
-    assert kept(queue)[:1] == ["enqueued"]
+    assert stored_names(queue)[:1] == ["enqueued"]
     events = list_events(queue.database, job=job_id)
     assert [event.name for event in events] == ["enqueued", "claimed", "extended", "done"]
     assert {(event.kind, event.queue) for event in events[1:]} == {("echo", "default")}
@@ -49,14 +49,15 @@ def test_events_only_setting_limits_the_table_sink(
     for handler in (fails, cancels, breaks):
         queue.attempt(handler)
 
-    assert kept(queue) == ["dead", "cancelled"]
-    assert len(seen) == 9  # hooks choose by themselves
+    assert stored_names(queue) == ["dead", "cancelled"]
+    # The setting does not limit hooks.
+    assert len(seen) == 9
 
 
 def test_events_are_not_stored_by_default(queue: Queue) -> None:
     queue.attempt(lambda _: None)
 
-    assert kept(queue) == []
+    assert stored_names(queue) == []
 
 
 @pytest.mark.parametrize("autocommit", [False, True])
@@ -68,14 +69,15 @@ def test_stored_event_commits_with_the_transaction_of_the_caller(
     with suppress(ZeroDivisionError), connection.transaction():
         enqueue("echo", connection=connection)
         _ = 1 / 0
-    assert (kept(queue), seen) == ([], [])
+    assert (stored_names(queue), seen) == ([], [])
 
     with connection.transaction():
         enqueue("echo", connection=connection)
-        assert kept(queue) == []
+        assert stored_names(queue) == []
 
-    assert kept(queue) == ["enqueued"]
-    assert seen == []  # whether it was committed is not seen from here
+    assert stored_names(queue) == ["enqueued"]
+    # The library does not see the commit of the caller.
+    assert seen == []
 
 
 def test_failing_table_sink_fails_no_job_and_is_logged_once(
@@ -100,7 +102,7 @@ def test_locked_event_table_does_not_block_a_job(queue: Queue, table: None) -> N
         _, ending = queue.attempt(lambda _: None)
 
         assert ending.ending == "done"
-    assert kept(queue) == []
+    assert stored_names(queue) == []
 
 
 def test_invalid_sink_is_logged_and_the_others_are_used(
@@ -111,6 +113,6 @@ def test_invalid_sink_is_logged_and_the_others_are_used(
     for _ in range(2):
         queue.attempt(lambda _: None)
 
-    assert kept(queue) == ["enqueued", "claimed", "done"] * 2
+    assert stored_names(queue) == ["enqueued", "claimed", "done"] * 2
     assert len(caplog.records) == 3
     assert MARK not in caplog.text

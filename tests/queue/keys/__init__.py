@@ -1,1 +1,1 @@
-"""Tests of the queue: keys."""
+"""Tests of keys."""

@@ -6,5 +6,5 @@ from minutehand import Enqueued, enqueue
 from tests.queue.stage import Queue
 
 
-def again(queue: Queue, payload: object = None, /, **options: Any) -> Enqueued:
+def enqueue_again(queue: Queue, payload: object = None, /, **options: Any) -> Enqueued:
     return enqueue("echo", payload, connection=queue.database, **({"key": "k"} | options))

@@ -1,4 +1,4 @@
-"""What becomes of a second enqueue of a key, by what it says and by the state of the first: seen, not said."""
+"""The outcomes of a second enqueue of a key, by its options and the state of the first job."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,21 +59,27 @@ def dead(queue: Queue, **first: Any) -> UUID:
 
 
 STATES: dict[str, Callable[..., UUID]] = {
-    "scheduled": scheduled, "due": due, "offered": offered, "running": running, "lapsed": lapsed,
-    "retrying": retrying, "done": done, "dead": dead,
-}  # fmt: skip
+    "scheduled": scheduled,
+    "due": due,
+    "offered": offered,
+    "running": running,
+    "lapsed": lapsed,
+    "retrying": retrying,
+    "done": done,
+    "dead": dead,
+}
 
 
 @dataclass(frozen=True)
 class Mode:
-    """What the second enqueue says, and the first one too where a period begins with it."""
+    """The options of the second enqueue, and of the first if a period begins with it."""
 
     second: dict[str, Any]
     first: dict[str, Any]
 
 
-def both(**said: Any) -> Mode:
-    return Mode(said, said)
+def both(**options: Any) -> Mode:
+    return Mode(options, options)
 
 
 MODES: dict[str, Mode] = {
@@ -93,29 +99,29 @@ MODES: dict[str, Mode] = {
 }
 
 
-def seen(queue: Queue, state: str, mode: Mode) -> str:
-    """Have it happen, and say what became of it."""
+def observe(queue: Queue, state: str, mode: Mode) -> str:
+    """Enqueue twice, and describe the outcome."""
     first = STATES[state](queue, **mode.first)
     before = queue.row(first)
-    said = {"key": "k", **mode.second}
+    options = {"key": "k", **mode.second}
     try:
-        made = enqueue("echo", ["new"], connection=queue.database, **said)
+        enqueued = enqueue("echo", ["new"], connection=queue.database, **options)
     except KeyTakenError:
         assert queue.row(first) == before
         return "`KeyTakenError`"
-    after, row = queue.row(first), queue.row(made.id)
-    if made.id != first:
-        assert (made.outcome, row.payload, after) == ("created", ["new"], before)
-        return f"created{_when(queue, made.id)}"
-    if made.outcome == "ignored":
+    after, row = queue.row(first), queue.row(enqueued.id)
+    if enqueued.id != first:
+        assert (enqueued.outcome, row.payload, after) == ("created", ["new"], before)
+        return f"created{_time(queue, enqueued.id)}"
+    if enqueued.outcome == "ignored":
         assert after == before
         return "ignored"
-    assert row.payload == {"replaced": ["new"], "merged": ["old", "new"]}[made.outcome]
+    assert row.payload == {"replaced": ["new"], "merged": ["old", "new"]}[enqueued.outcome]
     assert (row.attempts, row.enqueued > before.enqueued) == (0, True)
-    return made.outcome + _when(queue, first, before.visible == row.visible) + _offer(before, row)
+    return enqueued.outcome + _time(queue, first, before.visible == row.visible) + _offer(before, row)
 
 
-def _when(queue: Queue, job_id: UUID, stays: bool = False) -> str:
+def _time(queue: Queue, job_id: UUID, stays: bool = False) -> str:
     if stays:
         return ", time unchanged"
     for delay, words in ((WAIT, ", postponed"), (PERIOD, ", due at the end of the period")):
@@ -131,7 +137,7 @@ def _offer(before: Any, after: Any) -> str:
 
 
 def table(cells: dict[tuple[str, str], str]) -> str:
-    """Return the table as it stands in the page."""
+    """Return the table of the page, in Markdown."""
     head = ["second enqueue \\ first job", *STATES]
     rows = [head, ["---"] * len(head), *([mode, *(cells[mode, state] for state in STATES)] for mode in MODES)]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

@@ -8,28 +8,32 @@ import pytest
 from minutehand import Enqueued, KeyTakenError, NewJob, Rejected, enqueue_many
 from minutehand.finish import finish
 from minutehand.model.outcome import Done
-from tests.queue.keys.stage import again
+from tests.queue.keys.stage import enqueue_again
 from tests.queue.stage import LONG, Queue
 
 pytestmark = pytest.mark.every_server
 
 
 def test_identical_job_is_ignored_without_a_write(queue: Queue) -> None:
-    said: dict[str, Any] = {"run_at": datetime(2500, 1, 1, tzinfo=UTC), "headers": {"a": "b"}, "priority": 3}
-    first = again(queue, {"a": 1.0}, **said)
+    options: dict[str, Any] = {
+        "run_at": datetime(2500, 1, 1, tzinfo=UTC),
+        "headers": {"a": "b"},
+        "priority": 3,
+    }
+    first = enqueue_again(queue, {"a": 1.0}, **options)
     before = queue.row(first.id)
-    assert again(queue, {"a": 1.0}, **said).outcome == "ignored"
-    (made,) = enqueue_many([NewJob("echo", {"a": 1.0}, key="k", **said)], connection=queue.database)
+    assert enqueue_again(queue, {"a": 1.0}, **options).outcome == "ignored"
+    (made,) = enqueue_many([NewJob("echo", {"a": 1.0}, key="k", **options)], connection=queue.database)
 
     assert (made.outcome, queue.row(first.id)) == ("ignored", before)
-    assert again(queue, {"a": 1}, **said).outcome == "replaced"
-    assert again(queue, {"a": 1}, **said | {"priority": 4}).outcome == "replaced"
+    assert enqueue_again(queue, {"a": 1}, **options).outcome == "replaced"
+    assert enqueue_again(queue, {"a": 1}, **options | {"priority": 4}).outcome == "replaced"
 
 
 def test_late_finish_of_a_replaced_job_is_lost(queue: Queue) -> None:
     late = queue.claimed(payload="old", key="k")
     queue.sql("update minutehand.jobs_live set ack = null, prior = null, offered = null, claimed = null")
-    assert again(queue, "new").outcome == "replaced"
+    assert enqueue_again(queue, "new").outcome == "replaced"
 
     assert finish(late, Done('"late"')).ending == "lost"
     assert [(job.id, job.payload) for job in queue.take()] == [(late.id, "new")]
@@ -39,10 +43,10 @@ def test_bulk_items_have_their_own_key_options(queue: Queue) -> None:
     running = queue.claimed(key="running")
     items = [
         NewJob("echo", [1], key="merge", on_conflict="merge"),
-        NewJob("echo", 1, key="kept"),
+        NewJob("echo", 1, key="shared"),
         NewJob("echo", [2], key="merge", on_conflict="merge"),
-        NewJob("echo", 2, key="kept", on_conflict="ignore"),
-        NewJob("echo", 3, key="kept", on_conflict="raise"),
+        NewJob("echo", 2, key="shared", on_conflict="ignore"),
+        NewJob("echo", 3, key="shared", on_conflict="raise"),
         NewJob("echo", key="running", unique_while="running"),
         NewJob("echo", key="period", unique_for=LONG),
         NewJob("echo", key="moved", debounce=LONG),
@@ -51,8 +55,16 @@ def test_bulk_items_have_their_own_key_options(queue: Queue) -> None:
     made = list(enqueue_many(items, connection=queue.database))
 
     assert [each.outcome for each in made] == [
-        "created", "created", "merged", "ignored", "rejected", "ignored", "created", "created", "created",
-    ]  # fmt: skip
+        "created",
+        "created",
+        "merged",
+        "ignored",
+        "rejected",
+        "ignored",
+        "created",
+        "created",
+        "created",
+    ]
     assert [each.ordinal for each in made] == list(range(9))
     assert isinstance(made[4], Rejected)
     assert isinstance(made[4].error, KeyTakenError)
@@ -77,8 +89,8 @@ def test_defaults_of_a_kind_override_those_of_its_queue(queue: Queue) -> None:
     )
     queue.sql("insert into minutehand.defaults (kind, queue, priority) values ('welcome', 'mail', 7)")
 
-    def facts(kind: str, **said: Any) -> tuple[str, int, int]:
-        row = queue.row(queue.enqueue(kind, **said))
+    def facts(kind: str, **options: Any) -> tuple[str, int, int]:
+        row = queue.row(queue.enqueue(kind, **options))
         return row.queue, row.priority, row.max_attempts
 
     assert facts("echo") == ("default", 5, 8)
@@ -88,19 +100,22 @@ def test_defaults_of_a_kind_override_those_of_its_queue(queue: Queue) -> None:
 
 
 def test_recurring_job_has_its_first_time_in_every_interface(queue: Queue) -> None:
-    said: dict[str, Any] = {"every": "0 8 * * mon", "zone": "Asia/Tokyo"}
-    one = queue.enqueue(key="one", **said)
-    (many,) = enqueue_many([NewJob("echo", **said)], connection=queue.database)
+    options: dict[str, Any] = {"every": "0 8 * * mon", "zone": "Asia/Tokyo"}
+    one = queue.enqueue(key="one", **options)
+    (many,) = enqueue_many([NewJob("echo", **options)], connection=queue.database)
     queue.sql("select minutehand.enqueue('echo', key => 'sql', every => 'PT90M')")
 
     for job_id in (one, many.id):  # type: ignore[union-attr]
         run_at = queue.row(job_id).run_at
-        assert (run_at.weekday(), run_at.hour, run_at.minute) == (6, 23, 0)  # Monday's 8 in Tokyo
+        # 8:00 on Monday in Tokyo.
+        assert (run_at.weekday(), run_at.hour, run_at.minute) == (6, 23, 0)
     rows = queue.sql(
         "select key, every, zone, nominal, run_at, run_at - now() as wait from minutehand.jobs order by key"
     )
     assert all(row["nominal"] == row["run_at"] for row in rows)
     assert [(row["every"], row["zone"]) for row in rows] == [
-        ("0 8 * * mon", "Asia/Tokyo"), ("PT90M", None), ("0 8 * * mon", "Asia/Tokyo"),
-    ]  # fmt: skip
+        ("0 8 * * mon", "Asia/Tokyo"),
+        ("PT90M", None),
+        ("0 8 * * mon", "Asia/Tokyo"),
+    ]
     assert timedelta(minutes=89) < rows[1]["wait"] <= timedelta(minutes=90)

@@ -7,7 +7,7 @@ import pytest
 from minutehand import InvalidJobError
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
-from tests.queue.keys.stage import again
+from tests.queue.keys.stage import enqueue_again
 from tests.queue.stage import Queue
 
 pytestmark = pytest.mark.every_server
@@ -17,43 +17,52 @@ ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 ENCRYPTED = {"minutehand": {"v": 1}}
 
 
-def both(queue: Queue, old: object, new: object) -> object:
+def merge(queue: Queue, old: object, new: object) -> object:
     job_id = queue.enqueue(payload=old, key="k")
-    assert again(queue, new, on_conflict="merge").outcome == "merged"
+    assert enqueue_again(queue, new, on_conflict="merge").outcome == "merged"
     payload: object = queue.row(job_id).payload
     queue.sql("delete from minutehand.jobs")
     return payload
 
 
 def test_merge_joins_arrays_and_merges_objects(queue: Queue) -> None:
-    assert both(queue, [1], [2, [3]]) == [1, 2, [3]]
-    assert both(queue, [], []) == []
-    assert both(queue, {"a": 1, "b": {"c": 1}}, {"b": {"d": 2}, "e": None}) == {
+    assert merge(queue, [1], [2, [3]]) == [1, 2, [3]]
+    assert merge(queue, [], []) == []
+    assert merge(queue, {"a": 1, "b": {"c": 1}}, {"b": {"d": 2}, "e": None}) == {
         "a": 1,
         "b": {"d": 2},
         "e": None,
     }
-    assert both(queue, {}, {}) == {}
-    assert both(queue, None, [1]) == [1]
-    assert both(queue, {"a": 1}, None) == {"a": 1}
+    assert merge(queue, {}, {}) == {}
+    assert merge(queue, None, [1]) == [1]
+    assert merge(queue, {"a": 1}, None) == {"a": 1}
 
 
 def test_merge_keeps_every_digit(queue: Queue) -> None:
     numbers = [1.0, 1e300, 0.1, 2**200, -0.0, 1e-7]
-    merged = both(queue, numbers, {"of": 1} and numbers)
+    merged = merge(queue, numbers, numbers)
 
     assert [repr(number) for number in merged] == [repr(number) for number in numbers * 2]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [([], {}), ({}, []), ("a", "b"), (1, [1]), (ENCRYPTED, {"a": 1}), ({"a": 1}, ENCRYPTED),
-     ({"a": "\0"}, {"b": 1}), ({"b": 1}, {"\0": 1}), (["\0"], ["a"])],
-)  # fmt: skip
+    [
+        ([], {}),
+        ({}, []),
+        ("a", "b"),
+        (1, [1]),
+        (ENCRYPTED, {"a": 1}),
+        ({"a": 1}, ENCRYPTED),
+        ({"a": "\0"}, {"b": 1}),
+        ({"b": 1}, {"\0": 1}),
+        (["\0"], ["a"]),
+    ],
+)
 def test_incompatible_payloads_are_not_merged(direct_queue: Queue, old: object, new: object) -> None:
     job_id = direct_queue.enqueue(payload=old, key="k")
     with pytest.raises(InvalidJobError) as refused:
-        again(direct_queue, new, on_conflict="merge")
+        enqueue_again(direct_queue, new, on_conflict="merge")
 
     assert refused.value.rule == "payloads_merge"
     assert direct_queue.row(job_id).payload == old
@@ -62,7 +71,7 @@ def test_incompatible_payloads_are_not_merged(direct_queue: Queue, old: object, 
 def test_merged_payload_is_limited_in_size(direct_queue: Queue) -> None:
     job_id = direct_queue.enqueue(payload=["x" * 200_000], key="k")
     with pytest.raises(InvalidJobError) as refused:
-        again(direct_queue, ["x" * 200_000], on_conflict="merge")
+        enqueue_again(direct_queue, ["x" * 200_000], on_conflict="merge")
 
     assert refused.value.rule == "payload_fits"
     assert len(direct_queue.row(job_id).payload) == 1
@@ -73,7 +82,7 @@ def test_merge_resets_attempts_and_idempotency_key(
 ) -> None:
     job = queue.claimed(payload=[1], key="k", max_attempts=2)
     finish(job, Failed(ERROR, delay=timedelta()))
-    again(queue, [2], on_conflict="merge")
+    enqueue_again(queue, [2], on_conflict="merge")
     (retried,) = queue.take()
 
     assert (retried.id, retried.payload, retried.attempt) == (job.id, [1, 2], 1)
@@ -83,15 +92,15 @@ def test_merge_resets_attempts_and_idempotency_key(
 def test_claim_of_an_offer_returns_the_merged_payload(queue: Queue) -> None:
     queue.enqueue(payload=[1], key="k")
     (offered,) = queue.offer()
-    again(queue, [2], on_conflict="merge")
+    enqueue_again(queue, [2], on_conflict="merge")
 
     assert [job.payload for job in queue.claim(offered)] == [[1, 2]]
 
 
 def test_merged_job_stays_personal(direct_queue: Queue) -> None:
     job_id = direct_queue.enqueue(payload={"a": 1}, key="k")
-    again(direct_queue, {"name": "Ada"}, personal=True, on_conflict="merge")
-    again(direct_queue, {"b": 2}, on_conflict="merge")
+    enqueue_again(direct_queue, {"name": "Ada"}, personal=True, on_conflict="merge")
+    enqueue_again(direct_queue, {"b": 2}, on_conflict="merge")
     (job,) = direct_queue.take()
 
     finish(job, Done())

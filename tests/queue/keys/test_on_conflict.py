@@ -1,4 +1,4 @@
-"""A key names one upcoming job of its queue: insert if absent, replace it, or raise; a running job is never touched."""
+"""A key has one upcoming job in its queue: replace it, ignore the new job, or raise. A running job is not changed."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.every_server
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 
-def again(queue: Queue, payload: object = "new", **options: Any) -> Enqueued:
+def enqueue_again(queue: Queue, payload: object = "new", **options: Any) -> Enqueued:
     return enqueue("echo", payload, key="report", connection=queue.database, **options)  # type: ignore[arg-type]
 
 
@@ -32,7 +32,7 @@ def test_replace_updates_the_upcoming_job_and_keeps_its_id(queue: Queue) -> None
         "old", "old", key="report", delay=LONG, priority=1, max_attempts=2, headers={"a": "b"}
     )
     before = queue.row(old)
-    made = again(queue, priority=9, retry=Retry(strategy="fixed"), timeout=timedelta(seconds=5))
+    made = enqueue_again(queue, priority=9, retry=Retry(strategy="fixed"), timeout=timedelta(seconds=5))
 
     row = queue.row(old)
     assert (made.id, made.outcome) == (old, "replaced")
@@ -46,7 +46,7 @@ def test_replace_updates_the_upcoming_job_and_keeps_its_id(queue: Queue) -> None
 def test_ignore_leaves_the_upcoming_job_unchanged(queue: Queue) -> None:
     old = queue.enqueue("old", "old", key="report", delay=LONG)
     before = queue.row(old)
-    made = again(queue, on_conflict="ignore")
+    made = enqueue_again(queue, on_conflict="ignore")
 
     assert (made.id, made.outcome, made.visible) == (old, "ignored", before.visible)
     assert queue.row(old) == before
@@ -56,7 +56,7 @@ def test_raise_leaves_the_upcoming_job_unchanged(queue: Queue) -> None:
     old = queue.enqueue("old", "old", key="report", delay=LONG)
     before = queue.row(old)
     with pytest.raises(KeyTakenError, match="queue 'default' has an upcoming job with key 'report'"):
-        again(queue, on_conflict="raise")
+        enqueue_again(queue, on_conflict="raise")
 
     assert queue.row(old) == before
 
@@ -64,7 +64,7 @@ def test_raise_leaves_the_upcoming_job_unchanged(queue: Queue) -> None:
 def test_replace_voids_an_offer_in_flight(queue: Queue) -> None:
     queue.enqueue(key="report")
     (offered,) = queue.offer()
-    made = again(queue)
+    made = enqueue_again(queue)
 
     assert queue.claim(offered) == []
     assert [(job.id, job.payload) for job in queue.take()] == [(made.id, "new")]
@@ -73,7 +73,7 @@ def test_replace_voids_an_offer_in_flight(queue: Queue) -> None:
 def test_ignore_keeps_an_offer_in_flight(queue: Queue) -> None:
     queue.enqueue(payload="old", key="report")
     (offered,) = queue.offer()
-    again(queue, on_conflict="ignore")
+    enqueue_again(queue, on_conflict="ignore")
 
     assert [job.payload for job in queue.claim(offered)] == ["old"]
 
@@ -81,7 +81,7 @@ def test_ignore_keeps_an_offer_in_flight(queue: Queue) -> None:
 def test_replace_resets_the_attempts_of_a_retrying_job(queue: Queue) -> None:
     job = queue.claimed(key="report")
     finish(job, Failed(ERROR, delay=LONG))
-    made = again(queue)
+    made = enqueue_again(queue)
 
     row = queue.row(job.id)
     assert (made.id, made.outcome) == (job.id, "replaced")
@@ -92,12 +92,12 @@ def test_replace_resets_the_attempts_of_a_retrying_job(queue: Queue) -> None:
 def test_running_job_is_not_replaced_and_a_new_job_is_created(queue: Queue, on_conflict: str) -> None:
     running = queue.claimed(payload="old", key="report")
     before = queue.row(running.id)
-    made = again(queue, on_conflict=on_conflict)
+    made = enqueue_again(queue, on_conflict=on_conflict)
 
     assert made.outcome == "created"
     assert made.id != running.id
     assert queue.row(running.id) == before
-    assert again(queue, on_conflict="ignore").id == made.id
+    assert enqueue_again(queue, on_conflict="ignore").id == made.id
     assert finish(running, Done()).ending == "done"
     assert [job.id for job in queue.take(10)] == [made.id]
 
@@ -105,7 +105,7 @@ def test_running_job_is_not_replaced_and_a_new_job_is_created(queue: Queue, on_c
 def test_finished_job_frees_its_key(queue: Queue) -> None:
     job = queue.claimed(key="report")
     finish(job, Done('"first"'))
-    made = again(queue, on_conflict="raise")
+    made = enqueue_again(queue, on_conflict="raise")
 
     assert made.outcome == "created"
     assert queue.row(job.id).result == "first"
@@ -126,10 +126,10 @@ def test_keys_are_compared_exactly(queue: Queue) -> None:
 def test_crashed_job_and_newer_job_of_its_key_both_run(queue: Queue) -> None:
     crashed = queue.claimed(payload="old", key="report")
     queue.pass_time(crashed.id)
-    made = again(queue, on_conflict="raise")
+    made = enqueue_again(queue, on_conflict="raise")
 
     seen: list[object] = []
-    queue.work(seen.append, most=2)
+    queue.work(seen.append, limit=2)
     assert seen == ["old", "new"]
     assert [queue.row(job_id).state for job_id in (crashed.id, made.id)] == ["done", "done"]
 
@@ -137,18 +137,19 @@ def test_crashed_job_and_newer_job_of_its_key_both_run(queue: Queue) -> None:
 def test_second_failure_of_two_running_jobs_of_a_key_is_superseded(queue: Queue) -> None:
     crashed = queue.claimed(payload="old", key="report")
     queue.pass_time(crashed.id)
-    made = again(queue)
+    made = enqueue_again(queue)
     (old, new) = queue.take(2)
     ending = finish(old, Failed(ERROR))
 
-    assert ending.ending == "retrying"  # the newer one runs by now, so that the key is free
+    # The newer job runs, so the key is free.
+    assert ending.ending == "retrying"
     assert finish(new, Failed(ERROR)).ending == "superseded"
     assert {queue.row(job_id).state for job_id in (crashed.id, made.id)} == {"retrying", "cancelled"}
 
 
 def test_failed_job_is_superseded_by_the_upcoming_job_of_its_key(queue: Queue) -> None:
     failed = queue.claimed(payload="old", key="report")
-    made = again(queue)
+    made = enqueue_again(queue)
 
     assert finish(failed, Failed(ERROR)).ending == "superseded"
     row = queue.row(failed.id)
@@ -161,7 +162,7 @@ def test_concurrent_enqueues_of_a_key_leave_one_job(queue: Queue) -> None:
         database = queue.another()
         return [enqueue("echo", number, key="report", connection=database) for _ in range(10)]
 
-    made = [item for future in [queue.let(enqueuer, n) for n in range(8)] for item in future.result()]
+    made = [item for future in [queue.start(enqueuer, n) for n in range(8)] for item in future.result()]
 
     assert len({item.id for item in made}) == 1
     assert sorted(item.outcome for item in made) == ["created"] + ["replaced"] * 79
@@ -175,6 +176,6 @@ def test_one_of_many_concurrent_enqueues_creates_the_job(queue: Queue) -> None:
             return "taken"
 
     assert (
-        sorted(future.result() for future in [queue.let(enqueuer) for _ in range(8)])
+        sorted(future.result() for future in [queue.start(enqueuer) for _ in range(8)])
         == ["created"] + ["taken"] * 7
     )

@@ -1,1 +1,1 @@
-"""Tests of the queue: recurring."""
+"""Tests of recurring jobs."""

@@ -10,23 +10,30 @@ from tests.queue.stage import LONG, Queue
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 
-def moment(text: str) -> datetime:
+def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-NOMINAL, NEXT = moment("2041-01-07 08:00+00"), moment("2041-01-08 08:00+00")
+NOMINAL, NEXT = utc("2041-01-07 08:00+00"), utc("2041-01-08 08:00+00")
 
 
 def recurring(
-    on: Queue, every: str = "P1D", zone: str | None = None, nominal: datetime | None = NOMINAL, **options: Any
+    stage: Queue,
+    every: str = "P1D",
+    zone: str | None = None,
+    nominal: datetime | None = NOMINAL,
+    **options: Any,
 ) -> Job:
-    """A job that recurs, due and claimed now, whatever moment it stands for."""
-    job_id = on.enqueue(**options)
-    on.sql(
+    """Return a recurring job that is claimed now, with any nominal time."""
+    job_id = stage.enqueue(**options)
+    stage.sql(
         "update minutehand.jobs_live set every = %(every)s, zone = %(zone)s, nominal = %(nominal)s where id = %(id)s",
-        id=job_id, every=every, zone=zone, nominal=nominal,
-    )  # fmt: skip
-    (job,) = on.take(1, options.get("queue") or "default")
+        id=job_id,
+        every=every,
+        zone=zone,
+        nominal=nominal,
+    )
+    (job,) = stage.take(1, options.get("queue") or "default")
     assert job.id == job_id
     job.lease.start()
     return job

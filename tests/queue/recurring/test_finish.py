@@ -13,28 +13,28 @@ from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Cancelled, Done, Failed, Finish, Snoozed
 from minutehand.model.row import Row
 from minutehand.operations.jobs import retry
-from tests.queue.recurring.stage import ENDS, moment, nominals, recurring, upcoming
+from tests.queue.recurring.stage import ENDS, nominals, recurring, upcoming, utc
 from tests.queue.stage import LONG, Queue
 
 pytestmark = pytest.mark.every_server
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
-NOMINAL, NEXT = moment("2041-01-07 08:00+00"), moment("2041-01-08 08:00+00")
+NOMINAL, NEXT = utc("2041-01-07 08:00+00"), utc("2041-01-08 08:00+00")
 
 
 @pytest.mark.parametrize("way", ENDS)
 @pytest.mark.parametrize("key", [None, "report"])
 def test_finish_creates_the_next_occurrence_unless_cancelled(queue: Queue, way: str, key: str | None) -> None:
-    outcome, bears = ENDS[way]
+    outcome, recurs = ENDS[way]
     job = recurring(queue, key=key)
 
-    made = finish(job, outcome)
+    finished = finish(job, outcome)
 
-    born = [row for row in upcoming(queue) if row["id"] != job.id]
-    assert [row["nominal"] for row in born] == [NEXT] * bears
-    assert [row["key"] for row in born] == [key] * bears
-    assert made.next == (born[0]["id"] if bears else None)
+    rows = [row for row in upcoming(queue) if row["id"] != job.id]
+    assert [row["nominal"] for row in rows] == [NEXT] * recurs
+    assert [row["key"] for row in rows] == [key] * recurs
+    assert finished.next == (rows[0]["id"] if recurs else None)
 
 
 def test_retry_keeps_the_nominal_time(queue: Queue) -> None:
@@ -55,18 +55,18 @@ def test_retry_keeps_the_nominal_time(queue: Queue) -> None:
     assert nominals(queue) == [NEXT]
 
 
-@pytest.mark.fault("reap", r"minutehand.create_occurrence\(j, n.next\)", "null::uuid")
+@pytest.mark.fault("reap", r"minutehand\.\w+\(j, n\.next\)", "null::uuid")
 @pytest.mark.fault("reap", r"or id = any \(%\(ids\)s::uuid\[\]\)", "")
 def test_reaped_job_recurs(queue: Queue) -> None:
     job, other = recurring(queue, max_attempts=1, payload={"n": 1}), queue.claimed(max_attempts=1)
     queue.pass_time(job.id)
     queue.pass_time(other.id)
 
-    made = {record["id"]: record["next"] for record in run_maintenance(queue.database).reaped}
+    finished = {record["id"]: record["next"] for record in run_maintenance(queue.database).reaped}
 
-    born = upcoming(queue)
-    assert [(row["nominal"], row["payload"]) for row in born] == [(NEXT, {"n": 1})]
-    assert made == {job.id: born[0]["id"], other.id: None}
+    rows = upcoming(queue)
+    assert [(row["nominal"], row["payload"]) for row in rows] == [(NEXT, {"n": 1})]
+    assert finished == {job.id: rows[0]["id"], other.id: None}
     assert run_maintenance(queue.database).reaped == ()
     assert nominals(queue) == [NEXT]
 
@@ -110,7 +110,7 @@ def finished_by_two(queue: Queue, job: Job) -> list[Finish]:
 
 def finished_at_once(queue: Queue, job: Job) -> list[Finish]:
     claims = [replace(job, lease=replace(job.lease, database=queue.another())) for _ in range(5)]
-    return [race.result() for race in [queue.let(finish, each, Done()) for each in claims]]
+    return [race.result() for race in [queue.start(finish, each, Done()) for each in claims]]
 
 
 @pytest.mark.parametrize("how", [finished_twice, finished_by_two, finished_at_once])
@@ -149,7 +149,7 @@ def test_retried_occurrence_does_not_recur_twice(
 ) -> None:
     dead = recurring(queue)
     finish(dead, Failed(ERROR, final=True))
-    again = brought_back(queue, dead.id)
+    again = retried(queue, dead.id)
     assert nominals(queue) == [NEXT]
     finish(again, Done())
     assert nominals(queue) == [NEXT]
@@ -157,11 +157,11 @@ def test_retried_occurrence_does_not_recur_twice(
     queue.sql("delete from minutehand.jobs")
     cancelled = recurring(queue)
     finish(cancelled, Cancelled(ERROR))
-    finish(brought_back(queue, cancelled.id), Done())
+    finish(retried(queue, cancelled.id), Done())
     assert nominals(queue) == [NEXT]
 
 
-def brought_back(queue: Queue, job_id: UUID) -> Job:
+def retried(queue: Queue, job_id: UUID) -> Job:
     (change,) = retry(queue.database, [job_id])
     assert change.outcome == "changed"
     (job,) = queue.take()
@@ -174,15 +174,15 @@ def test_invalid_recurrence_is_reported_and_does_not_stop_a_finish(
     queue: Queue, every: str, zone: str | None
 ) -> None:
     done, dead = recurring(queue, every, zone), recurring(queue, every, zone)
-    buried = recurring(queue, every, zone, max_attempts=1)
-    endings = [finish(done, Done('"well"')), finish(dead, Failed(ERROR, final=True))]
-    queue.pass_time(buried.id)
+    reaped = recurring(queue, every, zone, max_attempts=1)
+    endings = [finish(done, Done('"result"')), finish(dead, Failed(ERROR, final=True))]
+    queue.pass_time(reaped.id)
     run_maintenance(queue.database)
 
-    rows: list[Row] = [queue.row(job.id) for job in (done, dead, buried)]
+    rows: list[Row] = [queue.row(job.id) for job in (done, dead, reaped)]
     assert [each.ending for each in endings] == ["done", "dead"]
     assert [row.state for row in rows] == ["done", "dead", "dead"]
-    assert (rows[0].result, (rows[0].error or {})["type"]) == ("well", "RecurrenceError")
+    assert (rows[0].result, (rows[0].error or {})["type"]) == ("result", "RecurrenceError")
     assert (rows[1].error or {})["message"].startswith("no; the recurrence ended")
     assert upcoming(queue) == []
 

@@ -1,1 +1,1 @@
-"""Tests of the queue: retention."""
+"""Tests of retention."""

@@ -14,7 +14,7 @@ from minutehand.operations.retention import (
     set_retention,
 )
 from tests.queue.past import ago, attempted, finished, happened, noon, partitions, today
-from tests.queue.retention.stage import kept, name
+from tests.queue.retention.stage import count, partition
 from tests.queue.stage import Queue
 
 pytestmark = pytest.mark.every_version
@@ -26,7 +26,7 @@ def test_default_retention_drops_nothing(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 1000)))
 
     assert apply_retention(queue.database) == ()
-    assert kept(queue) == 1
+    assert count(queue) == 1
 
 
 @pytest.mark.parametrize("what", CATEGORIES)
@@ -40,7 +40,7 @@ def test_each_category_is_applied(queue: Queue, what: str) -> None:
     set_retention(queue.database, replace(Retention(), **{what: DAY}))  # type: ignore[arg-type]
     apply_retention(queue.database)
     left = {row["state"] for row in queue.sql("select minutehand.state(j) as state from minutehand.jobs j")}
-    left |= {home for home in ("attempts", "events") if kept(queue, home)}
+    left |= {home for home in ("attempts", "events") if count(queue, home)}
 
     assert left == set(CATEGORIES) - {what}
 
@@ -52,19 +52,19 @@ def test_expired_day_is_dropped(queue: Queue) -> None:
     set_retention(queue.database, Retention(done=7 * DAY, dead=7 * DAY, cancelled=DAY))
 
     assert Step("jobs_done", old, "dropped", 0) in apply_retention(queue.database)
-    assert name(old) not in partitions(queue, "jobs_done")
-    assert name(young) in partitions(queue, "jobs_done")
-    assert kept(queue) == 3
+    assert partition(old) not in partitions(queue, "jobs_done")
+    assert partition(young) in partitions(queue, "jobs_done")
+    assert count(queue) == 3
 
 
 def test_day_is_dropped_if_the_states_it_has_are_expired(queue: Queue) -> None:
-    """Dead jobs are kept for ever, and there are none."""
+    """Dead jobs are kept forever, but the day has none."""
     day = ago(queue, 3)
     finished(queue, noon(day), count=3)
     set_retention(queue.database, Retention(done=DAY))
 
     assert [step.outcome for step in apply_retention(queue.database)] == ["dropped"]
-    assert name(day) not in partitions(queue, "jobs_done")
+    assert partition(day) not in partitions(queue, "jobs_done")
 
 
 def test_expired_rows_of_a_mixed_day_are_deleted(queue: Queue) -> None:
@@ -112,7 +112,7 @@ def test_row_expires_after_the_end_of_its_day(queue: Queue) -> None:
     queue.sql(
         "select * from minutehand.retain(%(at)s)", at=noon(today(queue)) - 12 * timedelta(hours=1) + DAY
     )
-    assert kept(queue) == 0
+    assert count(queue) == 0
 
 
 def test_today_is_never_touched(queue: Queue) -> None:
@@ -120,7 +120,7 @@ def test_today_is_never_touched(queue: Queue) -> None:
     set_retention(queue.database, Retention(done=timedelta(), dead=timedelta(), cancelled=timedelta()))
     apply_retention(queue.database)
 
-    assert kept(queue) == 1
+    assert count(queue) == 1
 
 
 def test_rows_in_a_default_partition_are_deleted(queue: Queue) -> None:
@@ -134,9 +134,11 @@ def test_rows_in_a_default_partition_are_deleted(queue: Queue) -> None:
     steps = apply_retention(queue.database)
 
     assert {(step.home, step.day, step.jobs) for step in steps} == {
-        ("jobs_done", None, 2), ("attempts", None, 1), ("events", None, 1)
-    }  # fmt: skip
-    assert [kept(queue, home) for home in ("jobs_done_default", "attempts_default", "events_default")] == [
+        ("jobs_done", None, 2),
+        ("attempts", None, 1),
+        ("events", None, 1),
+    }
+    assert [count(queue, home) for home in ("jobs_done_default", "attempts_default", "events_default")] == [
         3,
         1,
         1,
@@ -144,16 +146,16 @@ def test_rows_in_a_default_partition_are_deleted(queue: Queue) -> None:
 
 
 def test_changed_retention_takes_effect_immediately(queue: Queue) -> None:
-    """A day that was looked at is not looked at again, until somebody says something else."""
+    """A checked day is checked again after a change of the settings."""
     finished(queue, noon(ago(queue, 3)))
     finished(queue, noon(ago(queue, 3)), "dead")
     set_retention(queue.database, Retention(done=2 * DAY, dead=90 * DAY))
     apply_retention(queue.database)
-    assert kept(queue) == 1
+    assert count(queue) == 1
     set_retention(queue.database, Retention(dead=2 * DAY))
     apply_retention(queue.database)
 
-    assert kept(queue) == 0
+    assert count(queue) == 0
 
 
 def test_late_row_in_a_checked_day_is_found(queue: Queue) -> None:

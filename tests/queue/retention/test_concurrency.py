@@ -13,7 +13,7 @@ from minutehand.operations.retention import (
     set_retention,
 )
 from tests.queue.past import ago, finished, noon, partitions
-from tests.queue.retention.stage import kept, name
+from tests.queue.retention.stage import count, partition
 from tests.queue.stage import Queue
 
 pytestmark = pytest.mark.every_version
@@ -29,10 +29,10 @@ def test_day_that_is_being_read_is_dropped_later(queue: Queue) -> None:
     with other.transaction() as reading:
         reading.execute("select count(*) from minutehand.jobs")
         assert [step.outcome for step in apply_retention(queue.database)] == ["busy"]
-        assert kept(queue) == 1
+        assert count(queue) == 1
     queue.sql("select * from minutehand.retain(now() + interval '11 minutes')")
 
-    assert name(day) not in partitions(queue, "jobs_done")
+    assert partition(day) not in partitions(queue, "jobs_done")
 
 
 def test_row_that_is_being_retried_is_kept(queue: Queue) -> None:
@@ -46,11 +46,12 @@ def test_row_that_is_being_retried_is_kept(queue: Queue) -> None:
         apply_retention(queue.database)
 
     assert queue.row(dead).state == "due"
-    assert kept(queue) == 1  # the other dead one was not waited for
+    # The other dead job was deleted.
+    assert count(queue) == 1
 
 
 def test_concurrent_finish_in_an_expired_day_is_not_lost(queue: Queue) -> None:
-    """What it writes is kept for ever; everything that was in the day when it was looked at is over."""
+    """Its row does not expire, but all rows that the check of the day saw do."""
     day = ago(queue, 3)
     finished(queue, noon(day), queue="a")
     set_retention(queue.database, Retention(queue="a", done=DAY))
@@ -58,7 +59,7 @@ def test_concurrent_finish_in_an_expired_day_is_not_lost(queue: Queue) -> None:
     other, third = queue.another(), queue.another()
     with other.transaction() as finishing:
         finishing.execute("update minutehand.jobs set deleted = %s where id = %s", [noon(day), late])
-        retaining = queue.let(apply_retention, third)
+        retaining = queue.start(apply_retention, third)
         queue.until_done_or_waiting(retaining)
     retaining.result()
 

@@ -18,7 +18,7 @@ from minutehand.operations.retention import (
     set_retention,
 )
 from tests.queue.past import ago, finished, noon, today
-from tests.queue.retention.stage import kept
+from tests.queue.retention.stage import count
 from tests.queue.stage import Queue, until
 
 pytestmark = pytest.mark.every_version
@@ -36,16 +36,18 @@ def test_day_is_kept_until_it_is_archived(queue: Queue) -> None:
     set_keep_until_archived(queue.database, True)
     assert apply_retention(queue.database) == ()
     queue.sql(ARCHIVED, day=dropped, rows=2)
-    queue.sql(ARCHIVED, day=grown, rows=1)  # a row came after it was read
+    # A row was inserted after the day was archived.
+    queue.sql(ARCHIVED, day=grown, rows=1)
 
     assert set(apply_retention(queue.database)) == {
-        Step("jobs_done", dropped, "dropped", 0), Step("jobs_done", grown, "held", 0)
-    }  # fmt: skip
-    assert kept(queue) == 4
+        Step("jobs_done", dropped, "dropped", 0),
+        Step("jobs_done", grown, "held", 0),
+    }
+    assert count(queue) == 4
     set_keep_until_archived(queue.database, False)
     for _ in range(2):
         queue.sql("select * from minutehand.retain(now() + interval '11 minutes')")
-    assert kept(queue) == 0
+    assert count(queue) == 0
 
 
 def test_rows_are_kept_until_they_are_archived(queue: Queue) -> None:
@@ -56,10 +58,10 @@ def test_rows_are_kept_until_they_are_archived(queue: Queue) -> None:
     set_retention(queue.database, Retention(done=DAY))
     set_keep_until_archived(queue.database, True)
     apply_retention(queue.database)
-    assert kept(queue) == 3
+    assert count(queue) == 3
     queue.sql(ARCHIVED, day=mixed, rows=2)
     apply_retention(queue.database)
-    assert kept(queue) == 2
+    assert count(queue) == 2
     queue.sql(ARCHIVED, day=without, rows=1)
     apply_retention(queue.database)
     assert [row["failed"] for row in queue.sql("select failed from minutehand.jobs")] == [True]
@@ -97,12 +99,13 @@ def test_invalid_retention_is_refused(queue: Queue, wrong: Retention, rule: str)
 def test_delete_finished_reaches_all_partitions(queue: Queue) -> None:
     old = ago(queue, 3)
     finished(queue, noon(old), count=2)
-    finished(queue, noon(today(queue) - 40 * DAY))  # its day has no partition
+    # Its day has no partition.
+    finished(queue, noon(today(queue) - 40 * DAY))
     before = noon(today(queue)) - DAY
 
     assert deletion.count_finished(queue.database, before) == 3
     assert list(deletion.delete_finished(queue.database, before)) == [3]
-    assert kept(queue) == 0
+    assert count(queue) == 0
 
 
 def test_retention_changes_are_recorded_in_the_audit_trail(direct_queue: Queue) -> None:

@@ -1,1 +1,1 @@
-"""Tests of the queue: roles."""
+"""Tests of database roles."""

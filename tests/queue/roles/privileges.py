@@ -3,7 +3,8 @@
 from typing import LiteralString
 
 ROLES = ("enqueuer", "worker", "operator", "tenant")
-OPERATORS = ("operator", "tenant")  # an operator of all tenants, and one confined to a tenant
+# An operator of all tenants, and one confined to a tenant.
+OPERATORS = ("operator", "tenant")
 
 EVERY_ROLE = """
     as_tenant clock copy_incoming enqueue enqueue_incoming examine_process examine_roles examine_server

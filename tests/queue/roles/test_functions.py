@@ -19,20 +19,20 @@ pytestmark = pytest.mark.every_version
 def test_functions_ignore_the_search_path_of_the_caller(
     login: Login, queue: Queue, database: servers.Database
 ) -> None:
-    """A definer's function that looked its names up on the caller's path would run the caller's own."""
+    """A security definer function that used the search path of the caller would run code of the caller."""
     session = login("enqueuer")
-    evil = sql.Identifier(f"evil_{session.connection.info.user}")
-    path = sql.SQL("{}, pg_temp, minutehand, pg_catalog").format(evil)
+    shadow = sql.Identifier(f"evil_{session.connection.info.user}")
+    path = sql.SQL("{}, pg_temp, minutehand, pg_catalog").format(shadow)
     with psycopg.connect(database.admin_url, autocommit=True) as admin:
         admin.execute(
             sql.SQL("create schema {} authorization {}").format(
-                evil, sql.Identifier(session.connection.info.user)
+                shadow, sql.Identifier(session.connection.info.user)
             )
         )
     with session.transaction() as connection:
         connection.execute(sql.SQL("set local search_path = {}").format(path))
         for text in SHADOWS:
-            connection.execute(sql.SQL(text).format(evil))
+            connection.execute(sql.SQL(text).format(shadow))
         made = enqueue("echo", {"n": 1}, key="a", connection=connection)
         enqueue("echo", {"n": 1}, key="a", on_conflict="ignore", connection=connection)
         list(enqueue_many([NewJob("echo", 2)], connection=connection))
@@ -49,17 +49,17 @@ SHADOWS: list[LiteralString] = [
     "create temporary table lanes (id uuid)",
     "create temporary table defaults (id uuid)",
     "create function {}.clock_timestamp() returns timestamptz language plpgsql as"
-    " $$ begin raise 'astray'; end $$",
-    "create function {}.now() returns timestamptz language plpgsql as $$ begin raise 'astray'; end $$",
-    "create function {}.uuid7() returns uuid language plpgsql as $$ begin raise 'astray'; end $$",
+    " $$ begin raise 'shadowed'; end $$",
+    "create function {}.now() returns timestamptz language plpgsql as $$ begin raise 'shadowed'; end $$",
+    "create function {}.uuid7() returns uuid language plpgsql as $$ begin raise 'shadowed'; end $$",
     "create function {}.refuse(text, text, text) returns void language plpgsql as"
-    " $$ begin raise 'astray'; end $$",
+    " $$ begin raise 'shadowed'; end $$",
     "create function {}.octet_length(text) returns integer language plpgsql as"
-    " $$ begin raise 'astray'; end $$",
+    " $$ begin raise 'shadowed'; end $$",
     "create function {}.unnest(minutehand.new_jobs[]) returns setof minutehand.new_jobs language plpgsql as"
-    " $$ begin raise 'astray'; end $$",
+    " $$ begin raise 'shadowed'; end $$",
     "create function {}.equal(text, text) returns boolean language plpgsql as"
-    " $$ begin raise 'astray'; end $$",
+    " $$ begin raise 'shadowed'; end $$",
     "create operator {}.= (leftarg = text, rightarg = text, function = equal)",
 ]
 
@@ -67,30 +67,32 @@ SHADOWS: list[LiteralString] = [
 def test_trigger_of_a_role_cannot_use_functions_of_the_schema(login: Login) -> None:
     session = login("enqueuer")
     with session.transaction() as connection:
-        connection.execute("create temporary table mine (queue text, priority integer, visible timestamptz)")
+        connection.execute(
+            "create temporary table own_jobs (queue text, priority integer, visible timestamptz)"
+        )
         with pytest.raises(errors.InsufficientPrivilege), connection.transaction():
             connection.execute(
-                "create trigger borrowed after insert on mine for each row execute function minutehand.lower_floor()"
+                "create trigger borrowed after insert on own_jobs for each row execute function minutehand.lower_floor()"
             )
-        connection.execute("drop table mine")
+        connection.execute("drop table own_jobs")
 
 
 def test_grant_roles_restores_all_revoked_grants(queue: Queue) -> None:
-    """A role that is made after a migration has nothing but what they give."""
+    """A role that is created after a migration has only the privileges that grant_roles() gives."""
     run = queue.database.connection.execute
     run("select minutehand.grant_roles()")
-    before = run(MAY_OF_OPERATOR).fetchall()
+    before = run(OPERATOR_PRIVILEGES).fetchall()
     run("revoke all on all tables in schema minutehand from minutehand_operator")
     run("revoke all on all functions in schema minutehand from minutehand_operator")
-    lost = run(MAY_OF_OPERATOR).fetchall()
+    revoked = run(OPERATOR_PRIVILEGES).fetchall()
     run("select minutehand.grant_roles()")
 
-    assert len(before) > len(lost) + 40
-    assert run(MAY_OF_OPERATOR).fetchall() == before
+    assert len(before) > len(revoked) + 40
+    assert run(OPERATOR_PRIVILEGES).fetchall() == before
 
 
-MAY_OF_OPERATOR = """
-select c.oid::regclass::text as thing, a.privilege_type
+OPERATOR_PRIVILEGES = """
+select c.oid::regclass::text as object, a.privilege_type
   from pg_class c, aclexplode(c.relacl) a
  where c.relnamespace = 'minutehand'::regnamespace and a.grantee = 'minutehand_operator'::regrole
  union
@@ -108,12 +110,12 @@ def test_grant_roles_is_idempotent(queue: Queue) -> None:
         union all select attrelid::regclass || '.' || attname, attacl::text
                     from pg_attribute where attacl is not null order by 1, 2"""
     before = queue.sql(grants)
-    given = queue.sql("select minutehand.grant_roles() as role")
+    granted = queue.sql("select minutehand.grant_roles() as role")
 
     assert queue.sql(grants) == before
-    assert [row["role"] for row in given] == [
-        "minutehand_enqueuer", "minutehand_worker", "minutehand_operator", "minutehand_tenant", "minutehand_migrator",
-    ]  # fmt: skip
+    assert [row["role"] for row in granted] == [
+        f"minutehand_{group}" for group in ("enqueuer", "worker", "operator", "tenant", "migrator")
+    ]
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -1,4 +1,4 @@
-"""Who migrates: no superuser, and with or without the right to make roles; on servers that have no role of ours."""
+"""Migrate without a superuser, with and without the right to create roles, on a server without our roles."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -39,11 +39,11 @@ GROUPS = [f"minutehand_{group}" for group in ("enqueuer", "migrator", "operator"
 
 
 class Bare:
-    """A server of the tests' own, on which nobody has migrated yet; every test leaves it so."""
+    """A server without the roles of the schema, which each test restores to that state."""
 
-    def __init__(self, url: str, made: ExitStack) -> None:
+    def __init__(self, url: str, cleanup: ExitStack) -> None:
         self.url = url
-        self._made = made
+        self._made = cleanup
 
     def sql(self, text: LiteralString, *names: str, at: str = "") -> list[Any]:
         """Run a statement as the superuser."""
@@ -52,7 +52,7 @@ class Bare:
             return cursor.fetchall() if cursor.description else []
 
     def database(self, *grantees: str) -> str:
-        """Make a database in which these roles may create, and nobody else."""
+        """Make a database in which only these roles may create."""
         name = f"bare_{uuid4().hex[:8]}"
         self.sql("create database {} template template0", name)
         self._made.callback(self.sql, "drop database {} with (force)", name)
@@ -90,16 +90,16 @@ def server(server_name: str) -> Iterator[str]:
 
 @pytest.fixture
 def bare(server: str) -> Iterator[Bare]:
-    with ExitStack() as logins, ExitStack() as made:
-        bare = Bare(server, made)
+    with ExitStack() as logins, ExitStack() as cleanup:
+        bare = Bare(server, cleanup)
         yield bare
-        made.close()
+        cleanup.close()
         for (name,) in bare.sql(ROLES):
             logins.callback(bare.sql, "drop role {}", name)
 
 
 def do_a_job(bare: Bare, database: str) -> None:
-    """Enqueue as an enqueuer, work as a worker, and have the worker make the days that are missing."""
+    """Enqueue as an enqueuer, work as a worker, and let maintenance create the missing partitions."""
     worker = bare.session(database, bare.role(group="minutehand_worker"))
     bare.sql("drop table minutehand.jobs_done_default", at=database)
     bare.sql(DROP_DAYS, at=database)
@@ -118,8 +118,9 @@ def test_role_with_create_and_createrole_can_migrate(bare: Bare) -> None:
     assert len(migrate(session)) == len(steps())
     check_schema(session)
     assert [name for (name,) in bare.sql(ROLES)] == GROUPS
-    assert bare.sql("select distinct nspowner::regrole::text from pg_namespace where nspname = 'minutehand'",
-                    at=database) == [(migrator,)]  # fmt: skip
+    assert bare.sql(
+        "select distinct nspowner::regrole::text from pg_namespace where nspname = 'minutehand'", at=database
+    ) == [(migrator,)]
     do_a_job(bare, database)
 
 
@@ -132,15 +133,15 @@ def test_role_without_createrole_can_migrate_and_grant_later(bare: Bare) -> None
     migrate(session)
 
     assert bare.sql(ROLES) == []
-    told = [notice for notice in notices if "grant_roles" in notice]
-    assert all(any(f"role {group} is missing" in notice for notice in told) for group in GROUPS)
+    reported = [notice for notice in notices if "grant_roles" in notice]
+    assert all(any(f"role {group} is missing" in notice for notice in reported) for group in GROUPS)
     for group in GROUPS:
         bare.sql("create role {} nologin", group)
     worker = bare.session(database, bare.role(group="minutehand_worker"))
     with pytest.raises(ForbiddenError):
         worker.run("migration_status")
-    given = session.connection.execute("select minutehand.grant_roles()").fetchall()
-    assert sorted(name for (name,) in given) == GROUPS
+    granted = session.connection.execute("select minutehand.grant_roles()").fetchall()
+    assert sorted(name for (name,) in granted) == GROUPS
     do_a_job(bare, database)
 
 
@@ -165,13 +166,15 @@ def test_migrator_role_can_migrate_after_the_hand_over(bare: Bare) -> None:
     deployer = bare.role(group="minutehand_migrator")
     bare.sql("alter role {} set role = 'minutehand_migrator'", deployer)
     session = bare.session(database, deployer)
-    session.connection.execute("alter table minutehand.jobs add column more text; "
-                               "alter table minutehand.lanes add column more text; "
-                               "create or replace function minutehand.make_days_ahead() returns integer "
-                               "language sql security definer as 'select minutehand.make_days(1)'; "
-                               "alter domain minutehand.kind drop constraint kind_is_a_name; "
-                               "alter type minutehand.bound rename attribute free to spare; "
-                               "alter type minutehand.bound rename attribute spare to free")  # fmt: skip
+    session.connection.execute(
+        "alter table minutehand.jobs add column more text; "
+        "alter table minutehand.lanes add column more text; "
+        "create or replace function minutehand.make_days_ahead() returns integer "
+        "language sql security definer as 'select minutehand.make_days(1)'; "
+        "alter domain minutehand.kind drop constraint kind_is_a_name; "
+        "alter type minutehand.new_job rename attribute ordinal to place; "
+        "alter type minutehand.new_job rename attribute place to ordinal"
+    )
     session.connection.execute("insert into minutehand.migrations values (99, 'later', '')")
 
     assert bare.sql(

@@ -51,7 +51,7 @@ def test_worker_role_can_dispatch_and_work(login: Login, queue: Queue) -> None:
 
     def effect(_payload, job) -> None:
         with job.transaction():
-            job.result = "kept"
+            job.result = "stored"
             enqueue("next", connection=worker)
 
     def newer(_payload, job) -> None:
@@ -96,8 +96,10 @@ def test_operator_role_can_do_all_operations(login: Login, queue: Queue) -> None
     queue.take()
 
     assert [change.outcome for change in cancel(operator, [running, cancelled, retried])] == [
-        "refused", "changed", "changed",
-    ]  # fmt: skip
+        "refused",
+        "changed",
+        "changed",
+    ]
     assert [change.outcome for change in retry(operator, [retried])] == ["changed"]
     assert [change.outcome for change in promote(operator, [promoted])] == ["changed"]
     assert [change.outcome for change in reschedule(operator, [moved], delay=timedelta(days=1))] == [
@@ -117,12 +119,13 @@ def test_worker_role_counts_connections_of_other_roles(direct_database: servers.
     with logins(direct_database) as login, ExitStack() as others:
         for _ in range(5):
             others.enter_context(psycopg.connect(direct_database.admin_url))
-        (most,) = others.enter_context(psycopg.connect(direct_database.admin_url)).execute(MOST).fetchone()  # type: ignore[misc]
+        connection = others.enter_context(psycopg.connect(direct_database.admin_url))
+        (max_connections,) = connection.execute(MAX_CONNECTIONS).fetchone()  # type: ignore[misc]
 
-        assert check_health(login("worker")).connections_percent >= 500 // most
+        assert check_health(login("worker")).connections_percent >= 500 // max_connections
 
 
-MOST = "select current_setting('max_connections')::integer"
+MAX_CONNECTIONS = "select current_setting('max_connections')::integer"
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.every_version
 
 
 def may(session: Database, text: str, parameters: dict[str, object] | None = None) -> bool:
-    """Say whether a role may do it, whatever else becomes of it, and undo it."""
+    """Whether a role has the privileges for a statement, which is rolled back."""
     connection = session.connection
     try:
         with connection.transaction(force_rollback=True):
@@ -25,7 +25,8 @@ def may(session: Database, text: str, parameters: dict[str, object] | None = Non
     except (errors.SyntaxError, errors.UndefinedObject, errors.UndefinedTable):
         raise
     except psycopg.Error:
-        pass  # it may, and has another reason not to
+        # The privileges suffice, and the statement failed for another reason.
+        pass
     return True
 
 

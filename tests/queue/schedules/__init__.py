@@ -1,1 +1,1 @@
-"""Tests of the queue: schedules."""
+"""Tests of schedules."""

@@ -8,45 +8,49 @@ import pytest
 from minutehand import schedules
 from minutehand.schedules.fire import LEDGER_DAYS, Fired, fire_due, prune
 from minutehand.schedules.plan import GRACE, REACH
-from tests.queue.schedules.stage import jobs, ledger, nominals, put
+from tests.queue.schedules.stage import DAY, HOUR, MINUTE, NOON, firings, jobs, nominals, save
 from tests.queue.stage import Queue
 
-NOON = datetime(2030, 6, 3, 12, tzinfo=UTC)  # a Monday
 
-MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-
-
-# What an outage of ten hours leaves: of ten full hours, nine were missed, and one is now.
+# After an outage of ten hours, nine occurrences were missed and one is due now.
 @pytest.mark.parametrize(
     ("catch_up", "hours", "missed"),
-    [({"catch_up": "none"}, [10], 9), ({"catch_up": "last"}, [10], 9), ({"catch_up": "all"}, range(1, 11), 0),
-     ({"catch_up": "all", "most": 3}, [7, 8, 9, 10], 6)],
+    [
+        ({"catch_up": "none"}, [10], 9),
+        ({"catch_up": "last"}, [10], 9),
+        ({"catch_up": "all"}, range(1, 11), 0),
+        ({"catch_up": "all", "most": 3}, [7, 8, 9, 10], 6),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_catch_up_after_an_outage_that_ends_on_an_occurrence(
     queue: Queue, catch_up: dict[str, Any], hours: list[int], missed: int
 ) -> None:
-    put(queue, **catch_up)
+    save(queue, **catch_up)
 
     fired = fire_due(queue.database, NOON + 10 * HOUR)
 
     assert nominals(queue) == [NOON + hour * HOUR for hour in hours]
     assert fired == Fired(fired=len(hours), missed=missed)
     assert ([(NOON + HOUR, "missed", missed)] if missed else []) == [
-        each for each in ledger(queue) if each[1] == "missed"
+        each for each in firings(queue) if each[1] == "missed"
     ]
     assert schedules.get(queue.database, "hourly").next == NOON + 11 * HOUR
 
 
 @pytest.mark.parametrize(
     ("catch_up", "hours", "missed"),
-    [({"catch_up": "none"}, [], 10), ({"catch_up": "last"}, [10], 9), ({"catch_up": "all", "most": 2}, [9, 10], 8)],
+    [
+        ({"catch_up": "none"}, [], 10),
+        ({"catch_up": "last"}, [10], 9),
+        ({"catch_up": "all", "most": 2}, [9, 10], 8),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_catch_up_after_an_outage_that_ends_between_occurrences(
     queue: Queue, catch_up: dict[str, Any], hours: list[int], missed: int
 ) -> None:
-    put(queue, **catch_up)
+    save(queue, **catch_up)
 
     fired = fire_due(queue.database, NOON + 10 * HOUR + GRACE + MINUTE)
 
@@ -56,27 +60,29 @@ def test_catch_up_after_an_outage_that_ends_between_occurrences(
 
 
 def test_occurrence_a_few_minutes_late_is_not_missed(queue: Queue) -> None:
-    put(queue, "* * * * *")
+    save(queue, "* * * * *")
 
     assert fire_due(queue.database, NOON + 4 * MINUTE) == Fired(fired=4)
     assert [job["headers"] for job in jobs(queue)] == [None] * 4
 
 
 def test_catch_up_of_a_fast_schedule_is_bounded(queue: Queue) -> None:
-    put(queue, "* * * * * *", catch_up="all", most=1000)
+    save(queue, "* * * * * *", catch_up="all", most=1000)
 
     first = fire_due(queue.database, NOON + 365 * DAY)
 
-    assert 1000 <= first.fired <= 1100  # the rest comes with the next ticks
+    # The next ticks fire the rest.
+    assert 1000 <= first.fired <= 1100
     rest = fire_due(queue.database, NOON + 365 * DAY)
     assert first.fired + rest.fired == 1000 + GRACE // timedelta(seconds=1) + 1
     assert fire_due(queue.database, NOON + 365 * DAY) == Fired()
-    assert first.missed == 1000  # counted no further
+    # Not counted beyond this.
+    assert first.missed == 1000
 
 
 def test_catch_up_does_not_reach_past_the_recorded_firings(queue: Queue) -> None:
     assert REACH < LEDGER_DAYS
-    put(queue, "0 0 1 7 *", catch_up="last")
+    save(queue, "0 0 1 7 *", catch_up="last")
 
     fired = fire_due(queue.database, datetime(2030, 7, 1, tzinfo=UTC) + REACH + DAY)
 
@@ -85,10 +91,10 @@ def test_catch_up_does_not_reach_past_the_recorded_firings(queue: Queue) -> None
 
 
 def test_firings_are_pruned_when_no_catch_up_needs_them(queue: Queue) -> None:
-    put(queue)
+    save(queue)
     fire_due(queue.database, NOON + HOUR)
     fire_due(queue.database, NOON + 2 * HOUR)
 
     assert prune(queue.database, NOON + LEDGER_DAYS) == 0
     assert prune(queue.database, NOON + HOUR + LEDGER_DAYS + MINUTE) == 1
-    assert ledger(queue) == [(NOON + 2 * HOUR, "fired", 1)]
+    assert firings(queue) == [(NOON + 2 * HOUR, "fired", 1)]

@@ -1,4 +1,4 @@
-"""Schedules from code: installing makes them exactly what is declared, and may be done at every start."""
+"""Install schedules from code: the result is exactly what the code declares."""
 
 import sys
 from dataclasses import replace
@@ -43,10 +43,19 @@ def test_unchanged_schedule_keeps_its_next_time_and_pause(queue: Queue) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"every": "@hourly"}, {"zone": "Asia/Tokyo"}, {"job": NewJob("report", {"n": 2})}, {"catch_up": "all"},
-     {"jitter": HOUR}, {"ends": NOON + 90 * HOUR}, {"overlap": "skip"}, {"most": 3}, {"ahead": HOUR}],
+    [
+        {"every": "@hourly"},
+        {"zone": "Asia/Tokyo"},
+        {"job": NewJob("report", {"n": 2})},
+        {"catch_up": "all"},
+        {"jitter": HOUR},
+        {"ends": NOON + 90 * HOUR},
+        {"overlap": "skip"},
+        {"most": 3},
+        {"ahead": HOUR},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_install_updates_every_changed_option(direct_queue: Queue, change: dict[str, object]) -> None:
     install(direct_queue.database, [REPORT], now=NOON)
     changed = replace(REPORT, **change)  # type: ignore[arg-type]
@@ -57,17 +66,17 @@ def test_install_updates_every_changed_option(direct_queue: Queue, change: dict[
 
 
 def test_install_changes_only_the_schedules_of_its_source(queue: Queue) -> None:
-    schedules.save(queue.database, replace(CLEAN, name="by hand"))
+    schedules.save(queue.database, replace(CLEAN, name="manual"))
     install(queue.database, [REPORT], source="one")
     install(queue.database, [CLEAN], source="other")
     install(queue.database, [], source="one")
-    assert names(queue) == ["by hand", "clean"]
+    assert names(queue) == ["manual", "clean"]
 
-    for theirs in (replace(REPORT, name="by hand"), replace(REPORT, name="clean")):
+    for theirs in (replace(REPORT, name="manual"), replace(REPORT, name="clean")):
         with pytest.raises(InvalidJobError) as refused:
             install(queue.database, [replace(REPORT, name="new"), theirs], source="one")
         assert refused.value.rule == "schedule_is_own"
-    assert names(queue) == ["by hand", "clean"]
+    assert names(queue) == ["manual", "clean"]
 
 
 def test_invalid_schedule_prevents_the_whole_install(queue: Queue) -> None:
@@ -84,26 +93,26 @@ def test_invalid_schedule_prevents_the_whole_install(queue: Queue) -> None:
 
 def test_concurrent_installs_equal_a_single_install(queue: Queue) -> None:
     sessions = [queue.another() for _ in range(6)]
-    installed = [queue.let(install, session, [REPORT, CLEAN], now=NOON) for session in sessions]
+    installed = [queue.start(install, session, [REPORT, CLEAN], now=NOON) for session in sessions]
 
-    fates = [each.result() for each in installed]
+    results = [each.result() for each in installed]
 
-    assert fates.count(Installed(added=("report", "clean"))) == 1
-    assert fates.count(Installed(unchanged=("report", "clean"))) == 5
+    assert results.count(Installed(added=("report", "clean"))) == 1
+    assert results.count(Installed(unchanged=("report", "clean"))) == 5
 
 
 def test_reboot_fires_once_for_each_version_of_the_code(queue: Queue) -> None:
     boot = Schedule("warm up", "@reboot", NewJob("warm_up"))
 
-    for version, moment, wanted in (
+    for version, time, expected in (
         ("1", NOON, 1),
         ("1", NOON + HOUR, 0),
         ("2", NOON + 2 * HOUR, 1),
         ("2", NOON + 3 * HOUR, 0),
     ):
         for _ in range(2):
-            install(queue.database, [boot, REPORT], version=version, now=moment)
-        assert fire_due(queue.database, moment) == Fired(fired=wanted)
+            install(queue.database, [boot, REPORT], version=version, now=time)
+        assert fire_due(queue.database, time) == Fired(fired=expected)
     assert schedules.get(queue.database, "warm up").next is None
 
 

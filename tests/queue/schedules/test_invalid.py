@@ -1,6 +1,6 @@
 """Invalid schedules are rejected, and one that cannot fire blocks no other."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -8,16 +8,12 @@ from psycopg.errors import CheckViolation
 
 from minutehand import InvalidJobError, NewJob, schedules
 from minutehand.schedules.fire import Fired, fire_due
-from tests.queue.schedules.stage import jobs, ledger, put
+from tests.queue.schedules.stage import DAY, HOUR, MINUTE, NOON, firings, jobs, save
 from tests.queue.stage import Queue
-
-NOON = datetime(2030, 6, 3, 12, tzinfo=UTC)  # a Monday
-
-MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 
 @pytest.mark.parametrize(
-    ("said", "rule"),
+    ("options", "rule"),
     [
         ({"every": "whenever"}, "every_recurs"),
         ({"every": "@reboot"}, "every_recurs"),
@@ -45,9 +41,9 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
     ],
     ids=str,
 )
-def test_invalid_schedule_is_rejected(direct_queue: Queue, said: dict[str, Any], rule: str) -> None:
+def test_invalid_schedule_is_rejected(direct_queue: Queue, options: dict[str, Any], rule: str) -> None:
     with pytest.raises(InvalidJobError) as refused:
-        put(direct_queue, **said)
+        save(direct_queue, **options)
 
     assert refused.value.rule == rule
     assert schedules.list_schedules(direct_queue.database) == []
@@ -56,20 +52,20 @@ def test_invalid_schedule_is_rejected(direct_queue: Queue, said: dict[str, Any],
 
 def test_rejected_job_of_a_schedule_blocks_no_other_schedule(queue: Queue) -> None:
     for name in ("good", "large", "also good"):
-        put(queue, name=name, job=NewJob("report", "x" * 5000 if name == "large" else None))
+        save(queue, name=name, job=NewJob("report", "x" * 5000 if name == "large" else None))
     queue.sql("update minutehand.settings set max_payload = 1000")
 
     fired = fire_due(queue.database, NOON + HOUR)
 
     assert fired.fired == 2
     assert [name for name, _ in fired.refused] == ["large"]
-    assert ledger(queue, "large") == [(NOON + HOUR, "refused", 1)]
+    assert firings(queue, "large") == [(NOON + HOUR, "refused", 1)]
     assert schedules.get(queue.database, "large").next == NOON + 2 * HOUR
 
 
 def test_unreadable_schedule_is_retried_and_blocks_no_other(queue: Queue) -> None:
     for name in ("good", "strange"):
-        put(queue, name=name)
+        save(queue, name=name)
     queue.sql("update minutehand.schedules set every = 'full moon' where name = 'strange'")
 
     fired = fire_due(queue.database, NOON + HOUR)
@@ -82,7 +78,7 @@ def test_unreadable_schedule_is_retried_and_blocks_no_other(queue: Queue) -> Non
 
 @pytest.mark.parametrize("column", ["starts", "next", "wake"])
 def test_infinite_time_is_rejected_in_every_schedule_column(queue: Queue, column: str) -> None:
-    put(queue)
+    save(queue)
 
     with pytest.raises(CheckViolation):
         queue.sql(f"update minutehand.schedules set {column} = '-infinity'")  # type: ignore[arg-type]

@@ -1,26 +1,21 @@
 """Pause, resume, run, change and remove schedules."""
 
-from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
 
 from minutehand import NotFoundError, schedules
 from minutehand.schedules.fire import Fired, enqueue_now, fire_due
-from tests.queue.schedules.stage import jobs, ledger, nominals, put
+from tests.queue.schedules.stage import HOUR, MINUTE, NOON, firings, jobs, nominals, save
 from tests.queue.stage import Queue
-
-NOON = datetime(2030, 6, 3, 12, tzinfo=UTC)  # a Monday
-
-MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 
 def test_change_withdraws_jobs_enqueued_ahead(queue: Queue) -> None:
-    put(queue, ahead=3 * HOUR)
+    save(queue, ahead=3 * HOUR)
     assert fire_due(queue.database, NOON + MINUTE).fired == 3
     assert [job["visible"] > NOON for job in jobs(queue)] == [True] * 3
 
-    put(queue, "30 * * * *", ahead=3 * HOUR, now=NOON + 70 * MINUTE)
+    save(queue, "30 * * * *", ahead=3 * HOUR, now=NOON + 70 * MINUTE)
     fire_due(queue.database, NOON + 71 * MINUTE)
 
     waiting = [job["nominal"] for job in jobs(queue) if job["deleted"] is None]
@@ -30,12 +25,13 @@ def test_change_withdraws_jobs_enqueued_ahead(queue: Queue) -> None:
     schedules.resume(queue.database, "hourly", now=NOON + 101 * MINUTE)
     fire_due(queue.database, NOON + 101 * MINUTE)
     assert [job["nominal"] for job in jobs(queue) if job["deleted"] is None] == [
-        *waiting, NOON + 4 * HOUR + 30 * MINUTE
-    ]  # fmt: skip
+        *waiting,
+        NOON + 4 * HOUR + 30 * MINUTE,
+    ]
 
 
 def test_resume_continues_with_the_next_future_occurrence(queue: Queue) -> None:
-    put(queue, catch_up="all")
+    save(queue, catch_up="all")
     schedules.pause(queue.database, "hourly", actor="ada", now=NOON)
     assert fire_due(queue.database, NOON + 5 * HOUR) == Fired()
 
@@ -47,18 +43,18 @@ def test_resume_continues_with_the_next_future_occurrence(queue: Queue) -> None:
 
 
 def test_run_now_does_not_affect_the_regular_occurrences(queue: Queue) -> None:
-    put(queue)
+    save(queue)
     first, second = (schedules.run_now(queue.database, "hourly", actor="ada", now=NOON) for _ in range(2))
 
     assert first != second
     assert queue.row(first).state == "due"
     assert schedules.get(queue.database, "hourly").next == NOON + HOUR
-    assert [outcome for _, outcome, _ in ledger(queue)] == ["asked", "asked"]
+    assert [outcome for _, outcome, _ in firings(queue)] == ["asked", "asked"]
     assert fire_due(queue.database, NOON + HOUR) == Fired(fired=1)
 
 
 def test_schedule_changes_are_recorded_in_the_audit_trail(queue: Queue) -> None:
-    put(queue)
+    save(queue)
     for act in (schedules.pause, schedules.resume, schedules.run_now, schedules.remove):
         act(queue.database, "hourly", actor="ada")  # type: ignore[operator]
 
@@ -77,7 +73,7 @@ def test_missing_schedule_is_not_found(queue: Queue) -> None:
 
 
 def test_running_a_removed_schedule_raises_not_found(queue: Queue) -> None:
-    stored = schedules.get(queue.database, put(queue))
+    stored = schedules.get(queue.database, save(queue))
     schedules.remove(queue.another(), "hourly")
 
     with pytest.raises(NotFoundError):

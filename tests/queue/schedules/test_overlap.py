@@ -1,20 +1,14 @@
 """Overlap: what a firing does while the previous job is unfinished."""
 
-from datetime import UTC, datetime, timedelta
-
 from minutehand.finish import finish
 from minutehand.model.outcome import Done
 from minutehand.schedules.fire import Fired, fire_due
-from tests.queue.schedules.stage import ledger, nominals, put
+from tests.queue.schedules.stage import HOUR, NOON, firings, nominals, save
 from tests.queue.stage import Queue
-
-NOON = datetime(2030, 6, 3, 12, tzinfo=UTC)  # a Monday
-
-MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 
 def test_overlap_skip_skips_until_the_last_job_is_finished(queue: Queue) -> None:
-    put(queue, overlap="skip")
+    save(queue, overlap="skip")
     fire_due(queue.database, NOON + HOUR)
     assert fire_due(queue.database, NOON + 2 * HOUR) == Fired(skipped=1)
 
@@ -25,11 +19,11 @@ def test_overlap_skip_skips_until_the_last_job_is_finished(queue: Queue) -> None
     assert fire_due(queue.database, NOON + 4 * HOUR) == Fired(fired=1)
 
     assert nominals(queue) == [NOON + HOUR, NOON + 4 * HOUR]
-    assert [outcome for _, outcome, _ in ledger(queue)] == ["fired", "skipped", "skipped", "fired"]
+    assert [outcome for _, outcome, _ in firings(queue)] == ["fired", "skipped", "skipped", "fired"]
 
 
 def test_overlap_replace_replaces_only_the_pending_job(queue: Queue) -> None:
-    put(queue, overlap="replace")
+    save(queue, overlap="replace")
     for hour in (1, 2):
         fire_due(queue.database, NOON + hour * HOUR)
     assert nominals(queue) == [NOON + 2 * HOUR]
@@ -43,6 +37,6 @@ def test_overlap_replace_replaces_only_the_pending_job(queue: Queue) -> None:
 
 
 def test_overlap_is_allowed_by_default(queue: Queue) -> None:
-    put(queue)
+    save(queue)
     for hour in (1, 2, 3):
         assert fire_due(queue.database, NOON + hour * HOUR) == Fired(fired=1)

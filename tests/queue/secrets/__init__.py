@@ -1,1 +1,1 @@
-"""Tests of the queue: secrets."""
+"""Tests of encrypted payloads."""

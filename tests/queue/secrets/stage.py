@@ -16,14 +16,14 @@ def stored(queue: Queue, job_id: object) -> str:
     return text
 
 
-def seen(queue: Queue, most: int = 1) -> list[Any]:
-    """What the handler sees of what is due."""
+def handled_payloads(queue: Queue, limit: int = 1) -> list[Any]:
+    """Return the payloads of due jobs as their handler receives them."""
     payloads: list[Any] = []
-    queue.work(payloads.append, most)
+    queue.work(payloads.append, limit)
     return payloads
 
 
-def ending(queue: Queue) -> Any:
-    """How the attempt of a handler that would return ends."""
+def attempt_outcome(queue: Queue) -> Any:
+    """Return the outcome and the type of error of one attempt."""
     (finish,) = queue.work(lambda payload: None)
     return finish.ending, (finish.error or {}).get("type")

@@ -12,7 +12,7 @@ from minutehand.operations.jobs import replay
 from minutehand.queries.jobs import get
 from minutehand.queries.wait import wait
 from minutehand.schedules import Schedule, run_now, save
-from tests.queue.secrets.stage import KEY, ending, seen, stored
+from tests.queue.secrets.stage import KEY, attempt_outcome, handled_payloads, stored
 from tests.queue.stage import Queue
 
 OTHER = bytes(range(32, 64)).hex()
@@ -28,7 +28,7 @@ def url_of(queue: Queue) -> str:
 
 def test_replay_without_the_key_creates_no_job(direct_queue: Queue, key: pytest.MonkeyPatch) -> None:
     job_id = direct_queue.enqueue(payload=SECRET)
-    seen(direct_queue)
+    handled_payloads(direct_queue)
     key.delenv("MINUTEHAND_ENCRYPTION_KEY")
 
     with pytest.raises(KeyMissingError):
@@ -40,14 +40,14 @@ def test_worker_without_the_key_releases_the_job(queue: Queue, key: pytest.Monke
     job_id = queue.enqueue(payload=SECRET, max_attempts=1)
     key.delenv("MINUTEHAND_ENCRYPTION_KEY")
 
-    assert ending(queue) == ("released", "KeyMissingError")
+    assert attempt_outcome(queue) == ("released", "KeyMissingError")
 
     row = queue.row(job_id)
     assert row.attempts == 0
     assert "MINUTEHAND_ENCRYPTION_KEY" in (row.error or {})["message"]
     key.setenv("MINUTEHAND_ENCRYPTION_KEY", KEY)
     queue.sql("update minutehand.jobs_live set visible = now()")
-    assert seen(queue) == [SECRET]
+    assert handled_payloads(queue) == [SECRET]
 
 
 def test_invalid_key_is_rejected_and_not_quoted(direct_queue: Queue, key: pytest.MonkeyPatch) -> None:
@@ -69,18 +69,18 @@ def test_previous_keys_decrypt_and_only_the_current_key_encrypts(
 
     names = [direct_queue.row(job_id).payload["minutehand"]["key"] for job_id in (old, new)]
     assert names[0] != names[1]
-    assert sorted(seen(direct_queue, 2)) == ["new", "old"]
+    assert sorted(handled_payloads(direct_queue, 2)) == ["new", "old"]
 
 
-@pytest.mark.parametrize("gone", [False, True])
+@pytest.mark.parametrize("key_is_missing", [False, True])
 def test_reencrypted_payloads_do_not_need_the_old_key(
-    queue: Queue, key: pytest.MonkeyPatch, gone: bool
+    queue: Queue, key: pytest.MonkeyPatch, key_is_missing: bool
 ) -> None:
     ids = [queue.enqueue(payload=n, **({"key": str(n)} if n % 2 else {})) for n in range(4)]
     plain = queue.sql("select id from minutehand.enqueue('echo', '{\"a\\u0000b\": 4}')")[0]["id"]
     save(queue.database, Schedule("nightly", "@daily", NewJob("echo", SECRET)))
     key.setenv("MINUTEHAND_ENCRYPTION_KEY", OTHER)
-    if not gone:
+    if not key_is_missing:
         key.setenv(PREVIOUS, KEY)
         assert list(reencrypt(queue.database, actor="ada")) == [4, 1]
         key.delenv(PREVIOUS)
@@ -88,7 +88,7 @@ def test_reencrypted_payloads_do_not_need_the_old_key(
     run_now(queue.database, "nightly")
 
     assert {queue.row(job_id).attempts for job_id in (*ids, plain)} == {0}
-    assert len(seen(queue, 6)) == (1 if gone else 6)
+    assert len(handled_payloads(queue, 6)) == (1 if key_is_missing else 6)
 
 
 def test_reencryption_does_not_overwrite_a_concurrent_change(
@@ -105,22 +105,26 @@ def test_reencryption_does_not_overwrite_a_concurrent_change(
     )
 
     assert stale == []
-    assert seen(direct_queue) == ["new"]
+    assert handled_payloads(direct_queue) == ["new"]
 
 
 def test_encrypted_results_are_decrypted_by_wait(queue: Queue, key: pytest.MonkeyPatch) -> None:
     plain, _ = queue.attempt(lambda payload: {"card": SECRET})
     key.setenv("MINUTEHAND_ENCRYPT_RESULTS", "1")
-    sealed, _ = queue.attempt(lambda payload: {"card": SECRET})
+    encrypted, _ = queue.attempt(lambda payload: {"card": SECRET})
 
-    def book(payload: object, job: Job) -> None:
+    def set_in_transaction(payload: object, job: Job) -> None:
         with job.transaction():
             job.result = {"card": SECRET}
 
-    booked, _ = queue.attempt(book)
+    in_transaction, _ = queue.attempt(set_in_transaction)
 
-    assert [SECRET in stored(queue, job_id) for job_id in (plain, sealed, booked)] == [True, False, False]
-    for job_id in (plain, sealed, booked):
+    assert [SECRET in stored(queue, job_id) for job_id in (plain, encrypted, in_transaction)] == [
+        True,
+        False,
+        False,
+    ]
+    for job_id in (plain, encrypted, in_transaction):
         assert wait(job_id, connection=queue.database).result == {"card": SECRET}
 
 
@@ -140,7 +144,7 @@ def test_unencrypted_payload_is_rejected_if_encryption_is_required(
     key.setenv("MINUTEHAND_ENCRYPTION_REQUIRED", "1")
     direct_queue.sql("select minutehand.enqueue('echo', '{\"card\": 1}')")
 
-    assert ending(direct_queue) == ("dead", "DecryptionError")
+    assert attempt_outcome(direct_queue) == ("dead", "DecryptionError")
 
 
 def test_cryptography_is_not_imported_without_a_key(direct_queue: Queue, key: pytest.MonkeyPatch) -> None:
@@ -149,14 +153,14 @@ def test_cryptography_is_not_imported_without_a_key(direct_queue: Queue, key: py
     job_id = direct_queue.enqueue(payload={"minutehand": "is fine"})
 
     assert get(direct_queue.database, job_id).payload == {"minutehand": "is fine"}
-    assert seen(direct_queue) == [{"minutehand": "is fine"}]
+    assert handled_payloads(direct_queue) == [{"minutehand": "is fine"}]
     code = (
         "import sys; from minutehand import Database, enqueue; import minutehand.handle\n"
         "enqueue('echo', {'a': 1}, connection=Database(sys.argv[1]))\n"
         "unwanted = {'cryptography', 'minutehand.encryption.envelope', 'minutehand.encryption.key_ring'}\n"
         "print(*unwanted & set(sys.modules))"
     )
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, url_of(direct_queue)], capture_output=True, text=True, check=True
     )
-    assert told.stdout.strip() == ""
+    assert result.stdout.strip() == ""

@@ -1,4 +1,4 @@
-"""Secrets under a KMS key: data keys that KMS makes and opens, each for so many messages and so long."""
+"""KMS keys: data keys are generated and decrypted by KMS, and reused within limits."""
 
 import base64
 import json
@@ -27,7 +27,7 @@ PREVIOUS = "MINUTEHAND_PREVIOUS_ENCRYPTION_KEYS"
 
 @pytest.fixture
 def setting(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """A KMS, and a process that has asked it for nothing yet."""
+    """A mock KMS, and an empty cache of data keys."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     with mock_aws():
@@ -39,13 +39,13 @@ def setting(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """What KMS was asked, by name."""
+    """The requests to KMS, counted by action."""
     counted: Counter[str] = Counter()
-    ask = KmsKeys._request
+    request = KmsKeys._request
 
-    def counting(self: KmsKeys, key: str, action: str, **asked: object) -> object:
+    def counting(self: KmsKeys, key: str, action: str, **options: object) -> object:
         counted[action] += 1
-        return ask(self, key, action, **asked)
+        return request(self, key, action, **options)
 
     monkeypatch.setattr(KmsKeys, "_request", counting)
     return counted
@@ -64,10 +64,10 @@ def test_kms_payload_is_decrypted_by_another_permitted_process(
     assert envelope["key"].startswith("arn:aws:kms:")
     key_ring.data_keys.cache_clear()
 
-    got: list[object] = []
-    direct_queue.work(got.append)
+    payloads: list[object] = []
+    direct_queue.work(payloads.append)
 
-    assert got == [{"card": "4929"}]
+    assert payloads == [{"card": "4929"}]
 
 
 def test_data_key_is_generated_and_decrypted_once(
@@ -75,9 +75,9 @@ def test_data_key_is_generated_and_decrypted_once(
 ) -> None:
     subject = Subject("echo", id=str(uuid4()))
     texts = [encrypt(str(n), subject) for n in range(50)]
-    got = [decrypt(json.loads(text), subject) for text in texts]
+    payloads = [decrypt(json.loads(text), subject) for text in texts]
 
-    assert got == [str(n) for n in range(50)]
+    assert payloads == [str(n) for n in range(50)]
     assert requests == {"generate_data_key": 1, "decrypt": 1}
 
 
@@ -109,7 +109,7 @@ def test_changed_data_key_decrypts_nothing(setting: pytest.MonkeyPatch) -> None:
 def test_unconfigured_key_is_not_requested_from_kms(
     setting: pytest.MonkeyPatch, requests: Counter[str]
 ) -> None:
-    """Whoever writes the row may name a key of theirs."""
+    """A row may name any key, so only configured keys are requested."""
     subject = Subject("echo", id=str(uuid4()))
     envelope = json.loads(encrypt("1", subject))
     old = envelope["minutehand"]["key"]
@@ -137,7 +137,8 @@ def test_kms_refusal_fails_the_enqueue_and_releases_the_job(
     setting.setenv(KEY, arn)
     direct_queue.enqueue(payload="x")
     key_ring.data_keys.cache_clear()
-    get_backend("kms").reset()  # and with it the key
+    # Deletes the key.
+    get_backend("kms").reset()
 
     with pytest.raises(ConfigurationError, match="KMS answered NotFoundException; the key does not exist"):
         direct_queue.enqueue(payload="y")

@@ -15,7 +15,7 @@ from minutehand.operations.edit import edit
 from minutehand.operations.jobs import replay
 from minutehand.schedules import Schedule, run_now, save
 from minutehand.work import run_jobs
-from tests.queue.secrets.stage import ending, seen, stored
+from tests.queue.secrets.stage import attempt_outcome, handled_payloads, stored
 from tests.queue.stage import Queue
 
 SECRET = "4929-1234"
@@ -26,7 +26,7 @@ def test_payload_is_encrypted_in_the_table_and_decrypted_for_handlers(queue: Que
 
     assert SECRET not in stored(queue, job_id)
     assert is_encrypted(queue.row(job_id).payload)
-    assert seen(queue) == [{"card": SECRET}]
+    assert handled_payloads(queue) == [{"card": SECRET}]
 
 
 def test_queue_kind_key_and_headers_are_not_encrypted(queue: Queue) -> None:
@@ -42,8 +42,8 @@ def test_queue_kind_key_and_headers_are_not_encrypted(queue: Queue) -> None:
 def test_encrypted_payload_is_returned_unchanged(direct_queue: Queue, payload: object) -> None:
     direct_queue.enqueue(payload=payload)
 
-    (got,) = seen(direct_queue)
-    assert repr(got) == repr(payload)
+    (payloads,) = handled_payloads(direct_queue)
+    assert repr(payloads) == repr(payload)
 
 
 def test_same_payload_is_encrypted_with_a_new_nonce_each_time(direct_queue: Queue) -> None:
@@ -58,20 +58,22 @@ def test_bulk_items_are_encrypted_individually(direct_queue: Queue) -> None:
     ids = [each.id for each in enqueue_many(jobs, connection=direct_queue.database, chunk=4)]  # type: ignore[union-attr]
 
     assert not any(SECRET in stored(direct_queue, job_id) for job_id in ids)
-    assert sorted(payload["n"] for payload in seen(direct_queue, 10)) == list(range(10))
+    assert sorted(payload["n"] for payload in handled_payloads(direct_queue, 10)) == list(range(10))
 
 
 @pytest.mark.parametrize("options", [{}, {"key": "a"}])
 def test_payload_copied_to_another_row_does_not_decrypt(direct_queue: Queue, options: dict[str, Any]) -> None:
-    theirs = direct_queue.enqueue(payload=SECRET, delay=None, **options)
+    source = direct_queue.enqueue(payload=SECRET, delay=None, **options)
     direct_queue.sql("update minutehand.jobs_live set visible = now() + interval '1 day'")
-    mine = direct_queue.enqueue(payload="mine", **({"key": "b"} if options else {}))
+    target = direct_queue.enqueue(payload="own", **({"key": "b"} if options else {}))
     direct_queue.sql(
-        "update minutehand.jobs_live set payload = (select payload from minutehand.jobs where id = %(theirs)s) "
-        "where id = %(mine)s", theirs=theirs, mine=mine,
-    )  # fmt: skip
+        "update minutehand.jobs_live set payload = (select payload from minutehand.jobs where id = %(source)s) "
+        "where id = %(target)s",
+        source=source,
+        target=target,
+    )
 
-    assert ending(direct_queue) == ("dead", "DecryptionError")
+    assert attempt_outcome(direct_queue) == ("dead", "DecryptionError")
 
 
 @pytest.mark.parametrize(
@@ -101,9 +103,9 @@ def test_payload_of_a_changed_row_does_not_decrypt(
 def test_changed_envelope_does_not_decrypt(part: str, key: pytest.MonkeyPatch) -> None:
     subject = Subject("echo", id=str(uuid4()))
     envelope = json.loads(encrypt('"x"', subject))
-    was = envelope["minutehand"][part]
+    original = envelope["minutehand"][part]
     changed = {"v": 2, "bound": ["kind"]}.get(part) or base64.b64encode(
-        bytes(b ^ 1 for b in base64.b64decode(was + "=" * (-len(was) % 4)))
+        bytes(b ^ 1 for b in base64.b64decode(original + "=" * (-len(original) % 4)))
     ).decode()
     envelope["minutehand"][part] = changed
 
@@ -116,7 +118,7 @@ def test_replaced_job_is_decrypted_with_its_new_payload(queue: Queue) -> None:
     second = queue.enqueue(payload="two", key="a")
 
     assert first == second
-    assert seen(queue) == ["two"]
+    assert handled_payloads(queue) == ["two"]
 
 
 def test_encrypted_payloads_are_not_merged(direct_queue: Queue) -> None:
@@ -130,23 +132,23 @@ def test_encrypted_payloads_are_not_merged(direct_queue: Queue) -> None:
 @pytest.mark.parametrize("options", [{"key": "a"}, {}])
 def test_each_occurrence_of_a_recurring_job_is_decrypted(queue: Queue, options: dict[str, Any]) -> None:
     queue.enqueue(payload=SECRET, every="P1D", **options)
-    got = []
+    payloads = []
     for _ in range(3):
         queue.sql("update minutehand.jobs_live set visible = now()")
-        got += seen(queue)
+        payloads += handled_payloads(queue)
 
-    assert got == [SECRET] * 3
+    assert payloads == [SECRET] * 3
 
 
 @pytest.mark.parametrize(("options", "suffix"), [({}, ""), ({"key": "a"}, ""), ({"key": "a"}, "/again")])
 def test_replayed_job_is_decrypted(queue: Queue, options: dict[str, Any], suffix: str) -> None:
     job_id = queue.enqueue(payload=SECRET, **options)
-    seen(queue)
+    handled_payloads(queue)
 
     (change,) = replay(queue.database, [job_id], suffix=suffix)
 
     assert SECRET not in stored(queue, change.new)
-    assert seen(queue) == [SECRET]
+    assert handled_payloads(queue) == [SECRET]
 
 
 @pytest.mark.parametrize("options", [{}, {"key": "a"}, {"every": "P1D", "key": "a"}])
@@ -158,7 +160,7 @@ def test_edited_payload_is_encrypted(direct_queue: Queue, options: dict[str, Any
     assert change.outcome == "changed"
     assert SECRET not in stored(direct_queue, job_id)
     direct_queue.sql("update minutehand.jobs_live set visible = now()")
-    assert seen(direct_queue) == [SECRET]
+    assert handled_payloads(direct_queue) == [SECRET]
 
 
 def test_scheduled_job_is_encrypted_and_decrypted_at_each_firing(direct_queue: Queue) -> None:
@@ -166,6 +168,6 @@ def test_scheduled_job_is_encrypted_and_decrypted_at_each_firing(direct_queue: Q
 
     for _ in range(2):
         run_now(direct_queue.database, "nightly")
-        assert seen(direct_queue) == [{"card": SECRET}]
+        assert handled_payloads(direct_queue) == [{"card": SECRET}]
     (row,) = direct_queue.sql("select string_agg(s::text, '') as text from minutehand.schedules s")
     assert SECRET not in row["text"]

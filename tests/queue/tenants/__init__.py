@@ -1,1 +1,1 @@
-"""Tests of the queue: tenants."""
+"""Tests of tenants."""

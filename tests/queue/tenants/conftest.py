@@ -1,4 +1,4 @@
-"""Logins, and a session of the tenant role."""
+"""A session of the tenant role."""
 
 import pytest
 
@@ -8,5 +8,5 @@ from tests.queue.logins import Login
 
 @pytest.fixture
 def tenant(login: Login) -> Database:
-    """A session of a login that is a tenant's, which has not said yet whose it is."""
+    """A session of a login with the tenant role, with no tenant set."""
     return login("tenant")

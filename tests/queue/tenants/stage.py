@@ -7,7 +7,7 @@ from minutehand import Database, enqueue
 from minutehand.database.tenants import as_tenant
 from tests.queue.stage import Queue
 
-SET_BY_HAND: LiteralString = "select set_config('minutehand.tenant', %s, true)"
+SET_TENANT: LiteralString = "select set_config('minutehand.tenant', %s, true)"
 
 ROWS: dict[str, LiteralString] = {
     "jobs": "insert into minutehand.jobs_live (tenant, kind) values (%(tenant)s, 'echo')",
@@ -20,27 +20,27 @@ ROWS: dict[str, LiteralString] = {
     "values (%(tenant)s, 's', '2026-01-01', 'fired')",
     "controls": "insert into minutehand.controls (tenant, queue) values (%(tenant)s, 'default')",
     "audit": "insert into minutehand.audit (tenant, actor, verb) values (%(tenant)s, 'ada', 'cancel')",
-}  # fmt: skip
+}
 
 
-def ask(session: Database, text: str, *parameters: object) -> list[Any]:
-    """Ask in a transaction of its own, past the library."""
+def query(session: Database, text: str, *parameters: object) -> list[Any]:
+    """Run SQL directly, in its own transaction."""
     cursor = session.connection.execute(text.encode(), parameters or None)
     return cursor.fetchall() if cursor.description else []
 
 
-def ask_as(session: Database, tenant: str, text: str) -> list[Any]:
-    """Ask in a transaction that says a tenant by hand, past the library."""
+def query_as(session: Database, tenant: str, text: str) -> list[Any]:
+    """Run SQL directly, in a transaction that sets the tenant itself."""
     with session.connection.transaction():
-        session.connection.execute(SET_BY_HAND, [tenant])
-        return ask(session, text)
+        session.connection.execute(SET_TENANT, [tenant])
+        return query(session, text)
 
 
-def given(queue: Queue, tenant: str, **options: Any) -> UUID:
-    """A job of a tenant, enqueued in a session of the owner's."""
+def enqueue_as(queue: Queue, tenant: str, **options: Any) -> UUID:
+    """Enqueue a job of a tenant with the session of the owner."""
     with as_tenant(queue.database, tenant) as own:
         return enqueue("echo", connection=own, **options).id
 
 
-def whole(queue: Queue, tenant: str) -> list[Any]:
+def jobs_of(queue: Queue, tenant: str) -> list[Any]:
     return queue.sql("select * from minutehand.jobs where tenant = %(tenant)s order by id", tenant=tenant)

@@ -10,7 +10,7 @@ from minutehand import Database, InvalidJobError, KeyTakenError, NewJob, enqueue
 from minutehand.database.tenants import TenantDatabase, as_tenant, is_tenant
 from tests.queue.logins import Login
 from tests.queue.stage import Queue
-from tests.queue.tenants.stage import ask, given, whole
+from tests.queue.tenants.stage import enqueue_as, jobs_of, query
 
 pytestmark = pytest.mark.every_server
 
@@ -20,7 +20,7 @@ def test_tenant_enqueues_only_its_own_jobs(login: Login, queue: Queue, role: str
     session = login(role)
     own = TenantDatabase(session, "a")
     one = enqueue("echo", connection=own)
-    said = enqueue("echo", tenant="a", connection=own)
+    explicit = enqueue("echo", tenant="a", connection=own)
     many = [*enqueue_many([NewJob("echo"), NewJob("echo", tenant="a")], connection=own)]
     rejected = [*enqueue_many([NewJob("echo", tenant="b"), NewJob("echo")], connection=own)]
     for other in ("b", ""):
@@ -29,32 +29,35 @@ def test_tenant_enqueues_only_its_own_jobs(login: Login, queue: Queue, role: str
         assert refused.value.rule == "tenant_is_own"
 
     assert [item.outcome for item in rejected] == ["rejected", "created"]
-    assert {row["id"] for row in whole(queue, "a")} == {
-        one.id, said.id, *(item.id for item in many), rejected[1].id,  # type: ignore[union-attr]
-    }  # fmt: skip
-    assert whole(queue, "b") == whole(queue, "") == []
+    assert {row["id"] for row in jobs_of(queue, "a")} == {
+        one.id,
+        explicit.id,
+        *(item.id for item in many),  # type: ignore[union-attr]
+        rejected[1].id,  # type: ignore[union-attr]
+    }
+    assert jobs_of(queue, "b") == jobs_of(queue, "") == []
 
 
 def test_enqueuer_sets_the_tenant_of_each_job(login: Login, queue: Queue) -> None:
     enqueuer = login("enqueuer")
     made = {owner: enqueue("echo", tenant=owner, connection=enqueuer).id for owner in ("a", "b")}
 
-    assert [{row["id"] for row in whole(queue, owner)} for owner in made] == [{made["a"]}, {made["b"]}]
-    assert enqueue("echo", connection=enqueuer).id == whole(queue, "")[0]["id"]
+    assert [{row["id"] for row in jobs_of(queue, owner)} for owner in made] == [{made["a"]}, {made["b"]}]
+    assert enqueue("echo", connection=enqueuer).id == jobs_of(queue, "")[0]["id"]
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "ignore", "raise"])
 def test_key_of_another_tenant_is_invisible(tenant: Database, queue: Queue, on_conflict: Any) -> None:
-    theirs = given(queue, "b", payload="theirs", key="k", delay=timedelta(hours=1))
-    nobodys = queue.enqueue(payload="nobody's", key="k", delay=timedelta(hours=1))
-    before = [whole(queue, "b"), whole(queue, "")]
+    other_job = enqueue_as(queue, "b", payload="theirs", key="k", delay=timedelta(hours=1))
+    without_tenant = queue.enqueue(payload="none", key="k", delay=timedelta(hours=1))
+    before = [jobs_of(queue, "b"), jobs_of(queue, "")]
     with as_tenant(tenant, "a") as own:
-        made = enqueue("echo", "mine", key="k", on_conflict=on_conflict, connection=own)
+        made = enqueue("echo", "own", key="k", on_conflict=on_conflict, connection=own)
         (many,) = enqueue_many([NewJob("echo", key="l")], on_conflict=on_conflict, connection=own)
 
     assert made.outcome == many.outcome == "created"
-    assert made.id not in (theirs, nobodys)
-    assert [whole(queue, "b"), whole(queue, "")] == before
+    assert made.id not in (other_job, without_tenant)
+    assert [jobs_of(queue, "b"), jobs_of(queue, "")] == before
 
 
 def test_key_of_the_same_tenant_conflicts(tenant: Database) -> None:
@@ -89,10 +92,10 @@ def test_tenant_names_have_the_same_rule_in_python_and_sql(direct_queue: Queue, 
     if "\0" not in name and name:
         try:
             direct_queue.sql("select %(name)s::minutehand.tenant", name=name)
-            there = True
+            accepted = True
         except errors.CheckViolation:
-            there = False
-        assert there == is_tenant(name)
+            accepted = False
+        assert accepted == is_tenant(name)
     if is_tenant(name):
         with as_tenant(direct_queue.database, name) as own:
             enqueue("echo", connection=own)
@@ -104,9 +107,9 @@ def test_tenant_names_have_the_same_rule_in_python_and_sql(direct_queue: Queue, 
 
 def test_tenant_can_be_set_in_sql(tenant: Database, queue: Queue) -> None:
     with tenant.connection.transaction():
-        ask(tenant, "select minutehand.as_tenant('a')")
-        ask(tenant, "select * from minutehand.enqueue('echo')")
+        query(tenant, "select minutehand.as_tenant('a')")
+        query(tenant, "select * from minutehand.enqueue('echo')")
     with pytest.raises(errors.CheckViolation), tenant.connection.transaction():
-        ask(tenant, "select minutehand.as_tenant('')")
+        query(tenant, "select minutehand.as_tenant('')")
 
-    assert len(whole(queue, "a")) == 1
+    assert len(jobs_of(queue, "a")) == 1

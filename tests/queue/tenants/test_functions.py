@@ -9,32 +9,42 @@ from psycopg import errors
 
 from minutehand import Database
 from tests.queue.stage import Queue
-from tests.queue.tenants.stage import ROWS, SET_BY_HAND, ask, ask_as, given
+from tests.queue.tenants.stage import ROWS, SET_TENANT, enqueue_as, query, query_as
 
 pytestmark = pytest.mark.every_server
 
 
 def test_leaky_function_sees_no_row_of_another_tenant(tenant: Database, queue: Queue) -> None:
-    """A condition that costs nothing is asked first, unless the policy's goes before it."""
-    given(queue, "b", payload="theirs")
-    given(queue, "a", payload="mine")
-    shown: list[str] = []
-    tenant.connection.add_notice_handler(lambda notice: shown.append(notice.message_primary or ""))
+    """Postgres evaluates cheap conditions first, unless the policy must be evaluated before them."""
+    enqueue_as(queue, "b", payload="theirs")
+    enqueue_as(queue, "a", payload="own")
+    notices: list[str] = []
+    tenant.connection.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
     with tenant.connection.transaction():
-        ask(tenant, "create function pg_temp.peep(text) returns boolean language plpgsql cost 0.0000001 as "
-                    "$$ begin raise notice '%', $1; return true; end $$")  # fmt: skip
-        tenant.connection.execute(SET_BY_HAND, ["a"])
-        ask(tenant, "select id from minutehand.jobs where pg_temp.peep(payload::text)")
+        query(
+            tenant,
+            "create function pg_temp.leak(text) returns boolean language plpgsql cost 0.0000001 as "
+            "$$ begin raise notice '%', $1; return true; end $$",
+        )
+        tenant.connection.execute(SET_TENANT, ["a"])
+        query(tenant, "select id from minutehand.jobs where pg_temp.leak(payload::text)")
 
-    assert shown == ['"mine"']
+    assert notices == ['"own"']
 
 
-# Functions that run with the owner's rights, which no policy holds, and that a tenant may call. Each asks whose the
-# session is, or tells nothing of any job: say which in a review before you add one, and try it below.
-OWNERS_FUNCTIONS = {
-    "current_tenant", "enqueue_all", "enqueue_incoming", "fire", "fitting", "keep_events", "lapse", "queues_seen",
+# Functions that run with the rights of the owner, so no policy applies, and that a tenant may call. Each checks the
+# tenant of the session, or returns nothing about a job. Before you add one, review it and add a test of it below.
+REVIEWED_FUNCTIONS = {
+    "current_tenant",
+    "enqueue_all",
+    "enqueue_incoming",
+    "fire",
+    "fitting",
+    "keep_events",
+    "lapse",
+    "queues_seen",
     "withdraw_ahead",
-}  # fmt: skip
+}
 
 
 def test_tenant_can_call_only_reviewed_definer_functions(queue: Queue) -> None:
@@ -43,7 +53,7 @@ def test_tenant_can_call_only_reviewed_definer_functions(queue: Queue) -> None:
               and prosecdef and has_function_privilege('minutehand_tenant', oid, 'execute')"""
     )
 
-    assert {row["name"] for row in found} == OWNERS_FUNCTIONS
+    assert {row["name"] for row in found} == REVIEWED_FUNCTIONS
 
 
 FORGED: list[LiteralString] = [
@@ -64,21 +74,24 @@ FORGED: list[LiteralString] = [
 @pytest.mark.parametrize("session_of", ["a", None])
 @pytest.mark.parametrize("text", FORGED)
 def test_definer_functions_do_not_change_other_tenants(
-    tenant: Database, queue: Queue, text: str, session_of: str | None
+    tenant: Database, queue: Queue, text: str, tenant_name: str | None
 ) -> None:
-    theirs = given(queue, "b", key="k", delay=timedelta(hours=1))
+    other = enqueue_as(queue, "b", key="k", delay=timedelta(hours=1))
     queue.sql(ROWS["schedules"], tenant="b")
-    queue.sql("insert into minutehand.firings (tenant, schedule, nominal, outcome, job) "
-              "values ('b', 's', '2026-01-01', 'fired', %(job)s)", job=theirs)  # fmt: skip
-    every = ("jobs", "attempts", "events", "schedules", "firings")
-    before = {table: queue.sql(ALL_OF[table]) for table in every}
+    queue.sql(
+        "insert into minutehand.firings (tenant, schedule, nominal, outcome, job) "
+        "values ('b', 's', '2026-01-01', 'fired', %(job)s)",
+        job=other,
+    )
+    tables = ("jobs", "attempts", "events", "schedules", "firings")
+    before = {table: queue.sql(ROWS_OF_B[table]) for table in tables}
     with suppress(errors.CheckViolation):
-        ask_as(tenant, session_of, text) if session_of else ask(tenant, text)
+        query_as(tenant, tenant_name, text) if tenant_name else query(tenant, text)
 
-    assert {table: queue.sql(ALL_OF[table]) for table in every} == before
+    assert {table: queue.sql(ROWS_OF_B[table]) for table in tables} == before
 
 
-ALL_OF: dict[str, LiteralString] = {
+ROWS_OF_B: dict[str, LiteralString] = {
     "jobs": "select * from minutehand.jobs where tenant = 'b'",
     "attempts": "select * from minutehand.attempts where tenant = 'b'",
     "events": "select * from minutehand.events where tenant = 'b'",

@@ -17,7 +17,7 @@ from minutehand.operations.jobs import cancel, promote, replay, reschedule, retr
 from minutehand.queries.jobs import list_jobs, stats
 from tests.queue.logins import Login
 from tests.queue.stage import Queue
-from tests.queue.tenants.stage import ROWS, ask, ask_as, given, whole
+from tests.queue.tenants.stage import ROWS, enqueue_as, jobs_of, query, query_as
 
 pytestmark = pytest.mark.every_server
 
@@ -26,24 +26,31 @@ pytestmark = pytest.mark.every_server
 def test_operator_changes_are_in_the_audit_trail_of_the_tenant(
     login: Login, queue: Queue, role: str | None
 ) -> None:
-    desk = login(role) if role else queue.database
+    session = login(role) if role else queue.database
     dead, running = queue.claimed(tenant="a", max_attempts=1), queue.claimed(tenant="a")
     finish(dead, Failed({"type": "ValueError", "message": "no", "trace": ""}))
-    own, other, nobodys = given(queue, "a"), given(queue, "b"), queue.enqueue(delay=timedelta(days=1))
-    promote(desk, [own, other, nobodys], actor="ada")
-    cancel(desk, [running.id], running=True, actor="ada")
-    replay(desk, [dead.id], actor="ada")
-    delete(desk, [own], actor="ada")
+    own, other, without_tenant = (
+        enqueue_as(queue, "a"),
+        enqueue_as(queue, "b"),
+        queue.enqueue(delay=timedelta(days=1)),
+    )
+    promote(session, [own, other, without_tenant], actor="ada")
+    cancel(session, [running.id], running=True, actor="ada")
+    replay(session, [dead.id], actor="ada")
+    delete(session, [own], actor="ada")
 
     trail = {
         tenant: {(entry.job, entry.verb) for entry in list_audit(TenantDatabase(queue.database, tenant))}
         for tenant in ("a", "b")
     }
     assert trail["a"] == {
-        (own, "promote"), (running.id, "cancel_running"), (dead.id, "replay"), (own, "delete"),
-    }  # fmt: skip
+        (own, "promote"),
+        (running.id, "cancel_running"),
+        (dead.id, "replay"),
+        (own, "delete"),
+    }
     assert trail["b"] == {(other, "promote")}
-    assert [entry.tenant for entry in list_audit(desk, job=nobodys)] == [""]
+    assert [entry.tenant for entry in list_audit(session, job=without_tenant)] == [""]
 
 
 @pytest.mark.parametrize("table", ROWS)
@@ -56,16 +63,16 @@ def test_tenant_sees_only_its_own_rows_of_each_table(
         queue.sql(ROWS[table], tenant=owner)
     seen = f"select distinct tenant::text from minutehand.{table} order by 1"
 
-    assert ask_as(session, "a", seen) == [("a",)]
-    assert ask_as(session, "b", seen) == [("b",)]
-    assert ask_as(session, "c", seen) == []
-    assert ask(session, seen) == ([] if role == "tenant" else [("",), ("a",), ("b",)])
+    assert query_as(session, "a", seen) == [("a",)]
+    assert query_as(session, "b", seen) == [("b",)]
+    assert query_as(session, "c", seen) == []
+    assert query(session, seen) == ([] if role == "tenant" else [("",), ("a",), ("b",)])
     with as_tenant(session, "b") as own:
-        assert ask(own, seen) == [("b",)]
+        assert query(own, seen) == [("b",)]
 
 
 def test_each_table_has_tenant_policies_or_no_grants(queue: Queue) -> None:
-    """A new table is either a tenant's, and has its policies, or no tenant may touch it."""
+    """A new table has a tenant column and policies, or tenants have no privileges on it."""
     tables = queue.sql(
         """select c.relname::text as name, relrowsecurity as guarded,
                   exists (select from pg_attribute a where a.attrelid = c.oid and attname = 'tenant') as owned,
@@ -100,15 +107,15 @@ def test_day_partitions_have_row_level_security(login: Login, queue: Queue) -> N
 
 
 def test_tenant_role_without_a_tenant_has_no_access(tenant: Database, queue: Queue) -> None:
-    job_id = given(queue, "a")
-    nobodys = queue.enqueue()
+    job_id = enqueue_as(queue, "a")
+    without_tenant = queue.enqueue()
 
     assert list_jobs(tenant).rows == () and stats(tenant) == []
-    assert [each.outcome for each in cancel(tenant, [job_id, nobodys])] == ["absent", "absent"]
-    sayings: list[dict[str, Any]] = [{}, {"tenant": "a"}, {"tenant": ""}]
-    for say in sayings:
+    assert [each.outcome for each in cancel(tenant, [job_id, without_tenant])] == ["absent", "absent"]
+    attempts: list[dict[str, Any]] = [{}, {"tenant": "a"}, {"tenant": ""}]
+    for options in attempts:
         with pytest.raises(InvalidJobError) as refused:
-            enqueue("echo", connection=tenant, **say)
+            enqueue("echo", connection=tenant, **options)
         assert refused.value.rule == "tenant_is_set"
     assert [item.outcome for item in enqueue_many([NewJob("echo")], connection=tenant)] == ["rejected"]
     assert len(queue.sql("select id from minutehand.jobs")) == 2
@@ -128,38 +135,38 @@ def change_all(database: Database, ids: list[UUID]) -> list[list[str]]:
 
 @pytest.mark.parametrize("role", ["tenant", "operator"])
 def test_operations_do_not_find_jobs_of_other_tenants(login: Login, queue: Queue, role: str) -> None:
-    theirs, nobodys = given(queue, "b"), queue.enqueue()
+    other, without_tenant = enqueue_as(queue, "b"), queue.enqueue()
     queue.sql("update minutehand.jobs set deleted = now(), failed = true where tenant = ''")
-    mine = given(queue, "a")
-    before = [whole(queue, "b"), whole(queue, "")]
+    own_id = enqueue_as(queue, "a")
+    before = [jobs_of(queue, "b"), jobs_of(queue, "")]
     with as_tenant(login(role), "a") as own:
-        assert change_all(own, [theirs, nobodys]) == [["absent"] * 2] * 4
-        assert [whole(queue, "b"), whole(queue, "")] == before
-        assert change_all(own, [mine]) == [["changed"]] * 4
+        assert change_all(own, [other, without_tenant]) == [["absent"] * 2] * 4
+        assert [jobs_of(queue, "b"), jobs_of(queue, "")] == before
+        assert change_all(own, [own_id]) == [["changed"]] * 4
 
 
 def test_direct_sql_changes_only_rows_of_the_tenant(tenant: Database, queue: Queue) -> None:
     for owner in ("a", "b"):
-        given(queue, owner)
-    before = whole(queue, "b")
+        enqueue_as(queue, owner)
+    before = jobs_of(queue, "b")
 
-    ask_as(
+    query_as(
         tenant,
         "a",
         "update minutehand.jobs set visible = now() + interval '1 year', deleted = now(), failed = true",
     )
-    assert whole(queue, "b") == before
-    ask_as(tenant, "a", "delete from minutehand.jobs")
-    assert (whole(queue, "a"), whole(queue, "b")) == ([], before)
+    assert jobs_of(queue, "b") == before
+    query_as(tenant, "a", "delete from minutehand.jobs")
+    assert (jobs_of(queue, "a"), jobs_of(queue, "b")) == ([], before)
     for text in (
         "update minutehand.jobs set tenant = 'b'",
         "insert into minutehand.jobs_live (kind, tenant) values ('echo', 'b')",
     ):
         with pytest.raises(errors.InsufficientPrivilege):
-            ask_as(tenant, "a", text)
+            query_as(tenant, "a", text)
 
 
 def test_workers_serve_every_tenant(login: Login, queue: Queue) -> None:
-    ids = {given(queue, owner) for owner in ("a", "b")} | {queue.enqueue()}
+    ids = {enqueue_as(queue, owner) for owner in ("a", "b")} | {queue.enqueue()}
 
     assert {job.id for job in queue.take(10, database=login("worker"))} == ids

@@ -172,8 +172,8 @@ def test_migrator_role_can_migrate_after_the_hand_over(bare: Bare) -> None:
         "create or replace function minutehand.make_days_ahead() returns integer "
         "language sql security definer as 'select minutehand.make_days(1)'; "
         "alter domain minutehand.kind drop constraint kind_is_a_name; "
-        "alter type minutehand.new_job rename attribute ordinal to place; "
-        "alter type minutehand.new_job rename attribute place to ordinal"
+        "alter type minutehand.bound rename attribute free to spare; "
+        "alter type minutehand.bound rename attribute spare to free"
     )
     session.connection.execute("insert into minutehand.migrations values (99, 'later', '')")
 

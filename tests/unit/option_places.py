@@ -68,7 +68,7 @@ def _tables() -> Iterator[Place]:
 
 def _enqueue(declared: set[str]) -> Iterator[Place]:
     file = f"{LIBRARY}/schema/functions/enqueue.sql"
-    items = names(function("enqueue", "enqueue"), r"item\.(\w+) :=")
+    items = names(function("enqueue", "enqueue"), r"item\.(\w+) := enqueue\.\1;")
     yield Place(file, "the parameters of enqueue", set(sql_parameters()), declared)
     yield Place(file, "the item of enqueue", items, declared - {"on_conflict"})
     flow = f"{LIBRARY}/sql/flow"
@@ -100,7 +100,7 @@ def _copies() -> Iterator[Place]:
     # The next occurrence has a time of its own.
     yield Place(file, "create_occurrence, the values", names(values, r"\bjob\.(\w+)"), STORED - {"run_at"})
     # A copy does not recur.
-    copied = names(function("jobs", "copy_of"), r"item\.(\w+) :=")
+    copied = names(function("jobs", "copy_of"), r"item\.(\w+) := (?:coalesce\()?\w+\.\1\b")
     yield Place(file, "the item of copy_of", copied, STORED - {"every", "zone"})
 
 

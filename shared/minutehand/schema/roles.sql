@@ -73,7 +73,7 @@ begin
     grant select, insert, update on minutehand.budgets to minutehand_worker;
     grant execute on function minutehand.state, minutehand.make_days_ahead, minutehand.retain_now, minutehand.choose,
                               minutehand.count_unpaused, minutehand.lapse, minutehand.create_occurrence, minutehand.fire,
-                              minutehand.withdraw_ahead to minutehand_worker;
+                              minutehand.withdraw_ahead, minutehand.copy_of to minutehand_worker;
 end
 $$;
 

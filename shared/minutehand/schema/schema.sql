@@ -1210,7 +1210,7 @@ begin
     grant select, insert, update on minutehand.budgets to minutehand_worker;
     grant execute on function minutehand.state, minutehand.make_days_ahead, minutehand.retain_now, minutehand.choose,
                               minutehand.count_unpaused, minutehand.lapse, minutehand.create_occurrence, minutehand.fire,
-                              minutehand.withdraw_ahead to minutehand_worker;
+                              minutehand.withdraw_ahead, minutehand.copy_of to minutehand_worker;
 end
 $$;
 
@@ -2709,6 +2709,7 @@ GRANT UPDATE(lapsed) ON TABLE minutehand.jobs TO minutehand_tenant;
 REVOKE ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_operator;

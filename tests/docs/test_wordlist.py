@@ -42,6 +42,8 @@ CLEAN = (
     "samconfig.toml",
     "tests/docs/**/*.py",
     "tests/docs/**/*.sql",
+    "tests/queue/**/*.py",
+    "tests/proof/**/*.py",
 )
 
 

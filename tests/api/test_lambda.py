@@ -17,7 +17,7 @@ PLACEHOLDER = "0198a5b0-0000-7000-8000-000000000001"
 
 @dataclass(frozen=True)
 class Context:
-    """What Lambda tells of an invocation."""
+    """The context of an invocation."""
 
     function_name: str = "api"
     memory_limit_in_mb: int = 256

@@ -169,7 +169,7 @@ class Submitted:
         each([*family, *worker.family()], psutil.Process.kill)
 
     def until(self, happened: Callable[[], Any]) -> Any:
-        """Look until something has happened while the job runs."""
+        """Poll until a condition holds; fail if the job ends before."""
         return until(happened, lambda: self.program.poll() is None or self._ended())
 
     def result(self) -> tuple[str, str]:
@@ -186,7 +186,7 @@ class Submitted:
             self.program.communicate()
 
     def lost_tasks(self) -> int:
-        """How many tasks were lost with their executor, by Spark's own log of the job."""
+        """Count the tasks that were lost with their executor, from Spark's event log."""
         (file,) = [path for path in self.log.iterdir() if not path.name.startswith(".")]
         events = map(json.loads, file.read_text("utf-8").splitlines())
         ends = (event for event in events if event["Event"] == "SparkListenerTaskEnd")

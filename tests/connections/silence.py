@@ -46,7 +46,7 @@ class Gate:
             end.close()
 
     def wake(self) -> None:
-        """Answer, also those who wait."""
+        """Answer again, also waiting clients."""
         self._awake.set()
 
     def swallow(self) -> None:

@@ -43,14 +43,14 @@ class Twice(WellBehaved):
 
 @pytest.fixture
 def flow(new_database: NewDatabase) -> Iterator[Flow]:
-    """A database with a backlog; a test adds the home."""
+    """A database with a backlog, and a function that opens the flow."""
     flow = Flow(new_database(), home=None)  # type: ignore[arg-type]
     yield flow
     flow.close()
 
 
 def minutes(flow: Flow, home: Emulated) -> Iterator[int]:
-    """Let minutes pass, each with a tick, until every job is finished."""
+    """Advance the clock by minutes, each with a tick, until every job is finished."""
     minute = 0
     while flow.sql("select count(*) from minutehand.jobs_live") != [(0,)]:
         home.lambda_.tick()

@@ -19,7 +19,7 @@ ID, ACK = event("worker-offers")["offers"][0]
 
 @pytest.fixture
 def handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Write handlers, each a file among the worker's; what comes back is its kind."""
+    """Write a handler file for the worker, and return its kind."""
     kinds: list[str] = []
     (tmp_path / "handlers").mkdir()
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -24,7 +24,7 @@ THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 COMPILED = {
     "VERSION": THIS,
     "PYTHON": sys.executable,
-}  # what is sure to be here: this interpreter, for itself
+}  # this interpreter is always available
 
 
 def make(

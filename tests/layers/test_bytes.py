@@ -13,7 +13,7 @@ import pytest
 
 from tests.layers.making import COMPILED, ROOT, THIS, build, digest, make
 
-NEVER_CHECKED = (0b01).to_bytes(4, "little")  # a hash, and nobody looks whether the source still has it
+NEVER_CHECKED = (0b01).to_bytes(4, "little")  # unchecked hash-based .pyc
 
 
 def codes(code: CodeType) -> set[str]:

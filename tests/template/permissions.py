@@ -51,7 +51,7 @@ WRITES_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 
 
 def rights(stack: Stack, role: str) -> list[tuple[str, Any]]:
-    """The pairs of an action and a resource that a role has."""
+    """Return the pairs of action and resource that a role allows."""
     return [
         (action, resource)
         for statement in stack.statements(role)
@@ -65,7 +65,7 @@ def rights_of(stack: Stack, function: str) -> list[tuple[str, Any]]:
 
 
 def invocations(deployed: Deployed) -> dict[str, list[tuple[str, Any]]]:
-    """What each role may do with functions."""
+    """Return the Lambda actions and resources of each role."""
     policies = deployed.of_type("AWS::IAM::ManagedPolicy")
     return {
         name: [

@@ -19,7 +19,7 @@ NAMES = {
 FUNCTIONS = set(NAMES)
 
 
-# A tick may take no longer than the next one is away; API Gateway hangs up after 30 s; Lambda ends all after 900.
+# Seconds: a tick must end before the next one, API Gateway waits 30 s, and Lambda allows 900 s.
 LONGEST = {"ApiFunction": 29, "DispatcherFunction": 60, "MigrateFunction": 300, "WorkerFunction": 900}
 
 

@@ -75,5 +75,5 @@ def test_local_run_can_set_the_endpoint_of_lambda(stack: Stack) -> None:
 
 
 def _settings(stack: Stack, function: str) -> dict[str, object]:
-    """What the template sets without an intrinsic function."""
+    """Return the literal values that the template sets."""
     return {name: value for name, value in stack.variables(function).items() if not isinstance(value, dict)}

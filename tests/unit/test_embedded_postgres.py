@@ -58,7 +58,7 @@ def test_killed_server_restarts_with_committed_data(start: Start) -> None:
 def test_killed_server_restarts_despite_a_busy_child(start: Start, home: Path) -> None:
     server = start()
     with closing(psycopg.connect(server.url)) as connection:
-        # Nobody reads the endless answer, and while it cannot send, this child notices nothing else.
+        # The client does not read the endless result, so the backend blocks in a send and ignores signals.
         connection.pgconn.send_query(b"select repeat('x', 100000) from generate_series(1, 1000000000)")
         kill(server)
         again = start()

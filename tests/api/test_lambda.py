@@ -90,8 +90,8 @@ def test_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
     vouched = event("api-stats-jwt")
 
     assert call(vouched)[0] == 200
-    for nobody in ({}, None):
-        vouched["requestContext"]["authorizer"] = nobody
+    for authorizer in ({}, None):
+        vouched["requestContext"]["authorizer"] = authorizer
         assert call(vouched)[0] == 503
 
 

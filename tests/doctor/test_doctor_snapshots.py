@@ -55,7 +55,7 @@ def until_one_waits(installation: Installation) -> None:
     deadline = monotonic() + 30
     with psycopg.connect(installation.admin_url, autocommit=True) as admin:
         while admin.execute(waiting).fetchone() is None:
-            assert monotonic() < deadline, "nobody waits"
+            assert monotonic() < deadline, "no session waits for a lock"
 
 
 def test_snapshot_without_a_statement_is_reported(installation: Installation) -> None:

@@ -90,7 +90,7 @@ def test_environment_is_frozen_between_invocations(
 
 
 class During(WellBehaved):
-    """Hands out the environment of an invocation."""
+    """Records the environment of each invocation."""
 
     def __init__(self) -> None:
         self.environment: Environment | None = None

@@ -27,7 +27,7 @@ class Attempts(WellBehaved):
 
 
 class Copies(WellBehaved):
-    """Delivers by a list."""
+    """Deliver events by a list of delays."""
 
     def __init__(self, delays: Sequence[float]) -> None:
         self.delays = delays

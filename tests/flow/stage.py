@@ -166,5 +166,5 @@ def in_process(
     fleet.aws.install(patch)
     yield InProcess(fleet, app)
     fleet.close()
-    for database in dependencies._idle.queue:
-        database.close()
+    for idle in dependencies._idle.queue:
+        idle.close()

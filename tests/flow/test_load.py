@@ -20,7 +20,7 @@ CAPACITY = 50
 
 
 class Throttle(WellBehaved):
-    """Lambda starts a worker once a second of its clock, and refuses all others."""
+    """Throttle workers: Lambda starts one per second of its clock, and rejects the others."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._next, self._lock = clock, 0.0, Lock()
@@ -35,7 +35,7 @@ class Throttle(WellBehaved):
 
 
 class Twice(WellBehaved):
-    """Every event is delivered twice, ticks too."""
+    """Deliver every event twice, also ticks."""
 
     def deliver(self, _: Invocation) -> Sequence[float]:
         return (0.0, 0.0)
@@ -43,7 +43,7 @@ class Twice(WellBehaved):
 
 @pytest.fixture
 def flow(new_database: NewDatabase) -> Iterator[Flow]:
-    """A database with a backlog, and a function that opens the flow."""
+    """A database; a test opens the emulator."""
     flow = Flow(new_database(), home=None)  # type: ignore[arg-type]
     yield flow
     flow.close()

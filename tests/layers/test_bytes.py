@@ -17,7 +17,7 @@ NEVER_CHECKED = (0b01).to_bytes(4, "little")  # unchecked hash-based .pyc
 
 
 def codes(code: CodeType) -> set[str]:
-    """The files that a module's code says it is from, at any depth."""
+    """Return the file names in the code objects of a module."""
     inner = (codes(const) for const in code.co_consts if isinstance(const, CodeType))
     return {code.co_filename}.union(*inner)
 

@@ -8,7 +8,7 @@ from tests.template.stack import Stack
 
 READ_BY_OTHERS = {
     "AWS_ENDPOINT_URL_LAMBDA": "boto3, in local runs; empty means the real one",
-    "POWERTOOLS_METRICS_NAMESPACE": "Powertools; the alarms look in the namespace of their own stack",
+    "POWERTOOLS_METRICS_NAMESPACE": "Powertools; alarms use the namespace of their stack",
 }
 FUNCTIONS = {
     "ApiFunction": "api",

@@ -1,4 +1,4 @@
-"""Changes of the clocks in awkward time zones, and what wall clocks show around them."""
+"""DST changes in awkward time zones, and the wall clock times around them."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -16,7 +16,7 @@ from tests.unit.embedded import Start, execute, kill, working_in
 pytestmark = pytest.mark.data
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as somebody else")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as another user")
 
 
 def test_server_keeps_data_and_address_after_a_restart(start: Start) -> None:

@@ -31,8 +31,6 @@ insert into minutehand.controls (tenant, queue, paused, why) values (%(tenant)s,
 insert into minutehand.audit (tenant, who, verb, job) values (%(tenant)s, %(mark)s, %(mark)s, %(dead)s);
 insert into minutehand.lanes (queue, priority) values (%(mark)s, 5) on conflict do nothing
 """
-
-
 TABLES = ("jobs", "attempts", "events", "schedules", "firings", "controls", "audit", "uniques")
 
 
@@ -75,8 +73,6 @@ class Call:
 
 
 JOB = {"kind": "<mark>", "queue": "<mark>", "key": "<mark>"}
-
-
 # Every route. A new route needs an entry: a call that succeeds for the owner of the row.
 CALLS = {
     "POST /jobs": Call("/jobs", JOB),
@@ -121,8 +117,6 @@ CALLS = {
     "POST /schedules/{name:path}/run": Call("/schedules/<mark>/run"),
     "GET /schedules/{name:path}/firings": Call("/schedules/<mark>/firings"),
 }
-
-
 # Routes that return no rows.
 NO_DATA = {
     "GET /console",

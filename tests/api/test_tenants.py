@@ -13,11 +13,7 @@ from tests.queue.roles import logins
 from tests.servers import Database as Server
 
 A, B, ALL, NOBODY = "token-of-tenant-a", "token-of-tenant-b", "token-that-sees-all", "token-of-tenant-c"
-
-
 TOKENS = f"ada@a:{A},bob@b:{B},{ALL},eve@c:{NOBODY}"
-
-
 # The database restricts a tenant's role in every route alike. Other logins switch to that role first,
 # in one of a few ways; one route for each way is enough for these.
 HANDFUL = (
@@ -32,8 +28,6 @@ HANDFUL = (
     "POST /controls/pause",
     "PUT /retention",
 )
-
-
 TENANTS_ROUTES = [
     *(("tenant", route) for route in CALLS),
     *((role, route) for role in ("owner", "operator", "operator and tenant") for route in HANDFUL),

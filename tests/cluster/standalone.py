@@ -15,14 +15,8 @@ import pyspark
 from tests.cluster.programs import SECONDS, Program, each, fetched, free_port, until
 
 HERE = Path(__file__).parent
-
-
 SPARK = Path(pyspark.__file__).parent
-
-
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
-
-
 # Settings that EMR Serverless and Glue choose themselves, small enough for this machine.
 CONF = {
     "spark.driver.memory": "768m",

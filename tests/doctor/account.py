@@ -13,11 +13,7 @@ import botocore.client
 from botocore.response import StreamingBody
 
 SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:jobs-AbCdEf"
-
-
 client = cache(boto3.client)  # creating a client is slow
-
-
 WELL = {"ok": True, "ms": 12, "error": ""}
 
 

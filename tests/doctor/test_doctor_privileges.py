@@ -44,8 +44,6 @@ GRANTS = """
     union all
     select a.grantee::regrole::text, a.privilege_type, 'schema ' || nspname, null
       from pg_namespace, aclexplode(nspacl) a where nspname = 'minutehand'"""
-
-
 ANYBODYS = (
     "function minutehand.enqueue(",
     "function minutehand.state(",

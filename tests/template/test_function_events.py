@@ -7,8 +7,6 @@ from tests.template.stack import Stack
 
 # Seconds. The event of the migration may be late if the account is short of concurrency.
 OLDEST = {"DispatcherFunction": 60, "MigrateFunction": 300, "WorkerFunction": 60}
-
-
 FOURTEEN_DAYS = 14 * 24 * 3600
 
 

@@ -8,8 +8,6 @@ from zoneinfo import ZoneInfo
 from minutehand.model.recurrence import next_after
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-
 # Regular DST, half an hour (Lord Howe), 45 minutes off (Chatham), Ramadan (Casablanca), changes at
 # midnight (Santiago, Beirut, Cairo, Asuncion), on other days (Jerusalem), negative DST (Dublin), two hours (Troll),
 # changed laws (Sao Paulo, Volgograd, Apia), and zones without DST.
@@ -35,8 +33,6 @@ ZONES = [
     "Asia/Kathmandu",
     "UTC",
 ]
-
-
 FIRST, LAST = datetime(2020, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, tzinfo=UTC)
 
 
@@ -59,8 +55,6 @@ def changes(zone: str, first: datetime = FIRST, last: datetime = LAST) -> tuple[
 
 
 ALL = [(zone, change) for zone in ZONES for change in changes(zone)]
-
-
 LOST_DAY = ("Pacific/Apia", datetime(2011, 12, 30, 10, tzinfo=UTC))
 
 

@@ -14,8 +14,6 @@ from minutehand.local import postgres, programs
 from tests.unit.embedded import Start, execute, kill, working_in
 
 pytestmark = pytest.mark.data
-
-
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as another user")
 
 

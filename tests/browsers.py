@@ -13,10 +13,10 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Open it, for a fixture that lasts no longer than the tests of its own folder.
+    """Open the browser, for a fixture whose scope is a folder of tests.
 
-    While it is open, its event loop runs in this thread, and what wants one of its own (Mangum, in the tests of the
-    API) is refused.
+    Its event loop runs in this thread, so code that starts another one (Mangum, in the tests of the API) fails
+    while the browser is open.
     """
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:

@@ -30,7 +30,7 @@ from tests.servers import DIRECT, POOLS, REQUIRED, Database, Servers
 
 NewDatabase = Callable[..., Database]
 
-# Whose tests all belong to a suite; elsewhere the tests say so themselves.
+# Paths whose tests all belong to a suite. Other tests have a marker.
 SUITES = {
     "tests/cluster/": "cluster",
     "tests/sam_local/": "containers",
@@ -38,23 +38,23 @@ SUITES = {
     "tests/pipeline/load/test_killed.py": "kill",
 }
 
-# `make setup` installs no Spark; where it must not be missing, these say so by failing.
+# `make setup` does not install Spark. If Spark is mandatory, these tests are collected and fail without it.
 collect_ignore = [] if find_spec("pyspark") or "spark" in REQUIRED else ["pipeline", "cluster"]
 
-# A shell that runs the tests in the background has Ctrl-C ignored, and what they start would inherit that.
+# Background jobs of a shell ignore Ctrl-C, and the processes of the tests would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a run choose the server of its tests, and their order."""
+    """Add the options --server and --shuffle."""
     parser.addoption("--server", default="direct-18", choices=[*DIRECT, *POOLS], help="what `database` is on")
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs a server, and the suites that are a directory or a file of the pipeline."""
+    """Mark tests that need a server, and the suites that consist of a directory or file."""
     if (seed := config.getoption("shuffle")) is not None:
         Random(seed).shuffle(items)
     for item in items:
@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Servers]:
-    """The servers of this process, none of which runs before it is needed."""
+    """The servers of this process. Each starts on first use."""
     servers = Servers()
     yield servers
     servers.close()
@@ -89,7 +89,7 @@ def new_database(servers: Servers) -> Iterator[NewDatabase]:
 
 @pytest.fixture(scope="session")
 def server_name(request: pytest.FixtureRequest) -> str:
-    """The server that this run is for."""
+    """The server of the run."""
     return str(request.config.getoption("server"))
 
 
@@ -103,7 +103,7 @@ def database(servers: Servers, server_name: str) -> Iterator[Database]:
 
 @pytest.fixture
 def direct_database(servers: Servers) -> Iterator[Database]:
-    """A migrated database without jobs on one server, for what no server does differently."""
+    """A migrated database without jobs on direct-18, for tests that do not depend on the server."""
     with servers.address("direct-18").clean() as database:
         yield database
         close_thread_databases()
@@ -132,7 +132,7 @@ def connection(database: Database) -> Iterator[psycopg.Connection[Any]]:
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing that the developer's shell says reaches a test, no test reaches an account, and none leaves a session."""
+    """Hide the developer's settings and AWS account from the tests, and close their sessions."""
     for name in list(os.environ):
         if name.startswith(("MINUTEHAND_", "AWS_", "POWERTOOLS_", "PG")) or name == "DATABASE_URL":
             monkeypatch.delenv(name)

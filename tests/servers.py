@@ -29,7 +29,7 @@ EXTERNAL = os.environ.get("MINUTEHAND_TEST_DATABASE_URL") or None
 REQUIRED = frozenset(filter(None, os.environ.get("MINUTEHAND_TEST_REQUIRE", "").split(",")))
 DEBIAN = Path("/usr/lib/postgresql")
 DIRECT = ("direct-18", "direct-16", "direct-15")
-# Each pooler, and how many server connections it has.
+# The number of server connections of each pooler.
 POOLS = {"pgbouncer-18": 3, "wide-pgbouncer-18": 20}
 SECONDS_TO_ANSWER = 15
 
@@ -49,29 +49,29 @@ default_pool_size = {pool}
 max_client_conn = 500
 logfile = {home}/log
 """
-# The end of the input, which is the end of this process, ends the pooler.
+# The pooler ends when its input closes, which happens when this process ends.
 UNTIL_WE_END = '"$@" & read _; kill $!; wait'
 
 
 @dataclass(frozen=True)
 class Database:
-    """A database of a test's own: the address to use, and the one that goes straight to the server."""
+    """A database of a test: the URL to use, and the superuser's URL without a pooler."""
 
     url: str
     admin_url: str
 
 
 class Address:
-    """How clients reach a server, and the databases on it."""
+    """A way to reach a server, and the databases on it."""
 
     def __init__(self, url: str, databases: Databases) -> None:
-        """Remember the URL that clients use, which may be a pooler's."""
+        """Store the URL that clients use, which may be that of a pooler."""
         self.url, self.admin_url = url, databases.url
         self._databases = databases
         self.reused = ReusedDatabase(databases)
 
     def make(self, *, migrated: bool = True) -> Database:
-        """Make a database: a copy of the template, or one with nothing in it."""
+        """Create a database: a copy of the template, or an empty one."""
         return self._database(self._databases.make(migrated=migrated))
 
     def drop(self, database: Database) -> None:
@@ -80,7 +80,7 @@ class Address:
 
     @contextmanager
     def clean(self) -> Iterator[Database]:
-        """Yield a database without jobs: the process's own, or a copy, since a pooler keeps connections to it."""
+        """Yield a database without jobs: that of the process, or through a pooler, a copy."""
         if self.url != self.admin_url:
             database = self.make()
             yield database
@@ -93,17 +93,17 @@ class Address:
 
 
 class Servers:
-    """The servers of one pytest process; the harness's janitor ends them when this one is gone."""
+    """The servers of one pytest process. The janitor of the harness ends them after the process."""
 
     def __init__(self) -> None:
-        """Start nothing."""
+        """Prepare the servers; each starts on first use."""
         self._run = uuid4().hex
         self._open = ExitStack()
         self._addresses: dict[str, Address] = {}
         self.close = self._open.close
 
     def address(self, name: str) -> Address:
-        """Return direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18, starting what it needs."""
+        """Return direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18, and start it if necessary."""
         if name not in self._addresses:
             self._addresses[name] = self._opened(name)
         return self._addresses[name]
@@ -174,7 +174,7 @@ def _pgbouncer() -> str:
 
 
 def missing(name: str, reason: str) -> NoReturn:
-    """Skip a test for what this machine lacks, or fail it where that must not be missing."""
+    """Skip a test if a requirement is missing, or fail it if the requirement is mandatory."""
     if name in REQUIRED:
         pytest.fail(f"{reason} (MINUTEHAND_TEST_REQUIRE names it)", pytrace=False)
     pytest.skip(reason)

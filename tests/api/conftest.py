@@ -15,19 +15,19 @@ from minutehand.job import Job
 from tests.api.stage import TOKEN, claim_one, finish
 from tests.servers import Database as Server
 
-with catch_warnings(action="ignore"):  # it would rather have the successor of httpx
+with catch_warnings(action="ignore"):  # a deprecation warning about httpx
     from starlette.testclient import TestClient
 
 
 @pytest.fixture(scope="session")
 def function() -> ModuleType:
-    """The module with the application and the handler."""
+    """Load the module with the application and the handler."""
     return api_module
 
 
 @pytest.fixture
 def log(function: ModuleType) -> StringIO:
-    """What the function logs."""
+    """The log of the function."""
     stream = StringIO()
     function.logger.registered_handler.setStream(stream)
     return stream
@@ -35,7 +35,7 @@ def log(function: ModuleType) -> StringIO:
 
 @pytest.fixture
 def on_database(function: ModuleType, log: StringIO) -> Iterator[Callable[[Server], Database]]:
-    """Have the function answer from a database."""
+    """Make the function use a database."""
     opened: list[Database] = []
 
     def use(server: Server) -> Database:
@@ -52,20 +52,20 @@ def on_database(function: ModuleType, log: StringIO) -> Iterator[Callable[[Serve
 
 @pytest.fixture
 def jobs(database: Server, on_database: Callable[[Server], Database]) -> Database:
-    """The database that the function answers from."""
+    """The database that the function uses."""
     return on_database(database)
 
 
 @pytest.fixture
 def token(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The one token that is known."""
+    """The only valid token."""
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", TOKEN)
     return TOKEN
 
 
 @pytest.fixture
 def api(function: ModuleType, jobs: Database, token: str) -> TestClient:
-    """A caller who has a token."""
+    """A client with a token."""
     return TestClient(function.app, headers={"Authorization": f"Bearer {token}"})
 
 
@@ -78,7 +78,7 @@ def running(jobs: Database) -> Job:
 
 @pytest.fixture
 def dead(jobs: Database) -> Job:
-    """A job that is beyond help."""
+    """A dead job."""
     enqueue("echo", {"secret": "payload"}, key="dead", headers={"secret": "header"}, connection=jobs)
     job = claim_one(jobs)
     finish(job, error={"type": "ValueError", "message": "no", "trace": "the secret trace"})
@@ -87,7 +87,7 @@ def dead(jobs: Database) -> Job:
 
 @pytest.fixture
 def problem() -> Callable[..., dict[str, Any]]:
-    """Check that an answer is a problem of a status, and return it."""
+    """Check that a response is a problem with a status, and return the problem."""
 
     def check(response: Any, status: int) -> dict[str, Any]:
         body: dict[str, Any] = response.json()

@@ -19,6 +19,6 @@ def claim_one(database: Database, queue: str = "default") -> Job:
 
 
 def finish(job: Job, *, result: Any = None, error: dict[str, str] | None = None) -> None:
-    """Finish a claimed job, well or badly."""
+    """Finish a claimed job as done or failed."""
     outcome = Done(encode(result)) if error is None else Failed(error, final=True, result=encode(result))
     assert finish_job(job, outcome).ending != "lost"

@@ -9,7 +9,7 @@ import psycopg
 from psycopg.rows import dict_row
 from starlette.testclient import TestClient
 
-# Everything that a tenant can have, with its mark in each text.
+# One row of each kind, with the tenant's mark in each text.
 FIXTURES: LiteralString = """
 insert into minutehand.jobs_live (id, tenant, queue, kind, key, payload, run_at, visible)
 values (%(waiting)s, %(tenant)s, %(mark)s, %(mark)s, %(mark)s, %(json)s, now(), now() + interval '1 day');
@@ -31,14 +31,12 @@ insert into minutehand.controls (tenant, queue, paused, why) values (%(tenant)s,
 insert into minutehand.audit (tenant, actor, verb, job) values (%(tenant)s, %(mark)s, %(mark)s, %(dead)s);
 insert into minutehand.lanes (queue, priority) values (%(mark)s, 5) on conflict do nothing
 """
-
-
 TABLES = ("jobs", "attempts", "events", "schedules", "firings", "controls", "audit", "uniques")
 
 
 @dataclass(frozen=True)
 class Tenant:
-    """A tenant's things by their names; `mark` is in everything that it has."""
+    """The rows of a tenant by name. Each contains `mark`."""
 
     name: str
     mark: str
@@ -54,7 +52,7 @@ class Tenant:
         return {self.mark, *map(str, self.ids.values())}
 
     def filled(self, text: str) -> str:
-        """A text with the tenant's own mark and ids in the place of their names."""
+        """Replace <mark> and <names> in a text by the tenant's mark and ids."""
         for name, each in {"mark": self.mark, **self.ids}.items():
             text = text.replace(f"<{name}>", str(each))
         return text
@@ -62,11 +60,11 @@ class Tenant:
 
 @dataclass(frozen=True)
 class Call:
-    """How a route is called about somebody's things, and whether it is open to tenants at all."""
+    """The call of a route about a tenant's rows, and whether the route is closed to tenants."""
 
     path: str
     body: Any = None
-    closed: bool = False  # to tenants: it concerns them all
+    closed: bool = False  # to tenants, because it affects all tenants
 
     def send(self, api: TestClient, method: str, of: Tenant, token: str) -> Any:
         body = self.body if self.body is None else json.loads(of.filled(json.dumps(self.body)))
@@ -75,9 +73,7 @@ class Call:
 
 
 JOB = {"kind": "<mark>", "queue": "<mark>", "key": "<mark>"}
-
-
-# Every route there is. A new one needs a line here: how to call it so that the owner of the thing is served.
+# Every route. A new route needs an entry: a call that succeeds for the owner of the row.
 CALLS = {
     "POST /jobs": Call("/jobs", JOB),
     "POST /jobs/batch": Call("/jobs/batch", {"jobs": [JOB]}),
@@ -121,9 +117,7 @@ CALLS = {
     "POST /schedules/{name:path}/run": Call("/schedules/<mark>/run"),
     "GET /schedules/{name:path}/firings": Call("/schedules/<mark>/firings"),
 }
-
-
-# What has no row of any table in it.
+# Routes that return no rows.
 NO_DATA = {
     "GET /console",
     "GET /console.css",
@@ -136,7 +130,7 @@ NO_DATA = {
 
 
 def rows_of(admin: "psycopg.Connection[Any]", tenant: str) -> dict[str, list[Any]]:
-    """All that a tenant has, as it stands."""
+    """Return all rows of a tenant by table."""
     with admin.cursor(row_factory=dict_row) as cursor:
         return {
             table: cursor.execute(

@@ -11,7 +11,7 @@ OTHER = "another-token-for-the-examples"
 
 @pytest.fixture
 def call(function, jobs):
-    """Call with the headers given, from an address."""
+    """Send a request with headers from an address."""
 
     def make(client: str = "203.0.113.9", host: str = "localhost:8080", **headers: str) -> TestClient:
         names = {name.replace("_", "-"): value for name, value in headers.items()}

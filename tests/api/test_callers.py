@@ -9,7 +9,7 @@ from minutehand.functions.api.errors import ApiError
 
 
 def authenticated(authorizer: Any = None, token: str = "") -> Any:
-    """The caller of a request; raises the error that refuses it."""
+    """Return the caller of a request, or raise the error that rejects it."""
     headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
     scope: dict[str, Any] = {"type": "http", "path": "/jobs", "method": "GET", "headers": headers}
     if authorizer is not None:

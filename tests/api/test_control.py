@@ -14,7 +14,7 @@ FAR = "2999-01-31T08:00:00+01:00"
 
 @pytest.fixture
 def later(api, jobs) -> str:
-    """The path of a job that waits for its moment."""
+    """The path of a scheduled job."""
     return api.post("/jobs", json={"kind": "echo", "payload": "before", "run_at": FAR}).headers["location"]
 
 

@@ -17,7 +17,7 @@ PLACEHOLDER = "0198a5b0-0000-7000-8000-000000000001"
 
 @dataclass(frozen=True)
 class Context:
-    """What Lambda tells of an invocation."""
+    """The context of an invocation."""
 
     function_name: str = "api"
     memory_limit_in_mb: int = 256
@@ -90,8 +90,8 @@ def test_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
     vouched = event("api-stats-jwt")
 
     assert call(vouched)[0] == 200
-    for nobody in ({}, None):
-        vouched["requestContext"]["authorizer"] = nobody
+    for authorizer in ({}, None):
+        vouched["requestContext"]["authorizer"] = authorizer
         assert call(vouched)[0] == 503
 
 

@@ -18,7 +18,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON, so that 1, 1.0 and true differ, and 0.0 and -0.0."""
+    """Return whether two values are the same JSON: 1, 1.0 and true differ, and so do 0.0 and -0.0."""
     match one, other:
         case (dict(), dict()):
             return list(one) == list(other) and all(same(one[name], other[name]) for name in one)

@@ -23,7 +23,7 @@ NOWHERE = "postgresql://someone:s3cret@127.0.0.1:{port}/none"
 
 @pytest.fixture
 def unreachable(function, jobs, token):
-    """The API, when nobody listens where its database should be."""
+    """The API with an unreachable database."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         nowhere = Database(NOWHERE.format(port=closed.getsockname()[1]))

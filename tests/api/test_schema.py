@@ -69,7 +69,7 @@ OPERATIONS = [
 
 @pytest.fixture
 def schema(function, jobs, token):
-    """The schema of the application, which answers from a database."""
+    """The schema of the application, with a database."""
     schema = schemathesis.openapi.from_dict(function.app.openapi())
     schema.app = function.app
     return schema

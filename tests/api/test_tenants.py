@@ -13,13 +13,9 @@ from tests.queue.logins import logins
 from tests.servers import Database as Server
 
 A, B, ALL, NOBODY = "token-of-tenant-a", "token-of-tenant-b", "token-that-sees-all", "token-of-tenant-c"
-
-
 TOKENS = f"ada@a:{A},bob@b:{B},{ALL},eve@c:{NOBODY}"
-
-
-# The database confines every route of a tenant's role in the same way; for the others the API takes that role first.
-# One route of each way to do that is enough for them.
+# The database restricts a tenant's role in every route alike. Other logins switch to that role first,
+# in one of a few ways; one route for each way is enough for these.
 HANDFUL = (
     "POST /jobs",
     "POST /jobs/change",
@@ -32,8 +28,6 @@ HANDFUL = (
     "POST /controls/pause",
     "PUT /retention",
 )
-
-
 TENANTS_ROUTES = [
     *(("tenant", route) for route in CALLS),
     *((role, route) for role in ("owner", "operator", "operator and tenant") for route in HANDFUL),
@@ -53,7 +47,7 @@ def admin(server: Server) -> Iterator["psycopg.Connection[Any]"]:
 
 @pytest.fixture
 def api(request, function, on_database, server, monkeypatch) -> Iterator[TestClient]:
-    """The API, whose own login is the owner's or a member of one or two roles."""
+    """The API with the login of the owner, or of a member of one or two roles."""
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", TOKENS)
     with logins(server) as login:
         if request.param == "owner":
@@ -72,7 +66,7 @@ def api(request, function, on_database, server, monkeypatch) -> Iterator[TestCli
 
 
 def routes_of(router: Any) -> Iterator[str]:
-    """The methods and paths of a router and of those that it includes, on the schema or not."""
+    """Yield the methods and paths of a router and of its included routers."""
     for route in router.routes:
         if included := getattr(route, "original_router", None):
             yield from routes_of(included)

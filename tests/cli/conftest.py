@@ -25,7 +25,7 @@ Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 @pytest.fixture
 def invoke(direct_database: Database, monkeypatch: pytest.MonkeyPatch) -> Invoke:
-    """Run the command in this process, against a database of the test's own."""
+    """Run the command in this process, with the database of the test."""
     monkeypatch.setenv("DATABASE_URL", direct_database.url)
     monkeypatch.chdir(ROOT)
 
@@ -37,7 +37,7 @@ def invoke(direct_database: Database, monkeypatch: pytest.MonkeyPatch) -> Invoke
 
 @pytest.fixture
 def run() -> Run:
-    """Run the real command to its end."""
+    """Run the real command and wait for its end."""
 
     def run(
         *arguments: str, url: str | None = None, stdin: bytes = b"", **more: Any
@@ -58,19 +58,19 @@ def run() -> Run:
 
 @pytest.fixture
 def work(run: Run, direct_database: Database) -> Callable[[], object]:
-    """Work everything off that is due, in a process whose signals are its own."""
+    """Run all due jobs in a separate process."""
     return lambda: run("work", "--drain", url=direct_database.url)
 
 
 @pytest.fixture
 def lines() -> Callable[[Result], list[dict[str, Any]]]:
-    """Read what `-o json` printed."""
+    """Parse the output of `-o json`."""
     return lambda result: [json.loads(line) for line in result.stdout.splitlines()]
 
 
 @pytest.fixture
 def popen() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Start the real command; what still runs after the test, or hangs in it, is killed."""
+    """Start the real command; it is killed if it still runs after the test."""
     started: list[tuple[subprocess.Popen[bytes], Timer]] = []
 
     def popen(*arguments: str, url: str, **more: Any) -> subprocess.Popen[bytes]:

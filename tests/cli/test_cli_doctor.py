@@ -10,7 +10,7 @@ from minutehand.doctor import DATABASE_CHECKS
 
 
 def test_doctor_prints_every_check_and_advice_for_problems(run, fresh_database):
-    """The tests' servers do not vacuum by themselves, which is a problem."""
+    """Autovacuum is off on the servers of the tests, which is a problem."""
     ended = run("doctor", url=fresh_database.url)
     lines = ended.stdout.decode().splitlines()
     checks = [line.split()[1] for line in lines if not line.startswith(" ")]

@@ -11,7 +11,7 @@ from minutehand.events.sinks import deliveries
 
 @pytest.fixture
 def queue(direct_database, monkeypatch):
-    """A database whose events are kept in its table."""
+    """A database that stores its events."""
     monkeypatch.setenv("MINUTEHAND_EVENTS", "table")
     deliveries.cache_clear()
     database = Database(direct_database.url)

@@ -24,7 +24,7 @@ WRITING = [
 
 
 def sentence(ended, code):
-    """Return the one line that a failed command message."""
+    """Return the one-line message of a failed command."""
     message = ended.stderr.decode().splitlines()
     assert (ended.returncode, ended.stdout, len(message)) == (code, b"", 1), message
     return message[0]
@@ -96,7 +96,7 @@ def test_read_only_database_can_be_read_and_writes_exit_with_3(run, direct_datab
         )
 
     assert run("ls", url=direct_database.url).returncode == 0
-    assert run("migrate", url=direct_database.url).returncode == 0  # there is nothing to apply
+    assert run("migrate", url=direct_database.url).returncode == 0  # no migration is pending
     for arguments in (["enqueue", "echo"], ["defaults", "echo", "--priority", "1"]):
         assert "is read-only" in sentence(run(*arguments, url=direct_database.url), 3)
 
@@ -180,7 +180,7 @@ def _until_it_waits(url):
 
 
 def without(module, *arguments):
-    """Run the command line where a module is missing."""
+    """Run the command line without a module."""
     script = f"import sys; sys.modules[{module!r}] = None; from minutehand.cli import main; main()"
     return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=60)
 

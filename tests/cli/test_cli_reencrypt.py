@@ -11,7 +11,7 @@ KEY, PREVIOUS = "MINUTEHAND_ENCRYPTION_KEY", "MINUTEHAND_PREVIOUS_ENCRYPTION_KEY
 
 @pytest.fixture
 def waiting(invoke, monkeypatch):
-    """Three jobs in two queues, and a schedule, under the old key; the new one is set."""
+    """Three jobs in two queues and a schedule, encrypted with the old key; the new key is set."""
     monkeypatch.setenv(KEY, OLD)
     for queue in ("default", "default", "mail"):
         assert invoke("enqueue", "echo", '"s3cret"', "--queue", queue).exit_code == 0

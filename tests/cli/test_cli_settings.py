@@ -12,7 +12,7 @@ HIDDEN = "hunter2"
 
 
 def run(environment: dict[str, str], *arguments: str) -> Result:
-    """Run the command with these settings and no others."""
+    """Run the command with only these settings."""
     unset = dict.fromkeys(SETTINGS)
     return CliRunner().invoke(settings, arguments, env={**unset, **environment}, standalone_mode=False)
 

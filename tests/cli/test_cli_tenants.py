@@ -8,7 +8,7 @@ import pytest
 
 from minutehand.cli.app import COMMANDS, cli
 
-# They concern all tenants, or no job at all. (To `pause`, `limit` and their ends the option says whose jobs.)
+# They affect all tenants, or no job at all. (`pause`, `limit` and their opposites use the option as a filter.)
 WITHOUT = {
     "migrate",
     "dev",

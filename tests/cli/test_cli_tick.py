@@ -10,7 +10,7 @@ import pytest
 
 
 class StandIn(ThreadingHTTPServer):
-    """Remembers the events, and answers as Lambda does."""
+    """Record the events and respond like Lambda."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answerer)
@@ -19,7 +19,7 @@ class StandIn(ThreadingHTTPServer):
 
 
 class Answerer(BaseHTTPRequestHandler):
-    """Takes an invocation."""
+    """Accept an invocation."""
 
     server: StandIn
 

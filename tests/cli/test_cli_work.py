@@ -11,7 +11,7 @@ import pytest
 
 HANDLER = '''
 def handle(payload):
-    """Say that it has begun, and end when reported to."""
+    """Report the start, and end when requested."""
     with open(payload["begun"], "w"):
         pass
     with open(payload["go"]) as go:
@@ -21,7 +21,7 @@ def handle(payload):
 
 @pytest.fixture
 def handlers(tmp_path):
-    """A folder with a handler that waits, and one that kills its process."""
+    """A folder with a handler that waits and one that kills its process."""
     folder = tmp_path / "handlers"
     folder.mkdir()
     (folder / "wait.py").write_text(HANDLER)
@@ -34,7 +34,7 @@ def handlers(tmp_path):
 
 @pytest.fixture
 def gates(tmp_path):
-    """The payload of the handler that waits: two pipes."""
+    """The payload of the waiting handler: two pipes."""
     gates = {name: str(tmp_path / name) for name in ("begun", "go")}
     for path in gates.values():
         os.mkfifo(path)

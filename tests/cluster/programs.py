@@ -43,21 +43,21 @@ class Program:
 
 
 def each(processes: list[psutil.Process], act: Callable[[psutil.Process], Any]) -> None:
-    """Do something to those of the processes that are still there."""
+    """Call a function on each process that still exists."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             act(process)
 
 
 def free_port() -> int:
-    """Find a port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def fetched(url: str) -> Any:
-    """What a page of Spark's says, or nothing while there is none."""
+    """Return the JSON of a page of Spark, or None if there is no page yet."""
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:
             return json.load(answer)
@@ -66,7 +66,7 @@ def fetched(url: str) -> Any:
 
 
 def until(happened: Callable[[], Any], meanwhile: Callable[[], bool] = lambda: True) -> Any:
-    """Look until something has happened; fail when it never does."""
+    """Poll until a condition holds, or fail after the time limit."""
     deadline, look = monotonic() + SECONDS, Event()
     while not (seen := happened()):
         assert meanwhile() and monotonic() < deadline, "it never happened"

@@ -15,14 +15,8 @@ import pyspark
 from tests.cluster.programs import SECONDS, Program, each, fetched, free_port, until
 
 HERE = Path(__file__).parent
-
-
 SPARK = Path(pyspark.__file__).parent
-
-
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
-
-
 # Settings that EMR Serverless and Glue choose themselves, small enough for this machine.
 CONF = {
     "spark.driver.memory": "768m",
@@ -169,7 +163,7 @@ class Submitted:
         each([*family, *worker.family()], psutil.Process.kill)
 
     def until(self, happened: Callable[[], Any]) -> Any:
-        """Look until something has happened while the job runs."""
+        """Poll until a condition holds; fail if the job ends before."""
         return until(happened, lambda: self.program.poll() is None or self._ended())
 
     def result(self) -> tuple[str, str]:
@@ -186,7 +180,7 @@ class Submitted:
             self.program.communicate()
 
     def lost_tasks(self) -> int:
-        """How many tasks were lost with their executor, by Spark's own log of the job."""
+        """Count the tasks that were lost with their executor, from Spark's event log."""
         (file,) = [path for path in self.log.iterdir() if not path.name.startswith(".")]
         events = map(json.loads, file.read_text("utf-8").splitlines())
         ends = (event for event in events if event["Event"] == "SparkListenerTaskEnd")

@@ -17,14 +17,14 @@ from tests.servers import Database
 
 
 class Role(Protocol):
-    """Makes a role, or gives it another password, and returns the URL with it."""
+    """Create a role or change its password, and return its URL."""
 
     def __call__(self, password: str) -> str: ...
 
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
-    """A directory for a server of a module's own, which may be another user's; pytest's own are closed to that."""
+    """A directory for a server that may run as another user, who cannot enter pytest's directories."""
     with TemporaryDirectory(prefix="minutehand-tests-") as directory:
         Path(directory).chmod(0o755)
         yield Path(directory).resolve()
@@ -32,7 +32,7 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture
 def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
-    """A Secrets Manager of the test's own."""
+    """A Secrets Manager of the test."""
     with Manager(monkeypatch) as manager:
         yield manager
 

@@ -19,7 +19,7 @@ CREDENTIALS = {
 
 
 class Manager:
-    """Secrets Manager as the library reaches it, by AWS_ENDPOINT_URL_SECRETS_MANAGER."""
+    """A Secrets Manager that the library finds through AWS_ENDPOINT_URL_SECRETS_MANAGER."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
@@ -41,11 +41,11 @@ class Manager:
         self._server.stop()
 
     def store(self, text: str) -> str:
-        """Keep a secret and return its ARN."""
+        """Store a secret and return its ARN."""
         return str(self.client.create_secret(Name=uuid4().hex, SecretString=text)["ARN"])
 
     def rotate(self, arn: str, text: str) -> None:
-        """Put a new text in the place of the one that is kept."""
+        """Replace the text of a secret."""
         self.client.put_secret_value(SecretId=arn, SecretString=text)
 
     def _count(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ SO_ATTACH_FILTER = 26
 
 
 class Gate:
-    """A way to Postgres that can go dead as behind a NAT: nothing is closed, and no packet comes through any more.
+    """A proxy to Postgres that can go silent without closing connections, as behind a NAT.
 
-    `asleep` is a way whose far end is not there yet: it accepts, and is silent until `wake`.
+    With `asleep`, it accepts connections and is silent until `wake`.
     """
 
     def __init__(self, url: str, *, asleep: bool = False) -> None:
@@ -46,16 +46,16 @@ class Gate:
             end.close()
 
     def wake(self) -> None:
-        """Answer, also those who wait."""
+        """Answer again, also waiting clients."""
         self._awake.set()
 
     def swallow(self) -> None:
-        """Take every packet of what is open and acknowledge none, as a NAT does that has forgotten a connection."""
+        """Drop all packets of open connections, as a NAT that has forgotten them."""
         for end in self._ends:
             drop_everything(end)
 
     def deafen(self) -> None:
-        """Take every byte of what is open, acknowledge it and answer none, as a pooler does that hangs."""
+        """Accept all bytes of open connections and answer none, as a hung pooler."""
         self._deaf.update(self._ends)
 
     def _start(self, target: object, *args: socket.socket) -> None:
@@ -88,7 +88,7 @@ class Gate:
 
 
 def drop_everything(end: socket.socket) -> None:
-    """Have the kernel drop what comes in before TCP sees it: a filter of one instruction, `return 0`."""
+    """Make the kernel drop incoming packets before TCP: a filter with one instruction, `return 0`."""
     instruction = create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
     program = struct.pack("HL", 1, addressof(instruction))
     end.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)

@@ -14,7 +14,7 @@ TELL = "import sys; print(*sys.modules)"
 
 
 def run(code: str, folder: str = "worker") -> set[str]:
-    """Run it in a fresh interpreter, with this environment, and return its modules."""
+    """Run code in a new interpreter and return the imported modules."""
     completed = subprocess.run(
         [sys.executable, "-c", f"{code}; {TELL}"],
         cwd=FUNCTIONS / folder,

@@ -27,7 +27,7 @@ LEASE, GRACE = timedelta(minutes=1), timedelta(seconds=2)
 
 
 class Restarted:
-    """A Postgres of a test's own, which can be stopped and started again on its port."""
+    """A Postgres of the test that can be stopped and restarted on its port."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -129,7 +129,7 @@ def test_starting_server_is_waited_for(restarted: Restarted) -> None:
 
 
 class Refusing:
-    """A way to Postgres that refuses the first callers in Postgres's words, as a full server does."""
+    """A proxy that rejects the first clients with the error of a full server."""
 
     def __init__(
         self, url: str, *, times: int, code: str = "53300", words: str = "sorry, too many clients already"

@@ -104,6 +104,6 @@ def terminate(address: servers.Database, db: Database) -> None:
 
 
 def everything(error: BaseException) -> str:
-    """The error as a trace would show it, with its causes."""
+    """Return the error as a traceback shows it, with its causes."""
     behind = error.__cause__ or error.__context__
     return f"{error!r} {everything(behind) if behind else ''}"

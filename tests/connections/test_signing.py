@@ -161,7 +161,7 @@ def moment(token: str) -> str:
 
 
 def signed_by_botocore(arrived: AWSRequest) -> str:
-    """Sign again what came over the wire, as of its own moment."""
+    """Sign the received request again, with its own time."""
     names = re.search(r"SignedHeaders=([^,]+)", arrived.headers["Authorization"])
     assert names
     headers = {name: arrived.headers[name] for name in names[1].split(";")}

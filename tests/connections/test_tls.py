@@ -26,13 +26,13 @@ REFUSED = (ConfigurationError, UnreachableError)
 
 @dataclass(frozen=True)
 class Guarded:
-    """A Postgres with a certificate for NAME, and the file of who signed it."""
+    """A Postgres with a certificate for NAME, and the file of its authority."""
 
     url: str
     authority: Path
 
     def at(self, name: str) -> str:
-        """The URL with the server's other name; no name server knows it."""
+        """The URL with another name of the server, which does not resolve."""
         return make_conninfo(self.url, host=name, hostaddr="127.0.0.1")
 
 
@@ -113,7 +113,7 @@ def test_local_server_is_not_verified(host: str) -> None:
         {"host": "localhost", "hostaddr": "10.1.2.3"},
         {"hostaddr": "10.1.2.3"},
         {"hostaddr": "127.0.0.1,10.1.2.3"},
-        {"host": NAME, "hostaddr": "127.0.0.1"},  # a tunnel, whose end has the name's certificate
+        {"host": NAME, "hostaddr": "127.0.0.1"},  # a tunnel to the host of the certificate
         {"host": NAME, "sslmode": "", "sslrootcert": ""},
     ],
 )

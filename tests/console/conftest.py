@@ -22,14 +22,14 @@ Serve = Callable[..., str]
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """The browser of this machine, no longer than these tests last."""
+    """The browser of this machine, for the length of these tests."""
     with chromium() as opened:
         yield opened
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page on which no script may fail and nothing may be refused by the page's own policy."""
+    """A page that fails the test after a script error or a violation of its content security policy."""
     faults: list[str] = []
     with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
         opened = context.new_page()
@@ -46,7 +46,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def serve(direct_database: servers.Database) -> Iterator[Serve]:
-    """Serve the API for the test's database, and return where."""
+    """Serve the API with the test's database, and return its URL."""
     with ExitStack() as served:
         yield lambda **settings: served.enter_context(serving(direct_database.url, settings))
 

@@ -13,11 +13,7 @@ import botocore.client
 from botocore.response import StreamingBody
 
 SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:jobs-AbCdEf"
-
-
-client = cache(boto3.client)  # they take longer to make than all that a test does with them
-
-
+client = cache(boto3.client)  # creating a client is slow
 WELL = {"ok": True, "ms": 12, "error": ""}
 
 
@@ -27,7 +23,7 @@ def ill(error: str) -> dict[str, Any]:
 
 @dataclass
 class Account:
-    """An account with one stack, `shop`, and what is not moto's to answer."""
+    """An account with one stack, `shop`, and the responses that moto lacks."""
 
     awslambda: Any = field(default_factory=lambda: client("lambda"))
     scheduler: Any = field(default_factory=lambda: client("scheduler"))
@@ -38,7 +34,7 @@ class Account:
     error: str = ""
 
     def variables(self, name: str, **changed: str) -> None:
-        """Set some of a function's variables; empty is none."""
+        """Set variables of a function. An empty value removes one."""
         before = self.awslambda.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
         after = {key: value for key, value in (before | changed).items() if value}
         self.configure(name, Environment={"Variables": after})
@@ -47,17 +43,17 @@ class Account:
         self.awslambda.update_function_configuration(FunctionName=name, **settings)
 
     def invoked(self, name: str, **settings: Any) -> None:
-        """Set how Lambda treats a function's events."""
+        """Set the delivery options for a function's events."""
         config = self.awslambda.get_function_event_invoke_config(FunctionName=name)
         names = ("MaximumRetryAttempts", "MaximumEventAgeInSeconds", "DestinationConfig")
         before = {key: config[key] for key in names if key in config}
         self.awslambda.delete_function_event_invoke_config(
             FunctionName=name
-        )  # moto keeps the first that was put
+        )  # moto keeps the first configuration
         self.awslambda.put_function_event_invoke_config(FunctionName=name, **before | settings)
 
     def answers(self, error: str = "", **answer: Any) -> None:
-        """Have the dispatcher answer this, or fail with an error."""
+        """Set the response of the dispatcher, or make it fail with an error."""
         self.answer, self.error = ({"errorMessage": error}, "Unhandled") if error else (answer, "")
 
     def schedule(self, **changes: Any) -> None:
@@ -91,7 +87,7 @@ def archive() -> bytes:
 
 
 def deploy(account: Account) -> None:
-    """Make what the template makes, as far as the doctor looks."""
+    """Create the resources of the template that the doctor examines."""
     document = json.dumps({"Version": "2012-10-17", "Statement": []})
     role = client("iam").create_role(RoleName="shop", AssumeRolePolicyDocument=document)
     account.role = role["Role"]["Arn"]
@@ -150,7 +146,7 @@ def arn_of(name: str) -> str:
 
 
 def answering(account: Account) -> Callable[..., Any]:
-    """What moto does not answer."""
+    """Respond to the calls that moto does not support."""
     ask = botocore.client.BaseClient._make_api_call  # type: ignore[attr-defined]
 
     def call(client: Any, operation: str, parameters: Any) -> Any:

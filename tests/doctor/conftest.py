@@ -28,14 +28,14 @@ BAD = ("warning", "problem")
 
 @dataclass
 class Installation:
-    """A database, what is known of it from above, and the login that examines it."""
+    """A database, its superuser URL, and the login that examines it."""
 
     url: str
     admin_url: str
     login: str = ""
 
     def sql(self, text: LiteralString, *names: str) -> None:
-        """Change something as the superuser."""
+        """Run statements as the superuser."""
         with psycopg.connect(self.admin_url, autocommit=True) as admin:
             admin.execute(sql.SQL(text).format(*map(sql.Identifier, names)))
 
@@ -51,7 +51,7 @@ def healthy_address(servers: Servers) -> servers.Address:
 
 @pytest.fixture
 def installation(healthy_address: servers.Address) -> Iterator[Installation]:
-    """A database of the test's own that has nothing to complain of."""
+    """A healthy database of the test."""
     database = healthy_address.make()
     login = f"test_{uuid4().hex[:12]}"
     installation = Installation(
@@ -73,7 +73,7 @@ Examine = Callable[..., dict[str, Finding]]
 
 @pytest.fixture
 def examine() -> Iterator[Examine]:
-    """Examine a database, and return its findings by their checks."""
+    """Examine a database and return the findings by check."""
     with ExitStack() as sessions:
 
         def examine(url: str, capacity: int = 50, **expected: Any) -> dict[str, Finding]:
@@ -87,7 +87,7 @@ def examine() -> Iterator[Examine]:
 
 
 def complaints(findings: dict[str, Finding]) -> set[str]:
-    """The checks that complain."""
+    """Return the checks with a warning or a problem."""
     return {name for name, finding in findings.items() if finding.verdict in BAD}
 
 
@@ -107,7 +107,7 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
 def findings(
     account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> Callable[..., dict[str, Any]]:
-    """Run the command, and return what it printed by check."""
+    """Run the command and return its output by check."""
     monkeypatch.chdir(tmp_path)
 
     def findings(*arguments: str) -> dict[str, Any]:

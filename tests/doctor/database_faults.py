@@ -9,8 +9,6 @@ import psycopg
 from tests.doctor.conftest import Installation
 
 Break = Callable[[Installation], Any]
-
-
 # By fault: the check that finds it, its verdict, a part of its message, and a function that causes the fault.
 DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
     "read only": (

@@ -44,8 +44,6 @@ GRANTS = """
     union all
     select a.grantee::regrole::text, a.privilege_type, 'schema ' || nspname, null
       from pg_namespace, aclexplode(nspacl) a where nspname = 'minutehand'"""
-
-
 ANYBODYS = (
     "function minutehand.enqueue(",
     "function minutehand.state(",
@@ -55,7 +53,7 @@ ANYBODYS = (
 
 
 def test_every_missing_grant_is_found(installation: Installation) -> None:
-    """Revoked one by one; what PUBLIC may do besides is missed by nobody."""
+    """Revoke each grant in turn. Functions that PUBLIC may call are left out."""
     with psycopg.connect(installation.admin_url) as admin:
         grants = [
             grant
@@ -66,7 +64,7 @@ def test_every_missing_grant_is_found(installation: Installation) -> None:
         missed = []
         for role, privilege, thing, column in grants:
             if column and (role, privilege, thing) in whole:
-                continue  # its loss is none
+                continue  # the table-level grant remains
             with admin.transaction(force_rollback=True):
                 what = f'{privilege} ("{column}")' if column else privilege
                 admin.execute(sql.SQL(f"revoke {what} on {thing} from {role}"))  # type: ignore[arg-type]
@@ -82,7 +80,7 @@ def test_every_missing_grant_is_found(installation: Installation) -> None:
 
 
 def test_missing_role_is_a_warning(installation: Installation, examine: Examine, servers: Servers) -> None:
-    """Roles belong to the server, so this one is renamed for a moment, on a server of its own."""
+    """Roles belong to the server, so the test renames one on a server of its own."""
     installation.sql("alter role minutehand_migrator rename to somebody_else")
     try:
         findings = examine(installation.url)

@@ -29,7 +29,7 @@ def test_old_snapshot_is_reported_with_its_process_and_program(
 
 
 def test_vacuum_is_not_an_old_snapshot(installation: Installation, examine: Examine) -> None:
-    """One that waits for its lock has a snapshot all the while."""
+    """A vacuum that waits for its lock holds a snapshot."""
     with psycopg.connect(installation.admin_url) as other, ThreadPoolExecutor() as threads:
         other.execute("lock table minutehand.jobs_live in share update exclusive mode")
         vacuum = threads.submit(installation.sql, " Vacuum minutehand.jobs_live")
@@ -47,7 +47,7 @@ def test_vacuum_is_not_an_old_snapshot(installation: Installation, examine: Exam
 
 
 def until_one_waits(installation: Installation) -> None:
-    """Wait until a session waits for a lock, with a snapshot."""
+    """Wait until a session with a snapshot waits for a lock."""
     waiting = (
         "select from pg_stat_activity where wait_event_type = 'Lock' and backend_xmin is not null"
         " and datname = current_database()"
@@ -55,7 +55,7 @@ def until_one_waits(installation: Installation) -> None:
     deadline = monotonic() + 30
     with psycopg.connect(installation.admin_url, autocommit=True) as admin:
         while admin.execute(waiting).fetchone() is None:
-            assert monotonic() < deadline, "nobody waits"
+            assert monotonic() < deadline, "no session waits for a lock"
 
 
 def test_snapshot_without_a_statement_is_reported(installation: Installation) -> None:

@@ -63,7 +63,7 @@ def test_worker_route_to_a_missing_function_is_found(account: Account, findings:
 
 
 def test_default_retries_of_lambda_are_found(account: Account, findings: Findings) -> None:
-    """A function about whose events nothing is said is retried twice, and its events are kept for six hours."""
+    """Without a configuration, Lambda retries twice and keeps events for six hours."""
     account.awslambda.delete_function_event_invoke_config(FunctionName="shop-worker")
 
     assert complaints(findings()) == {"retries", "event-age", "on-failure"}

@@ -16,7 +16,7 @@ from tests.conftest import NewDatabase
 from tests.doctor.conftest import Examine, complaints
 from tests.servers import Servers, debian
 
-ALWAYS = {"login", "autovacuum", "last-tick"}  # what the tests' own servers are ill with
+ALWAYS = {"login", "autovacuum", "last-tick"}  # known problems of the test servers
 
 
 def test_transaction_pooler_is_recognised(new_database: NewDatabase, examine: Examine) -> None:
@@ -36,7 +36,7 @@ def test_capacity_may_exceed_connections_behind_a_pooler(new_database: NewDataba
 
 @pytest.fixture
 def session_pooler(monkeypatch: pytest.MonkeyPatch) -> Iterator[servers.Address]:
-    """A pooler that keeps a server connection for as long as its client stays."""
+    """A pooler in session mode."""
     ini = servers.PGBOUNCER.replace("pool_mode = transaction", "pool_mode = session")
     assert ini != servers.PGBOUNCER
     monkeypatch.setattr(servers, "PGBOUNCER", ini)
@@ -69,7 +69,7 @@ def test_prepared_statements_of_other_clients_are_found(new_database: NewDatabas
 
 @pytest.fixture(scope="module")
 def outward(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """A server that listens on this machine's own address as well, with a certificate; and its authority's file."""
+    """A server that also listens on this machine's address, with a certificate, and the file of its authority."""
     address = _own_address()
     server = servers.migrated("outward", binaries=debian(), settings={"listen_addresses": "*"})
     data = (servers.directory("outward") / "postgres" / "data").resolve()

@@ -25,7 +25,7 @@ def emulator() -> Iterator[Emulator]:
 
 @pytest.fixture
 def lambda_(emulator: Emulator) -> Emulator:
-    """The same for all tests, with a meter that begins at 0."""
+    """One emulator for all tests, with a reset meter."""
     emulator.meter.functions.clear()
     emulator.concurrency.highest.clear()
     return emulator

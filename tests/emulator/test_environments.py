@@ -90,7 +90,7 @@ def test_environment_is_frozen_between_invocations(
 
 
 class During(WellBehaved):
-    """Hands out the environment of an invocation."""
+    """Records the environment of each invocation."""
 
     def __init__(self) -> None:
         self.environment: Environment | None = None
@@ -129,7 +129,7 @@ def test_frozen_invocation_outlives_its_timeout(
     until(lambda: psutil.Process(pid).status() == "stopped")
     assert not call.done()
     frozen = monotonic()
-    until(lambda: monotonic() > frozen + 1.5)  # longer than the function's time, which is what this is about
+    until(lambda: monotonic() > frozen + 1.5)  # longer than the function's timeout
     (tmp_path / "go").touch()
     hooks.environment.thaw()
 

@@ -27,7 +27,7 @@ class Attempts(WellBehaved):
 
 
 class Copies(WellBehaved):
-    """Delivers by a list."""
+    """Deliver events by a list of delays."""
 
     def __init__(self, delays: Sequence[float]) -> None:
         self.delays = delays
@@ -43,7 +43,7 @@ def test_event_is_accepted_before_it_runs(new_lambda: NewLambda, tmp_path: Path)
     response = lambda_.client().invoke(FunctionName="Patient", InvocationType="Event", Payload=payload)
 
     assert response["StatusCode"] == 202 and response["Payload"].read() == b""
-    until(lambda: lambda_.pending == 1)  # for a moment it both waits and runs
+    until(lambda: lambda_.pending == 1)  # an event is briefly both pending and running
     (tmp_path / "go").touch()
     lambda_.settle()
     (begun,) = tmp_path.glob("*.begun")
@@ -121,7 +121,7 @@ def test_throttled_event_runs_when_concurrency_is_available(lambda_: Emulator) -
     lambda_.limit("Patient", 0)
     lambda_.send("Patient", {})
     lambda_.settle()
-    until(lambda: lambda_.pending == 1)  # for a moment it both waits and runs
+    until(lambda: lambda_.pending == 1)  # an event is briefly both pending and running
 
     lambda_.limit("Patient", None)
     lambda_.pass_time(2)

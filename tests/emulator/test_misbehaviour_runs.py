@@ -55,7 +55,7 @@ def test_killed_environment_is_never_reused(lambda_: Emulator) -> None:
 
 
 class Afterwards(WellBehaved):
-    """Kills an environment when its answer is there already."""
+    """Kill an environment after its response."""
 
     @contextmanager
     def during(self, invocation: Invocation, environment: Environment) -> Iterator[None]:
@@ -76,7 +76,7 @@ def test_environment_killed_after_its_response_is_not_reused(lambda_: Emulator) 
 
 
 class Stillborn(Misbehaviour):
-    """Kills an environment before its handler begins, too."""
+    """Kill an environment, also before its handler starts."""
 
     @contextmanager
     def during(self, invocation: Invocation, environment: Environment) -> Iterator[None]:

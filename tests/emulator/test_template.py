@@ -13,7 +13,7 @@ from tests.emulator.conftest import ROOT, STACK, NewLambda
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of the small stack; its template."""
+    """Copy the small stack and return its template."""
     shutil.copytree(STACK.parent, tmp_path / "stack", ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path / "stack" / "template.yaml"
 

@@ -16,7 +16,7 @@ def flow(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Iterator[Flow]:
-    """The flow in each home."""
+    """The flow in each place."""
     made = (
         emulated(database.url) if request.param == "emulated" else in_process(database, monkeypatch, capsys)
     )

@@ -24,7 +24,7 @@ class Context:
 
 
 def live(handler: Any, events: list[Any], ready: Any, answers: Any) -> None:
-    """Be an environment: connect when all others do, then answer one event after the other."""
+    """Run one environment: connect together with the others, then handle the events in order."""
     try:
         from minutehand.database import ambient
 

@@ -27,17 +27,17 @@ __all__ = ["Emulated", "Flow", "Home", "InProcess", "emulated", "event"]
 
 
 class Home(Protocol):
-    """Where the functions live."""
+    """The place where the functions run."""
 
     def request(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Have the API answer a request of the HTTP API."""
+        """Send an HTTP API request to the API."""
 
     def tick(self, event: dict[str, Any]) -> None:
-        """Let the schedule wake the dispatcher, and let all that this causes happen."""
+        """Run a tick and everything that follows from it."""
 
 
 class InProcess:
-    """The functions in this process; what the dispatcher invokes is delivered to the worker."""
+    """The functions in this process. Invocations of the dispatcher are delivered to the worker."""
 
     def __init__(self, fleet: Fleet, api: ModuleType) -> None:
         self._fleet, self._api = fleet, api
@@ -54,7 +54,7 @@ class InProcess:
 
 
 class Emulated:
-    """The built functions, each environment a process, behind the Invoke API."""
+    """The built functions in the emulator, one process for each environment."""
 
     def __init__(self, lambda_: Emulator, output: list[tuple[str, str]]) -> None:
         self.lambda_, self.output = lambda_, output
@@ -70,14 +70,14 @@ class Emulated:
         self.lambda_.pass_time(MINUTE)
 
     def lines(self, function: str) -> Iterator[dict[str, Any]]:
-        """The structured lines that a function logged."""
+        """Yield the structured log lines of a function."""
         for name, line in self.output:
             if name == function and line.startswith("{"):
                 yield json.loads(line)
 
 
 class Flow:
-    """A database and the functions at it."""
+    """A database and the functions that use it."""
 
     def __init__(self, database: servers.Database, home: Home) -> None:
         self.address, self.home = database, home
@@ -95,12 +95,12 @@ class Flow:
         return get(self.database, UUID(str(job_id)))
 
     def sql(self, text: str, **parameters: object) -> list[tuple[Any, ...]]:
-        """Send a statement straight to the server."""
+        """Run a statement on the server, without the pooler."""
         cursor = self._admin.connection.execute(text, parameters or None)  # type: ignore[arg-type]
         return cursor.fetchall() if cursor.description else []
 
     def pass_time(self, seconds: float) -> None:
-        """Every moment that the database knows is longer ago by as much."""
+        """Move all times in the database into the past."""
         for text in EARLIER:
             self.sql(text, by=f"{seconds} seconds")
 
@@ -127,7 +127,7 @@ def emulated(
     parameters: dict[str, str] | None = None,
     environment: dict[str, Any] | None = None,
 ) -> Iterator[Emulated]:
-    """The stack's functions in the emulator, at a database."""
+    """Run the stack's functions in the emulator, with a database."""
     output: list[tuple[str, str]] = []
     with Emulator(
         ROOT / "template.yaml",
@@ -157,7 +157,7 @@ def reach(url: str) -> dict[str, str]:
 def in_process(
     database: servers.Database, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[InProcess]:
-    """The functions loaded as tests/functions and tests/api do."""
+    """Load the functions as tests/functions and tests/api do."""
     for name, value in reach(database.url).items():
         patch.setenv(name, value)
     patch.setenv("MINUTEHAND_WORKER", WORKER)
@@ -166,5 +166,5 @@ def in_process(
     fleet.aws.install(patch)
     yield InProcess(fleet, app)
     fleet.close()
-    for database in dependencies._idle.queue:
-        database.close()
+    for idle in dependencies._idle.queue:
+        idle.close()

@@ -43,7 +43,7 @@ def test_pool_of_20_connections_serves_300_environments(
 
 
 def environments(url: str, events: Sequence[object]) -> list[dict[str, object]]:
-    """Have the events answered by that many processes at once."""
+    """Send the events to that many concurrent processes."""
     order = json.dumps({"environments": ENVIRONMENTS, "events": events})
     script = Path(__file__).with_name("environments.py")
     reach = {"DATABASE_URL": url, "MINUTEHAND_CONNECT_TIMEOUT": "60"}

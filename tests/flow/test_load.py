@@ -20,7 +20,7 @@ CAPACITY = 50
 
 
 class Throttle(WellBehaved):
-    """Lambda starts a worker once a second of its clock, and refuses all others."""
+    """Throttle workers: Lambda starts one per second of its clock, and rejects the others."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._next, self._lock = clock, 0.0, Lock()
@@ -35,7 +35,7 @@ class Throttle(WellBehaved):
 
 
 class Twice(WellBehaved):
-    """Every event is delivered twice, ticks too."""
+    """Deliver every event twice, also ticks."""
 
     def deliver(self, _: Invocation) -> Sequence[float]:
         return (0.0, 0.0)
@@ -43,14 +43,14 @@ class Twice(WellBehaved):
 
 @pytest.fixture
 def flow(new_database: NewDatabase) -> Iterator[Flow]:
-    """A database with a backlog; a test adds the home."""
+    """A database; a test opens the emulator."""
     flow = Flow(new_database(), home=None)  # type: ignore[arg-type]
     yield flow
     flow.close()
 
 
 def minutes(flow: Flow, home: Emulated) -> Iterator[int]:
-    """Let minutes pass, each with a tick, until every job is finished."""
+    """Advance the clock by minutes, each with a tick, until every job is finished."""
     minute = 0
     while flow.sql("select count(*) from minutehand.jobs_live") != [(0,)]:
         home.lambda_.tick()

@@ -16,7 +16,7 @@ STACK = {
 
 @dataclass(frozen=True)
 class Context:
-    """As much of Lambda's context as the function reads."""
+    """The part of Lambda's context that the function uses."""
 
     remaining: int = 300_000
 
@@ -29,7 +29,7 @@ def event(request: str, storage: Server, path: str = SIGNED) -> dict[str, Any]:
 
 
 def last_response(storage: Server) -> dict[str, str]:
-    """The last answer, which must have come as the address was signed for."""
+    """Return the last response; its request must match the signature of the URL."""
     seen = storage.seen[-1]
     assert seen.line == f"PUT {SIGNED} HTTP/1.1"
     assert seen.headers["content-type"] == ""

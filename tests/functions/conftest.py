@@ -27,7 +27,7 @@ Reply = str | bytes | Callable[[Event], Iterator[bytes]]
 
 @dataclass(frozen=True)
 class Seen:
-    """One request as it came over the wire."""
+    """A received request."""
 
     line: str
     headers: dict[str, str]
@@ -35,7 +35,7 @@ class Seen:
 
 
 class Server(ThreadingTCPServer):
-    """A server that answers every request with the next of its replies, and from the last one on with that.
+    """A server that sends its replies in order, and repeats the last one.
 
     A reply is a status (and headers, a line each) without a body, or the bytes, or what yields them part by part.
     """
@@ -78,7 +78,7 @@ class _Handler(StreamRequestHandler):
 
     def finish(self) -> None:
         super().finish()
-        # The server closes the plain socket, which a secure one has taken over.
+        # The server closes only the plain socket, which the TLS socket has replaced.
         self.request.close()
 
     def handle(self) -> None:
@@ -156,7 +156,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[list[str]]]:
 
 @pytest.fixture
 def http_environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Deliveries to the loopback are allowed and need no secret; the rest is as in an empty environment."""
+    """Allow unsigned deliveries to the loopback in an otherwise empty environment."""
     for name in ("SECRETS", "REDIRECTS"):
         monkeypatch.delenv(f"MINUTEHAND_HTTP_{name}", raising=False)
     monkeypatch.setenv("MINUTEHAND_HTTP_ALLOW", "127.0.0.0/8")
@@ -168,7 +168,7 @@ def http_environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def fleet(
     database: Address, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Fleet]:
-    """The dispatcher and the worker at a database of their own."""
+    """The dispatcher and the worker, with a database of the test."""
     monkeypatch.setenv("DATABASE_URL", database.url)
     monkeypatch.setenv("MINUTEHAND_WORKER", WORKER)
     fleet = Fleet(database.url, database.admin_url, capsys)

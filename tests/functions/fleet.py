@@ -65,7 +65,7 @@ class LambdaContext:
 
 
 class Lambda:
-    """What is behind Lambda's Invoke call: it keeps the events, or answers that there is no such function."""
+    """A stand-in for Lambda's Invoke call: it records events, and rejects unknown functions."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -142,7 +142,7 @@ class Fleet:
             )
 
     def lapse(self) -> None:
-        """Let every offer and every lease end."""
+        """Let every offer and lease lapse."""
         self.sql(
             "update minutehand.jobs_live set visible = now() - interval '1 minute' where visible > now()"
         )
@@ -154,12 +154,12 @@ class Fleet:
 
 
 def lines(output: str) -> list[dict[str, Any]]:
-    """The structured log lines of an output."""
+    """Return the structured log lines of an output."""
     return [line for line in _parsed(output) if "_aws" not in line]
 
 
 def metrics(output: str) -> list[dict[str, Any]]:
-    """The metrics of an output, by name: CloudWatch takes them from lines in its embedded format."""
+    """Return the metrics of an output by name, from lines in CloudWatch's embedded metric format."""
     return [_metrics(line) for line in _parsed(output) if "_aws" in line]
 
 
@@ -181,7 +181,7 @@ def _answer(request: Any, status: int, body: bytes = b"", error: str = "") -> AW
 
 
 class _Body(BytesIO):
-    """A body as botocore reads one off the wire."""
+    """A response body in the form that botocore reads."""
 
     def stream(self, *_: object, **__: object) -> Iterator[bytes]:
         yield self.read()

@@ -90,7 +90,7 @@ def test_refused_invocation_is_logged_and_its_job_is_due_again(fleet: Fleet) -> 
     fleet.aws.known.clear()
 
     facts = fleet.tick()
-    (refusal,) = [line for line in lines(fleet.output()) if line["level"] == "ERROR"]
+    (refusal,) = [line for line in lines(fleet.read_output()) if line["level"] == "ERROR"]
 
     assert (facts["offered"], facts["invoked"], facts["refused"]) == (1, 0, 1)
     assert "ResourceNotFound" in refusal["reason"]
@@ -139,12 +139,12 @@ def test_lapsed_offers_are_logged_and_reduce_the_next_offer(fleet: Fleet) -> Non
     fleet.sql(
         "update minutehand.jobs_live set visible = (select ticked from minutehand.dispatcher) + interval '1 ms'"
     )
-    fleet.output()
+    fleet.read_output()
 
     facts = fleet.tick()
 
     assert (facts["lapsed"], facts["throttled"]) == (DUE, 1)
-    (line,) = [line for line in lines(fleet.output()) if line["level"] == "WARNING"]
+    (line,) = [line for line in lines(fleet.read_output()) if line["level"] == "WARNING"]
     assert (line["message"], line["queue"], line["lapsed"], line["budget"]) == (
         "offers lapsed",
         "default",
@@ -168,7 +168,7 @@ def test_tick_logs_one_line_and_metrics_without_payloads(
     fleet.enqueue(payload={"secret": MARK}, key=f"key-{MARK}", headers={"mark": MARK})
 
     facts = fleet.tick(event("scheduler-tick"))
-    output = fleet.output()
+    output = fleet.read_output()
     (line,), (measured,) = lines(output), metrics(output)
 
     assert measured == facts
@@ -184,7 +184,7 @@ def test_job_lost_at_its_last_attempt_is_logged_as_dead(fleet: Fleet) -> None:
     fleet.sql("update minutehand.jobs_live set attempts = 1, claimed = now(), ack = gen_random_uuid()")
 
     facts = fleet.tick()
-    output = fleet.output()
+    output = fleet.read_output()
     (line,) = [line for line in lines(output) if line["message"] == "dead"]
 
     assert facts["dead"] == 1

@@ -41,7 +41,7 @@ def test_first_tick_installs_and_fires_declared_schedules(fleet: Fleet) -> None:
 def test_new_code_version_fires_reboot_again(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fleet.tick()["fired"] == 1
     monkeypatch.setenv("MINUTEHAND_VERSION", "2")
-    fleet.dispatcher.install_declared.cache_clear()  # as a new environment begins
+    fleet.dispatcher.install_declared.cache_clear()  # as in a new environment
 
     assert fleet.tick()["fired"] == 1
     assert fleet.tick()["fired"] == 0
@@ -70,7 +70,7 @@ def test_firings_have_metrics(fleet: Fleet, capsys: pytest.CaptureFixture[str]) 
 
 
 def _moved(fleet: Fleet) -> str:
-    """Have the schedule's next moment be an hour ago, as after an outage."""
+    """Move the next occurrence of the schedule one hour into the past, as after an outage."""
     (row,) = fleet.database.run("get_schedule", name="often")
     then = (row["next"] - timedelta(hours=1)).isoformat()
     return json.dumps([{"tenant": "", "name": "often", "next": then, "wake": then}])

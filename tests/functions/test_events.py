@@ -42,7 +42,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def attempt(database: Database) -> str:
-    """Enqueue a job and have a worker handle it."""
+    """Enqueue a job and let a worker handle it."""
     enqueue("echo", {"mark": "mark-4711"}, connection=database)
     jobs = take(database, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
     (ending,) = run_jobs(jobs, HandlerTable({"echo": lambda payload: payload}), lambda: False)
@@ -191,7 +191,7 @@ def test_sns_receives_every_event_with_filter_attributes(
         Endpoint=arn_of(dead),
         Attributes={"FilterPolicy": '{"name": ["done"]}'},
     )
-    monkeypatch.delenv("AWS_DEFAULT_REGION")  # the topic's own is in its ARN
+    monkeypatch.delenv("AWS_DEFAULT_REGION")  # the region is in the topic's ARN
     monkeypatch.setenv("MINUTEHAND_EVENTS", f"sns:{topic}")
 
     attempt(database)
@@ -241,7 +241,7 @@ def arn_of(queue: str) -> str:
 
 
 def messages(queue: str) -> list[str]:
-    """All that a queue received, in whatever order."""
+    """Return all messages of a queue, in any order."""
     found: list[str] = []
     while got := boto3.client("sqs").receive_message(QueueUrl=queue, MaxNumberOfMessages=10).get("Messages"):
         found += [message["Body"] for message in got]

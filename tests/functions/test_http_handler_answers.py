@@ -64,7 +64,7 @@ def test_endless_response_is_read_up_to_64_kib(server, attempt):
         result = http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
     assert result["body"] == "x" * 4096
-    # The kernel's buffers took what lies between.
+    # The kernel's buffers hold the difference.
     assert 64 * 1024 <= sum(sent) < 32 * 1024 * 1024
 
 

@@ -20,7 +20,7 @@ def authority(monkeypatch, tmp_path):
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "authority.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
-    # The handler keeps what it trusts from one delivery to the next.
+    # The handler caches the trusted authorities.
     exchange._ssl_context.cache_clear()
     yield authority
     exchange._ssl_context.cache_clear()

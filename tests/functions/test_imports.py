@@ -18,12 +18,12 @@ ELSEWHERE = {
     "rich",
     *WEB,
 }
-AWS = {"boto3", "botocore.session", "minutehand.aws"}  # Powertools looks whether there is a botocore, no more
+AWS = {"boto3", "botocore.session", "minutehand.aws"}  # Powertools only checks whether botocore is installed
 WHAT_THE_FIRST_JOB_NEEDS = {"handlers", "handlers.echo", "handlers.http", "msgspec", "urllib3"}
 
 
 def imported(statements: str, function: str) -> set[str]:
-    """The modules that a fresh interpreter has after it ran something in a function's folder."""
+    """Run code in the folder of a function, in a new interpreter, and return the imported modules."""
     completed = subprocess.run(
         [sys.executable, "-c", f"import sys; {statements}; print(*sys.modules)"],
         cwd=FUNCTIONS / function,
@@ -46,7 +46,7 @@ def test_function_imports_only_required_modules(function: str, needless: set[str
 
 
 def test_migration_imports_its_layers_during_the_event() -> None:
-    """So that it can tell CloudFormation what is wrong with them."""
+    """Otherwise it could not report a broken layer to CloudFormation."""
     modules = imported("import app", "migrate")
 
     assert "app" in modules

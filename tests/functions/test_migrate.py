@@ -20,7 +20,7 @@ PASSWORD = "correct-horse"
 
 @pytest.fixture
 def storage() -> Iterator[Server]:
-    """S3, where CloudFormation waits for the answer."""
+    """The S3 of CloudFormation's response URL."""
     with Server("200 OK") as server:
         yield server
 
@@ -32,7 +32,7 @@ def app() -> Any:
 
 @pytest.fixture
 def stranger(empty_database: Database) -> Iterator[str]:
-    """A role that may do nothing in the database."""
+    """A role without privileges in the database."""
     name = f"stranger_{uuid4().hex[:8]}"
     with psycopg.connect(empty_database.admin_url, autocommit=True) as connection:
         connection.execute(f"create role {name} login password '{PASSWORD}'")  # type: ignore[arg-type]
@@ -53,7 +53,7 @@ def versions(database: Database) -> list[int]:
 
 
 def note(database: Database, version: int) -> None:
-    """Have a later release been here."""
+    """Migrate to the schema of a later release."""
     with psycopg.connect(database.admin_url) as connection:
         connection.execute("insert into minutehand.migrations values (%s, 'future', 'x')", [version])
 
@@ -176,7 +176,7 @@ def test_blocked_migration_is_cancelled_and_answered_in_time(
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", empty_database.url)
     with psycopg.connect(empty_database.admin_url) as other:
-        other.execute("set idle_in_transaction_session_timeout = '20s'")  # a test that fails ends as well
+        other.execute("set idle_in_transaction_session_timeout = '20s'")  # a failed test must end, too
         other.execute("select pg_advisory_xact_lock(6074190482)")
 
         app.handler(event("Create", storage), Context(round(app.RESPONSE_SECONDS * 1000) + 500))

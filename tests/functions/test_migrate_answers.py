@@ -18,7 +18,7 @@ FUNCTION = Path(__file__).parents[2] / "functions" / "migrate"
 
 @pytest.fixture
 def storage() -> Iterator[Server]:
-    """S3, where CloudFormation waits for the answer."""
+    """The S3 of CloudFormation's response URL."""
     with Server("200 OK") as server:
         yield server
 

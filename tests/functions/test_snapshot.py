@@ -45,7 +45,7 @@ def still_open():
     for number in range(256):
         try:
             with socket.socket(fileno=os.dup(number)) as found:
-                if found.family != socket.AF_UNIX:  # an event loop wakes itself through such a pair
+                if found.family != socket.AF_UNIX:  # event loops use socket pairs
                     yield found.family.name
         except OSError:
             pass
@@ -70,7 +70,7 @@ ENVIRONMENT = {
 
 
 def shared(function: Path, *statements: str) -> dict[str, list[str]]:
-    """What the memory has of sockets, variables of ours and random numbers, after statements in a function's folder."""
+    """Run statements in the folder of a function, and return their sockets, settings and random numbers."""
     code = "\n".join([WATCHED, *statements, "seen['opened'] += still_open()", "print(json.dumps(seen))"])
     completed = subprocess.run(
         [sys.executable, "-c", code],
@@ -108,7 +108,7 @@ def test_check_detects_shared_state(kind: str, statement: str) -> None:
 
 
 def drawn_from_memory(text: str) -> Iterator[str]:
-    """What code takes of `random` but SystemRandom: the module was seeded when it was imported."""
+    """Return the names that code uses from `random`, except SystemRandom. The module is seeded at import."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module == "random":
             yield from (alias.name for alias in node.names if alias.name != "SystemRandom")

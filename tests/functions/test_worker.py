@@ -19,7 +19,7 @@ ID, ACK = event("worker-offers")["offers"][0]
 
 @pytest.fixture
 def handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Write handlers, each a file among the worker's; what comes back is its kind."""
+    """Write a handler file for the worker, and return its kind."""
     kinds: list[str] = []
     (tmp_path / "handlers").mkdir()
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -50,7 +50,7 @@ def test_event_with_unknown_offers_claims_nothing(fleet: Fleet) -> None:
     fleet.enqueue()
 
     assert fleet.work(event("worker-offers")) == {}
-    (measured,) = metrics(fleet.output())
+    (measured,) = metrics(fleet.read_output())
     assert measured == {"claimed": 0, "unclaimed": 2, "empty": 1}
 
 
@@ -146,7 +146,7 @@ def test_attempt_logs_two_lines_and_metrics_without_the_payload(
     job = fleet.enqueue(kind, MARK, key=f"key-{MARK}", headers={"mark": MARK})
 
     answer = fleet.work({"queue": "default"})
-    output = fleet.output()
+    output = fleet.read_output()
     claimed, finished = lines(output)
 
     assert answer == {ending: 1}
@@ -170,14 +170,14 @@ def test_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Callab
     fleet.enqueue(kind, {"to": MARK, "copies": MARK})
 
     assert fleet.work({"queue": "default"}) == {"dead": 1}
-    assert MARK not in fleet.output()
+    assert MARK not in fleet.read_output()
 
 
 def test_unknown_kind_is_logged_and_released_without_an_attempt(fleet: Fleet) -> None:
     job = fleet.enqueue("billing.invoice", MARK)
 
     assert fleet.work({"queue": "default"}) == {"released": 1}
-    output = fleet.output()
+    output = fleet.read_output()
     assert lines(output)[-1]["error_type"] == "UnknownKindError"
     assert MARK not in output
     assert fleet.row(job).attempts == 0
@@ -208,5 +208,5 @@ def test_attempt_records_its_worker_and_code_version(
 
     (attempt,) = list_attempts(fleet.database, job)
     assert (attempt.worker, attempt.memory_mb, attempt.version) == ("minutehand-worker", 512, version)
-    assert attempt.request is not None and attempt.request in fleet.output()
+    assert attempt.request is not None and attempt.request in fleet.read_output()
     assert fleet.row(job).version == version

@@ -27,7 +27,7 @@ TABLES = (
 
 
 class Stage(Flow):
-    """A database whose jobs' endings are counted, and the emulator at it."""
+    """A database that counts the endings of jobs, and an emulator that uses it."""
 
     home: Emulated
 
@@ -43,12 +43,12 @@ class Stage(Flow):
         return [(UUID(line["job"]), line["attempt"]) for line in lines]
 
     def endings(self) -> list[UUID]:
-        """The jobs in whose rows an end was written, as often as it was."""
+        """Return the job of every write of an ending."""
         return [job for (job,) in self.sql("select job from endings")]
 
 
 def template(folder: Path) -> Path:
-    """Make a tree that is the stack's, but for the worker's handlers."""
+    """Copy the tree of the stack, with the handlers of these tests."""
     (folder / "functions").mkdir()
     for name in ("template.yaml", "layers", "shared", *(f"functions/{function}" for function in OURS)):
         (folder / name).symlink_to(ROOT / name)
@@ -62,7 +62,7 @@ def template(folder: Path) -> Path:
 def staged(
     database: servers.Database, tree: Path, clock: Clock, seconds: int, **variables: str
 ) -> Iterator[Stage]:
-    """The stack at a database, with a worker of so many seconds."""
+    """Run the stack with a database; the worker has a timeout in seconds."""
     output: list[tuple[str, str]] = []
     environment: dict[str, Any] = reach(database.url) | variables
     with Emulator(

@@ -41,7 +41,7 @@ class Attempt:
 
 
 def attempts(stage: Stage) -> dict[UUID, list[Attempt]]:
-    """Every job's attempts, in the order in which they began."""
+    """Return the attempts of every job, in the order of their start."""
     made: dict[UUID, list[Attempt]] = defaultdict(list)
     for job, *facts in stage.sql(
         """select b.job, b.attempt, b.at, b.until, e.at
@@ -53,7 +53,7 @@ def attempts(stage: Stage) -> dict[UUID, list[Attempt]]:
 
 
 def enqueue(stage: Stage) -> tuple[list[UUID], list[UUID]]:
-    """Jobs that will be done, and some that can only end dead."""
+    """Enqueue jobs that will be done, and some that will be dead."""
     soon = Retry(strategy="fixed", min=timedelta(milliseconds=100), jitter=False)
     patient = {"timeout": timedelta(seconds=JOB_SECONDS), "retry": soon, "max_attempts": 30}
     good = [stage.enqueue("witness", {"seconds": 0.1 + n % 5 / 10}, **patient) for n in range(WITNESSES)]
@@ -72,7 +72,7 @@ def run_jobs(stage: Stage) -> None:
         )
         stage.lambda_.tick()
         stage.lambda_.tick()
-        # The budget is for workers that are throttled for minutes, and grows again in minutes.
+        # The budget adapts to workers that are throttled for minutes, and grows within minutes.
         stage.sql("delete from minutehand.budgets")
         ticked = monotonic()
         until(lambda: monotonic() > ticked + TICK_SECONDS)  # noqa: B023
@@ -117,5 +117,5 @@ def test_worst_case_loses_no_job_and_finishes_none_twice(new_stage: NewStage, se
 
 
 def pairs(made: dict[UUID, list[Attempt]]) -> list[tuple[Attempt, Attempt]]:
-    """Every attempt with the one that came after it."""
+    """Yield every attempt with the next one."""
     return [pair for each in made.values() for pair in pairwise(each)]

@@ -14,7 +14,7 @@ TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 @pytest.fixture(scope="session")
 def runtime() -> str:
-    """The version of Python that the template names for all its functions."""
+    """The Python version of the template."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         (runtime,) = {
@@ -25,7 +25,7 @@ def runtime() -> str:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Build a layer for the template's Python and return it; without .pyc, whatever there is to compile with."""
+    """Build a layer for the template's Python, without .pyc files."""
 
     @cache
     def of(layer: str) -> Path:
@@ -36,7 +36,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Build a layer for the Python that runs the tests, with .pyc, and return it."""
+    """Build a layer for the Python of the tests, with .pyc files."""
 
     @cache
     def of(layer: str) -> Path:

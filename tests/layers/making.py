@@ -24,7 +24,7 @@ THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 COMPILED = {
     "VERSION": THIS,
     "PYTHON": sys.executable,
-}  # what is sure to be here: this interpreter, for itself
+}  # this interpreter is always available
 
 
 def make(
@@ -44,7 +44,7 @@ def make(
 
 
 def build(layer: str, place: Path, **variables: str) -> Path:
-    """Build a layer somewhere and return what becomes /opt/python."""
+    """Build a layer and return the folder that becomes /opt/python."""
     made = make(layer, place / layer, place / f"scratch-{layer}", ROOT, **variables)
     assert made.returncode == 0, made.stderr
     return place / layer / "python"

@@ -13,11 +13,11 @@ import pytest
 
 from tests.layers.making import COMPILED, ROOT, THIS, build, digest, make
 
-NEVER_CHECKED = (0b01).to_bytes(4, "little")  # a hash, and nobody looks whether the source still has it
+NEVER_CHECKED = (0b01).to_bytes(4, "little")  # unchecked hash-based .pyc
 
 
 def codes(code: CodeType) -> set[str]:
-    """The files that a module's code says it is from, at any depth."""
+    """Return the file names in the code objects of a module."""
     inner = (codes(const) for const in code.co_consts if isinstance(const, CodeType))
     return {code.co_filename}.union(*inner)
 

@@ -65,7 +65,7 @@ onto_this_machine = pytest.mark.skipif(
 
 @pytest.fixture(scope="session")
 def runtime_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What Lambda's own runtime has, and no more of what is installed here."""
+    """The packages of Lambda's runtime, without others of this machine."""
     folder = tmp_path_factory.mktemp("runtime")
     for name in IN_THE_RUNTIME:
         found = importlib.util.find_spec(name)
@@ -78,7 +78,7 @@ def runtime_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(code: str, function: str, *path: Path) -> str:
-    """What code prints in a fresh interpreter that has nothing of this environment."""
+    """Run code in a new interpreter, isolated from this environment, and return its output."""
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],
         cwd=FUNCTIONS / function,
@@ -97,7 +97,7 @@ def run(code: str, function: str, *path: Path) -> str:
 
 @pytest.fixture
 def layers_of(compiled: Callable[[str], Path], runtime_packages: Path) -> Callable[[str], list[Path]]:
-    """Where a function's modules are: its layers, then the runtime."""
+    """Return the module path of a function: its layers, then the runtime."""
 
     def of(function: str) -> list[Path]:
         layers = [compiled(f"{name}{SUFFIX}Layer") for name in LAYERS[function]]

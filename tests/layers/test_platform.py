@@ -19,7 +19,7 @@ def library(machine: int) -> bytes:
 
 
 def check(layer: Path, version: str, machine: str) -> str:
-    """What check.py has against a layer."""
+    """Return the findings of check.py for a layer."""
     done = subprocess.run(
         [sys.executable, CHECK, layer, version, machine], capture_output=True, text=True, check=False
     )
@@ -95,7 +95,7 @@ def test_machine_code_in_a_shared_layer_fails_the_build(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_package_for_another_python_fails_the_build(tmp_path: Path) -> None:
-    """As a pip that ignored what it was asked for would install it."""
+    """The wheel of another Python, as a misbehaving pip would install it."""
     pip = tmp_path / "pip"
     pip.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pip "$@" --python-version 3.12\n')
     pip.chmod(0o755)

@@ -68,7 +68,7 @@ def until(run: subprocess.Popen[str], text: str) -> str:
 
 
 def left_behind(project: Path) -> list[list[str]]:
-    """The processes that still work for this project: in its folder, or with its name in their command."""
+    """Return the processes of a project: in its folder, or with its path in their command."""
     return [process.cmdline() for process in _processes_of(project)]
 
 

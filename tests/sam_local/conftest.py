@@ -26,14 +26,14 @@ notes: list[str] = []
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was not as it is on Lambda."""
+    """Print the differences from Lambda."""
     for line in notes:
         terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")
 def machine() -> Iterator[dict[str, str]]:
-    """Where the engine, the image and the Postgres are; their keeper ends them when this process has ended."""
+    """The addresses of the engine, the image and the Postgres, which end with this process."""
     home = Path(tempfile.mkdtemp(prefix="minutehand-sam-")).resolve()
     home.chmod(0o755)
     runtime = runtime_of((ROOT / "template.yaml").read_text("utf-8"))
@@ -56,13 +56,13 @@ def machine() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def lambda_port(machine: dict[str, str]) -> int:
-    """Where `sam local start-lambda` will listen."""
+    """The port of `sam local start-lambda`."""
     return free_port(machine["gateway"])
 
 
 @pytest.fixture(scope="session")
 def sam(machine: dict[str, str], lambda_port: int) -> Sam:
-    """The project, built."""
+    """The built project."""
     engine = Engine(machine["docker"], machine["gateway"], bool(machine["own"]))
     project = Path(machine["home"]) / "project"
     copy_project(project, machine["runtime"], machine["database"], lambda_port)
@@ -73,7 +73,7 @@ def sam(machine: dict[str, str], lambda_port: int) -> Sam:
 
 @pytest.fixture
 def jobs(machine: dict[str, str]) -> Iterator[Database]:
-    """The database that the functions use, without a job."""
+    """The database of the functions, without jobs."""
     with psycopg.connect(machine["database"], autocommit=True) as connection:
         connection.execute("delete from minutehand.jobs")
     database = Database(machine["database"])
@@ -83,7 +83,7 @@ def jobs(machine: dict[str, str]) -> Iterator[Database]:
 
 @pytest.fixture(scope="session")
 def start_lambda(sam: Sam, lambda_port: int) -> Iterator[str]:
-    """`sam local start-lambda`, where containers reach it."""
+    """`sam local start-lambda`, on an address that containers can reach."""
     with sam.serving("start-lambda", sam.engine.gateway, lambda_port) as url:
         yield url
 

@@ -24,7 +24,7 @@ PLACES = {"config-file": "daemon.json", "data-root": "images", "exec-root": "run
 SWITCHES = "iptables ip6tables ip-masq ip-forward"
 CGROUPS = Path("/sys/fs/cgroup")
 FIXED_PLACES = [Path("/etc/docker"), Path("/run/docker")]
-# In mounts of its own, which end with it, and in memory: thousands of files of images need no removing.
+# In separate mounts that end with the daemon, and in memory, so that no image files must be removed.
 HIDE = """
 for place in "$IMAGES" /etc/docker /run/docker; do mount -t tmpfs none "$place"; done
 exec "$0" "$@"
@@ -38,25 +38,25 @@ class NoEngineError(Exception):
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine: what DOCKER_HOST must say, empty for its default, and where containers find this machine."""
+    """An engine: the value of DOCKER_HOST (empty for the default), and the address of this machine in containers."""
 
     host: str
     gateway: str
     own: bool
 
     def docker(self, *words: str | Path, **options: object) -> str:
-        """Run `docker` and return what it printed."""
+        """Run `docker` and return its output."""
         return _run("docker", *words, env=self.environment, **options)
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a program must know to find the engine."""
+        """The environment of programs that use the engine."""
         return {**os.environ, **({"DOCKER_HOST": self.host} if self.host else {})}
 
 
 @contextmanager
 def open_engine(home: Path) -> Iterator[Engine]:
-    """Use the engine that runs, or one of our own that works in `home`."""
+    """Use the running engine, or start a temporary one in `home`."""
     with ExitStack() as stack:
         try:
             engine = Engine("", _gateway({**os.environ}), own=False)
@@ -74,7 +74,7 @@ def _missing() -> str:
 
 @contextmanager
 def _own_engine(home: Path) -> Iterator[Engine]:
-    """Run a daemon on a network and with mounts of its own: no rule of the firewall, no file outside of `home`."""
+    """Run a daemon with a separate network and mounts, without firewall rules or files outside of `home`."""
     if missing := _missing():
         raise NoEngineError(f"no container engine runs here, and to start one {missing}")
     with _bridge() as bridge, _hidden(), _daemon(home, bridge) as daemon:
@@ -104,7 +104,7 @@ def _daemon(home: Path, bridge: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def _hidden() -> Iterator[None]:
-    """Have the places that a daemon insists on, for it to hide behind empty ones of its own."""
+    """Create the directories that a daemon requires; the daemon hides them behind empty mounts."""
     made = [place for place in FIXED_PLACES if not place.exists()]
     for place in made:
         place.mkdir()
@@ -128,7 +128,7 @@ def _bridge() -> Iterator[str]:
 
 
 def _add_bridge(number: int) -> bool:
-    """Add a network for containers, unless another engine of ours has that one."""
+    """Add a network for containers; return False if another engine of these tests uses it."""
     try:
         _run("ip", "link", "add", f"minutehand{number}", "type", "bridge")
     except subprocess.CalledProcessError as error:
@@ -189,7 +189,7 @@ def _run(program: str, *words: str | Path, **options: object) -> str:
 
 
 def main() -> None:
-    """Say whether there can be an engine."""
+    """Exit with an error if no engine can run."""
     home = Path(tempfile.mkdtemp(prefix="minutehand-engine-"))
     try:
         with open_engine(home) as engine:

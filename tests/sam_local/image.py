@@ -19,7 +19,7 @@ from tests.sam_local.engine import Engine
 
 ARCHITECTURE = {"arm64": "arm64", "aarch64": "arm64"}.get(platform.machine(), "x86_64")
 PACKAGES = ["awslambdaric==4.2.2", "boto3==1.43.108"]
-# What SAM's steps on top of an image run, and what wheels of an older libc still ask for by name.
+# Programs that SAM runs in an image, and libraries that wheels for an older libc load by name.
 PROGRAMS = ["sh", "mv", "cp", "rm", "chmod", "mkdir"]
 LIBC = [
     "libpthread.so.0",
@@ -76,7 +76,7 @@ class Image:
 
 
 def get_image(engine: Engine, runtime: str) -> Image:
-    """Return the image of that runtime, or a stand-in for it, or for the runtime of another Python that is here."""
+    """Return the image of a runtime, or a stand-in with that Python or another one of this machine."""
     name = f"public.ecr.aws/lambda/python:{runtime.removeprefix('python')}-{ARCHITECTURE}"
     try:
         engine.docker("pull", "--quiet", name, timeout=300)
@@ -100,7 +100,7 @@ def _import(engine: Engine, root: str, name: str) -> None:
 
 
 def _runnable(runtime: str) -> Path | None:
-    """Return that Python if it is on the PATH and really runs."""
+    """Return the Python of a runtime if it is on the PATH and runs."""
     found = which(runtime)
     try:
         return Path(_ask(Path(found), "import sys; print(sys.executable)")) if found else None

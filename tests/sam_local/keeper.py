@@ -24,7 +24,7 @@ HOST = "host.docker.internal"
 
 
 def main(home: Path, runtime: str) -> None:
-    """Open everything, say where it is, and close it when nobody listens any more."""
+    """Start everything, print the addresses, and stop when standard input closes."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with ExitStack() as stack:
         stack.callback(rmtree, home, ignore_errors=True)
@@ -44,7 +44,7 @@ def main(home: Path, runtime: str) -> None:
 
 
 def _end_all_in(home: Path) -> None:
-    """End what the tests have not ended, because they were killed."""
+    """End the processes that killed tests left running."""
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if Path(process.cwd()).is_relative_to(home / "project"):
@@ -68,7 +68,7 @@ def _postgres(home: Path, gateway: str) -> Iterator[str]:
 
 
 def in_a_container(url: str) -> str:
-    """Return a database's URL as containers must say it."""
+    """Return the URL of a database as seen from containers."""
     parts = urlsplit(url)
     return parts._replace(netloc=f"postgres:{parts.password}@{HOST}:{parts.port}").geturl()
 

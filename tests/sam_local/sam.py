@@ -24,7 +24,7 @@ SECONDS = 300
 
 @dataclass(frozen=True)
 class Invocation:
-    """What `sam local invoke` printed: the function's answer, and its log."""
+    """The output of `sam local invoke`: the response of the function and its log."""
 
     answer: Any
     log: str
@@ -40,7 +40,7 @@ class Sam:
     image: Image
 
     def run(self, *words: str) -> str:
-        """Run a command and return what it printed; how it went is in its last lines."""
+        """Run a command and return its output."""
         done = subprocess.run(
             [self.program, *words],
             cwd=self.project,
@@ -54,13 +54,13 @@ class Sam:
         return done.stdout + "\0" + done.stderr
 
     def invoke(self, function: str, *words: str) -> Invocation:
-        """Invoke a function once, in a container of its own."""
+        """Invoke a function once, in a new container."""
         answer, _, log = self.run("local", "invoke", function, *words, *self._options).partition("\0")
         return Invocation(json.loads(answer or "null"), log)
 
     @contextmanager
     def serving(self, what: str, host: str, port: int) -> Iterator[str]:
-        """Run `sam local start-api` or `start-lambda` until it is left."""
+        """Run `sam local start-api` or `start-lambda` for the length of the context."""
         log = self.project.parent / f"{what}.log"
         command: list[str | Path] = [
             self.program,
@@ -106,7 +106,7 @@ class Sam:
 
 
 def copy_project(place: Path, runtime: str, database: str, port: int) -> None:
-    """Copy the project, for the runtime that there is, and say in its own file where the database is today."""
+    """Copy the project, and set its runtime and database."""
     copytree(
         ROOT, place, ignore=ignore_patterns(".*", "__pycache__", "tests", "bench", "docs"), symlinks=True
     )
@@ -122,12 +122,12 @@ def copy_project(place: Path, runtime: str, database: str, port: int) -> None:
 
 
 def runtime_of(template: str) -> str:
-    """Return the runtime that a template names first, which is the one of its functions."""
+    """Return the first runtime in a template, which is that of its functions."""
     return next(line.split()[1] for line in template.splitlines() if line.strip().startswith("Runtime: "))
 
 
 def until(fact: Any, why: Any) -> Any:
-    """Wait for a fact, and say why it did not come about."""
+    """Wait until a condition holds, or fail with an explanation."""
     deadline = monotonic() + SECONDS
     while not (found := fact()):
         assert monotonic() < deadline, why()
@@ -136,13 +136,13 @@ def until(fact: Any, why: Any) -> Any:
 
 
 def answers(host: str, port: int) -> bool:
-    """Return whether somebody listens there."""
+    """Return whether a server listens there."""
     with socket.socket() as probe:
         return probe.connect_ex((host, port)) == 0
 
 
 def free_port(host: str) -> int:
-    """Return a port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])

@@ -23,19 +23,19 @@ Invoke = Callable[[str, str], Any]
 
 
 def replays(*names: str) -> pytest.MarkDecorator:
-    """Run a test with these events, and remember that they have one."""
+    """Run a test with these events, and record that they are tested."""
     replayed.update(names)
     return pytest.mark.parametrize("name", names)
 
 
 @pytest.fixture
 def invoke(sam: Sam) -> Invoke:
-    """Invoke a function with the file of an event, and return its answer."""
+    """Invoke a function with the file of an event, and return the response."""
     return lambda function, name: sam.invoke(function, "--event", f"events/{name}.json").answer
 
 
 def become(jobs: Database, job_id: UUID, ack: UUID | None = None) -> UUID:
-    """Enqueue a job that has the id of an event, and is on offer if it has an ack."""
+    """Enqueue a job with the id of an event. It is offered if it has an ack."""
     made = enqueue("echo", {"job": str(job_id)}, delay=timedelta(hours=1), connection=jobs).id
     offered = "offered = now(), ack = %s, visible = now() + interval '2 minutes'" if ack else "ack = %s"
     jobs.connection.execute(
@@ -45,7 +45,7 @@ def become(jobs: Database, job_id: UUID, ack: UUID | None = None) -> UUID:
 
 
 def facts(jobs: Database, *job_ids: UUID) -> list[tuple[str, int]]:
-    """The state of jobs, and how often each was begun."""
+    """Return the states and attempts of jobs."""
     return [(row.state, row.attempts) for row in (read.get(jobs, job_id) for job_id in job_ids)]
 
 

@@ -47,7 +47,7 @@ def test_dispatcher_invokes_the_worker_in_another_container(start_lambda: str, j
         return [(row.state, row.attempts) for row in (read.get(jobs, job_id) for job_id in due)]
 
     def done() -> bool:
-        """A container that takes longer than its offer is good is invited again, as every minute on Lambda."""
+        """Tick again if a container started after its offer had lapsed, as Lambda does every minute."""
         if ("due", 0) in states():
             tick()
         return states() == [("done", 1)] * 2

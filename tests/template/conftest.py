@@ -12,7 +12,7 @@ from tests.template.stack import TEMPLATE, Stack
 
 @dataclass(frozen=True)
 class Planted:
-    """A fault in the template: where its text first matches `pattern`, it says `replacement`."""
+    """A fault in the template: `replacement` instead of the first match of `pattern`."""
 
     pattern: str
     replacement: str
@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that names faults once as it is, and once with each fault, when it must fail."""
+    """Run a test once on the real template, and once with each fault, where it must fail."""
     faults = [Planted(*mark.args) for mark in metafunc.definition.iter_markers("planted")]
     if faults:
         cases = [pytest.param(fault, id=_name(fault), marks=pytest.mark.mutation) for fault in faults]
@@ -53,13 +53,13 @@ def planted(request: pytest.FixtureRequest) -> Planted | None:
 
 @pytest.fixture
 def text(planted: Planted | None) -> str:
-    """The template, with the fault if there is one."""
+    """The template, with a planted fault if there is one."""
     return planted.text() if planted else TEMPLATE.read_text("utf-8")
 
 
 @pytest.fixture
 def stack(text: str, monkeypatch: pytest.MonkeyPatch) -> Stack:
-    """The stack, with the fault if there is one."""
+    """The stack, with a planted fault if there is one."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     return Stack(text)
 

@@ -5,9 +5,7 @@ from typing import Any
 
 from tests.template.stack import Deployed, Stack, branches, listed
 
-INTERFACES = "the interfaces of a function in a VPC: Lambda accepts no narrower resource for them"
-
-
+INTERFACES = "network interfaces of a function in a VPC; Lambda accepts no narrower resource"
 STARS = {
     "ec2:CreateNetworkInterface": INTERFACES,
     "ec2:DescribeNetworkInterfaces": INTERFACES,
@@ -15,43 +13,23 @@ STARS = {
     "ec2:DeleteNetworkInterface": INTERFACES,
     "ec2:AssignPrivateIpAddresses": INTERFACES,
     "ec2:UnassignPrivateIpAddresses": INTERFACES,
-    "xray:PutTraceSegments": "X-Ray has no resource that is narrower",
-    "xray:PutTelemetryRecords": "X-Ray has no resource that is narrower",
+    "xray:PutTraceSegments": "X-Ray has no narrower resource",
+    "xray:PutTelemetryRecords": "X-Ray has no narrower resource",
 }
-
-
 FUNCTION = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-worker"
-
-
-PARTLY = {f"{FUNCTION}-*": "further workers are named after the stack, and the dispatcher invokes them all"}
-
-
+PARTLY = {f"{FUNCTION}-*": "additional workers are named after the stack, and the dispatcher invokes them"}
 ATTACHED = {"ReachPostgres", "TellEvents", "UseEncryption", "UseKey", "UseNetwork", "WriteTraces"}
-
-
 ROLES = {"ApiRole", "DispatcherRole", "MigrateRole", "WorkerRole"}
-
-
 INVOKES = "lambda:InvokeFunction"
-
-
 READS = "secretsmanager:GetSecretValue"
-
-
 TO_CONNECT = {"rds-db:connect", "kms:Decrypt"}
-
-
 TO_ENCRYPT = {"kms:GenerateDataKey", "kms:Decrypt"}
-
-
 TO_TELL = {"events:PutEvents", "sns:Publish"}
-
-
 WRITES_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 
 
 def rights(stack: Stack, role: str) -> list[tuple[str, Any]]:
-    """The pairs of an action and a resource that a role has."""
+    """Return the pairs of action and resource that a role allows."""
     return [
         (action, resource)
         for statement in stack.statements(role)
@@ -65,7 +43,7 @@ def rights_of(stack: Stack, function: str) -> list[tuple[str, Any]]:
 
 
 def invocations(deployed: Deployed) -> dict[str, list[tuple[str, Any]]]:
-    """What each role may do with functions."""
+    """Return the Lambda actions and resources of each role."""
     policies = deployed.of_type("AWS::IAM::ManagedPolicy")
     return {
         name: [

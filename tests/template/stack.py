@@ -31,7 +31,7 @@ class Stack:
         )
 
     def of_type(self, kind: str) -> dict[str, Properties]:
-        """The properties of every resource of a type, by name."""
+        """Return the properties of every resource of a type, by name."""
         return _of_type(self.translated["Resources"], kind)
 
     @property
@@ -52,7 +52,7 @@ class Stack:
         }
 
     def statements(self, role: str) -> list[Properties]:
-        """All that a role may do, by its own policies and by the stack's that are attached to it."""
+        """Return the statements of a role's inline and attached policies."""
         properties = self.of_type("AWS::IAM::Role")[role]
         attached = [
             self.of_type("AWS::IAM::ManagedPolicy")[policy["Ref"]] for policy in policies_of(properties)
@@ -65,15 +65,15 @@ class Stack:
         ]
 
     def role_of(self, function: str) -> str:
-        """The name of a function's role."""
+        """Return the name of a function's role."""
         return str(self.functions[function]["Role"]["Fn::GetAtt"][0])
 
     def deployed(self, **parameters: Any) -> "Deployed":
-        """What a deploy with these parameters makes."""
+        """Return the resources of a deploy with these parameters."""
         return Deployed(self, parameters)
 
     def refusals(self, **parameters: Any) -> list[str]:
-        """The sentences with which a deploy with these parameters is refused."""
+        """Return the messages that reject a deploy with these parameters."""
         choice = Choice(self.parameters | parameters, {})
         return [
             assertion["AssertDescription"]
@@ -85,7 +85,7 @@ class Stack:
 
 
 class Deployed:
-    """What CloudFormation makes of the stack when its parameters are chosen."""
+    """The resources that CloudFormation creates with given parameters."""
 
     def __init__(self, stack: Stack, parameters: dict[str, Any]) -> None:
         choice = Choice(stack.parameters | parameters, stack.translated["Conditions"])
@@ -105,7 +105,7 @@ class Deployed:
 
 
 class Choice:
-    """Conditions, decided by parameters."""
+    """The values of the conditions for given parameters."""
 
     def __init__(self, parameters: Mapping[str, Any], conditions: Mapping[str, Any]) -> None:
         self._parameters = parameters
@@ -128,7 +128,7 @@ class Choice:
         raise LookupError(operator)
 
     def chosen(self, value: Any) -> Any:
-        """The value without conditions, and with what the parameters say."""
+        """Return a value with its conditions and parameters resolved."""
         if isinstance(value, list):
             return [self.chosen(item) for item in value if self._there(item)]
         if not isinstance(value, dict):
@@ -154,7 +154,7 @@ class Choice:
         return true if self.holds({"Condition": condition}) else false
 
     def _there(self, item: Any) -> bool:
-        """Whether it is a value, and not nothing, nor a resource whose condition does not hold."""
+        """Return whether a value exists: it is not AWS::NoValue, nor a resource whose condition is false."""
         while isinstance(item, dict) and set(item) == {"Fn::If"}:
             item = self._branch(item["Fn::If"])
         if isinstance(item, dict) and isinstance(condition := item.get("Condition"), str):
@@ -171,12 +171,12 @@ def policies_of(role: Properties) -> list[Any]:
 
 
 def arn(resource: str) -> Properties:
-    """How the template names the ARN of a resource."""
+    """Return the reference to the ARN of a resource."""
     return {"Fn::GetAtt": [resource, "Arn"]}
 
 
 def branches(value: Any) -> Iterator[Any]:
-    """Every value that a condition may choose."""
+    """Yield every value that a condition may select."""
     if isinstance(value, dict) and "Fn::If" in value:
         for branch in value["Fn::If"][1:]:
             yield from branches(branch)
@@ -193,7 +193,7 @@ def _of_type(resources: Mapping[str, Any], kind: str) -> dict[str, Properties]:
 
 
 def _packaged(template: dict[str, Any]) -> dict[str, Any]:
-    """What `sam package` makes of the paths."""
+    """Replace local paths as `sam package` does."""
     template = json.loads(json.dumps(deepcopy(template)))
     for resource in template["Resources"].values():
         for name in {"CodeUri", "ContentUri"} & resource.get("Properties", {}).keys():

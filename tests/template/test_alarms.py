@@ -34,7 +34,7 @@ BELONGS = {
     "AWS/ApiGateway": "ApiId",
     OURS: "service",
 }
-# What is there while the stack is well, and is a fault when it is not: all else may be missing.
+# Metrics that a healthy stack always emits. Others may be missing.
 MUST_BE_THERE = {"DispatcherDeadAlarm"}
 
 Metric = tuple[str, str, str, str]  # namespace, name, dimension, its value
@@ -45,7 +45,7 @@ def alarms(stack: Stack, case: str = "existing") -> dict[str, Properties]:
 
 
 def measured(function: str) -> set[str]:
-    """The names of the metrics that a function emits: the keys of the facts in its code, and endings."""
+    """Return the names of the metrics that a function emits, from its code and the outcomes."""
     code = ast.parse((ROOT / "shared/minutehand/functions" / f"{function}.py").read_text("utf-8"))
     keys = {
         key.value
@@ -58,7 +58,7 @@ def measured(function: str) -> set[str]:
 
 
 def named(value: Any) -> str:
-    """A text of the template in the stack `minutehand`."""
+    """Resolve a text of the template for the stack `minutehand`."""
     if isinstance(value, dict):
         ((_, value),) = value.items()
     text = value if isinstance(value, str) else ".".join(value)
@@ -66,7 +66,7 @@ def named(value: Any) -> str:
 
 
 def watched(alarm: Properties) -> Iterator[Metric]:
-    """The metrics that an alarm looks at."""
+    """Return the metrics of an alarm."""
     stats = [entry["MetricStat"]["Metric"] for entry in alarm.get("Metrics", []) if "MetricStat" in entry]
     for metric in stats or [alarm]:
         (dimension,) = metric["Dimensions"]
@@ -74,7 +74,7 @@ def watched(alarm: Properties) -> Iterator[Metric]:
 
 
 def shown(stack: Stack) -> Iterator[Metric]:
-    """The metrics that the dashboard shows; a dot stands for what is above it."""
+    """Return the metrics of the dashboard. A dot repeats the value above it."""
     (dashboard,) = stack.deployed(**CASES["existing"]).of_type("AWS::CloudWatch::Dashboard").values()
     body = json.loads(named(dashboard["DashboardBody"]))
     for widget in body["widgets"]:
@@ -87,7 +87,7 @@ def shown(stack: Stack) -> Iterator[Metric]:
 
 
 def strangers(metrics: Iterator[Metric], stack: Stack) -> list[Metric]:
-    """The metrics that nobody emits."""
+    """Return the metrics that no function emits."""
     there = {
         (OURS, name, "service", service) for service in ("dispatcher", "worker") for name in measured(service)
     }
@@ -207,7 +207,7 @@ def test_documented_thresholds_are_correct(stack: Stack) -> None:
 @pytest.mark.planted("Period: 300(?=.{1,60}EvaluationPeriods: 2)", "Period: 60")
 @pytest.mark.planted("Period: 900(?=.{1,60}EvaluationPeriods: 1)", "Period: 60")
 def test_lapsed_share_is_measured_over_several_offers(stack: Stack) -> None:
-    """Where nobody claims, offers are only made when those before them have lapsed: most minutes have none."""
+    """Without workers, offers are made only after the previous ones have lapsed: most minutes have none."""
     for name in ("AcceptanceAlarm", "LapsedAlarm"):
         periods = {
             entry["MetricStat"]["Period"] for entry in alarms(stack)[name]["Metrics"] if "MetricStat" in entry

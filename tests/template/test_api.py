@@ -19,7 +19,7 @@ def definition(stack: Stack, case: str) -> dict[str, Any]:
 
 
 def operations(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every way in: the methods of every path."""
+    """Return the methods of every path."""
     return [operation for path in body["paths"].values() for operation in path.values()]
 
 
@@ -76,7 +76,7 @@ def test_api_cannot_be_deployed_unauthenticated(stack: Stack) -> None:
 
 
 def scope(authorizer: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A request as it comes from the gateway, with what its authoriser vouches for."""
+    """Return a request as the gateway sends it, with the identity from its authoriser."""
     return {
         "type": "http",
         "path": "/jobs",

@@ -12,7 +12,7 @@ TELLING = ("ApiFunction", "DispatcherFunction", "WorkerFunction")
 
 
 def granted(stack: Stack, **parameters: Any) -> list[tuple[str, Any]]:
-    """What the policy for events grants in a deploy."""
+    """Return the permissions of the event policy in a deploy."""
     policy = stack.deployed(**EXISTING, **parameters).of_type("AWS::IAM::ManagedPolicy").get("TellEvents")
     statements = policy["PolicyDocument"]["Statement"] if policy else []
     return [(action, each["Resource"]) for each in statements for action in listed(each["Action"])]

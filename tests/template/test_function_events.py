@@ -5,10 +5,8 @@ import pytest
 from tests.template.cases import CASES
 from tests.template.stack import Stack
 
-# An event of the migration is late while accounts are short of concurrency, and CloudFormation waits for it.
+# Seconds. The event of the migration may be late if the account is short of concurrency.
 OLDEST = {"DispatcherFunction": 60, "MigrateFunction": 300, "WorkerFunction": 60}
-
-
 FOURTEEN_DAYS = 14 * 24 * 3600
 
 

@@ -14,18 +14,10 @@ NAMES = {
     "MigrateFunction": "migrate",
     "WorkerFunction": "worker",
 }
-
-
 FUNCTIONS = set(NAMES)
-
-
-# A tick may take no longer than the next one is away; API Gateway hangs up after 30 s; Lambda ends all after 900.
+# Seconds: a tick must end before the next one, API Gateway waits 30 s, and Lambda allows 900 s.
 LONGEST = {"ApiFunction": 29, "DispatcherFunction": 60, "MigrateFunction": 300, "WorkerFunction": 900}
-
-
 API_LAYERS = [("layers/api", ["arm64"]), ("layers/api", ["x86_64"])]
-
-
 ENCRYPTION_LAYERS = [("layers/encryption", ["arm64"]), ("layers/encryption", ["x86_64"])]
 
 

@@ -15,12 +15,12 @@ from tests.template.stack import ROOT, Stack
 
 LAYERS = ROOT / "layers"
 IN_THE_RUNTIME = {"boto3", "botocore"}
-# Packages of the library that only people's machines need.
+# Packages of the library that no function needs.
 ELSEWHERE = {"cli", "doctor", "local", "testing"}
 
 
 def pins(*layers: str) -> dict[str, str]:
-    """The distributions of layers, with their versions."""
+    """Return the distributions of layers, with their versions."""
     files = (LAYERS / layer / "requirements.txt" for layer in layers)
     return dict(pin for file in files for pin in pinned(file))
 
@@ -30,7 +30,7 @@ def pinned(file: Path) -> list[tuple[str, str]]:
 
 
 def code_of(function: str) -> Iterator[Path]:
-    """The files of a function and of the library, without other functions and what only people's machines need."""
+    """Return the files of a function and of the library, without other functions and modules for people's machines."""
     yield from (ROOT / "functions" / function).rglob("*.py")
     library = ROOT / "shared" / "minutehand"
     for path in library.rglob("*.py"):
@@ -40,7 +40,7 @@ def code_of(function: str) -> Iterator[Path]:
 
 
 def imported(files: Iterator[Path]) -> Iterator[str]:
-    """The top-level modules that code imports, anywhere in it."""
+    """Return the top-level modules that code imports."""
     for path in files:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Import):
@@ -60,7 +60,7 @@ def own_modules() -> set[str]:
 
 
 def layers_of(function: str) -> tuple[str, ...]:
-    """With the one that is there only if something is encrypted, by those who then do it."""
+    """Includes the encryption layer, which is attached only if payloads are encrypted."""
     return ("dependencies", "api", "encryption") if function == "api" else ("dependencies", "encryption")
 
 
@@ -83,7 +83,9 @@ def test_layer_has_the_tested_versions(layer: str) -> None:
     assert pins(layer).items() <= tested.items()
 
 
-@pytest.mark.parametrize("python", ["the template's", "3.11"])  # and the oldest, which local runs build for
+@pytest.mark.parametrize(
+    "python", ["the template's", "3.11"]
+)  # the oldest supported one is used by local runs
 @pytest.mark.parametrize(
     "layers", [("dependencies",), ("dependencies", "api"), ("dependencies", "encryption")]
 )

@@ -12,7 +12,7 @@ REGION = "eu-central-1"
 
 
 def faults(deployed: Deployed) -> list[str]:
-    """What the linter finds in a deploy, in which no condition and no parameter is left."""
+    """Return the linter's findings in a deploy with all conditions and parameters resolved."""
     document = {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Resources": deployed.resources,

@@ -31,7 +31,7 @@ def test_new_library_or_another_database_is_migrated(stack: Stack) -> None:
     (existing,) = stack.deployed(**CASES["existing"]).of_type("Custom::Migration").values()
 
     assert created["ServiceToken"] == {"Fn::GetAtt": ["MigrateFunction", "Arn"]}
-    # The name of a layer's version has its content's hash in it, so a new library is a new value.
+    # The name of a layer version contains the hash of its content, so a new library changes the value.
     assert isinstance(existing["Library"], dict) and existing["Library"]["Ref"].startswith("LibraryLayer")
     assert existing["Library"]["Ref"] in stack.of_type("AWS::Lambda::LayerVersion")
     assert created["Database"] == {"Ref": "DatabaseInstance"}
@@ -51,7 +51,7 @@ def test_endpoints_are_created_before_the_migration(stack: Stack) -> None:
 
 
 def referred(value: Any) -> set[str]:
-    """The resources that a value refers to."""
+    """Return the resources that a value refers to."""
     if isinstance(value, dict) and "Ref" in value:
         return {value["Ref"]}
     parts = value if isinstance(value, list) else value.values() if isinstance(value, dict) else []

@@ -15,7 +15,7 @@ def section(title: str) -> str:
 
 
 def rows(title: str) -> list[list[str]]:
-    """The rows of the tables of a section, without their heads."""
+    """Return the rows of the tables in a section, without headers."""
     lines = [line for line in section(title).splitlines() if line.startswith("| `")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 

@@ -42,7 +42,7 @@ def test_new_release_is_a_new_version_and_goes_live(stack: Stack) -> None:
 
     assert aliases == SNAPPED
     for function, version in SNAPPED.items():
-        # CloudFormation replaces a version whose description changes; Lambda publishes none of an unchanged function.
+        # CloudFormation replaces a version if its description changes; Lambda does not publish an unchanged function.
         assert deployed.of_type("AWS::Lambda::Version")[version] == {
             "FunctionName": {"Ref": function},
             "Description": "7",
@@ -57,6 +57,6 @@ def test_dispatcher_invokes_the_live_alias(stack: Stack) -> None:
     deployed = stack.deployed(**CASES["snapshots"])
     alias = deployed.of_type("AWS::Lambda::Alias")["WorkerLive"]
 
-    # A reference, unlike a name, has CloudFormation make the alias first.
+    # With a reference instead of a name, CloudFormation creates the alias first.
     assert deployed.variables("DispatcherFunction")["MINUTEHAND_WORKER"] == {"Ref": "WorkerLive"}
     assert (alias["FunctionName"], alias["Name"]) == ({"Ref": "WorkerFunction"}, "live")

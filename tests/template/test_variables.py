@@ -8,7 +8,7 @@ from tests.template.stack import Stack
 
 READ_BY_OTHERS = {
     "AWS_ENDPOINT_URL_LAMBDA": "boto3, in local runs; empty means the real one",
-    "POWERTOOLS_METRICS_NAMESPACE": "Powertools; the alarms look in the namespace of their own stack",
+    "POWERTOOLS_METRICS_NAMESPACE": "Powertools; alarms use the namespace of their stack",
 }
 FUNCTIONS = {
     "ApiFunction": "api",
@@ -75,5 +75,5 @@ def test_local_run_can_set_the_endpoint_of_lambda(stack: Stack) -> None:
 
 
 def _settings(stack: Stack, function: str) -> dict[str, object]:
-    """What the template sets without an intrinsic function."""
+    """Return the literal values that the template sets."""
     return {name: value for name, value in stack.variables(function).items() if not isinstance(value, dict)}

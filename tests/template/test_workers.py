@@ -16,7 +16,7 @@ NAME = "minutehand-worker-reports"
 
 
 def snippet(beginning: str) -> str:
-    """The block of the page that begins so."""
+    """Return the code block of the page that starts with a text."""
     blocks: list[str] = re.findall(r"```text\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     (block,) = [block for block in blocks if block.lstrip().startswith(beginning)]
     return block
@@ -24,7 +24,7 @@ def snippet(beginning: str) -> str:
 
 @pytest.fixture
 def text() -> str:
-    """The template with the worker of the page in it."""
+    """The template with the worker from the page."""
     text, there = re.subn(
         r"(?=  # Events that Lambda could not deliver)",
         lambda _: snippet("ReportsFunction:") + "\n",
@@ -94,6 +94,6 @@ def test_dispatcher_may_invoke_an_additional_worker(stack: Stack) -> None:
 
 
 def named(value: str | Properties) -> str:
-    """A text of the template in the stack `minutehand`."""
+    """Resolve a text of the template for the stack `minutehand`."""
     text = value if isinstance(value, str) else str(value["Fn::Sub"])
     return text.replace("${AWS::StackName}", "minutehand")

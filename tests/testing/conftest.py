@@ -23,6 +23,6 @@ def serverless_project() -> Iterator[Project]:
 
 @pytest.fixture
 def project(serverless_project: Project, servers: Servers) -> Project:
-    """A project whose conftest loads the fixtures, which use a server that runs."""
+    """A project whose conftest loads the fixtures, with a running server."""
     serverless_project.environment["MINUTEHAND_TEST_DATABASE_URL"] = servers.address("direct-18").admin_url
     return serverless_project

@@ -22,7 +22,7 @@ class Run:
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """How many tests ended how, such as {"passed": 2}."""
+        """Count the tests by outcome, such as {"passed": 2}."""
         last = self.text.strip().splitlines()[-1]
         return {
             name.rstrip("s"): int(count)
@@ -46,7 +46,7 @@ class Project:
         return self
 
     def command(self, *options: str) -> list[str]:
-        """What a user types."""
+        """Run pytest as a user does."""
         return [
             sys.executable,
             "-m",
@@ -60,12 +60,12 @@ class Project:
 
     @property
     def temporary(self) -> Path:
-        """Where the run keeps its server."""
+        """The temporary directory of the run."""
         (self.home / "tmp").mkdir(exist_ok=True)
         return self.home / "tmp"
 
     def everything(self) -> Mapping[str, str]:
-        """The environment of the run: this one's, and a temporary directory of its own."""
+        """The environment of the run, with a separate temporary directory."""
         ours = {"TMPDIR": str(self.temporary), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         return {**os.environ, **ours, **self.environment}
 
@@ -83,7 +83,7 @@ class Project:
         return Run(done.stdout + done.stderr, done.returncode)
 
     def left(self) -> list[str]:
-        """What the run left in the temporary directory."""
+        """Return the files that the run left in the temporary directory."""
         return sorted(path.name for path in self.temporary.iterdir() if path.name.startswith("minutehand"))
 
 

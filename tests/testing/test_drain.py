@@ -39,13 +39,13 @@ def test_drain_raises_handler_errors_after_recording_them(project: Project) -> N
             import pytest
             from minutehand import enqueue
 
-            def test_it_is_caught(queue):
+            def test_handler_error_can_be_caught(queue):
                 enqueue("broken")
                 with pytest.raises(ZeroDivisionError):
                     queue.drain()
                 assert queue.assert_enqueued("broken").state == "retrying"
 
-            def test_it_is_looked_at(queue):
+            def test_handler_error_is_in_the_result(queue):
                 enqueue("broken", max_attempts=1)
                 enqueue("broken")
                 drained = queue.drain(raising=False)
@@ -53,7 +53,7 @@ def test_drain_raises_handler_errors_after_recording_them(project: Project) -> N
                 assert drained[0].error["type"] == "ZeroDivisionError"
                 assert isinstance(drained[0].exception, ZeroDivisionError)
 
-            def test_it_fails(queue):
+            def test_handler_error_fails_the_test(queue):
                 enqueue("broken", {"n": 1})
                 queue.drain()
         """,
@@ -74,7 +74,7 @@ def test_drain_stops_at_its_limit_and_names_missing_handlers(project: Project) -
             from minutehand import Snooze, UnknownKindError, enqueue
             from minutehand.testing import AttemptFailed, StillDue
 
-            def test_endless(queue):
+            def test_endless_snooze_stops_at_the_limit(queue):
                 def handle(payload):
                     raise Snooze(timedelta())
                 enqueue("doze")
@@ -82,25 +82,25 @@ def test_drain_stops_at_its_limit_and_names_missing_handlers(project: Project) -
                     queue.drain(limit=7, handlers={"doze": handle})
                 assert queue.assert_enqueued("doze").state == "due"
 
-            def test_as_many_as_the_bound(queue):
+            def test_limit_may_be_reached(queue):
                 enqueue("doze")
                 enqueue("doze")
                 assert len(queue.drain(limit=2, handlers={"doze": lambda payload: None})) == 2
 
-            def test_unknown(queue):
+            def test_missing_handler_is_named(queue):
                 enqueue("nobody.knows")
                 with pytest.raises(UnknownKindError, match="no file nobody/knows.py among the handlers"):
                     queue.drain()
                 assert queue.assert_enqueued("nobody.knows").attempts == 0
 
-            def test_leaving(queue):
+            def test_system_exit_fails_the_attempt(queue):
                 def handle(payload):
                     raise SystemExit(3)
                 enqueue("leave")
                 with pytest.raises(AttemptFailed, match="SystemExit: 3 in attempt 1 of leave"):
                     queue.drain(handlers={"leave": handle})
 
-            def test_out_of_time(queue):
+            def test_timeout_fails_the_attempt(queue):
                 def handle(payload):
                     while True:
                         pass
@@ -108,7 +108,7 @@ def test_drain_stops_at_its_limit_and_names_missing_handlers(project: Project) -
                 with pytest.raises(AttemptFailed, match="OutOfTime"):
                     queue.drain(handlers={"long": handle})
 
-            def test_a_result_that_does_not_fit(queue):
+            def test_invalid_result_is_in_the_error(queue):
                 enqueue("long")
                 (attempt,) = queue.drain(handlers={"long": lambda payload: {1, 2}})
                 assert attempt.ending == "done" and attempt.error["type"] == "ResultError"
@@ -127,31 +127,31 @@ def test_drain_finds_stored_jobs_and_keeps_other_settings(project: Project) -> N
             import pytest
             from minutehand import enqueue
 
-            def test_a_row_that_was_inserted_by_hand(queue, minutehand_database):
+            def test_row_inserted_in_sql_is_run(queue, minutehand_database):
                 minutehand_database.connection.execute("insert into minutehand.jobs (kind) values ('hand')")
                 assert queue.drain(handlers={"hand": lambda payload: None}).counts == {"done": 1}
 
-            def test_one_queue_of_several(queue):
+            def test_one_queue_is_drained(queue):
                 enqueue("hand", queue="one")
                 enqueue("hand", queue="two")
                 (attempt,) = queue.drain(queue="two", handlers={"hand": lambda payload: None})
                 assert attempt.job.queue == "two" and queue.assert_enqueued("hand").queue == "one"
                 assert queue.drain(handlers={"hand": lambda payload: None}).of("hand").counts == {"done": 1}
 
-            def test_an_alarm_of_somebody_else(queue):
+            def test_other_alarm_is_restored(queue):
                 enqueue("hand")
                 signal.setitimer(signal.ITIMER_REAL, 1000)
                 queue.drain(handlers={"hand": lambda payload: None})
                 assert 900 < signal.setitimer(signal.ITIMER_REAL, 0)[0] <= 1000
 
-            def test_an_interrupt_by_hand_ends_the_run_even_where_failures_do_not(queue):
+            def test_keyboard_interrupt_ends_the_drain(queue):
                 def handle(payload):
                     raise KeyboardInterrupt
                 enqueue("hand")
                 with pytest.raises(KeyboardInterrupt):
                     queue.drain(raising=False, handlers={"hand": handle})
 
-            def test_an_expectation_in_a_handler(queue):
+            def test_expectation_in_a_handler_fails_the_test(queue):
                 def handle(payload):
                     pytest.fail("it was not expected to be called")
                 enqueue("hand")

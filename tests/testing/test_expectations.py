@@ -36,7 +36,7 @@ def test_expectation_finds_jobs_by_any_attribute(serverless_project: Project) ->
                 queue.refute_enqueued("order.ship", {"number": 4713})
                 queue.refute_enqueued("order.ship", {"number": 4712, "lines": []})
 
-            def test_nothing_is_left_of_the_test_before(queue, minutehand_database):
+            def test_database_is_empty_at_the_start(queue, minutehand_database):
                 assert queue.jobs() == []
                 found = minutehand_database.connection.execute("select datname from pg_database").fetchall()
                 assert len([name for (name,) in found if name.startswith("minutehand_")]) == 2
@@ -53,25 +53,25 @@ def test_failing_expectation_shows_the_differences(project: Project) -> None:
             from datetime import timedelta
             from minutehand import enqueue
 
-            def test_another_payload(queue):
+            def test_payload_differs(queue):
                 enqueue("welcome", {"email": "bob@example.com", "to": {"name": "Bob"}}, key="welcome/bob")
                 enqueue("report", delay=timedelta(days=1))
                 queue.assert_enqueued("welcome", {"email": "ada@example.com", "to": {"title": "Dr"}})
 
-            def test_nothing(queue):
+            def test_empty_queue(queue):
                 queue.assert_enqueued("welcome")
 
-            def test_two(queue):
+            def test_two_jobs(queue):
                 enqueue("welcome", {"n": 1})
                 enqueue("welcome", {"n": 2})
                 queue.assert_enqueued("welcome")
 
-            def test_done(queue):
+            def test_done_job(queue):
                 enqueue("welcome")
                 queue.drain(handlers={"welcome": lambda payload: None})
                 queue.assert_enqueued("welcome")
 
-            def test_unwanted(queue):
+            def test_unexpected_job(queue):
                 enqueue("welcome", {"n": 1})
                 queue.refute_enqueued("welcome")
         """,
@@ -142,7 +142,7 @@ def test_ambient_enqueue_uses_the_test_database(
             pool = ThreadPoolExecutor(1)
 
             @pytest.mark.parametrize("turn", range(3))
-            def test_a_thread_that_outlives_the_test(queue, turn):
+            def test_thread_outlives_the_test(queue, turn):
                 pool.submit(enqueue, "welcome", turn).result()
                 assert [row.payload for row in queue.enqueued()] == [turn]
 
@@ -153,7 +153,7 @@ def test_ambient_enqueue_uses_the_test_database(
                     enqueue("before")
                     yield
 
-            def test_what_was_open_before(another, queue):
+            def test_open_connection_is_replaced(another, queue):
                 enqueue("welcome")
                 assert queue.assert_enqueued().kind == "welcome"
 

@@ -11,18 +11,18 @@ def test_perform_runs_one_job_with_a_stored_row(project: Project) -> None:
             from datetime import timedelta
             from minutehand import Cancel, Fail, enqueue
 
-            def test_well(queue):
+            def test_successful_job(queue):
                 enqueue("broken")
                 attempt = queue.perform("welcome", {"email": "ada@example.com"}, delay=timedelta(days=9))
                 assert (attempt.ending, attempt.result) == ("done", {"sent": "ada@example.com"})
                 assert attempt.job.attempts == 1 and attempt.job.state == "done"
                 assert queue.assert_enqueued("broken").attempts == 0
 
-            def test_badly(queue):
+            def test_failed_job_raises(queue):
                 with pytest.raises(ZeroDivisionError):
                     queue.perform("broken")
 
-            def test_on_purpose(queue):
+            def test_fail_and_cancel(queue):
                 def fail(payload, job):
                     raise Fail("no such invoice")
                 def cancel(payload, job):
@@ -32,11 +32,11 @@ def test_perform_runs_one_job_with_a_stored_row(project: Project) -> None:
                 assert queue.perform("fail", raising=False, handlers={"fail": fail}).job.state == "dead"
                 assert queue.perform("cancel", handlers={"cancel": cancel}).ending == "cancelled"
 
-            def test_a_payload_of_another_type(queue):
+            def test_mismatched_payload_is_dead(queue):
                 attempt = queue.perform("welcome", {"mail": 1}, raising=False)
                 assert attempt.ending == "dead" and attempt.error["type"] == "MismatchError"
 
-            def test_a_transaction(queue, minutehand_database):
+            def test_transaction_is_committed(queue, minutehand_database):
                 minutehand_database.connection.execute("create table transfers (amount int)")
                 def handle(payload, job):
                     with job.transaction() as connection:

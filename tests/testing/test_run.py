@@ -60,7 +60,7 @@ def lines(path: Path) -> list[str]:
 
 @pytest.fixture
 def project(serverless_project: Project) -> Project:
-    """A project that starts a server, since these tests are about that."""
+    """A project that starts its own server."""
     return serverless_project
 
 

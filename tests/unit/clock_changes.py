@@ -1,4 +1,4 @@
-"""Changes of the clocks in awkward time zones, and what wall clocks show around them."""
+"""DST changes in awkward time zones, and the wall clock times around them."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -8,11 +8,9 @@ from zoneinfo import ZoneInfo
 from minutehand.model.recurrence import next_after
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-
-# The clocks: ordinary ones, half an hour (Lord Howe), 45 minutes off (Chatham), Ramadan (Casablanca), changes at
-# midnight (Santiago, Beirut, Cairo, Asuncion), at different days (Jerusalem), backwards (Dublin), two hours (Troll), a
-# change of the law (Sao Paulo, Volgograd, Apia), and those that never change.
+# Regular DST, half an hour (Lord Howe), 45 minutes off (Chatham), Ramadan (Casablanca), changes at
+# midnight (Santiago, Beirut, Cairo, Asuncion), on other days (Jerusalem), negative DST (Dublin), two hours (Troll),
+# changed laws (Sao Paulo, Volgograd, Apia), and zones without DST.
 ZONES = [
     "America/Los_Angeles",
     "America/Phoenix",
@@ -35,14 +33,12 @@ ZONES = [
     "Asia/Kathmandu",
     "UTC",
 ]
-
-
 FIRST, LAST = datetime(2020, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, tzinfo=UTC)
 
 
 @cache
 def changes(zone: str, first: datetime = FIRST, last: datetime = LAST) -> tuple[datetime, ...]:
-    """Every second at which a zone's clocks are changed, found by another way than the code's."""
+    """Return every clock change of a zone, found independently of the code under test."""
     clocks, found = ZoneInfo(zone), []
     hours = int((last - first) / HOUR)
     offsets = [(first + n * HOUR).astimezone(clocks).utcoffset() for n in range(hours)]
@@ -59,8 +55,6 @@ def changes(zone: str, first: datetime = FIRST, last: datetime = LAST) -> tuple[
 
 
 ALL = [(zone, change) for zone in ZONES for change in changes(zone)]
-
-
 LOST_DAY = ("Pacific/Apia", datetime(2011, 12, 30, 10, tzinfo=UTC))
 
 
@@ -74,7 +68,7 @@ def minutes(begin: datetime, end: datetime) -> Iterator[datetime]:
 
 
 def fired(every: str, zone: str, begin: datetime, end: datetime) -> list[datetime]:
-    """All moments after `begin` and before `end`."""
+    """Return all occurrences after `begin` and before `end`."""
     found, moment = [], begin
     while (moment := next_after(every, zone, moment)) < end:  # type: ignore[assignment,operator]
         found.append(moment)
@@ -82,11 +76,11 @@ def fired(every: str, zone: str, begin: datetime, end: datetime) -> list[datetim
 
 
 def walls(zone: str, begin: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
-    """Every minute with what the wall clock shows then."""
+    """Return every minute with its wall clock time."""
     clocks = ZoneInfo(zone)
     return [(m, m.astimezone(clocks).replace(tzinfo=None)) for m in minutes(begin, end)]
 
 
 def expected_by_name(wall: datetime, shown: list[tuple[datetime, datetime]]) -> datetime:
-    """The rule in its simplest form: the first minute that shows the time, or a later time of a day that jumped."""
+    """Return the first minute whose wall clock shows `wall`, or a later time if `wall` is skipped."""
     return next(moment for moment, at in shown if at >= wall)

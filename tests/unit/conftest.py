@@ -12,7 +12,7 @@ from tests.unit.embedded import Start
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A directory with a short path, at a place that is open to every user."""
+    """A directory with a short path that every user can enter."""
     with tempfile.TemporaryDirectory(prefix="minutehand-") as directory:
         Path(directory).chmod(0o755)
         yield Path(directory) / "postgres"
@@ -20,6 +20,6 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture
 def start(home: Path) -> Iterator[Start]:
-    """Start a server on `home`; whatever runs there at the end is stopped."""
+    """Start servers on `home`; a running one is stopped after the test."""
     yield lambda **options: postgres.start(home, **options)
     postgres.stop(home)

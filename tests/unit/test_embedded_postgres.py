@@ -14,9 +14,7 @@ from minutehand.local import postgres, programs
 from tests.unit.embedded import Start, execute, kill, working_in
 
 pytestmark = pytest.mark.data
-
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as somebody else")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as another user")
 
 
 def test_server_keeps_data_and_address_after_a_restart(start: Start) -> None:
@@ -58,7 +56,7 @@ def test_killed_server_restarts_with_committed_data(start: Start) -> None:
 def test_killed_server_restarts_despite_a_busy_child(start: Start, home: Path) -> None:
     server = start()
     with closing(psycopg.connect(server.url)) as connection:
-        # Nobody reads the endless answer, and while it cannot send, this child notices nothing else.
+        # The client does not read the endless result, so the backend blocks in a send and ignores signals.
         connection.pgconn.send_query(b"select repeat('x', 100000) from generate_series(1, 1000000000)")
         kill(server)
         again = start()

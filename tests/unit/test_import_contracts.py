@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 
-# A contract, a line that it forbids, and what it then says.
+# A contract, an import that it forbids, and the message.
 FORBIDDEN = [
     ("driver", "import psycopg", "minutehand.enqueue -> psycopg"),
     ("driver", "from psycopg.rows import dict_row", "minutehand.work -> psycopg"),

@@ -20,7 +20,7 @@ def test_months_are_counted_from_the_anchor() -> None:
     assert found == MONTHS
 
     chained = next_after("P1M", None, datetime(2026, 6, 30, 8, tzinfo=UTC))
-    assert chained == datetime(2026, 7, 30, 8, tzinfo=UTC)  # where the last one is all that is known
+    assert chained == datetime(2026, 7, 30, 8, tzinfo=UTC)  # without an anchor
 
 
 def test_leap_day_recurs_every_four_years() -> None:
@@ -41,7 +41,7 @@ def test_leap_day_recurs_every_four_years() -> None:
         ("0 0 L * *", "2026-01-31T00:00:00"),
         ("0 9 * * mon#2", "2026-01-12T09:00:00"),
         ("0 0 29 2 *", "2028-02-29T00:00:00"),
-        ("0 0 1,15 * mon", "2026-01-05T00:00:00"),  # either, as Debian's cron has it
+        ("0 0 1,15 * mon", "2026-01-05T00:00:00"),  # either field, as in Debian's cron
         ("@hourly", "2026-01-01T01:00:00"),
         ("@daily", "2026-01-02T00:00:00"),
         ("@midnight", "2026-01-02T00:00:00"),

@@ -21,7 +21,7 @@ def test_zone_changes_are_complete() -> None:
 
 
 def test_daily_expression_fires_once_a_day_at_every_dst_change() -> None:
-    """In a gap at its end, of two moments the first."""
+    """A skipped time fires at the end of the gap, a repeated one at its first occurrence."""
     for zone, change in ALL:
         reach = (30 if (zone, change) == LOST_DAY else 12) * HOUR
         begin, end = change - reach, change + reach

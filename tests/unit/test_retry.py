@@ -15,7 +15,7 @@ YEAR = timedelta(days=365)
 
 @st.composite
 def retries(draw: st.DrawFn) -> Retry:
-    """Any strategy that the database takes."""
+    """Generate strategies that the database accepts."""
     shortest = draw(st.timedeltas(timedelta(), YEAR))
     return Retry(
         strategy=draw(st.sampled_from(["fixed", "linear", "exponential"])),

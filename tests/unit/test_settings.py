@@ -23,7 +23,7 @@ DEVELOPMENT = {
     "MINUTEHAND_TEST_SEEDS",
     "MINUTEHAND_UPDATE",
 }
-# Files that use the environment as a whole, and why.
+# Files that use the whole environment, and the reason.
 WHOLE_ENVIRONMENT = {
     "aws/role.py": "reads variables of AWS",
     "aws/secrets.py": "reads variables of AWS",

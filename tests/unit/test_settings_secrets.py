@@ -10,7 +10,7 @@ from minutehand.settings.secrets import MAX_AGE, SecretCache
 
 
 class Source:
-    """A store of one secret; an empty text stands for a store that is down."""
+    """A store of one secret. An empty text stands for an outage."""
 
     def __init__(self) -> None:
         self.text, self.requests = "old", 0
@@ -24,7 +24,7 @@ class Source:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time of day, which a test sets."""
+    """A clock that the test sets."""
     now = [1_000_000.0]
     monkeypatch.setattr(secrets, "time", lambda: now[0])
     return now

@@ -9,8 +9,6 @@ from minutehand.web.signatures import read_keys, sign
 from tests.web.conftest import SECRET, App
 
 KEY = base64.b64encode(bytes(32)).decode()
-
-
 DAY = timedelta(days=1)
 
 

@@ -40,7 +40,7 @@ def test_unsigned_or_forged_delivery_is_rejected(app: App) -> None:
 
 
 def test_http_kind_body_is_not_accepted_as_a_delivery(either: App) -> None:
-    """It is signed with the same secrets, and its body is whatever the enqueuer says: another tenant's job, say."""
+    """It is signed with the same secrets, but the enqueuer chooses its body, such as another tenant's job."""
     seen: list[Any] = []
     either.route.handles("welcome")(seen.append)
     body = json.loads(delivery(tenant="another"))
@@ -62,7 +62,7 @@ def test_route_sets_the_maximum_age_of_a_signature(either: App) -> None:
 
 
 def test_secret_rotation_rejects_no_delivery(app: App, setting: pytest.MonkeyPatch) -> None:
-    """First the receiver knows both, then the sender signs with both, then with the new one, then the old one goes."""
+    """The receiver accepts both secrets, the sender signs with both, then with the new one; the old one is removed."""
     app.route.handles("welcome")(lambda payload: None)
     body, now = delivery(), datetime.now(UTC)
     both = f"{SECRET}, {OLD_SECRET}"

@@ -22,7 +22,7 @@ def test_payload_is_encrypted_from_enqueue_to_handler(app: App, setting: pytest.
 
 
 def test_worker_needs_no_key_and_does_not_decrypt(either: App, setting: pytest.MonkeyPatch) -> None:
-    """The application and the worker are one process here; what was posted shows what the worker had."""
+    """The application and the worker share a process here, so the posted body shows what the worker had."""
     bodies: list[str] = []
     either.route.handles("welcome")(lambda payload, job: bodies.append(json.dumps(payload)))
     setting.setenv("MINUTEHAND_ENCRYPTION_KEY", KEY)
@@ -35,7 +35,7 @@ def test_worker_needs_no_key_and_does_not_decrypt(either: App, setting: pytest.M
     assert (row.state, row.attempts, bodies) == ("scheduled", 0, [])
     assert row.error
     assert row.error["type"] == "KeyMissingError"
-    assert "answered 503" in row.error["message"]  # so the worker had delivered it
+    assert "answered 503" in row.error["message"]  # the worker delivered it
 
 
 def test_payload_encrypted_for_another_job_is_not_handled(either: App, setting: pytest.MonkeyPatch) -> None:

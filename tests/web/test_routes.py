@@ -109,7 +109,7 @@ def test_allowed_redirect_to_another_host_is_unsigned(either: App, setting: pyte
 
     either.route.handles("welcome")(lambda payload: payload)
     with Server(f"307 Temporary Redirect\nlocation: {either.url}") as elsewhere:
-        # To the same address: another one would not get what proves who we are.
+        # The redirect goes to the same address; another one would not get the signature.
         either.route.url = f"http://{elsewhere.authority}/old"
         assert either.worked("welcome", 1).state == "retrying"
         setting.setenv("MINUTEHAND_HTTP_REDIRECTS", "1")

@@ -9,11 +9,7 @@ import psycopg
 
 # kind, payload, queue, key, run_at, delay in seconds, priority, max_attempts, retry, timeout, headers, personal, tenant
 Item = tuple[Any, ...]
-
-
 RETRY = '{"strategy": "fixed", "min": 1, "max": 2, "factor": 1, "jitter": false}'
-
-
 ITEMS: list[Item] = [
     ("plain", None, None, None, None, None, None, None, None, None, None, None, None),
     ("k", '{"n": 1.10}', None, "a", None, None, None, None, None, None, None, None, None),
@@ -27,11 +23,7 @@ ITEMS: list[Item] = [
     ("other", "8", None, "running", None, None, None, None, None, None, None, None, None),
     ("other", "9", "slow", None, None, None, None, None, None, None, None, None, None),
 ]
-
-
 ITEMS[7] = ("k", '"same"', *ITEMS[7][2:])
-
-
 THERE = """
 insert into minutehand.defaults (kind, queue, max_attempts, timeout) values ('k', 'mail', 4, '9 s');
 insert into minutehand.queue_defaults (queue, priority, retry) values ('mail', 3, null), ('slow', 1, null);

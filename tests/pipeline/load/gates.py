@@ -17,28 +17,16 @@ import psycopg
 from tests.pipeline.load.stage import Stage
 
 ROOT = Path(__file__).parents[3]
-
-
 ROWS = 3000
-
-
 SECONDS = 600  # generous, for a busy machine
-
-
 # Advisory locks of the test, at which a load waits.
 COPYING, ENTERING = 1, 2
-
-
 COUNTED = """
 select count(*), count(distinct key), count(distinct run_at), sum((payload::text)::integer) from minutehand.jobs
 """
-
-
 WAITING = """
 select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike %s
 """
-
-
 GATES = """
 create function minutehand.gate(number integer) returns boolean language plpgsql volatile as $$
 begin

@@ -51,7 +51,7 @@ def wait(event, context):
 
 
 def call(event, context):
-    """Invoke itself once more, as often as the event says."""
+    """Invoke itself as many times as the event says."""
     import boto3
 
     if event["more"]:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -122,5 +123,5 @@ def _words(part: str) -> list[str]:
     return re.findall(r"\w+", part)
 
 
-def _no_clock() -> None:
+def _no_clock() -> NoReturn:
     raise AssertionError("only recurring jobs need the time")

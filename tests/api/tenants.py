@@ -28,7 +28,7 @@ values (%(tenant)s, %(mark)s, '@daily', now() + interval '1 day', jsonb_build_ob
 insert into minutehand.firings (tenant, schedule, nominal, outcome)
 values (%(tenant)s, %(mark)s, '2026-01-01', 'fired');
 insert into minutehand.controls (tenant, queue, paused, why) values (%(tenant)s, %(mark)s, true, %(mark)s);
-insert into minutehand.audit (tenant, who, verb, job) values (%(tenant)s, %(mark)s, %(mark)s, %(dead)s);
+insert into minutehand.audit (tenant, actor, verb, job) values (%(tenant)s, %(mark)s, %(mark)s, %(dead)s);
 insert into minutehand.lanes (queue, priority) values (%(mark)s, 5) on conflict do nothing
 """
 TABLES = ("jobs", "attempts", "events", "schedules", "firings", "controls", "audit", "uniques")

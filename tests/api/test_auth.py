@@ -121,8 +121,8 @@ def test_local_run_rejects_proxied_requests(local, problem, header):
     problem(local("127.0.0.1", **{header: "127.0.0.1"}).get("/jobs"), 503)
 
 
-@pytest.mark.parametrize("value", ["0", "true", "", "11"])
-def test_local_run_is_enabled_only_by_the_value_1(local, monkeypatch, problem, value):
+@pytest.mark.parametrize("value", ["0", "false", "", "11"])
+def test_local_run_is_disabled_by_other_values(local, monkeypatch, problem, value):
     monkeypatch.setenv("MINUTEHAND_LOCAL", value)
 
     problem(local("127.0.0.1").get("/jobs"), 503)

@@ -14,7 +14,7 @@ from minutehand import Database, MinutehandError, errors
 from minutehand.functions.api import dependencies
 from minutehand.functions.api.dependencies import connect
 from minutehand.functions.api.errors import library_problem
-from tests.queue.roles import logins
+from tests.queue.logins import logins
 from tests.servers import Database as Server
 
 ARGUMENTS = {errors.UnfinishedError: ["the message", "running", timedelta(seconds=1)]}

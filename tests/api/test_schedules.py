@@ -66,7 +66,7 @@ def test_schedule_is_paused_resumed_run_and_deleted(api, jobs, report):
     assert ran.status_code == 201
     assert api.get(ran.headers["location"]).json()["kind"] == "report"
     (line,) = api.get(f"{report}/firings").json()["firings"]
-    assert (line["outcome"], line["job"]) == ("asked", ran.json()["id"])
+    assert (line["outcome"], line["job"]) == ("requested", ran.json()["id"])
     assert api.delete(report).json()["name"] == "report"
     assert api.get(report).status_code == 404
 

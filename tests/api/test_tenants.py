@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.api.tenants import CALLS, NO_DATA, Tenant, rows_of
-from tests.queue.roles import logins
+from tests.queue.logins import logins
 from tests.servers import Database as Server
 
 A, B, ALL, NOBODY = "token-of-tenant-a", "token-of-tenant-b", "token-that-sees-all", "token-of-tenant-c"

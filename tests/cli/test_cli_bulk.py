@@ -131,7 +131,7 @@ def test_csv_with_an_invalid_header_is_rejected(invoke, tmp_path, header):
         ('{"kind": "echo", "headers": []}', "headers must be an object"),
         ('{"payload": 1}', "kind is missing"),
         ('{"kind": null}', "kind is missing"),
-        ("[]", "a line is a JSON object"),
+        ("[]", "a line must be a JSON object"),
         ("[" * 50_000, "nested too deeply"),
         ('{"kind": "echo", "payload": ' + "9" * 5000 + "}", "limit"),
     ],

@@ -65,7 +65,7 @@ def test_running_job_is_cancelled_but_not_edited(invoke, lines, job, sql):
         f"{running} requested: the job ends at its next check\n",
     )
     assert states(lines, invoke) == {running: "running"}
-    assert ", to be cancelled: on request" in invoke("ls").stdout
+    assert ", cancellation requested: on request" in invoke("ls").stdout
 
 
 def test_delete_by_filter_deletes_upcoming_jobs(invoke, lines, job):

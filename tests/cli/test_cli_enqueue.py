@@ -131,7 +131,7 @@ def test_due_time_is_printed_for_people(invoke):
         (["echo", "--at", "2026-03-01T08:00Z", "--in", "1h"], 2, "not both"),
         (["echo", "--in", "-5m"], 2, "--in"),
         (["echo", "--in", "soon"], 2, "is not a duration"),
-        (["echo", "--in", "4000000d"], 1, "run_at must be a moment in the years 1 to 9999"),
+        (["echo", "--in", "4000000d"], 1, "run_at must be a time in the years 1 to 9999"),
         (["echo", "--priority", "10"], 1, "priority must be an integer from 0 to 9"),
         (["echo", "--priority", "99999999999"], 1, "priority must be an integer from 0 to 9"),
         (["echo", "--max-attempts", "0"], 1, "max_attempts must be an integer from 1"),

@@ -34,7 +34,9 @@ def test_schedule_commands_manage_a_schedule(invoke, lines):
     shown = invoke("schedules", "show", "report").stdout
     assert job in shown
     assert "kind report, queue slow, timeout 1 min 30 s" in shown
-    assert lines(invoke("schedules", "show", "report", "-o", "json"))[0]["firings"][0]["outcome"] == "asked"
+    assert (
+        lines(invoke("schedules", "show", "report", "-o", "json"))[0]["firings"][0]["outcome"] == "requested"
+    )
 
     assert invoke("schedules", "rm", "report").exit_code == 0
     assert invoke("schedules", "ls", "-o", "names").stdout == ""
@@ -43,7 +45,7 @@ def test_schedule_commands_manage_a_schedule(invoke, lines):
 def test_actor_of_a_schedule_change_is_recorded(invoke, direct_database: Server):
     invoke(*MONDAYS)
     database = Database(direct_database.admin_url)
-    found = database.connection.execute("select verb, who from minutehand.audit").fetchall()
+    found = database.connection.execute("select verb, actor from minutehand.audit").fetchall()
     database.close()
 
     assert [verb for verb, who in found if who] == ["schedule put"]

@@ -59,7 +59,7 @@ def test_time_requires_an_offset_or_a_zone():
 def test_time_skipped_or_repeated_by_dst_is_rejected():
     with pytest.raises(ValueError, match="does not exist in Europe/Berlin"):
         read_moment("2027-03-28T02:30", BERLIN)
-    with pytest.raises(ValueError, match="comes twice in Europe/Berlin"):
+    with pytest.raises(ValueError, match="is ambiguous in Europe/Berlin"):
         read_moment("2027-10-31T02:30", BERLIN)
 
 

@@ -82,7 +82,7 @@ def test_slow_database_is_available_at_the_next_call(
     with Gate(direct_database.url, asleep=True) as gate:
         db = Database(gate.url)
         with pytest.raises(
-            UnreachableError, match="paused takes longer than MINUTEHAND_CONNECT_TIMEOUT to resume"
+            UnreachableError, match="a paused one takes longer than MINUTEHAND_CONNECT_TIMEOUT to resume"
         ):
             enqueue("echo", connection=db)
         gate.wake()

@@ -176,7 +176,7 @@ def test_cancelled_running_job_ends_at_its_next_check(page: Page, serve: Serve, 
 
     page.get_by_role("button", name="cancel", exact=True).click()
 
-    expect(page.locator("#job-title")).to_have_text("report · running · to be cancelled")
+    expect(page.locator("#job-title")).to_have_text("report · running · cancellation requested")
     with pytest.raises(Cancel):
         job.check()
 

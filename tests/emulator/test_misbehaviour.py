@@ -24,7 +24,7 @@ def test_no_odds_cause_no_misbehaviour(lambda_: Emulator) -> None:
             lambda_.send("Patient", {})
         lambda_.pass_time(600)
 
-    assert well.facts == [] and well.told == "nothing"
+    assert well.facts == [] and well.summary == "nothing"
     assert (used(lambda_).events, used(lambda_).invocations, used(lambda_).errors) == (10, 10, 0)
 
 
@@ -67,7 +67,7 @@ def test_late_event_runs_unless_it_is_too_old(lambda_: Emulator) -> None:
 
 
 def test_throttle_limits_concurrency(lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path) -> None:
-    with Misbehaviour(1, functions={"Patient"}, throttle=Throttle(at_once=2)).upon(lambda_):
+    with Misbehaviour(1, functions={"Patient"}, throttle=Throttle(concurrency=2)).upon(lambda_):
         calls = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
         begun(tmp_path, 2)
         with pytest.raises(Refused) as refused:
@@ -83,7 +83,7 @@ def test_throttle_limits_concurrency(lambda_: Emulator, callers: ThreadPoolExecu
 
 
 def test_throttle_limits_starts_per_minute(lambda_: Emulator) -> None:
-    with Misbehaviour(1, throttle=Throttle(a_minute=2)).upon(lambda_) as worst:
+    with Misbehaviour(1, throttle=Throttle(per_minute=2)).upon(lambda_) as worst:
         for _ in range(6):
             lambda_.send("Echo", {})
         lambda_.settle()
@@ -138,7 +138,7 @@ def test_same_seed_reproduces_faults_of_events(lambda_: Emulator) -> None:
 
 def test_failure_contains_the_seed_and_faults_end(lambda_: Emulator) -> None:
     hooks = lambda_.hooks
-    worst = Misbehaviour(4711, lose=1, throttle=Throttle(at_once=1))
+    worst = Misbehaviour(4711, lose=1, throttle=Throttle(concurrency=1))
 
     def fail() -> None:
         with worst.upon(lambda_):

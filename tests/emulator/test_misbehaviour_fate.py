@@ -89,7 +89,7 @@ def test_invalid_odds_are_rejected(odds: dict[str, Any]) -> None:
 
 def test_repr_reproduces_the_misbehaviour() -> None:
     worst = Misbehaviour(
-        7, kill=0.25, functions={"Echo"}, throttle=Throttle(at_once=2), hops=None, late_by=(1.0, 2.0)
+        7, kill=0.25, functions={"Echo"}, throttle=Throttle(concurrency=2), hops=None, late_by=(1.0, 2.0)
     )
 
     again = eval(repr(worst), {"Misbehaviour": Misbehaviour, "Throttle": Throttle})

@@ -143,7 +143,7 @@ def test_lapsed_offers_are_logged_and_reduce_the_next_offer(fleet: Fleet) -> Non
 
     facts = fleet.tick()
 
-    assert (facts["vain"], facts["throttled"]) == (DUE, 1)
+    assert (facts["lapsed"], facts["throttled"]) == (DUE, 1)
     (line,) = [line for line in lines(fleet.read_output()) if line["level"] == "WARNING"]
     assert (line["message"], line["queue"], line["lapsed"], line["budget"]) == (
         "offers lapsed",

@@ -179,7 +179,7 @@ def test_blocked_migration_is_cancelled_and_answered_in_time(
         other.execute("set idle_in_transaction_session_timeout = '20s'")  # a failed test must end, too
         other.execute("select pg_advisory_xact_lock(6074190482)")
 
-        app.handler(event("Create", storage), Context(round(app.ANSWER_SECONDS * 1000) + 500))
+        app.handler(event("Create", storage), Context(round(app.RESPONSE_SECONDS * 1000) + 500))
 
         assert last_response(storage)["Status"] == "FAILED"
         assert "took too long" in last_response(storage)["Reason"]

@@ -57,9 +57,9 @@ def test_layer_is_built_for_its_python_and_architecture(
         ),
         ("d.cpython-313-x86_64-linux-gnu.so", library(183), "tagged cpython-313-x86_64-linux-gnu, not"),
         ("e.cpython-313-aarch64-linux-musl.so", library(183), "tagged cpython-313-aarch64-linux-musl, not"),
-        ("f.so", b"\xcf\xfa\xed\xfe" + bytes(60), "f.so: for nothing that Linux loads"),
-        ("g.so", b"\x7fELF\x01\x01" + bytes(58), "g.so: for another kind of machine"),
-        ("h.so", b"", "h.so: for nothing that Linux loads"),
+        ("f.so", b"\xcf\xfa\xed\xfe" + bytes(60), "f.so: for an unknown format"),
+        ("g.so", b"\x7fELF\x01\x01" + bytes(58), "g.so: for an unknown machine"),
+        ("h.so", b"", "h.so: for an unknown format"),
         ("__pycache__/i.cpython-311.pyc", b"", "tagged cpython-311, not cpython-313"),
     ],
 )

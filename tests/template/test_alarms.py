@@ -143,9 +143,9 @@ def test_missing_data_is_an_alarm_only_for_constant_metrics(stack: Stack) -> Non
         assert alarm["TreatMissingData"] == ("breaching" if name in MUST_BE_THERE else "notBreaching")
 
 
-@pytest.mark.planted("OKActions: \\*tell", "OKActions: []")
-@pytest.mark.planted("AlarmActions: \\*tell", "InsufficientDataActions: *tell")
-@pytest.mark.planted("&tell !If \\[Notifies", "&tell !If [OnArm")
+@pytest.mark.planted("OKActions: \\*notify", "OKActions: []")
+@pytest.mark.planted("AlarmActions: \\*notify", "InsufficientDataActions: *notify")
+@pytest.mark.planted("&notify !If \\[Notifies", "&notify !If [OnArm")
 def test_alarms_notify_the_topic_when_they_start_and_end(stack: Stack) -> None:
     for alarm in alarms(stack, "snapshots").values():
         assert alarm["AlarmActions"] == alarm["OKActions"] == [TOPIC]
@@ -175,7 +175,7 @@ THRESHOLDS = {
     "LateAlarm": (180, 60, 3),
     "RefusedAlarm": (0, 60, 5),
     "AcceptanceAlarm": (90, 300, 2),
-    "VainAlarm": (10, 900, 1),
+    "LapsedAlarm": (10, 900, 1),
     "EventAgeAlarm": (30_000, 60, 3),
     "EventsDroppedAlarm": (0, 300, 1),
     "FailuresAlarm": (0, 300, 1),
@@ -208,7 +208,7 @@ def test_documented_thresholds_are_correct(stack: Stack) -> None:
 @pytest.mark.planted("Period: 900(?=.{1,60}EvaluationPeriods: 1)", "Period: 60")
 def test_lapsed_share_is_measured_over_several_offers(stack: Stack) -> None:
     """Without workers, offers are made only after the previous ones have lapsed: most minutes have none."""
-    for name in ("AcceptanceAlarm", "VainAlarm"):
+    for name in ("AcceptanceAlarm", "LapsedAlarm"):
         periods = {
             entry["MetricStat"]["Period"] for entry in alarms(stack)[name]["Metrics"] if "MetricStat" in entry
         }

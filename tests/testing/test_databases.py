@@ -8,7 +8,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from minutehand.database import connect
 from minutehand.errors import ConfigurationError
-from minutehand.testing.databases import at, refuse_another
+from minutehand.testing.databases import at, check_database
 from tests.servers import Database
 from tests.testing.project import Project
 
@@ -59,6 +59,6 @@ def test_database_in_the_query_of_the_url_is_rejected(project: Project, empty_da
 def test_database_of_another_server_is_not_modified(empty_database: Database) -> None:
     name = str(conninfo_to_dict(empty_database.admin_url)["dbname"])
     with closing(connect(empty_database.admin_url)) as connection:
-        refuse_another(connection, name)
-        with pytest.raises(ConfigurationError, match="leads to another database than own"):
-            refuse_another(connection, "own")
+        check_database(connection, name)
+        with pytest.raises(ConfigurationError, match="connected to another database than own"):
+            check_database(connection, "own")

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from minutehand.model.rules import sentence
+from minutehand_pipeline.load.files import LOADED
 
 # The same as the database's domains. `\z`, because Java's `$` also matches before a final line break.
 KIND = r"^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z][A-Za-z0-9_]*)*\z"
@@ -14,21 +15,6 @@ TENANT = r"^([A-Za-z0-9][A-Za-z0-9_.:@-]*)?\z"
 # Seconds. A time further off than MAX_DELAY is out of range for Postgres or Python.
 DAY, MAX_DELAY = 86_400, 7_900 * 365.2425 * 86_400
 NUL = "\0"
-JOB_COLUMNS = (
-    "kind",
-    "payload",
-    "queue",
-    "key",
-    "run_at",
-    "delay",
-    "priority",
-    "max_attempts",
-    "retry",
-    "timeout",
-    "headers",
-    "personal",
-    "tenant",
-)
 
 
 def checked(
@@ -44,7 +30,7 @@ def checked(
             rows.withColumn("kind", F.coalesce("kind", F.lit(kind)))
             .withColumn("queue", F.coalesce("queue", F.lit(queue)))
             .withColumn("reason", reason(max_payload))
-            .select("slice", "source", "line", "reason", "raw", *(_job_column(name) for name in JOB_COLUMNS))
+            .select("slice", "source", "line", "reason", "raw", *(_job_column(name) for name in LOADED))
         )
 
     return check

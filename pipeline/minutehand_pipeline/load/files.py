@@ -31,18 +31,23 @@ PIECE = 32 << 20
 BUFFER = 8 << 20
 BOM = b"\xef\xbb\xbf"
 
-# Options that a load does not support, because they need a decision per job.
-UNSUPPORTED = (
-    "every",
-    "zone",
-    "on_conflict",
-    "unique_while",
-    "unique_for",
-    "debounce",
-    "debounce_max",
-    "throttle",
+# The options of a row, and so the columns of a run's table. Every other option needs a decision per job.
+LOADED = (
+    "kind",
+    "payload",
+    "queue",
+    "key",
+    "run_at",
+    "delay",
+    "priority",
+    "max_attempts",
+    "retry",
+    "timeout",
+    "headers",
+    "personal",
+    "tenant",
 )
-LOADED = tuple(name for name in FIELDS if name not in UNSUPPORTED)
+UNSUPPORTED = tuple(name for name in FIELDS if name not in LOADED)
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from minutehand.model.new_job import NewJob
+from minutehand.model.new_job import OPTIONS, NewJob
 from minutehand.model.parsing import parse_json, read_duration, read_moment
 from minutehand.model.retry import Retry
 
-FIELDS = tuple(field.name for field in dataclasses.fields(NewJob))
+FIELDS = tuple(OPTIONS)
 RETRY_FIELDS = tuple(field.name for field in dataclasses.fields(Retry))
 
 
@@ -100,13 +100,16 @@ def json_fault(error: Exception) -> str:
 
 
 _Reader = Callable[[Any, ZoneInfo | None], Any]
-_DURATIONS = ("delay", "timeout", "unique_for", "debounce", "debounce_max", "throttle")
-_READERS: dict[str, _Reader] = {"run_at": _moment, "retry": _retry, **dict.fromkeys(_DURATIONS, _duration)}
-_CELLS: dict[str, Callable[[str, str], Any]] = {
-    "priority": _integer,
-    "max_attempts": _integer,
-    "personal": _boolean,
-    "payload": _cell_json,
-    "headers": _cell_json,
-    "retry": _cell_json,
+_READERS_OF_TYPES: dict[str, _Reader] = {"timestamptz": _moment, "interval": _duration}
+_READERS: dict[str, _Reader] = {
+    name: _READERS_OF_TYPES[option.sql] for name, option in OPTIONS.items() if option.sql in _READERS_OF_TYPES
+} | {"retry": _retry}
+_CELLS_OF_TYPES: dict[str, Callable[[str, str], Any]] = {
+    "integer": _integer,
+    "boolean": _boolean,
+    "json": _cell_json,
+    "jsonb": _cell_json,
+}
+_CELLS = {
+    name: _CELLS_OF_TYPES[option.sql] for name, option in OPTIONS.items() if option.sql in _CELLS_OF_TYPES
 }

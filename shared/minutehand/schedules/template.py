@@ -1,14 +1,13 @@
-"""Template: the job of a schedule as it is stored: JSON with the field names of the type `minutehand.new_job`."""
+"""Template: the job of a schedule as it is stored: JSON with the field names of the type `minutehand.new_jobs`."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from datetime import timedelta
-from typing import Any, get_args
+from typing import Any
 
 from minutehand.errors import InvalidJobError
 from minutehand.model.key import key_text
-from minutehand.model.new_job import NewJob
+from minutehand.model.new_job import OPTIONS, NewJob
 from minutehand.model.payload import encode
 from minutehand.model.retry import Retry
 from minutehand.model.rules import sentence
@@ -16,7 +15,7 @@ from minutehand.settings import encrypts
 
 # The schedule decides these.
 NOT_IN_TEMPLATE = {"run_at", "delay", "every", "zone", "tenant"}
-SPANS = {each.name for each in fields(NewJob) if timedelta in get_args(each.type)}
+SPANS = {name for name, option in OPTIONS.items() if option.sql == "interval"}
 
 
 def check_job(job: object) -> None:
@@ -49,9 +48,7 @@ def encode_secret(job: NewJob, schedule: str, tenant: str) -> str:
 
 
 def _fields(job: NewJob) -> dict[str, Any]:
-    values = {
-        each.name: getattr(job, each.name) for each in fields(NewJob) if each.name not in NOT_IN_TEMPLATE
-    }
+    values = {name: getattr(job, name) for name in OPTIONS if name not in NOT_IN_TEMPLATE}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -76,8 +73,7 @@ def _encode(name: str, value: Any) -> str:
 
 def decode_job(stored: Mapping[str, Any]) -> NewJob:
     """Return a stored job; ignore fields that this code does not know."""
-    known = {each.name for each in fields(NewJob)}
-    return NewJob(**{name: _decode(name, value) for name, value in stored.items() if name in known})
+    return NewJob(**{name: _decode(name, value) for name, value in stored.items() if name in OPTIONS})
 
 
 def _decode(name: str, value: Any) -> Any:

@@ -13,7 +13,7 @@
 --   minutehand_worker     all rows: dispatcher and workers serve every tenant, and their plans have no filter
 --   minutehand_operator   all rows, or those of one tenant in a transaction that called as_tenant
 --   minutehand_tenant     the rows of the tenant that the transaction set or that the role is bound to
---   anybody else          none; the owner and superusers, whom no policy restricts, all
+--   others                none, except the owner and superusers, whom no policy restricts
 --
 -- A login that is a member of several roles sees what any of them sees. Security definer functions bypass the
 -- policies and check current_tenant() themselves.
@@ -46,7 +46,7 @@ begin
         continue when role = 'minutehand_migrator';
         execute format('grant execute on function minutehand.enqueue_all, minutehand.enqueue, minutehand.enqueue_incoming,
                                                   minutehand.keep_events to %I', role);
-        execute format('grant insert on minutehand.incoming to %I', role);
+        execute format('grant insert on minutehand.new_jobs to %I', role);
         perform minutehand.make_policies(role);
     end loop;
     perform minutehand.grant_worker() where to_regrole('minutehand_worker') is not null;
@@ -72,8 +72,8 @@ begin
     grant select, update on minutehand.dispatcher to minutehand_worker;
     grant select, insert, update on minutehand.budgets to minutehand_worker;
     grant execute on function minutehand.state, minutehand.make_days_ahead, minutehand.retain_now, minutehand.choose,
-                              minutehand.count_unpaused, minutehand.lapse, minutehand.bear, minutehand.fire,
-                              minutehand.withdraw_ahead to minutehand_worker;
+                              minutehand.count_unpaused, minutehand.lapse, minutehand.create_occurrence, minutehand.fire,
+                              minutehand.withdraw_ahead, minutehand.copy_of to minutehand_worker;
 end
 $$;
 
@@ -92,7 +92,7 @@ begin
     execute format('grant select, insert, update, delete on minutehand.schedules to %I', role);
     execute format('grant execute on function minutehand.state, minutehand.lapse, minutehand.fitting, minutehand.bounds_job,
                                               minutehand.version_numbers, minutehand.fire, minutehand.withdraw_ahead,
-                                              minutehand.queues_seen to %I', role);
+                                              minutehand.queues_seen, minutehand.copy_of to %I', role);
 end
 $$;
 
@@ -137,7 +137,7 @@ begin
 end
 $$;
 
--- Returns the tables with a tenant, which row-level security closes. Excludes `incoming`: COPY FROM does not
+-- Returns the tables with a tenant, which row-level security closes. Excludes `new_jobs`: COPY FROM does not
 -- support row-level security, and no role reads it. Days have no policy: no statement names them.
 create or replace function minutehand.tenants_tables() returns setof regclass
 language sql stable
@@ -146,7 +146,7 @@ as $$
       from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant' and not a.attisdropped
      where c.relnamespace = 'minutehand'::regnamespace and c.relkind in ('r', 'p')
-       and c.relname not in ('incoming', 'tenant_roles')
+       and c.relname not in ('new_jobs', 'tenant_roles')
 $$;
 
 -- Creates a role's policies where they are missing. The subquery makes Postgres call the function once per

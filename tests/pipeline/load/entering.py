@@ -39,19 +39,15 @@ update minutehand.jobs_live set offered = now(), ack = gen_random_uuid() where k
 
 def put(connection: psycopg.Connection, items: list[Item], on_conflict: str) -> Counter[str]:
     """Enqueue through put_all."""
-    rows = [
-        (n, i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], i[8], i[9], i[10], i[11], i[12])
-        for n, i in enumerate(items)
-    ]
-    text = ", ".join(
-        "row(%s, %s, %s, %s, %s, %s, %s * interval '1 s', %s, %s, %s, %s * interval '1 s', %s, null, null, null, null,"
-        " %s, %s, null, null, null, null, null, null, null)::minutehand.new_job"
-        for _ in rows
-    )
-    found = connection.execute(
-        f"select outcome from minutehand.enqueue_all(array[{text}], %s)",
-        [*(v for row in rows for v in row), on_conflict],
-    )
+    load = uuid4()
+    for ordinal, item in enumerate(items):
+        connection.execute(
+            "insert into minutehand.new_jobs (load, ordinal, kind, payload, queue, key, run_at, delay, priority,"
+            " max_attempts, retry, timeout, headers, personal, tenant) values (%s, %s, %s, %s, %s, %s, %s,"
+            " %s * interval '1 s', %s, %s, %s, %s * interval '1 s', %s, %s, %s)",
+            [load, ordinal, *item],
+        )
+    found = connection.execute("select outcome from minutehand.enqueue_incoming(%s, %s)", [load, on_conflict])
     return Counter(outcome for (outcome,) in found.fetchall())
 
 

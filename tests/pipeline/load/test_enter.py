@@ -10,7 +10,7 @@ from minutehand.database import Database, connect
 from minutehand.errors import ForbiddenError
 from tests.pipeline.load.entering import ITEMS, START, THERE, Item, enter, put, stage, staged_many
 from tests.pipeline.load.stage import DETERMINISTIC
-from tests.queue.roles import logins
+from tests.queue.logins import logins
 from tests.servers import Database as Address
 
 

@@ -146,5 +146,5 @@ def test_invalid_parquet_value_rejects_its_row_only(stage: Stage) -> None:
     assert (result.created, result.rejected) == (4, 4)
     assert [kind for (kind,) in stage.jobs("kind")] == ["a"] * 4
     reasons = [json.loads(line) for line in (stage.home / "rejects").read_text().splitlines()]
-    moment = "run_at must be a moment in the years 1 to 9999"
+    moment = "run_at must be a time in the years 1 to 9999"
     assert [each["reason"] for each in reasons] == ["not UTF-8", "not UTF-8", moment, moment]

@@ -14,7 +14,7 @@ from minutehand_pipeline.report.capacity import (
     advice_sentences,
     advise,
     choose_chunk,
-    why_no_advice,
+    no_advice_reason,
 )
 from minutehand_pipeline.report.workload import Workload, share_in_time, workers_for
 
@@ -102,8 +102,8 @@ def test_report_without_enough_jobs_has_no_advice() -> None:
     few, unknown = workload([999.0] + [0.0] * DAY), workload(np.full(DAY, 10.0), run=0.0)
 
     assert advise(few, goal()) is None and advise(unknown, goal()) is None
-    assert "it needs at least 1,000 jobs" in why_no_advice(few)
-    assert "no attempt in the window has a run time" in why_no_advice(unknown)
+    assert "it needs at least 1,000 jobs" in no_advice_reason(few)
+    assert "no attempt in the window has a run time" in no_advice_reason(unknown)
 
 
 def test_advice_says_if_the_target_is_out_of_reach() -> None:

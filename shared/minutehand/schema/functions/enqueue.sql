@@ -12,7 +12,7 @@
 --              (unique_for, unique_while); `id` is that job's, `visible` its moment, or when the key is free again
 -- A moment in the past means now. With on_conflict = 'raise', a key that is taken, also by an earlier item,
 -- raises SQLSTATE 23505. An item's session_tenant on_conflict takes precedence over the call's.
-create or replace function minutehand.enqueue_all(items minutehand.new_job[], on_conflict text default 'replace')
+create or replace function minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text default 'replace')
 returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
@@ -22,7 +22,7 @@ declare
     first          bigint := items[1].ordinal;
     keyed          boolean := minutehand.check_new(items, enqueue_all.on_conflict);
     session_tenant text := minutehand.check_tenants(items);
-    item           minutehand.new_job;
+    item           minutehand.new_jobs;
 begin
     if not keyed then
         return query select * from minutehand.put_all(items, enqueue_all.on_conflict, moment, first, session_tenant);
@@ -67,38 +67,53 @@ create or replace function minutehand.enqueue(
 language plpgsql volatile
 as $$
 #variable_conflict use_column
+declare
+    item minutehand.new_jobs;
 begin
+    item.ordinal := 1;
+    item.kind := enqueue.kind;
+    item.payload := enqueue.payload;
+    item.queue := enqueue.queue;
+    item.key := enqueue.key;
+    item.run_at := enqueue.run_at;
+    item.delay := enqueue.delay;
+    item.priority := enqueue.priority;
+    item.max_attempts := enqueue.max_attempts;
+    item.retry := enqueue.retry;
+    item.timeout := enqueue.timeout;
+    item.headers := enqueue.headers;
+    item.every := enqueue.every;
+    item.zone := enqueue.zone;
+    item.personal := enqueue.personal;
+    item.tenant := enqueue.tenant;
+    item.unique_while := enqueue.unique_while;
+    item.unique_for := enqueue.unique_for;
+    item.debounce := enqueue.debounce;
+    item.debounce_max := enqueue.debounce_max;
+    item.throttle := enqueue.throttle;
+    item.id := enqueue.as_id;
     return query
-    select e.id, e.outcome, e.visible
-      from minutehand.enqueue_all(
-           array[row(1, enqueue.kind, enqueue.payload, enqueue.queue, enqueue.key, enqueue.run_at, enqueue.delay, enqueue.priority,
-                     enqueue.max_attempts, enqueue.retry, enqueue.timeout, enqueue.headers,
-                     enqueue.every, enqueue.zone, null, null, enqueue.personal, enqueue.tenant, null, enqueue.unique_while,
-                     enqueue.unique_for, enqueue.debounce, enqueue.debounce_max, enqueue.throttle, enqueue.as_id)::minutehand.new_job],
-           enqueue.on_conflict) e;
+    select e.id, e.outcome, e.visible from minutehand.enqueue_all(array[item], enqueue.on_conflict) e;
 end
 $$;
 
--- Enqueues the rows that a COPY of this load wrote into `incoming`, by the rules of enqueue_all, and deletes
+-- Enqueues the rows that a COPY of this load wrote into `new_jobs`, by the rules of enqueue_all, and deletes
 -- them there.
 create or replace function minutehand.enqueue_incoming(this_load uuid, on_conflict text default 'replace')
 returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with gone as (
-        delete from minutehand.incoming where load = this_load returning *
+        delete from minutehand.new_jobs n where n.load = this_load returning n as item
     ), items as (
-        select array_agg(row(ordinal, kind, payload, queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers,
-                         every, zone, nominal, schedule, personal, tenant, on_conflict, unique_while, unique_for,
-                         debounce, debounce_max, throttle, id)::minutehand.new_job) as items
-          from gone
+        select array_agg(item) as items from gone
     )
     select e.* from items, minutehand.enqueue_all(items.items, enqueue_incoming.on_conflict) e
 $$;
 
 -- Writes jobs in one statement with one on_conflict. `session_tenant` is the session's tenant, or ''. See enqueue_all for
 -- the outcomes.
-create or replace function minutehand.put_all(items minutehand.new_job[], on_conflict text, moment timestamptz, first bigint, session_tenant text)
+create or replace function minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamptz, first bigint, session_tenant text)
 returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
 language plpgsql volatile
 as $$

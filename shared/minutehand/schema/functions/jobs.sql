@@ -41,7 +41,7 @@ $$;
 
 -- Inserts the next occurrence of a recurring job, with all its options. `job` is the row as it was before it
 -- was finished, with its payload. Returns null if the key already has an upcoming job, which stays.
-create or replace function minutehand.bear(job minutehand.jobs_live, nominal timestamptz) returns uuid
+create or replace function minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamptz) returns uuid
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 declare
@@ -50,12 +50,39 @@ begin
     insert into minutehand.jobs_live
            (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
             tenant, personal, every, zone, nominal, schedule)
-    values (job.queue, job.kind, job.key, job.payload, job.headers, bear.nominal, bear.nominal, job.priority,
-            job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, bear.nominal,
+    values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
+            job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
             job.schedule)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
     returning id into next_id;
     return next_id;
+end
+$$;
+
+-- Returns a copy of a finished job, without recurrence, to enqueue again under another key at another time.
+create or replace function minutehand.copy_of(
+    job minutehand.jobs, ordinal bigint, key text, run_at timestamptz, max_attempts integer
+) returns minutehand.new_jobs
+language plpgsql stable
+as $$
+declare
+    item minutehand.new_jobs;
+begin
+    item.ordinal := copy_of.ordinal;
+    item.kind := job.kind;
+    item.payload := job.payload;
+    item.queue := job.queue;
+    item.key := copy_of.key;
+    item.run_at := copy_of.run_at;
+    item.priority := job.priority;
+    item.max_attempts := coalesce(copy_of.max_attempts, job.max_attempts);
+    item.retry := job.retry;
+    item.timeout := job.timeout;
+    item.headers := job.headers;
+    item.nominal := job.nominal;
+    item.personal := job.personal;
+    item.tenant := job.tenant;
+    return item;
 end
 $$;
 

@@ -87,7 +87,7 @@ $$;
 -- Reserves a key for a period, or, if `period` is null, for this transaction. The key's row stays locked until
 -- the transaction ends, so that concurrent enqueuers of the same key wait here. Returns the row; its job is
 -- no_job() if the key was free.
-create or replace function minutehand.reserve(item minutehand.new_job, period interval) returns minutehand.uniques
+create or replace function minutehand.reserve(item minutehand.new_jobs, period interval) returns minutehand.uniques
 language sql volatile
 as $$
     insert into minutehand.uniques as u (tenant, queue, key, until, job)
@@ -101,7 +101,7 @@ $$;
 -- Returns the job that blocks an item: the job that runs with its key (unique_while), or the job that reserved
 -- the key for a period (unique_for), whatever became of that job. Volatile on purpose: it must see what was
 -- claimed a moment ago.
-create or replace function minutehand.blocking_job(item minutehand.new_job, taken minutehand.uniques, out job uuid, out until timestamptz)
+create or replace function minutehand.blocking_job(item minutehand.new_jobs, taken minutehand.uniques, out job uuid, out until timestamptz)
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 begin
@@ -118,7 +118,7 @@ end
 $$;
 
 -- Merges an item's payload into an upcoming job. Moves the job only if the item is debounced.
-create or replace function minutehand.merge_into(into_job uuid, item minutehand.new_job)
+create or replace function minutehand.merge_into(into_job uuid, item minutehand.new_jobs)
 returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
 language sql volatile
 as $$
@@ -145,7 +145,7 @@ as $$
 $$;
 
 -- Writes one job whose key has more options than on_conflict; see enqueue_all for the outcomes.
-create or replace function minutehand.put_keyed(item minutehand.new_job, on_conflict text, moment timestamptz, first bigint, session_tenant text)
+create or replace function minutehand.put_keyed(item minutehand.new_jobs, on_conflict text, moment timestamptz, first bigint, session_tenant text)
 returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$

@@ -14,8 +14,8 @@ as $$
 #variable_conflict use_column
 declare
     firing record;
-    item   minutehand.new_job;
-    items  minutehand.new_job[] := '{}';
+    item   minutehand.new_jobs;
+    items  minutehand.new_jobs[] := '{}';
 begin
     for firing in
         select f.*, s.job as template, s.zone
@@ -30,12 +30,12 @@ begin
         values (firing.tenant, firing.schedule, firing.nominal, firing.outcome, firing.count)
             on conflict do nothing;
         continue when not found;
-        if firing.outcome not in ('fired', 'asked') then
+        if firing.outcome not in ('fired', 'requested') then
             tenant := firing.tenant; schedule := firing.schedule; nominal := firing.nominal; outcome := firing.outcome;
             return next;
             continue;
         end if;
-        item := json_populate_record(json_populate_record(null::minutehand.new_job, firing.job), firing.template);
+        item := json_populate_record(json_populate_record(null::minutehand.new_jobs, firing.job), firing.template);
         item.ordinal := firing.ordinal; item.tenant := firing.tenant; item.schedule := firing.schedule; item.nominal := firing.nominal;
         if firing.late then
             item.headers := coalesce(item.headers, '{}') || '{"minutehand-late": "true"}';

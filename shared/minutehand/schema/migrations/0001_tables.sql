@@ -5,7 +5,7 @@
 --     jobs_done              deleted is not null: done, dead, cancelled
 --       jobs_done_20260131   the finished jobs of one UTC day, dropped as a whole when they expire
 --       jobs_done_default    finished jobs of a day without a partition, so that finishing never fails
---   incoming                 where COPY writes jobs for enqueue_incoming
+--   new_jobs                 the options of a job, and where COPY writes jobs for enqueue_incoming
 --   lanes                    every queue and priority in use, and where in its index a scan may begin
 --   uniques                  keys that are taken for a period, or while a job of theirs runs
 --   defaults                 options of a kind's jobs, for what the enqueuer leaves out
@@ -112,7 +112,7 @@ create unique index jobs_live_ack on minutehand.jobs_live (ack) where ack is not
 create unique index jobs_live_upcoming on minutehand.jobs_live (queue, key, tenant) where key is not null and claimed is null;
 -- For `unique_while`.
 create index jobs_live_claimed on minutehand.jobs_live (queue, key, tenant) where key is not null and claimed is not null;
--- A tenant's jobs in a lane, the longest due first. Empty, and so free of cost, where there are no tenants.
+-- A tenant's jobs in a lane, the longest due first. Empty, and so free of cost, without tenants.
 create index jobs_live_tenant on minutehand.jobs_live (queue, priority, tenant, visible) where tenant <> '';
 create index jobs_live_cancelling on minutehand.jobs_live (visible) where cancelling is not null;
 
@@ -125,38 +125,10 @@ create index jobs_done_dead on minutehand.jobs_done (deleted) where failed and n
 -- A tenant's jobs from the latest on, for pages and counts; no entry for a job without a tenant.
 create index jobs_tenant on minutehand.jobs (tenant, id) where tenant <> '';
 
--- What an enqueuer may set. What it leaves null comes from the kind's defaults, then the queue's, then the table's.
-create type minutehand.new_job as (
-    ordinal      bigint,
-    kind         text,
-    payload      json,
-    queue        text,
-    key          text,
-    run_at       timestamptz,
-    delay        interval,
-    priority     integer,
-    max_attempts integer,
-    retry        jsonb,
-    timeout      interval,
-    headers      jsonb,
-    every        text,
-    zone         text,
-    nominal      timestamptz,
-    schedule     text,
-    personal     boolean,
-    tenant       text,
-    on_conflict  text,
-    unique_while text,
-    unique_for   interval,
-    debounce     interval,
-    debounce_max interval,
-    throttle     interval,
-    -- Of a job without a key whose enqueuer must know the id, to bind an encrypted payload to it.
-    id           uuid
-);
-
--- The columns after `load` are the attributes of new_job.
-create unlogged table minutehand.incoming (
+-- New jobs: the row type is an item of enqueue_all, and the table is where COPY puts the items of a bulk enqueue.
+-- Each option of minutehand.NewJob has a column. A null takes the kind's default, then the queue's, then the table's.
+create unlogged table minutehand.new_jobs (
+    -- The bulk enqueue that the row belongs to.
     load         uuid   not null,
     ordinal      bigint not null,
     kind         text,
@@ -182,6 +154,7 @@ create unlogged table minutehand.incoming (
     debounce     interval,
     debounce_max interval,
     throttle     interval,
+    -- Of a job without a key whose enqueuer must know the id, to bind an encrypted payload to it.
     id           uuid
 );
 

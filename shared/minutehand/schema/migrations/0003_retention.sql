@@ -80,7 +80,7 @@ create table minutehand.loads (
     load     text        primary key constraint load_is_named check (length(load) between 1 and 200),
     run      uuid        not null,
     at       timestamptz not null default clock_timestamp(),
-    who      text        not null default session_user,
+    actor    text        not null default session_user,
     created  bigint      not null default 0,
     replaced bigint      not null default 0,
     ignored  bigint      not null default 0,
@@ -124,7 +124,7 @@ create unlogged table minutehand.staged (
     raw          text
 );
 
--- No role sees a row of these tables unless a policy in roles.sql admits it. `incoming` is left out: COPY FROM does not
+-- No role sees a row of these tables unless a policy in roles.sql admits it. `new_jobs` is left out: COPY FROM does not
 -- support row-level security, and no role reads it.
 alter table minutehand.jobs enable row level security;
 alter table minutehand.jobs_live enable row level security;

@@ -1,6 +1,9 @@
 -- Enqueues one job.
 select id, outcome, visible
   from minutehand.enqueue(
-       %(kind)s, %(payload)s::json, %(queue)s, %(key)s, %(run_at)s, %(delay)s, %(priority)s, %(max_attempts)s,
-       %(retry)s::jsonb, %(timeout)s, %(headers)s::jsonb, %(on_conflict)s, %(every)s, %(zone)s, %(personal)s, %(tenant)s,
-       %(unique_while)s, %(unique_for)s, %(debounce)s, %(debounce_max)s, %(throttle)s, %(id)s)
+       kind => %(kind)s, payload => %(payload)s::json, queue => %(queue)s, key => %(key)s, run_at => %(run_at)s,
+       delay => %(delay)s, priority => %(priority)s, max_attempts => %(max_attempts)s, retry => %(retry)s::jsonb,
+       timeout => %(timeout)s, headers => %(headers)s::jsonb, on_conflict => %(on_conflict)s, every => %(every)s,
+       zone => %(zone)s, personal => %(personal)s, tenant => %(tenant)s, unique_while => %(unique_while)s,
+       unique_for => %(unique_for)s, debounce => %(debounce)s, debounce_max => %(debounce_max)s,
+       throttle => %(throttle)s, as_id => %(id)s)

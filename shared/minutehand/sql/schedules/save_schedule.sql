@@ -4,7 +4,7 @@ insert into minutehand.schedules as s
 values (minutehand.current_tenant(), %(name)s, %(every)s, %(zone)s, %(starts)s, %(ends)s, %(jitter)s, %(ahead)s, %(catch_up)s,
         %(most)s, %(overlap)s,
         -- Parsed as `fire` parses it, so that an invalid job (\u0000) is refused now and not at its moment.
-        (select %(job)s::json from json_populate_record(null::minutehand.new_job, %(job)s::json)), %(source)s, %(hash)s, %(next)s, %(wake)s)
+        (select %(job)s::json from json_populate_record(null::minutehand.new_jobs, %(job)s::json)), %(source)s, %(hash)s, %(next)s, %(wake)s)
     on conflict (tenant, name) do update
    set every = excluded.every, zone = excluded.zone, starts = excluded.starts, ends = excluded.ends,
        jitter = excluded.jitter, ahead = excluded.ahead, catch_up = excluded.catch_up, most = excluded.most,

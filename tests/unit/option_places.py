@@ -1,0 +1,173 @@
+"""Places: every part of the code that repeats the job options of `NewJob`, and the options that each part has.
+
+As a program, print the places that lack an option.
+"""
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from minutehand.cli.commands.enqueue import enqueue as command
+from minutehand.enqueue import enqueue
+from minutehand.functions.api.schemas.enqueue import JobOptions
+from minutehand.model.new_job import OPTIONS
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = "shared/minutehand"
+STORED = {name for name, option in OPTIONS.items() if option.stored}
+# A conflicting job has these values already.
+REPLACED = STORED - {"queue", "key", "tenant"}
+# Options of `minutehand enqueue` that have another name there.
+CLI_NAMES = {"at": "run_at", "strategy": "retry"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A part of a file, the options that it has, and those that it must have."""
+
+    file: str
+    part: str
+    found: set[str]
+    required: set[str]
+
+    def missing(self) -> list[str]:
+        """Return what to add."""
+        return [
+            f"{self.file}: add {name} to {self.part}"
+            for name in OPTIONS
+            if name in self.required - self.found
+        ]
+
+
+def missing() -> list[str]:
+    """Return every edit that the declared options still need."""
+    return [edit for place in places() for edit in place.missing()]
+
+
+def places() -> Iterator[Place]:
+    """Yield every place, in the order of CONTRIBUTING.md."""
+    declared = set(OPTIONS)
+    call = between(inspect.getsource(enqueue), "NewJob(", ")\n")
+    yield Place(f"{LIBRARY}/enqueue.py", "the parameters of enqueue", set(python_parameters()), declared)
+    yield Place(f"{LIBRARY}/enqueue.py", "NewJob(...) in enqueue", names(call, r"(\w+)=\1\b"), declared)
+    yield from _tables()
+    yield from _enqueue(declared)
+    yield from _put_all()
+    yield from _copies()
+    yield from _loads()
+    yield from _other_languages(declared)
+
+
+def _tables() -> Iterator[Place]:
+    folder = f"{LIBRARY}/schema/migrations"
+    yield Place(folder, "the table new_jobs, in a new migration", set(columns("new_jobs")), set(OPTIONS))
+    yield Place(folder, "the table jobs, in a new migration", set(columns("jobs")), STORED)
+
+
+def _enqueue(declared: set[str]) -> Iterator[Place]:
+    file = f"{LIBRARY}/schema/functions/enqueue.sql"
+    items = names(function("enqueue", "enqueue"), r"item\.(\w+) := enqueue\.\1;")
+    yield Place(file, "the parameters of enqueue", set(sql_parameters()), declared)
+    yield Place(file, "the item of enqueue", items, declared - {"on_conflict"})
+    flow = f"{LIBRARY}/sql/flow"
+    arguments = names(text(f"{flow}/enqueue.sql"), r"\b(\w+) => %\(\1\)s")
+    yield Place(f"{flow}/enqueue.sql", "the arguments", arguments, declared)
+    yield Place(f"{flow}/copy_incoming.sql", "the columns", set(copied()), declared)
+
+
+def _put_all() -> Iterator[Place]:
+    file, body = f"{LIBRARY}/schema/functions/enqueue.sql", function("enqueue", "put_all")
+    insert, select = between(body, "jobs_live as j\n", "\n          from").split(")\n        select ")
+    update = between(body, "do update set", "where put_all")
+    old, new = between(body, "or (j.", "returning").split("is distinct from")
+    requested = names(between(body, "requested as", "keyed as"), r"\bi\.(\w+)")
+    yield Place(file, "put_all, as i.<name> in `requested`", requested, STORED)
+    yield Place(file, "put_all, the inserted columns", names(insert), STORED)
+    yield Place(file, "put_all, the selected columns", names(select), STORED)
+    yield Place(file, "put_all, `do update set`", names(update, r"\b(\w+) = "), REPLACED)
+    yield Place(file, "put_all, the old values compared", names(f"j.{old}", r"\bj\.(\w+)"), REPLACED)
+    yield Place(file, "put_all, the new values compared", names(new, r"\bexcluded\.(\w+)"), REPLACED)
+
+
+def _copies() -> Iterator[Place]:
+    file = f"{LIBRARY}/schema/functions/jobs.sql"
+    insert, values = between(function("jobs", "create_occurrence"), "jobs_live\n", "on conflict").split(
+        "values"
+    )
+    yield Place(file, "create_occurrence, the inserted columns", names(insert), STORED)
+    # The next occurrence has a time of its own.
+    yield Place(file, "create_occurrence, the values", names(values, r"\bjob\.(\w+)"), STORED - {"run_at"})
+    # A copy does not recur.
+    copied = names(function("jobs", "copy_of"), r"item\.(\w+) := (?:coalesce\()?\w+\.\1\b")
+    yield Place(file, "the item of copy_of", copied, STORED - {"every", "zone"})
+
+
+def _loads() -> Iterator[Place]:
+    file, body = f"{LIBRARY}/schema/functions/loads.sql", function("loads", "load_conflict_action")
+    update, compared = between(body, "do update set", "$q$").split("where j.attempts")
+    yield Place(file, "load_conflict_action, `do update set`", names(update, r"\b(\w+) = "), REPLACED)
+    yield Place(file, "load_conflict_action, the values compared", names(compared, r"\bj\.(\w+)"), REPLACED)
+
+
+def _other_languages(declared: set[str]) -> Iterator[Place]:
+    cli = {CLI_NAMES.get(each.name or "", each.name or "") for each in command.params}
+    tables = re.findall(r"^\| (.*?) \|", text("docs/jobs.md") + text("docs/keys.md"), re.MULTILINE)
+    yield Place(
+        f"{LIBRARY}/functions/api/schemas/enqueue.py", "JobOptions", set(JobOptions.model_fields), declared
+    )
+    yield Place(f"{LIBRARY}/cli/commands/enqueue.py", "the options of the command", cli, declared)
+    yield Place("docs/jobs.md", "the table of fields", names(" ".join(tables), r"`(\w+)`"), declared)
+    tested = names(text("tests/queue/test_options.py"), r'"(\w+)": says_')
+    yield Place("tests/queue/test_options.py", "OPTIONS, with a test", tested, declared)
+
+
+def python_parameters() -> list[str]:
+    """Return the parameters of enqueue() that are options."""
+    return [name for name in inspect.signature(enqueue).parameters if name != "connection"]
+
+
+def sql_parameters() -> dict[str, str]:
+    """Return the parameters of minutehand.enqueue(), with their types."""
+    signature = function("enqueue", "enqueue").partition("\n) returns")[0]
+    return dict(re.findall(r"^ {4}(\w+) +(\w+)", signature, re.MULTILINE))
+
+
+def columns(table: str) -> dict[str, str]:
+    """Return the columns of a table of the dump, with their types."""
+    lines = between(text(f"{LIBRARY}/schema/schema.sql"), f"TABLE minutehand.{table} (\n", "\n)")
+    return dict(re.findall(r"^ {4}(\w+) (timestamp with time zone|[\w.]+)", lines, re.MULTILINE))
+
+
+def copied() -> list[str]:
+    """Return the columns of COPY."""
+    return re.findall(r"\w+", between(text(f"{LIBRARY}/sql/flow/copy_incoming.sql"), "(", ")"))
+
+
+def function(file: str, name: str) -> str:
+    """Return the text of a database function."""
+    path = f"{LIBRARY}/schema/functions/{file}.sql"
+    return between(text(path), f"function minutehand.{name}(", "\n$$;")
+
+
+def text(path: str) -> str:
+    """Return a file's text."""
+    return (ROOT / path).read_text()
+
+
+def between(whole: str, start: str, end: str) -> str:
+    """Return the text after the first `start`, up to the next `end`."""
+    _, found, rest = whole.partition(start)
+    assert found, f"expected {start!r}"
+    return rest.partition(end)[0]
+
+
+def names(part: str, pattern: str = r"\b(\w+)\b") -> set[str]:
+    """Return what the group of the pattern matches."""
+    found: Iterable[str] = re.findall(pattern, part)
+    return set(found)
+
+
+if __name__ == "__main__":
+    print("\n".join(missing()))

@@ -61,7 +61,7 @@ CLEAN = (
     "tests/sam_local/**/*.py",
     "tests/template/**/*.py",
     "tests/testing/**/*.py",
-    "tests/unit/**/*.py",
+    "tests/unit/test_[!j]*.py",
     "tests/web/**/*.py",
     "tests/*.py",
 )

@@ -1,4 +1,4 @@
-"""Measures of small frames whose values can be computed by hand."""
+"""Measures of small frames with exact values."""
 
 from datetime import UTC, date
 from itertools import pairwise

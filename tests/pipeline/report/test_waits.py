@@ -1,4 +1,4 @@
-"""Waits, run times and lateness of small frames whose values can be computed by hand."""
+"""Waits, run times and lateness of small frames with exact values."""
 
 import numpy as np
 import pytest

@@ -26,7 +26,7 @@ TYPES = {
     "gaps": pa.list_(pa.float64()),
 }
 
-# Without overhead, so that every time can be computed by hand.
+# Without overhead, so that every time is exact.
 BARE = {"worker_timeout": 60.0, "latency": 0.0, "cold": 0.0, "claim": 0.0, "finish": 0.0}
 
 

@@ -1,4 +1,4 @@
-"""The engine's rules, with cases that can be computed by hand. Ticks are at 0, 60, 120 and so on."""
+"""The engine's rules, with exact cases. Ticks are at 0, 60, 120 and so on."""
 
 import pytest
 

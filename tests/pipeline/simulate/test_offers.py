@@ -1,4 +1,4 @@
-"""Offers, claims and limits, with cases that can be computed by hand. Ticks are at 0, 60, 120 and so on."""
+"""Offers, claims and limits, with exact cases. Ticks are at 0, 60, 120 and so on."""
 
 from typing import Any
 

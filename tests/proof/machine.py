@@ -43,7 +43,7 @@ def outcome_of(word: str, delay: int) -> Outcome:
     return outcomes[word]
 
 
-class Machine(OperationRules):
+class Machine(OperationRules):  # type: ignore[misc]
     """All operations on a queue.
 
     No rule has a precondition, because what is drawn must not depend on the order in which equal jobs are offered.

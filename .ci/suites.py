@@ -1,9 +1,9 @@
-"""Print the suites beside `make test` that a change needs, one a line, from the paths that it touches.
+"""Print the suites that a change needs in addition to `make test`, one per line, by the paths that it touches.
 
 python3 .ci/suites.py [base]    the paths that differ between `base` and HEAD
 
-Without `base` that is where HEAD left origin/main, or the commit before if HEAD is on it. If there is no such commit,
-or a path is in no row, every suite of UNSURE runs.
+The default base is the merge base of HEAD and origin/main. If HEAD is on origin/main, the change is not known. Every
+suite of UNSURE runs if the change is not known, or if a path is in no list.
 """
 
 import subprocess
@@ -12,65 +12,115 @@ from collections.abc import Iterable
 from fnmatch import fnmatch
 
 LIBRARY = "shared/minutehand/"
-SQL = [f"{LIBRARY}{folder}/*" for folder in ("sql", "migrations", "schema")]
-# Modules of the library that no server, kill or plan can tell from one another.
+SQL = [f"{LIBRARY}{folder}/*" for folder in ("sql", "schema")]
+# Modules of the library that do not depend on the server.
 OUTER = [
     f"{LIBRARY}{folder}/*"
-    for folder in ("cli", "doctor", "local", "aws", "web", "http", "functions", "events")
+    for folder in ("cli", "doctor", "local", "aws", "web", "functions", "events", "settings")
 ]
 FLOW = [
     f"{LIBRARY}{name}.py"
-    for name in ("claim", "enqueue", "fan_out", "finish", "handle", "job", "offer", "tick", "work")
+    for name in (
+        "claim",
+        "enqueue",
+        "fan_out",
+        "finish",
+        "handle",
+        "job",
+        "lease",
+        "maintenance",
+        "offer",
+        "tick",
+        "work",
+    )
 ]
 PIPELINE = "pipeline/minutehand_pipeline/"
-# The order is that of the runs: the quickest first.
+# In the order of the runs, the fastest first.
 SUITES = {
     "mutations": [*SQL, "tests/queue/*", "template.yaml", "tests/template/*"],
     "plans": [*SQL, "tests/proof/*"],
     "servers": [*SQL, f"{LIBRARY}*.py", "tests/queue/*", "tests/proof/*", "tests/flow/*"],
     "spark-floor": ["pipeline/*", "tests/pipeline/*", "requirements-spark-floor.lock"],
     "kill": [
-        *SQL, *FLOW, f"{LIBRARY}database/*", "tests/proof/*",
-        f"{PIPELINE}archive*", f"{PIPELINE}load*", f"{PIPELINE}lake*",
-        "tests/pipeline/archive/*", "tests/pipeline/load/*",
+        *SQL,
+        *FLOW,
+        f"{LIBRARY}database/*",
+        "tests/proof/*",
+        f"{PIPELINE}archive*",
+        f"{PIPELINE}load*",
+        f"{PIPELINE}lake*",
+        "tests/pipeline/archive/*",
+        "tests/pipeline/load/*",
     ],
     "pipeline-long": ["pipeline/*", "tests/pipeline/*"],
     "cluster": ["pipeline/package.py", "pipeline/main.py", "pipeline/requirements.lock", "tests/cluster/*"],
     "containers": [
-        "template.yaml", "samconfig.toml", "layers/*", "functions/*", "events/*",
-        "tests/sam_local/*", "tests/layers/*",
+        "template.yaml",
+        "samconfig.toml",
+        "layers/*",
+        "functions/*",
+        f"{LIBRARY}functions/*",
+        "events/*",
+        "tests/sam_local/*",
+        "tests/layers/*",
     ],
-}  # fmt: skip
-# Subjects that `make test` tests completely.
+}
+# Paths that `make test` covers.
 ORDINARY = [
-    *OUTER, "docs/*", "bench/*", "emulator/*", "*.md", "LICENSE", ".gitignore", ".editorconfig",
-    *(f"tests/{folder}/*" for folder in (
-        "api", "ci", "cli", "connections", "console", "docs", "doctor", "emulator", "functions", "lambda_faults",
-        "local", "testing", "unit", "web",
-    )),
-]  # fmt: skip
+    *OUTER,
+    "docs/*",
+    "bench/*",
+    "emulator/*",
+    "*.md",
+    "LICENSE",
+    ".gitignore",
+    ".editorconfig",
+    *(
+        f"tests/{folder}/*"
+        for folder in (
+            "api",
+            "cli",
+            "connections",
+            "console",
+            "docs",
+            "doctor",
+            "emulator",
+            "functions",
+            "lambda_faults",
+            "local",
+            "testing",
+            "unit",
+            "web",
+        )
+    ),
+]
+# Suites that test the flow and the SQL, which OUTER only uses.
+INNER = {"servers", "kill", "plans"}
 # Within the time that CI has; the others run when their paths change.
 UNSURE = ["mutations", "plans", "servers", "spark-floor"]
 
 
 def suites(paths: Iterable[str] | None) -> list[str]:
-    """Return the suites for these paths; None means that the change is not known."""
+    """Return the suites for these paths; None means that the change is unknown."""
     if paths is None:
         return UNSURE
     wanted: set[str] = set()
     for path in paths:
-        if not _in(path, OUTER):
-            wanted.update(suite for suite, patterns in SUITES.items() if _in(path, patterns))
+        wanted.update(
+            suite
+            for suite, patterns in SUITES.items()
+            if _in(path, patterns) and not (suite in INNER and _in(path, OUTER))
+        )
         if not any(_in(path, patterns) for patterns in [ORDINARY, *SUITES.values()]):
             wanted.update(UNSURE)
     return [suite for suite in SUITES if suite in wanted]
 
 
 def changed(base: str | None = None) -> list[str] | None:
-    """Return the paths that changed since `base`, or None if that is not known."""
+    """Return the paths that changed since `base`, or None if unknown."""
     base = base or _git("merge-base", "HEAD", "origin/main")
-    if base and base == _git("rev-parse", "HEAD"):
-        base = _git("rev-parse", "--verify", "--quiet", "HEAD^")
+    if base == _git("rev-parse", "HEAD"):
+        return None
     names = _git("diff", "--name-only", "--no-renames", base, "HEAD") if base else None
     return None if names is None else names.splitlines()
 

@@ -1,1 +1,1 @@
-"""Speed, as ratios against a physical limit measured in the same run."""
+"""Benchmarks: speed relative to a limit that is measured in the same run."""

@@ -1,4 +1,4 @@
-"""Run the benchmarks: python -m bench [--quick]. Ratios above 1 mean faster than the limit they are held against."""
+"""Run the benchmarks: python -m bench [--quick]. A ratio above 1 means faster than the limit."""
 
 import argparse
 import tempfile
@@ -34,7 +34,7 @@ def main() -> None:
     """Measure everything on one server and print one table."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "--quick", action="store_true", help="a tenth of the rows: shows that it runs, not how fast"
+        "--quick", action="store_true", help="use a tenth of the rows, to check that the benchmarks run"
     )
     scale = 10 if parser.parse_args().quick else 1
     with _database() as url:
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _alone(measure: Callable[..., list[Measured]], *arguments: object) -> list[Measured]:
-    """Measure in a process of its own: one has one Spark, whose cores and memory are those it began with."""
+    """Measure in a separate process, because a process has one Spark session with fixed cores and memory."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         return process.submit(measure, *arguments).result()
 
@@ -87,7 +87,7 @@ def _table(measured: list[Measured]) -> Table:
         "ours",
         "limit",
         "ratio",
-        "first aim",
+        "target",
         title="medians of the rounds; ratio = speed against the limit",
     )
     for row in measured:

@@ -1,4 +1,4 @@
-"""What a cold start costs: the zips of each function and its layers, and the processor time of its import."""
+"""Cold start: size of each function with its layers, and processor time of its import."""
 
 import os
 import shutil
@@ -17,15 +17,17 @@ from bench.measure import Measured
 ROUNDS = 9
 ROOT = Path(__file__).parent.parent
 SUFFIX = {"x86_64": "X86", "arm64": "Arm64", "aarch64": "Arm64"}
-LAYERS = {"worker": [], "dispatcher": [], "migrate": [], "api": ["Api"]}  # beside those of all
+# In addition to the layers that all functions have.
+LAYERS: dict[str, list[str]] = {"worker": [], "dispatcher": [], "migrate": [], "api": ["Api"]}
 IN_THE_RUNTIME = ("boto3", "botocore", "s3transfer", "dateutil", "six.py", "jmespath", "urllib3")
 AIMS = {"zip of worker": "6.00 MB", "import of worker": "200 ms"}
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2], '%d.%d.%d' % sys.version_info[:3])"
-TIME = "import time; print(time.process_time())"  # of the whole process, so with the interpreter's start
+# Processor time of the whole process, including the start of the interpreter.
+TIME = "import time; print(time.process_time())"
 
 
 def measure() -> list[Measured]:
-    """Build the layers for the template's Python, or else for this one, and measure each function on them."""
+    """Build the layers for the template's Python, or for this one, and measure each function on them."""
     python, version, exact = interpreter()
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
@@ -38,31 +40,38 @@ def measure() -> list[Measured]:
 
 
 def interpreter() -> tuple[str, str, str]:
-    """Return an interpreter of the template's version if one is on the PATH, and this one if not."""
+    """Return an interpreter of the template's version if it is on the PATH, otherwise this one."""
     template = (ROOT / "template.yaml").read_text("utf-8")
     wanted = template.partition("Runtime: python")[2].split()[0]
     for python in (f"python{wanted}", sys.executable):
         try:
-            told = subprocess.run([python, "-c", VERSION], capture_output=True, text=True, check=True)
+            done = subprocess.run([python, "-c", VERSION], capture_output=True, text=True, check=True)
         except (OSError, subprocess.CalledProcessError):
             continue
-        version, exact = told.stdout.split()
+        version, exact = done.stdout.split()
         break
-    return python, version, exact if version == wanted else f"{exact}: there is no {wanted} here"
+    return python, version, exact if version == wanted else f"{exact}; {wanted} is not on the PATH"
 
 
 def build(layer: str, artifacts: Path, python: str, version: str) -> None:
     """Build a layer for this machine and an interpreter."""
     name = layer if layer == "Library" else layer + SUFFIX[machine()]
-    told = {"ARTIFACTS_DIR": artifacts, "HOST_PYTHON": sys.executable, "PYTHON": python, "VERSION": version}
+    variables = {
+        "ARTIFACTS_DIR": artifacts,
+        "HOST_PYTHON": sys.executable,
+        "PYTHON": python,
+        "VERSION": version,
+    }
     subprocess.run(
-        ["make", "--silent", f"build-{name}Layer", *(f"{name}={value}" for name, value in told.items())],
-        cwd=ROOT / "layers" / layer.lower(), check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        ["make", "--silent", f"build-{name}Layer", *(f"{name}={value}" for name, value in variables.items())],
+        cwd=ROOT / "layers" / layer.lower(),
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 def copy_runtime(place: Path, python: str) -> None:
-    """Copy what Lambda's runtime has of the packages that are here, compiled as it has them."""
+    """Copy the packages that Lambda's runtime contains, and compile them as Lambda does."""
     for source in (Path(boto3.__file__).parent.parent / name for name in IN_THE_RUNTIME):
         copy = shutil.copytree if source.is_dir() else shutil.copy
         place.mkdir(exist_ok=True)
@@ -71,7 +80,7 @@ def copy_runtime(place: Path, python: str) -> None:
 
 
 def sizes(place: Path) -> list[Measured]:
-    """Measure what a cold start unpacks: a function and its layers, packed as `sam package` packs them."""
+    """Measure the zips of a function and its layers, as `sam package` creates them."""
     lines = []
     for function in LAYERS:
         with_pyc, without = (
@@ -88,12 +97,12 @@ def sizes(place: Path) -> list[Measured]:
 
 
 def folders(place: Path, function: str) -> list[Path]:
-    """Return where a function's modules are, beside its own folder and the runtime."""
+    """Return the folders of a function's layers."""
     return [place / layer / "python" for layer in ("Dependencies", *LAYERS[function], "Library")]
 
 
 def zipped(packed: list[Path]) -> int:
-    """Return the bytes of a zip."""
+    """Return the size of a zip in bytes."""
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
         for folder in packed:
@@ -103,7 +112,7 @@ def zipped(packed: list[Path]) -> int:
 
 
 def times(place: Path, python: str) -> list[Measured]:
-    """Measure the imports in turn, so that a machine whose speed drifts slows all; the least of the rounds counts."""
+    """Measure the imports in interleaved rounds, so that changes of the machine's speed affect all; use the minimum."""
     modules = {**dict.fromkeys(LAYERS, "app"), "psycopg alone": "psycopg", "nothing": "sys"}
     least: dict[tuple[str, str], float] = {}
     for _ in range(ROUNDS):
@@ -113,20 +122,30 @@ def times(place: Path, python: str) -> list[Measured]:
                 least[name, kind] = min(took, least.get((name, kind), took))
     return [
         Measured(
-            f"import of {name}", f"{least[name, 'compiled']:.0f} ms CPU",
-            f"{least[name, 'plain']:.0f} without .pyc", "", AIMS.get(f"import of {name}", ""),
+            f"import of {name}",
+            f"{least[name, 'compiled']:.0f} ms CPU",
+            f"{least[name, 'plain']:.0f} without .pyc",
+            "",
+            AIMS.get(f"import of {name}", ""),
         )
         for name in modules
-    ]  # fmt: skip
+    ]
 
 
 def imported(place: Path, kind: str, name: str, module: str, python: str) -> float:
     """Return a fresh interpreter's processor time, in milliseconds, from its start to the end of an import."""
     function = name if name in LAYERS else "worker"
     path = [*folders(place / kind, function), place / "runtime"]
-    told = subprocess.run(
-        [python, "-c", f"import {module}; {TIME}"], cwd=place / "functions" / function,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return float(told.stdout) * 1000
+    done = subprocess.run(
+        [python, "-c", f"import {module}; {TIME}"],
+        cwd=place / "functions" / function,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join(map(str, path)),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout) * 1000

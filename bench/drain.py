@@ -1,4 +1,4 @@
-"""Drain a queue against the bare two-statement loop that one would write by hand in psycopg."""
+"""Drain a queue, compared with a minimal loop of two statements in psycopg."""
 
 from collections import deque
 from datetime import timedelta
@@ -31,7 +31,7 @@ LEASE, GRACE = timedelta(minutes=1), timedelta(seconds=2)
 
 
 def measure(url: str, jobs: int) -> list[Measured]:
-    """Measure an invited worker, a resident one, and chunks."""
+    """Measure an invited worker, a resident worker, and chunks."""
     database = Database(url)
     handlers = HandlerTable({"echo": lambda payload: None})
 
@@ -49,8 +49,8 @@ def measure(url: str, jobs: int) -> list[Measured]:
             database.connection.execute(BARE_FINISH, claimed[:2])
 
     def invited() -> None:
-        for made in offer(database, jobs, timedelta(minutes=5)).offers:
-            for job in claim(database, [made], LEASE, GRACE):
+        for offered in offer(database, jobs, timedelta(minutes=5)).offers:
+            for job in claim(database, [offered], LEASE, GRACE):
                 finish(job, Done())
 
     def resident(chunk: int) -> None:

@@ -1,4 +1,4 @@
-"""Enqueue one by one against a bare INSERT, and many against a raw COPY into the same table."""
+"""Enqueue single jobs, compared with INSERT, and many jobs, compared with COPY into the same table."""
 
 from collections import deque
 
@@ -12,7 +12,7 @@ TEXT = '{"email":"ada@example.com","template":"welcome","attempt":12345}'
 
 
 def measure(url: str, one: int, many: int) -> list[Measured]:
-    """Measure both; the raw COPY writes the very columns that the bulk enqueue does, checks and indexes included."""
+    """Measure both; the COPY writes the same columns as the bulk enqueue, with checks and indexes."""
     database = Database(url)
 
     def clear() -> None:

@@ -1,4 +1,4 @@
-"""Interleaved rounds: ours and the limit in turn, so that a machine whose speed drifts slows both."""
+"""Interleaved rounds of ours and the limit, so that changes of the machine's speed affect both."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Measured:
 
 
 def seconds(run: Callable[[], object], before: Callable[[], object] | None = None) -> float:
-    """Return how long a call takes, after what must be prepared for it."""
+    """Return the duration of a call, without that of `before`."""
     if before is not None:
         before()
     began = perf_counter()
@@ -29,10 +29,16 @@ def seconds(run: Callable[[], object], before: Callable[[], object] | None = Non
 
 
 def against(
-    what: str, count: int, ours: Callable[[], object], limit: Callable[[], object], *,
-    before: Callable[[], object] | None = None, aim: str = "", rounds: int = ROUNDS,
-) -> Measured:  # fmt: skip
-    """Measure two ways of doing `count` things, in turn, and return the median of the rounds' ratios."""
+    what: str,
+    count: int,
+    ours: Callable[[], object],
+    limit: Callable[[], object],
+    *,
+    before: Callable[[], object] | None = None,
+    aim: str = "",
+    rounds: int = ROUNDS,
+) -> Measured:
+    """Measure two functions that process `count` items, in turn, and return the median ratio of the rounds."""
     pairs = [(seconds(ours, before), seconds(limit, before)) for _ in range(rounds)]
     ratio = median(limit_took / ours_took for ours_took, limit_took in pairs)
     ours_each, limit_each = (median(pair[side] for pair in pairs) / count * 1e6 for side in (0, 1))

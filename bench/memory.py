@@ -1,4 +1,4 @@
-"""How much memory Spark and its Python workers have at most, while something runs."""
+"""Peak memory of Spark and its Python workers."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,20 +13,20 @@ SPARK, PYTHON = "Spark", "all Python workers"
 
 @contextmanager
 def peak_memory() -> Iterator[dict[str, float]]:
-    """Look twice a second; what is shared by forked workers counts once (PSS). Bytes, by name."""
+    """Sample memory twice a second, in bytes by name; memory shared by forked workers counts once (PSS)."""
     peaks, over = {SPARK: 0.0, PYTHON: 0.0}, Event()
 
-    def look() -> None:
+    def sample() -> None:
         while not over.wait(0.5):
-            held = dict.fromkeys(peaks, 0.0)
+            memory = dict.fromkeys(peaks, 0.0)
             for process in psutil.Process().children(recursive=True):
                 try:
-                    held[SPARK if process.name() == "java" else PYTHON] += process.memory_full_info().pss
+                    memory[SPARK if process.name() == "java" else PYTHON] += process.memory_full_info().pss
                 except (psutil.NoSuchProcess, psutil.AccessDenied):
                     continue
-            peaks.update({name: max(peaks[name], held[name]) for name in peaks})
+            peaks.update({name: max(peaks[name], memory[name]) for name in peaks})
 
-    thread = Thread(target=look, daemon=True)
+    thread = Thread(target=sample, daemon=True)
     thread.start()
     try:
         yield peaks
@@ -36,7 +36,7 @@ def peak_memory() -> Iterator[dict[str, float]]:
 
 
 def memory_lines(peaks: Mapping[str, float], aim: str = "") -> list[Measured]:
-    """Return a line for each."""
+    """Return a line for each peak."""
     return [
         Measured(f"  peak memory of {name}", f"{peak / 2**20:,.0f} MB", aim=aim)
         for name, peak in peaks.items()

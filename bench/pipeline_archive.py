@@ -1,4 +1,4 @@
-"""Archive a day from end to end, then one with twice the rows: rows per second, and growth."""
+"""Archive a day, then one with twice the rows: rows per second, and growth."""
 
 import os
 import tempfile
@@ -17,10 +17,11 @@ HOME = ("jobs_done",)
 
 def measure(url: str, jobs: int) -> list[Measured]:
     """Measure a day of `jobs` finished jobs, then one of twice as many, after a warm-up."""
-    os.environ["DATABASE_URL"] = url  # for Spark's tasks, which are other processes
+    # Spark's tasks run in other processes and inherit the environment.
+    os.environ["DATABASE_URL"] = url
     spark = build_session("minutehand bench", cores=2)
 
-    def carried(rows: int) -> float:
+    def archive_day(rows: int) -> float:
         with connect(url) as connection, tempfile.TemporaryDirectory() as folder:
             connection.execute("truncate minutehand.jobs, minutehand.attempts, minutehand.events")
             connection.execute("truncate minutehand.archive_batches, minutehand.archived_days")
@@ -31,11 +32,11 @@ def measure(url: str, jobs: int) -> list[Measured]:
             )
             return seconds(lambda: archive(spark, config))
 
-    carried(jobs // 100)
+    archive_day(jobs // 100)
     with peak_memory() as of_one:
-        one = carried(jobs)
+        one = archive_day(jobs)
     with peak_memory() as of_two:
-        two = carried(2 * jobs)
+        two = archive_day(2 * jobs)
     return [
         Measured(
             f"archive {jobs:,} rows, read, written, compared, committed",

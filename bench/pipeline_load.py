@@ -1,4 +1,4 @@
-"""Load from Parquet, keys and all, against a raw COPY of the same rows into jobs_live."""
+"""Load from Parquet, with keys, compared with COPY of the same rows into jobs_live."""
 
 import os
 import tempfile
@@ -18,8 +18,9 @@ GROUP = 250_000
 
 
 def measure(url: str, rows: int) -> list[Measured]:
-    """Measure both into an empty queue; the raw COPY writes the same columns, with checks and indexes, from text."""
-    os.environ["DATABASE_URL"] = url  # before the session, whose tasks have its environment
+    """Measure both into an empty queue; the COPY writes the same columns from text, with checks and indexes."""
+    # Set before the session starts, because its tasks inherit the environment.
+    os.environ["DATABASE_URL"] = url
     spark = build_session("minutehand bench", cores=2)
     loads = count()
     with tempfile.TemporaryDirectory() as home, psycopg.connect(url, autocommit=True) as connection:

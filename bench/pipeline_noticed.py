@@ -24,11 +24,11 @@ from minutehand_pipeline.session import build_session
 from tests.pipeline.history import fill_history
 
 DAYS = 3
-PAUSE = 0.01  # seconds from one job to the next
+# Seconds between jobs.
+PAUSE = 0.01
 LEASE, GRACE, TTL = timedelta(minutes=1), timedelta(seconds=2), timedelta(minutes=2)
-Sample = tuple[
-    float, float, float
-]  # when a job began, what its offer took and what its claim took, in seconds
+# The start of a job and the durations of its offer and its claim, in seconds.
+Sample = tuple[float, float, float]
 Span = tuple[float, float]
 
 
@@ -37,7 +37,8 @@ def measure(url: str, jobs: int) -> list[Measured]:
 
     Spark runs at the lowest priority, because it normally runs on other machines. The database does not.
     """
-    os.environ["DATABASE_URL"] = url  # before the session, whose tasks have its environment
+    # Set before the session starts, because its tasks inherit the environment.
+    os.environ["DATABASE_URL"] = url
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("truncate minutehand.jobs, minutehand.attempts, minutehand.events")
         connection.execute("truncate minutehand.archive_batches, minutehand.archived_days")
@@ -51,7 +52,8 @@ def measure(url: str, jobs: int) -> list[Measured]:
 
 def _archived(lake: Lake, days: list[date]) -> list[Span]:
     """Archive a day, then wait as long as that took; return when archives ran. The first day is a warm-up."""
-    os.nice(19)  # of this process and all that it starts from now on
+    # Applies to this process and its future children.
+    os.nice(19)
     spark = build_session("minutehand bench", cores=1)
     spans = []
     for day in days:
@@ -66,23 +68,23 @@ def _archived(lake: Lake, days: list[date]) -> list[Span]:
     return spans[1:]
 
 
-def _worked(url: str, meanwhile: Callable[[], object]) -> list[Sample]:
+def _worked(url: str, action: Callable[[], object]) -> list[Sample]:
     context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    worker = context.Process(target=_work, args=(url, theirs), daemon=True)
+    parent_end, worker_end = context.Pipe()
+    worker = context.Process(target=_work, args=(url, worker_end), daemon=True)
     worker.start()
-    ours.recv()
-    meanwhile()
-    ours.send("over")
-    samples: list[Sample] = ours.recv()
+    parent_end.recv()
+    action()
+    parent_end.send("over")
+    samples: list[Sample] = parent_end.recv()
     worker.join()
     return samples
 
 
-def _work(url: str, told: Connection) -> None:
+def _work(url: str, pipe: Connection) -> None:
     database, samples = Database(url), list[Sample]()
-    told.send("begun")
-    while not told.poll(PAUSE):
+    pipe.send("begun")
+    while not pipe.poll(PAUSE):
         enqueue("echo", {"n": 1}, connection=database)
         began = perf_counter()
         offers = offer(database, 10, TTL).offers
@@ -91,7 +93,7 @@ def _work(url: str, told: Connection) -> None:
         samples.append((began, offered - began, perf_counter() - offered))
         for job in jobs:
             finish(job, Done())
-    told.send(samples)
+    pipe.send(samples)
     database.close()
 
 

@@ -1,4 +1,4 @@
-"""The heavy half of a report in Spark, against DuckDB on the same files: from which size Spark pays on one machine."""
+"""The most expensive tables of a report in Spark, compared with DuckDB on the same files."""
 
 import tempfile
 from pathlib import Path
@@ -47,7 +47,7 @@ select kind, count(distinct job), sum(ceil(ran * 1000) * memory_mb), sum(1.0 / m
 
 
 def measure(sizes: tuple[int, ...]) -> list[Measured]:
-    """Measure lakes of so many jobs each, four weeks long; the last line is the whole report of the largest."""
+    """Measure lakes with these numbers of jobs in four weeks; the last line is the complete report of the largest."""
     spark = build_session("minutehand bench", cores=2)
     return [line for jobs in sizes for line in _measure(spark, jobs, whole=jobs == sizes[-1])]
 
@@ -63,7 +63,8 @@ def _measure(spark: SparkSession, jobs: int, whole: bool) -> list[Measured]:
             for name, home in (("jobs", "jobs_done"), ("attempts", "attempts"))
         }
         config = ReportConfig(lake=folder)
-        _tables(spark, config)  # what is compiled once does not count
+        # Warm up: Spark compiles code once.
+        _tables(spark, config)
         ours = min(seconds(lambda: _tables(spark, config)) for _ in range(2))
         peer = min(seconds(lambda: _peer(files)) for _ in range(2))
         lines = [
@@ -76,7 +77,7 @@ def _measure(spark: SparkSession, jobs: int, whole: bool) -> list[Measured]:
         ]
         if whole:
             took = seconds(lambda: make_report(spark, ReportConfig(lake=folder, out=Path(folder, "report"))))
-            lines.append(Measured(f"report: all of {jobs:,} jobs", f"{took:.1f} s", aim="state it"))
+            lines.append(Measured(f"report: complete, of {jobs:,} jobs", f"{took:.1f} s", aim="reported"))
         return lines
 
 
@@ -84,13 +85,13 @@ def _tables(spark: SparkSession, config: ReportConfig) -> None:
     window = choose_window(config)
     jobs = read_jobs(spark, config, window).persist()
     attempts = read_attempts(spark, config, window).persist()
-    made: tuple[DataFrame, ...] = (
+    frames: tuple[DataFrame, ...] = (
         by_hour(jobs),
         durations(jobs, attempts),
         lateness(jobs, config.objective, config.target),
         costs(billed(attempts, LIST, config.architecture)),
     )
-    for frame in made:
+    for frame in frames:
         frame.toArrow()
     jobs.unpersist()
     attempts.unpersist()

@@ -1,4 +1,4 @@
-"""Reading finished rows into Spark: the data source against JDBC with as many partitions, and against raw COPY TO."""
+"""Read finished rows into Spark, compared with JDBC with as many partitions, and with COPY TO."""
 
 import os
 from datetime import timedelta
@@ -19,11 +19,12 @@ COLUMNS = "id,ack,queue,kind,key,enqueued,visible,deleted,attempts,failed,payloa
 
 
 def measure(url: str, rows: int) -> list[Measured]:
-    """Measure one day of `rows` finished jobs; Debian's libpostgresql-jdbc-java has the jar, else JDBC is left out."""
+    """Measure one day of `rows` finished jobs; skip JDBC without the jar of Debian's libpostgresql-jdbc-java."""
     with psycopg.connect(url, autocommit=True) as connection:
         fill_history(connection, rows, alone=True)
         connection.execute("vacuum analyze minutehand.jobs_done")
-    os.environ["DATABASE_URL"] = url  # before the session, whose tasks have its environment
+    # Set before the session starts, because its tasks inherit the environment.
+    os.environ["DATABASE_URL"] = url
     jar = next((path for path in JARS if path.exists()), None)
     settings = {"spark.jars": str(jar)} if jar else {}
     spark = build_session("minutehand bench", cores=2, settings=settings)

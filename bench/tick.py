@@ -1,4 +1,4 @@
-"""A tick's cost by the size of the backlog: flat once the capacity caps it."""
+"""Duration of a tick by the size of the backlog; constant once the capacity limits it."""
 
 from datetime import timedelta
 from statistics import median
@@ -15,7 +15,7 @@ select 'echo', '{"a": 1}', clock_timestamp() - interval '1 second' * random() fr
 
 
 def measure(url: str, backlogs: tuple[int, ...]) -> list[Measured]:
-    """Measure count, offer and upkeep with ever more due rows; the offers are taken back between the rounds."""
+    """Measure count, offer and maintenance with growing backlogs; offers are undone between rounds."""
     database = Database(url)
     lines, first = [], 0.0
     for backlog in backlogs:
@@ -23,7 +23,9 @@ def measure(url: str, backlogs: tuple[int, ...]) -> list[Measured]:
         database.connection.execute(FILL, (backlog,))
         database.connection.execute("vacuum analyze minutehand.jobs_live")
         tick(database)
-        took = median(seconds(lambda: tick(database), lambda: take_back(database)) for _ in range(4 * ROUNDS))
+        took = median(
+            seconds(lambda: tick(database), lambda: undo_offers(database)) for _ in range(4 * ROUNDS)
+        )
         first = first or took
         lines.append(
             Measured(
@@ -36,13 +38,13 @@ def measure(url: str, backlogs: tuple[int, ...]) -> list[Measured]:
 
 
 def tick(database: Database) -> None:
-    """Do what a tick does in the database."""
+    """Run the statements of a tick."""
     run_maintenance(database)
     database.run("count_due", limit=1000, now=None)
     offer(database, CAPACITY, timedelta(minutes=2))
 
 
-def take_back(database: Database) -> None:
+def undo_offers(database: Database) -> None:
     """Make the offered rows due again."""
     database.connection.execute(
         "update minutehand.jobs_live set ack = null, visible = now() where ack is not null"

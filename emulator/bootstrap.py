@@ -1,7 +1,8 @@
-"""Bootstrap: run Lambda's runtime client in an execution environment, with what the local server lacks.
+"""Bootstrap: run Lambda's runtime client in an execution environment, with features that the local server lacks.
 
-That server counts the init as time of the first invocation, knows one region, and drops the trace. A ticket that
-travels as the client context brings them; the function sees none of this. Standard library and awslambdaric only.
+The local server counts the init as part of the first invocation, supports one region, and drops the trace. The emulator
+sends the real values in the client context, which the function does not see. Imports only the standard library and
+awslambdaric.
 """
 
 import json
@@ -11,21 +12,23 @@ import sys
 import time
 from typing import Any
 
-# Begins a line on standard output that is addressed to the emulator.
+# Starts a line on standard output that is a message to the emulator.
 MARK = "\x1e"
 
 
-def tell(*words: object) -> None:
+def send(*words: object) -> None:
     """Send a message to the emulator."""
     os.write(1, f"{MARK}{' '.join(map(str, words))}\n".encode())
 
 
 def main() -> None:
     """Handle invocations until the process ends."""
-    tell("born", os.getpid())
-    os.environ.pop("AWS_LAMBDA_FUNCTION_TIMEOUT", None)  # set by the local server, not by Lambda
-    for give in (site.setquit, site.setcopyright, site.sethelper):  # omitted by -S
-        give()
+    send("started", os.getpid())
+    # The local server sets this variable, Lambda does not.
+    os.environ.pop("AWS_LAMBDA_FUNCTION_TIMEOUT", None)
+    # Python's option -S skips these.
+    for define in (site.setquit, site.setcopyright, site.sethelper):
+        define()
     from awslambdaric import __main__ as client  # type: ignore[import-not-found]
     from awslambdaric import bootstrap
 
@@ -36,10 +39,10 @@ def main() -> None:
     ) -> Any:
         ticket = json.loads(context)
         os.environ["_X_AMZN_TRACE_ID"] = ticket["trace"]
-        tell("began", id)
+        send("began", id)
         deadline = int((time.time() + ticket["timeout"]) * 1000)
-        own = json.dumps(ticket["client"]) if ticket["client"] else ""
-        return make(own, identity, deadline, id, ticket["arn"], *rest)
+        client_context = json.dumps(ticket["client"]) if ticket["client"] else ""
+        return make(client_context, identity, deadline, id, ticket["arn"], *rest)
 
     bootstrap.create_lambda_context = create_lambda_context
     client.main(sys.argv)

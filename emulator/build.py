@@ -14,9 +14,9 @@ from emulator.errors import BuildError
 from emulator.parts import architecture, install, provide_runtime, provide_server
 from emulator.template import Function, Layer, Template
 
-ASK = """import sys
+PRINT_VERSION = """import sys
 print("%d.%d" % sys.version_info[:2], getattr(sys, "_base_executable", "") or sys.executable)"""
-ELSEWHERE = re.compile(r"\.\./[\w./-]+")
+OUTSIDE_PATH = re.compile(r"\.\./[\w./-]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +45,10 @@ class Built:
         return [self.functions[function.id], *layers, self.runtime]
 
 
-def build(template: Template, cache: Cache, python: str | None, say: Callable[[str], None]) -> Built:
+def build(template: Template, cache: Cache, python: str | None, report: Callable[[str], None]) -> Built:
     """Build everything that has changed."""
     wanted = {function.runtime.removeprefix("python") for function in template.functions.values()}
-    interpreter = choose_python(wanted, python, say)
+    interpreter = choose_python(wanted, python, report)
     used = {id for function in template.functions.values() for id in function.layers}
     return Built(
         server=provide_server(cache),
@@ -63,7 +63,7 @@ def build(template: Template, cache: Cache, python: str | None, say: Callable[[s
     )
 
 
-def choose_python(wanted: set[str], given: str | None, say: Callable[[str], None]) -> Interpreter:
+def choose_python(wanted: set[str], given: str | None, report: Callable[[str], None]) -> Interpreter:
     """Return the given interpreter, or the template's if it is on the PATH, or the current one."""
     if given is not None:
         if (found := _inspect(given)) is None:
@@ -74,7 +74,7 @@ def choose_python(wanted: set[str], given: str | None, say: Callable[[str], None
     found = found or here
     if wanted != {found.version}:
         names = " and ".join(sorted(wanted))
-        say(
+        report(
             f"built for Python {found.version}: {names} of the template is not on the PATH"
             if given is None
             else f"built for Python {found.version} as requested; the template specifies {names}"
@@ -87,7 +87,7 @@ def _inspect(name: str) -> Interpreter | None:
     path = shutil.which(name)
     if path is None:
         return None
-    done = subprocess.run([path, "-I", "-c", ASK], capture_output=True, text=True, check=False)
+    done = subprocess.run([path, "-I", "-c", PRINT_VERSION], capture_output=True, text=True, check=False)
     if done.returncode:
         return None
     version, _, executable = done.stdout.strip().partition(" ")
@@ -119,14 +119,19 @@ def _build_layer(layer: Layer, cache: Cache, python: Interpreter) -> Path:
         return layer.content
     if not makefile.is_file():
         raise BuildError(f"{layer.id}: {makefile} does not exist")
-    inputs = [digest(layer.content, *_beside(layer.content)), layer.id, str(python.path), python.version]
+    inputs = [
+        digest(layer.content, *_outside_inputs(layer.content)),
+        layer.id,
+        str(python.path),
+        python.version,
+    ]
     return cache.make(layer.id, inputs, lambda folder: _make(layer, folder, python))
 
 
-def _beside(content: Path) -> list[Path]:
+def _outside_inputs(content: Path) -> list[Path]:
     """Return the inputs of a Makefile outside its directory: sibling files and the directories that it names."""
     files = [path for path in sorted(content.parent.iterdir()) if path.is_file()]
-    names = ELSEWHERE.findall((content / "Makefile").read_text("utf-8"))
+    names = OUTSIDE_PATH.findall((content / "Makefile").read_text("utf-8"))
     folders = {(base / name).resolve() for name in names for base in (content, content.parent)}
     return [
         *files,

@@ -20,7 +20,7 @@ class Cache:
     def make(self, name: str, inputs: Iterable[str], build: Callable[[Path], None]) -> Path:
         """Return the directory that `build` fills; build again only if the inputs have changed.
 
-        It comes into being whole or not at all, though several processes make it at once.
+        The directory appears only when complete, even if several processes build it concurrently.
         """
         key = hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:16]
         home = self.home.absolute()
@@ -31,7 +31,8 @@ class Cache:
             try:
                 build(scratch)
                 scratch.chmod(0o755)
-                with suppress(OSError):  # another process has built the same
+                # Another process may have built it first.
+                with suppress(OSError):
                     scratch.replace(folder)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)

@@ -7,7 +7,7 @@ from threading import Condition
 class Clock:
     """A time in seconds since 1970 that runs at `speed`; with 0 only `advance` changes it.
 
-    Who waits for a moment holds `changed`, which is also told of every other news.
+    Waiting holds `changed`, which `advance` and the queue notify.
     """
 
     def __init__(self, speed: float = 1.0) -> None:

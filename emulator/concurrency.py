@@ -19,18 +19,20 @@ class Concurrency:
         self.highest: Counter[str] = Counter()
         """The highest number of simultaneous invocations."""
 
-    def take(self, function: str) -> None:
+    def acquire(self, function: str) -> None:
         """Count an invocation; raise Lambda's 429 if the limit is reached."""
         with self._lock:
-            own = self.reserved.get(function)
-            if own is not None and self._running[function] >= own:
+            reserved = self.reserved.get(function)
+            if reserved is not None and self._running[function] >= reserved:
                 raise throttled("ReservedFunctionConcurrentInvocationLimitExceeded")
-            if own is None and self._unreserved() >= self.account - sum(filter(None, self.reserved.values())):
+            if reserved is None and self._unreserved() >= self.account - sum(
+                filter(None, self.reserved.values())
+            ):
                 raise throttled("ConcurrentInvocationLimitExceeded")
             self._running[function] += 1
             self.highest[function] = max(self.highest[function], self._running[function])
 
-    def give_back(self, function: str) -> None:
+    def release(self, function: str) -> None:
         """Count the end of an invocation."""
         with self._lock:
             self._running[function] -= 1

@@ -43,7 +43,7 @@ class Deadline:
                 self._timer.daemon = True
                 self._timer.start()
 
-    def call_off(self) -> None:
+    def cancel(self) -> None:
         """Cancel the deadline."""
         with self._lock:
             self._over = True

@@ -31,8 +31,8 @@ REAP_SECONDS = 5.0
 class Emulator:
     """A local emulation of Lambda.
 
-    `environment` is set in every function, or under a function's logical id in that one; it wins over the template.
-    `concurrency` is the account's: 10 is what new accounts have.
+    `environment` is set in every function, or under a logical id only in that function. It overrides the template.
+    `concurrency` is the account's limit; new accounts have 10.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Emulator:
         port: int = 0,
         cache: Path = Path(".emulator"),
         log: Log = lambda function, line: None,
-        say: Callable[[str], None] = lambda line: None,
+        report: Callable[[str], None] = lambda line: None,
     ) -> None:
         """Read the template; `with` builds it."""
         self.template = _read(Path(template), parameters or {}, stack, region)
@@ -61,7 +61,7 @@ class Emulator:
         self.concurrency = Concurrency(concurrency, reserved)
         self._environment, self._python, self._freeze = environment or {}, python, freeze
         self._idle_seconds, self._port, self._cache = idle_seconds, port, Cache(cache)
-        self._log, self._say = log, say
+        self._log, self._report_line = log, report
         self._pools: dict[str, Pool] = {}
         self._queue = AsyncQueue(self.clock, self._pools.__getitem__, lambda: self.hooks, self.meter)
         self._stack = ExitStack()
@@ -70,7 +70,7 @@ class Emulator:
     def __enter__(self) -> Self:
         """Build what has changed, and start."""
         with ExitStack() as stack:
-            built = build(self.template, self._cache, self._python, self._say)
+            built = build(self.template, self._cache, self._python, self._report_line)
             guard = Guard()
             stack.callback(guard.close)
             api = InvokeApi(self._id_of, self.run, self._queue.accept)
@@ -136,11 +136,12 @@ class Emulator:
 
     def tick(self, moment: datetime | None = None) -> None:
         """Send the event of every schedule once, with this scheduled time."""
-        said = (moment or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        scheduled = (moment or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
         for function in self.template.functions.values():
             for schedule in function.schedules:
                 self.send(
-                    function.id, json.loads(schedule.input.replace("<aws.scheduler.scheduled-time>", said))
+                    function.id,
+                    json.loads(schedule.input.replace("<aws.scheduler.scheduled-time>", scheduled)),
                 )
 
     def pool(self, function: str) -> Pool:
@@ -200,11 +201,11 @@ class Emulator:
         return next((each.id for each in self.template.functions.values() if each.name == name), None)
 
     def _variables(self, id: str) -> dict[str, str]:
-        own = self._environment.get(id, {})
-        everywhere = {name: value for name, value in self._environment.items() if isinstance(value, str)}
+        specific = self._environment.get(id, {})
+        common = {name: value for name, value in self._environment.items() if isinstance(value, str)}
         return {
-            **everywhere,
-            **(own if isinstance(own, Mapping) else {}),
+            **common,
+            **(specific if isinstance(specific, Mapping) else {}),
             "AWS_ENDPOINT_URL_LAMBDA": self.url,
         }
 
@@ -216,8 +217,8 @@ class Emulator:
 
 def _read(path: Path, parameters: Mapping[str, str], stack: str, region: str) -> Template:
     """Read a template for this machine's architecture, unless the template sets it."""
-    own = {"Architecture": architecture(), **parameters}
+    complete = {"Architecture": architecture(), **parameters}
     try:
-        return read_template(path, own, stack=stack, region=region)
+        return read_template(path, complete, stack=stack, region=region)
     except UnknownParameterError:
         return read_template(path, parameters, stack=stack, region=region)

@@ -5,12 +5,10 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from threading import Event, RLock, Thread
@@ -23,25 +21,14 @@ from emulator.bootstrap import MARK
 from emulator.deadline import Deadline
 from emulator.guard import Guard
 from emulator.invocation import Invocation, Result, failure
+from emulator.launch import Launch, start_server
 
 # Lambda allows 10 s; a laptop that starts several environments needs more.
 INIT_SECONDS = 60.0
-OF_THE_SERVER = re.compile(r"(START|END|REPORT) RequestId: \S+")
-RAISED = {"errorMessage", "errorType", "requestId", "stackTrace"}
-NOT_LAMBDAS = (
-    "/2015-03-31/functions/function/invocations"  # the local server knows one function, of this name
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Launch:
-    """The parameters to start an environment of a function."""
-
-    server: Path
-    python: Path
-    task: Path
-    handler: str
-    variables: Mapping[str, str]
+SERVER_LINE = re.compile(r"(START|END|REPORT) RequestId: \S+")
+ERROR_FIELDS = {"errorMessage", "errorType", "requestId", "stackTrace"}
+# The local server has one function, with this name.
+INVOKE_PATH = "/2015-03-31/functions/function/invocations"
 
 
 class Environment:
@@ -62,27 +49,8 @@ class Environment:
         self._seconds = 0.0
         self.home = Path(tempfile.mkdtemp(prefix="lambda-"))
         self._host, self._port, runtime_port = free_address()
-        self._process = subprocess.Popen(
-            [
-                launch.server,
-                "--log-level",
-                "fatal",
-                "--runtime-interface-emulator-address",
-                f"{self._host}:{self._port}",
-                "--runtime-api-address",
-                f"{self._host}:{runtime_port}",
-                launch.python,
-                "-S",
-                Path(__file__).with_name("bootstrap.py"),
-                launch.handler,
-            ],
-            cwd=launch.task,
-            env={**launch.variables, "HOME": str(self.home), "TMPDIR": str(self.home)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        addresses = (f"{self._host}:{self._port}", f"{self._host}:{runtime_port}")
+        self._process = start_server(launch, self.home, *addresses)
         guard.watch(self._process.pid)
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -96,26 +64,28 @@ class Environment:
         with self._lock:
             self._signal(signal.SIGCONT)
             self._deadline = Deadline(INIT_SECONDS, self._expire)
-        asked = monotonic()
+        sent = monotonic()
         try:
             status, body = self._send(invocation, arn, timeout)
         except (OSError, HTTPException):
             status, body = 0, b""
         finally:
-            self._deadline.call_off()
+            self._deadline.cancel()
         over = monotonic()
         if status == 200:
-            self._ended.wait(5)  # for what it logged, which comes by another way
-        began = min(over, self._began or (over if cold and status != 200 else asked))  # it may be heard late
-        answer = self._judge(invocation, status, body, timeout)
+            # Its log arrives through another pipe.
+            self._ended.wait(5)
+        # The message that the handler began may arrive after the result.
+        began = min(over, self._began or (over if cold and status != 200 else sent))
+        result = self._classify(invocation, status, body, timeout)
         return Result(
-            payload=answer.payload,
-            error=answer.error,
-            broken=answer.broken or self._dead,
+            payload=result.payload,
+            error=result.error,
+            broken=result.broken or self._dead,
             log=tuple(self._tail),
             cold=cold,
             ms=(over - began) * 1000,
-            init_ms=(began - asked) * 1000 if cold else 0.0,
+            init_ms=(began - sent) * 1000 if cold else 0.0,
             pid=self.pid,
             id=invocation.id,
         )
@@ -190,7 +160,7 @@ class Environment:
         try:
             connection.request(
                 "POST",
-                NOT_LAMBDAS,
+                INVOKE_PATH,
                 invocation.payload or b"{}",
                 {
                     "X-Amzn-RequestId": invocation.id,
@@ -202,10 +172,10 @@ class Environment:
         finally:
             connection.close()
 
-    def _judge(self, invocation: Invocation, status: int, body: bytes, timeout: float) -> Result:
+    def _classify(self, invocation: Invocation, status: int, body: bytes, timeout: float) -> Result:
         if self._expired:
             text = f"RequestId: {invocation.id} Error: Task timed out after {timeout:.2f} seconds"
-            self._tell(f"{invocation.id} Task timed out after {timeout:.2f} seconds")
+            self._emit(f"{invocation.id} Task timed out after {timeout:.2f} seconds")
             return failure("Sandbox.Timedout", text)
         if status == 200:
             return Result(payload=body, error="Unhandled" if _is_error(body, invocation.id) else None)
@@ -218,30 +188,29 @@ class Environment:
         assert self._process.stdout is not None
         with self._process.stdout as output:
             for line in output:
-                text, mark, said = line.decode(errors="replace").rstrip("\n").partition(MARK)
+                text, mark, message = line.decode(errors="replace").rstrip("\n").partition(MARK)
                 if mark:
-                    self._hear(*said.split())
-                elif found := OF_THE_SERVER.search(text):
+                    self._receive(*message.split())
+                elif found := SERVER_LINE.search(text):
                     text = text[: found.start()]
-                for (
-                    part
-                ) in text.splitlines():  # the runtime client keeps a traceback together by carriage returns
-                    self._tell(part)
+                # The runtime client separates the lines of a traceback with carriage returns.
+                for part in text.splitlines():
+                    self._emit(part)
                 if not mark and found and found[1] == "END":
                     self._ended.set()
 
-    def _hear(self, word: str, what: str) -> None:
+    def _receive(self, word: str, value: str) -> None:
         with self._lock:
             if word == "began" and self._deadline is not None:
                 self._began = monotonic()
                 self._deadline.begin(self._seconds)
-            elif word == "born":
-                self.pid = int(what)
+            elif word == "started":
+                self.pid = int(value)
                 self._guard.watch(self.pid)
                 if self._dead:
                     _kill_group(self.pid)
 
-    def _tell(self, text: str) -> None:
+    def _emit(self, text: str) -> None:
         self._tail.append(text)
         self._log(text)
 
@@ -249,10 +218,10 @@ class Environment:
 def _is_error(body: bytes, id: str) -> bool:
     """Whether the body is an error; the server does not mark errors, but only they contain all these fields."""
     try:
-        answer = json.loads(body)
+        content = json.loads(body)
     except ValueError:
         return False
-    return isinstance(answer, dict) and answer.keys() >= RAISED and answer["requestId"] == id
+    return isinstance(content, dict) and content.keys() >= ERROR_FIELDS and content["requestId"] == id
 
 
 def _kill_group(group: int) -> None:

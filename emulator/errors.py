@@ -1,10 +1,10 @@
 """Errors of the emulator; each message says what to do.
 
 EmulatorError
-├── TemplateError              the template says what the emulator cannot follow
-│   └── UnknownParameterError  it has no such parameter
+├── TemplateError              the template contains something unsupported
+│   └── UnknownParameterError  the template does not have the parameter
 ├── BuildError                 a function, a layer or the runtime could not be built
-└── NotSettledError            what was to come to rest did not
+└── NotSettledError            events did not finish in time
 """
 
 

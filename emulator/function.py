@@ -6,10 +6,11 @@ from time import monotonic
 
 from emulator.build import Built
 from emulator.concurrency import Concurrency
-from emulator.environment import Environment, Launch
+from emulator.environment import Environment
 from emulator.guard import Guard
 from emulator.hooks import Hooks
 from emulator.invocation import Invocation, Refused, Result
+from emulator.launch import Launch
 from emulator.meter import Meter
 from emulator.template import Function
 
@@ -50,7 +51,7 @@ class Pool:
         """Reserve concurrency for an invocation, which `run` releases; raise Refused if the limit is reached."""
         try:
             self._hooks().before(invocation)
-            self._concurrency.take(self.function.id)
+            self._concurrency.acquire(self.function.id)
         except Refused as refusal:
             self._meter.count(self.function.id, throttles=int(refusal.status == 429))
             raise
@@ -60,11 +61,11 @@ class Pool:
         environment = None
         try:
             environment = self._find()
-            answer = self._run_in(environment, invocation)
-            self._meter.count_answer(self.function.id, answer, self.function.memory)
+            result = self._run_in(environment, invocation)
+            self._meter.count_result(self.function.id, result, self.function.memory)
         finally:
-            self._concurrency.give_back(self.function.id)
-        return answer
+            self._concurrency.release(self.function.id)
+        return result
 
     def reap(self, idle_seconds: float) -> None:
         """End environments that have been idle for so long."""
@@ -90,7 +91,7 @@ class Pool:
                 environment = self._idle.pop()
                 self._busy.add(environment)
                 return environment
-        environment = Environment(self._launch, self._guard, self._told)
+        environment = Environment(self._launch, self._guard, self._emit)
         with self._lock:
             self._busy.add(environment)
         return environment
@@ -100,14 +101,13 @@ class Pool:
         try:
             with hooks.during(invocation, environment):
                 seconds = hooks.seconds(invocation, timeout)
-                answer = environment.invoke(invocation, self.function.arn, timeout, seconds)
+                result = environment.invoke(invocation, self.function.arn, timeout, seconds)
         except BaseException:
             self._keep(environment, broken=True)
             raise
-        self._keep(
-            environment, broken=answer.broken or environment.dead
-        )  # a hook may kill it after its answer
-        return answer
+        # A hook may kill the environment after the result arrived.
+        self._keep(environment, broken=result.broken or environment.dead)
+        return result
 
     def _keep(self, environment: Environment, *, broken: bool) -> None:
         if not broken and self._freeze:
@@ -121,7 +121,7 @@ class Pool:
         if broken:
             environment.close()
 
-    def _told(self, line: str) -> None:
+    def _emit(self, line: str) -> None:
         self._log(self.function.id, line)
 
 
@@ -144,7 +144,8 @@ def launch(function: Function, built: Built, variables: dict[str, str], region: 
             "AWS_LAMBDA_FUNCTION_NAME": function.name,
             "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory),
-            "AWS_LAMBDA_FUNCTION_TIMEOUT": "86400",  # for the local server: the deadline is the emulator's
+            # The local server must not time out first: the emulator enforces the deadline.
+            "AWS_LAMBDA_FUNCTION_TIMEOUT": "86400",
             "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
             "LAMBDA_TASK_ROOT": str(path[0]),
             "LAMBDA_RUNTIME_DIR": str(path[-1]),

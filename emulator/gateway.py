@@ -13,7 +13,7 @@ from uuid import uuid4
 from emulator.errors import EmulatorError
 from emulator.invocation import ACCOUNT, Refused, Result
 
-LARGEST = 10 * 1024 * 1024
+MAX_BODY = 10 * 1024 * 1024
 
 
 class Gateway:
@@ -56,17 +56,17 @@ class _Request(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        if len(body) > LARGEST:
+        if len(body) > MAX_BODY:
             self._reply(413, {}, b'{"message":"Request Entity Too Large"}')
             return
         try:
-            answer = self.function(event_of(self, body))
+            result = self.function(event_of(self, body))
         except Refused as refused:
             self._reply(503 if refused.status == 429 else 500, {}, b'{"message":"Service Unavailable"}')
             return
-        result = answer.json() if answer.error is None else None
-        if isinstance(result, dict) and "statusCode" in result:
-            self._reply(*response_of(result))
+        content = result.json() if result.error is None else None
+        if isinstance(content, dict) and "statusCode" in content:
+            self._reply(*response_of(content))
         else:
             self._reply(500, {}, b'{"message":"Internal Server Error"}')
 

@@ -1,6 +1,6 @@
-"""Guard: kill the processes of the emulator when it ends, which closes the standard input.
+"""Guard: kill the processes of the emulator when it ends and the standard input closes.
 
-Lines of `+ 123` and `- 123` say which process groups are alive.
+The lines `+ 123` and `- 123` add and remove a process group.
 """
 
 import os
@@ -23,17 +23,17 @@ class Guard:
 
     def watch(self, group: int) -> None:
         """Kill this process group when the emulator ends."""
-        self._say(f"+ {group}\n")
+        self._send(f"+ {group}\n")
 
     def forget(self, group: int) -> None:
         """Stop watching a process group that has ended."""
-        self._say(f"- {group}\n")
+        self._send(f"- {group}\n")
 
     def close(self) -> None:
         """Kill all watched process groups and end the guard."""
         self._process.communicate()
 
-    def _say(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         with self._lock, suppress(BrokenPipeError, ValueError):
             assert self._process.stdin is not None
             self._process.stdin.write(line.encode())

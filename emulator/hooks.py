@@ -1,4 +1,4 @@
-"""The seam for misbehaviour: where a test may make Lambda worse than it is on a good day."""
+"""Hooks: inject faults into the emulated Lambda."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -23,12 +23,12 @@ class Resolver:
     def __call__(self, value: Any) -> Any:
         """Return the value with all functions resolved; AWS::NoValue removes an entry."""
         if isinstance(value, list):
-            return [made for entry in value if (made := self(entry)) is not NOTHING]
+            return [resolved for entry in value if (resolved := self(entry)) is not NOTHING]
         if not isinstance(value, dict):
             return value
         if len(value) == 1 and (known := self._known(*next(iter(value.items())))) is not None:
             return known()
-        return {name: made for name, entry in value.items() if (made := self(entry)) is not NOTHING}
+        return {name: resolved for name, entry in value.items() if (resolved := self(entry)) is not NOTHING}
 
     def condition(self, name: str) -> bool:
         """Return the value of a condition."""
@@ -66,13 +66,13 @@ class Resolver:
     def _find(self, mapping: str, first: str, second: str) -> Any:
         return self.mappings[mapping][str(first)][second]
 
-    def _substitute(self, text: str, own: Mapping[str, Any]) -> str:
+    def _substitute(self, text: str, extra: Mapping[str, Any]) -> str:
         def substitute(found: re.Match[str]) -> str:
             literal, name = found.groups()
             if literal:
                 return f"${{{name}}}"
-            if name in own:
-                return str(self(own[name]))
+            if name in extra:
+                return str(self(extra[name]))
             return str(self._attribute(name) if "." in name else self._ref(name))
 
         return VARIABLE.sub(substitute, text)

@@ -8,7 +8,8 @@ from time import time
 from typing import Any
 from uuid import uuid4
 
-ACCOUNT = "012345678912"  # as in Lambda's local server
+# The account of Lambda's local server.
+ACCOUNT = "012345678912"
 HOPS = re.compile(r"Lineage=[^;:]*:(\d+)")
 
 

@@ -12,7 +12,7 @@ from minutehand.local.lambda_endpoint import Call, Reply, refusal
 ARN = re.compile(
     r"(?:arn:aws[a-z-]*:lambda:[a-z0-9-]+:)?(?:\d{12}:)?(?:function:)?([A-Za-z0-9_-]+)(?::([^:]+))?"
 )
-LARGEST = {"RequestResponse": 6 * 1024 * 1024, "Event": 1024 * 1024}
+MAX_PAYLOAD = {"RequestResponse": 6 * 1024 * 1024, "Event": 1024 * 1024}
 LOG_TAIL = 4096
 
 
@@ -28,24 +28,24 @@ class InvokeApi:
         """`find` returns the logical id of a name; `invoke` runs an invocation, `accept` queues it."""
         self._find, self._invoke, self._accept = find, invoke, accept
 
-    def answer(self, call: Call) -> Reply:
-        """Answer a call."""
+    def handle(self, call: Call) -> Reply:
+        """Reply to a call."""
         try:
-            return self._answer(call)
+            return self._handle(call)
         except Refused as refused:
             return refusal(refused.status, refused.name, refused.message, refused.reason)
 
-    def _answer(self, call: Call) -> Reply:
+    def _handle(self, call: Call) -> Reply:
         function = self._known(call)
         if call.kind == "DryRun":
             return Reply(status=204)
-        if (largest := LARGEST.get(call.kind)) is None:
+        if (limit := MAX_PAYLOAD.get(call.kind)) is None:
             raise Refused(400, "InvalidParameterValueException", f"InvocationType must not be {call.kind}.")
-        if len(call.payload) > largest:
+        if len(call.payload) > limit:
             raise Refused(
                 413,
                 "RequestTooLargeException",
-                f"Request must be smaller than {largest} bytes for the InvokeFunction operation",
+                f"Request must be smaller than {limit} bytes for the InvokeFunction operation",
             )
         invocation = _invocation(call, function)
         if call.kind == "Event":
@@ -89,11 +89,11 @@ def _client_context(header: str | None) -> dict[str, Any] | None:
     return context if isinstance(context, dict) else None
 
 
-def _reply(answer: Result, call: Call) -> Reply:
-    headers = {"X-Amz-Executed-Version": "$LATEST", "x-amzn-RequestId": answer.id}
-    if answer.error is not None:
-        headers["X-Amz-Function-Error"] = answer.error
+def _reply(result: Result, call: Call) -> Reply:
+    headers = {"X-Amz-Executed-Version": "$LATEST", "x-amzn-RequestId": result.id}
+    if result.error is not None:
+        headers["X-Amz-Function-Error"] = result.error
     if call.headers.get("x-amz-log-type") == "Tail":
-        tail = "\n".join(answer.log).encode()[-LOG_TAIL:]
+        tail = "\n".join(result.log).encode()[-LOG_TAIL:]
         headers["X-Amz-Log-Result"] = b64encode(tail).decode()
-    return Reply(status=answer.status, payload=answer.payload, headers=headers)
+    return Reply(status=result.status, payload=result.payload, headers=headers)

@@ -24,7 +24,7 @@ class Reading:
 
     def __add__(self, other: "Reading") -> "Reading":
         """Add the counts."""
-        return Reading(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
+        return Reading(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
 
 @dataclass
@@ -42,14 +42,14 @@ class Meter:
                 reading, **{name: getattr(reading, name) + n for name, n in more.items()}
             )
 
-    def count_answer(self, function: str, answer: Result, memory_mb: int) -> None:
+    def count_result(self, function: str, result: Result, memory_mb: int) -> None:
         """Count and bill an invocation."""
-        billed = max(1, ceil(answer.ms + answer.init_ms))
+        billed = max(1, ceil(result.ms + result.init_ms))
         self.count(
             function,
             invocations=1,
-            cold_starts=int(answer.cold),
-            errors=int(answer.error is not None),
+            cold_starts=int(result.cold),
+            errors=int(result.error is not None),
             billed_ms=billed,
             gb_seconds=billed / 1000 * memory_mb / 1024,
         )

@@ -12,9 +12,9 @@ from emulator.clock import Clock
 from emulator.emulation import Emulator
 from emulator.hooks import Environment, WellBehaved
 from emulator.invocation import Invocation, Refused
-from emulator.misbehaviour_blows import Blows
 from emulator.misbehaviour_facts import Fact, Ledger
 from emulator.misbehaviour_fate import Delivery, Odds, Run, draw_delivery, draw_run
+from emulator.misbehaviour_interrupt import Interrupter
 from emulator.misbehaviour_throttle import Buckets, Throttle
 
 __all__ = ["Fact", "Misbehaviour", "Throttle"]
@@ -26,8 +26,8 @@ HOPS = 16
 class Misbehaviour(WellBehaved):
     """Make an emulator misbehave inside `with misbehaviour.upon(emulator):`.
 
-    What happens to the n-th invocation of a function is decided by the seed and n, not by when it comes or what else
-    runs. `functions` are the logical ids that it concerns, all if not said; `odds` are the words of Odds.
+    The faults of the n-th invocation of a function depend only on the seed and n, not on timing or other invocations.
+    `functions` are the logical ids of the affected functions, by default all; `odds` are the parameters of Odds.
     """
 
     def __init__(
@@ -42,34 +42,34 @@ class Misbehaviour(WellBehaved):
         """Do nothing yet; without odds, only chains of `hops` invocations are stopped."""
         self.seed, self.odds, self.hops = seed, Odds(**odds), hops
         self.functions, self.throttle = functions, throttle or Throttle()
-        self._ledger, self._mine = Ledger(), local()
+        self._ledger, self._local = Ledger(), local()
         self._clock = Clock()
         self._buckets = Buckets(self.throttle, self._clock)
 
     def __repr__(self) -> str:
         """Return the code that reproduces it."""
         usual = Misbehaviour(0)
-        said = {
+        changed = {
             name: value for name, value in asdict(self.odds).items() if value != getattr(usual.odds, name)
         }
         for name in ("functions", "throttle", "hops"):
             if getattr(self, name) != getattr(usual, name):
-                said[name] = getattr(self, name)
-        return f"Misbehaviour({', '.join([str(self.seed), *(f'{name}={value!r}' for name, value in said.items())])})"
+                changed[name] = getattr(self, name)
+        return f"Misbehaviour({', '.join([str(self.seed), *(f'{name}={value!r}' for name, value in changed.items())])})"
 
     @contextmanager
     def upon(self, lambda_: Emulator) -> Iterator[Self]:
         """Misbehave inside the block; add the seed to an error that passes through."""
         hooks, reserved = lambda_.hooks, dict(lambda_.concurrency.reserved)
         self._clock, self._buckets = lambda_.clock, Buckets(self.throttle, lambda_.clock)
-        if self.throttle.at_once is not None:
+        if self.throttle.concurrency is not None:
             for function in filter(self._concerns, lambda_.template.functions):
-                lambda_.limit(function, self.throttle.at_once)
+                lambda_.limit(function, self.throttle.concurrency)
         lambda_.hooks = self
         try:
             yield self
         except BaseException as error:
-            error.add_note(f"Lambda misbehaved; reproduce it with {self!r}, which did: {self.told}")
+            error.add_note(f"Lambda misbehaved; reproduce it with {self!r}, which did: {self.summary}")
             raise
         finally:
             lambda_.hooks = hooks
@@ -86,7 +86,7 @@ class Misbehaviour(WellBehaved):
         return Counter(fact.what for fact in self.facts)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The number of faults, as text."""
         return ", ".join(f"{what} {times}" for what, times in sorted(self.did.items())) or "nothing"
 
@@ -135,27 +135,28 @@ class Misbehaviour(WellBehaved):
 
     def seconds(self, invocation: Invocation, timeout: float) -> float:
         """Let it overrun its timeout."""
-        self._mine.timeout = timeout
-        overrun: float = self._mine.run.overrun  # of the `during` around it, in this thread
+        self._local.timeout = timeout
+        # Set by the enclosing `during`, in the same thread.
+        overrun: float = self._local.run.overrun
         return timeout + overrun
 
     @contextmanager
     def during(self, invocation: Invocation, environment: Environment) -> Iterator[None]:
         """Kill or freeze it, and record whether it overran its timeout."""
         number, time = self._ledger.number(invocation), self._ledger.begin(invocation)
-        self._mine.run = decided = self.run(invocation.function, number, time)
+        self._local.run = decided = self.run(invocation.function, number, time)
 
-        def tell(what: str, after: float) -> None:
+        def record(what: str, after: float) -> None:
             self._note(what, invocation, after)
 
-        with Blows(decided, environment, self.odds.frozen, tell):
+        with Interrupter(decided, environment, self.odds.frozen, record):
             yield
         if (
             decided.overrun
             and decided.freeze is None
-            and monotonic() - environment.began > self._mine.timeout
+            and monotonic() - environment.began > self._local.timeout
         ):
-            tell("overran", self._mine.timeout)
+            record("overran", self._local.timeout)
 
     def _concerns(self, function: str) -> bool:
         return self.functions is None or function in self.functions

@@ -14,9 +14,9 @@ MINUTE = 60.0
 class Throttle:
     """The limits of each function; None is unlimited."""
 
-    at_once: int | None = None
+    concurrency: int | None = None
     """The maximum concurrency."""
-    a_minute: float | None = None
+    per_minute: float | None = None
     burst: int = 1
     """The size of a burst."""
 
@@ -28,20 +28,20 @@ class Buckets:
         """Start at the current time."""
         self._throttle, self._clock = throttle, clock
         self._lock = Lock()
-        self._held: dict[str, tuple[float, float]] = {}
+        self._tokens_held: dict[str, tuple[float, float]] = {}
 
     def take(self, function: str) -> None:
         """Take a token; raise Lambda's 429 if the bucket is empty."""
-        if self._throttle.a_minute is None:
+        if self._throttle.per_minute is None:
             return
         with self._lock:
-            tokens = self._tokens(function, self._throttle.a_minute / MINUTE)
+            tokens = self._tokens(function, self._throttle.per_minute / MINUTE)
             taken = tokens >= 1
-            self._held[function] = (tokens - taken, self._clock.now())
+            self._tokens_held[function] = (tokens - taken, self._clock.now())
         if not taken:
             raise throttled(RATE)
 
-    def _tokens(self, function: str, a_second: float) -> float:
-        tokens, since = self._held.get(function, (float(self._throttle.burst), self._clock.now()))
+    def _tokens(self, function: str, per_second: float) -> float:
+        tokens, since = self._tokens_held.get(function, (float(self._throttle.burst), self._clock.now()))
         # The tolerance compensates for rounding: a backoff as long as a token takes must find one.
-        return min(float(self._throttle.burst), tokens + (self._clock.now() - since) * a_second + 1e-9)
+        return min(float(self._throttle.burst), tokens + (self._clock.now() - since) * per_second + 1e-9)

@@ -1,4 +1,4 @@
-"""What comes from the package index: Lambda's local server, its runtime client, and boto3 as the runtime has it."""
+"""Parts: download Lambda's local server, its runtime client and boto3 from the package index."""
 
 import platform
 import subprocess
@@ -14,38 +14,38 @@ from emulator.errors import BuildError
 ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 PLATFORMS = {"x86_64": "x86_64", "arm64": "aarch64"}
 
-# The local server is in the wheel of the SAM CLI, of which nothing else is needed.
+# The wheel of the SAM CLI contains the local server; the rest of it is not used.
 SERVER = "aws-sam-cli==1.170.0"
 SERVER_HASH = "sha256:24ebaf5ecba38dc1758089968cb89ab61e124b84e92a344fc7a2771a47f4d0bf"
 RUNTIME = ("awslambdaric==4.2.2", f"boto3=={version('boto3')}")
 
 
 def architecture() -> str:
-    """Return this machine's processor as Lambda calls it; raise BuildError where the local server does not run."""
+    """Return Lambda's name of this machine's architecture; raise BuildError if the local server cannot run here."""
     found = ARCHITECTURES.get(platform.machine().lower())
     if found is None or platform.system() != "Linux":
         raise BuildError(
-            f"Lambda's local server runs on Linux with x86_64 or arm64, and this is {platform.system()} with "
-            f"{platform.machine()}: use a container or a virtual machine, or `make run`, which needs neither"
+            f"Lambda's local server requires Linux on x86_64 or arm64, got {platform.system()} on "
+            f"{platform.machine()}: use a container or a virtual machine, or `make run`"
         )
     return found
 
 
 def provide_server(cache: Cache) -> Path:
-    """Return the local server, fetched once."""
+    """Return the local server, downloaded once."""
     name = f"aws-lambda-rie-{architecture()}"
     return cache.make("server", [SERVER, name], lambda folder: _fetch_server(folder, name)) / name
 
 
 def provide_runtime(cache: Cache, python: str) -> Path:
-    """Return a folder with the runtime client and boto3 for that version of Python, installed once."""
+    """Return a folder with the runtime client and boto3 for a version of Python, installed once."""
     return cache.make(
         "runtime", [*RUNTIME, python, architecture()], lambda folder: install(folder, python, *RUNTIME)
     )
 
 
 def install(folder: Path, python: str, *arguments: str) -> None:
-    """Install wheels for this machine's processor and that version of Python into a folder."""
+    """Install wheels for this machine's processor and a version of Python into a folder."""
     tag = PLATFORMS[architecture()]
     pip(
         "install",
@@ -66,7 +66,7 @@ def install(folder: Path, python: str, *arguments: str) -> None:
 
 
 def pip(*arguments: str) -> None:
-    """Run pip, and say what it said if it fails."""
+    """Run pip; raise BuildError with its output if it fails."""
     command = [
         sys.executable,
         "-m",

@@ -81,7 +81,7 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         _watch(plan, emulator, Database(url), stop)
         _report(emulator, console)
         if plan.worst is not None:
-            console.print(f"--worst {plan.worst}   {worst.told}", soft_wrap=True)
+            console.print(f"--worst {plan.worst}   {worst.summary}", soft_wrap=True)
     console.print(f"stopped: {show.summary()}")
 
 
@@ -105,7 +105,7 @@ def _emulator(plan: Plan, environment: Mapping[str, str], console: Console, show
         concurrency=plan.concurrency,
         freeze=plan.freeze,
         port=plan.lambda_port,
-        say=lambda line: console.print(f"functions   {line}", highlight=False, soft_wrap=True),
+        report=lambda line: console.print(f"functions   {line}", highlight=False, soft_wrap=True),
         log=lambda function, line: show.log(function.removesuffix("Function").lower(), parsed(line)),
     )
 

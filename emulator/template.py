@@ -127,8 +127,8 @@ class _Reader:
         ]
 
     def _function_name(self, id: str) -> str:
-        own = self._resources[id].get("Properties", {}).get("FunctionName")
-        name = self._resolve(own) if own is not None else NOTHING
+        declared = self._resources[id].get("Properties", {}).get("FunctionName")
+        name = self._resolve(declared) if declared is not None else NOTHING
         return f"{self._stack}-{id}" if name is NOTHING else str(name)
 
     def _name(self, id: str, attribute: str | None) -> str:
@@ -142,24 +142,24 @@ class _Reader:
         return id if attribute is None else f"{id}.{attribute}"
 
     def _function(self, id: str) -> Function:
-        own = self._resolve(self._resources[id].get("Properties") or {})
-        both = (self._resolve(self._globals), own)
-        said = {**both[0], **both[1]}
-        events = own.get("Events") or {}
-        asynchronous = said.get("EventInvokeConfig") or {}
+        declared = self._resolve(self._resources[id].get("Properties") or {})
+        both = (self._resolve(self._globals), declared)
+        settings = {**both[0], **both[1]}
+        events = declared.get("Events") or {}
+        asynchronous = settings.get("EventInvokeConfig") or {}
         variables = [(part.get("Environment") or {}).get("Variables") or {} for part in both]
         return Function(
             id=id,
             name=self._function_name(id),
             arn=self._name(id, "Arn"),
-            code=self._path.parent / said["CodeUri"],
-            handler=said.get("Handler", "app.handler"),
-            runtime=said.get("Runtime", "python3.13"),
-            timeout=float(said.get("Timeout", 3)),
-            memory=int(said.get("MemorySize", 128)),
+            code=self._path.parent / settings["CodeUri"],
+            handler=settings.get("Handler", "app.handler"),
+            runtime=settings.get("Runtime", "python3.13"),
+            timeout=float(settings.get("Timeout", 3)),
+            memory=int(settings.get("MemorySize", 128)),
             variables={name: _text(value) for part in variables for name, value in part.items()},
             layers=tuple(dict.fromkeys(layer for part in both for layer in part.get("Layers") or [])),
-            reserved=_number(said.get("ReservedConcurrentExecutions")),
+            reserved=_number(settings.get("ReservedConcurrentExecutions")),
             retries=int(asynchronous.get("MaximumRetryAttempts", 2)),
             age=float(asynchronous.get("MaximumEventAgeInSeconds", 21600)),
             destination=_destination(asynchronous),

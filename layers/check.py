@@ -34,7 +34,7 @@ def find_faults(layer: Path, version: str, machine: str) -> Iterator[str]:
 
 
 def wrong_library(path: Path, version: str, machine: str) -> str:
-    """Return why a shared library would not load: its content names another machine, or its name another Python."""
+    """Return why a shared library would not load: it is for another machine or another Python."""
     if (found := machine_of(path)) != machine:
         return f"for {found}, not for {machine}"
     return wrong_tag(path, f"cpython-{version.replace('.', '')}-{machine}-linux-gnu")
@@ -45,9 +45,9 @@ def machine_of(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(HEADER.size)
     if len(head) < HEADER.size or head[:4] != b"\x7fELF":
-        return "nothing that Linux loads"
+        return "an unknown format"
     _, bits, order, number = HEADER.unpack(head)
-    return NAMES.get(number, f"machine {number}") if (bits, order) == (2, 1) else "another kind of machine"
+    return NAMES.get(number, f"machine {number}") if (bits, order) == (2, 1) else "an unknown machine"
 
 
 def wrong_tag(path: Path, tag: str) -> str:

@@ -31,7 +31,7 @@ def finish(layer: Path, version: str, python: str, *, compiled: bool = False) ->
         compile_all(layer, python, instead=compiled)
     else:
         print(
-            f"{layer.parent.name}: no .pyc, for want of a Python {version}: {python} is {found}",
+            f"{layer.parent.name}: not compiled: expected Python {version}, got {found} from {python}",
             file=sys.stderr,
         )
     normalise(layer)
@@ -49,7 +49,7 @@ def version_of(python: str) -> str:
     try:
         done = subprocess.run([python, "-c", PRINT_VERSION], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return "nothing that runs"
+        return "no version"
     return done.stdout.strip()
 
 

@@ -11,7 +11,7 @@ VERSION := $(firstword $(shell sed -n 's/^ *Runtime: python//p' "$(LAYERS)../tem
 HOST_PYTHON ?= python3
 PIP ?= $(HOST_PYTHON) -m pip
 PYTHON ?= python$(VERSION)
-PACKAGES = $(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR says where to build, and is not set))/python
+PACKAGES = $(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set: set it to the output folder))/python
 
 # Two platforms, because no wheel of psycopg has both tags: with the older one alone, arm64 gets an older psycopg.
 # Without dependencies: requirements.txt lists every package, resolved for the layer's Python instead of the host's.

@@ -1,4 +1,4 @@
-"""The browser of this machine."""
+"""A headless browser from this machine."""
 
 import shutil
 from collections.abc import Iterator

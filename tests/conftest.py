@@ -1,4 +1,4 @@
-"""What every test may use: a clean environment, and a migrated database on a real server.
+"""Fixtures of all tests: a clean environment, and a migrated database on a real server.
 
 database            without jobs, on the server of the run: direct-18, or the one that --server names
 direct_database     the same on direct-18, whatever --server names
@@ -35,7 +35,7 @@ SUITES = {
     "tests/cluster/": "cluster",
     "tests/sam_local/": "containers",
     "tests/pipeline/archive/test_killed.py": "kill",
-    "tests/pipeline/load/test_load_kill.py": "kill",
+    "tests/pipeline/load/test_killed.py": "kill",
 }
 
 # `make setup` installs no Spark; where it must not be missing, these say so by failing.

@@ -1,4 +1,4 @@
-"""Dump a migrated database as text that is the same every time; as a program, write schema/schema.sql."""
+"""Dump a migrated database as deterministic text. Run as a program, it writes schema/schema.sql."""
 
 import re
 import subprocess

@@ -14,12 +14,12 @@ def handler(event: dict[str, Any], context: Any) -> None:
     try:
         from minutehand.functions.migrate import handler as migrate
     except Exception as error:
-        answer_without_library(event, error)
+        respond_without_library(event, error)
     else:
         migrate(event, context)
 
 
-def answer_without_library(event: dict[str, Any], error: Exception) -> None:
+def respond_without_library(event: dict[str, Any], error: Exception) -> None:
     """Fail the deploy. A stack's deletion succeeds, because it changes nothing in the database."""
     fields = {name: event.get(name, "unknown") for name in ("StackId", "RequestId", "LogicalResourceId")}
     if event.get("RequestType") == "Delete":

@@ -4,8 +4,24 @@
 
     enqueue("welcome", {"email": "ada@example.com"}, run_at=tomorrow_at_eight, key="welcome/ada")
 
-The modules of this folder are the flow of a job: `enqueue`, `tick`, `offer`, `fan_out`, `claim`, `handle`, `finish`.
-`work` runs the last three for a worker. `operations` changes jobs and `queries` reads them.
+The modules at the root, in the order of the flow:
+
+    enqueue       insert jobs as rows that become visible at a given time
+    tick          one pass of the dispatcher: maintenance, offer, fan_out
+    maintenance   reap abandoned jobs, fire schedules, keep scans short
+    offer         give due jobs a fresh ack, as far as there is capacity
+    fan_out       invoke a worker for each chunk of offers
+    claim         exchange offered acks for claims
+    lease         how long a claim holds
+    handlers      find the function of a kind
+    middleware    functions around every handler and every enqueue
+    job           a claimed job as its handler sees it
+    handle        run the handler and return the outcome
+    finish        write the outcome, if the claim still holds
+    work          claim, handle and finish, for an invocation or as a resident worker
+    errors        the errors that minutehand raises
+
+`operations` changes jobs, `queries` reads them, `model` has the values that flow between these modules.
 """
 
 from minutehand.database import Database

@@ -65,13 +65,13 @@ def _finish(claim: Claim, outcome: Outcome) -> Finish:
             return _end(claim, "dead", result, error)
         case Failed(error, delay, _, result):
             wait = delay if delay is not None else claim.retry.wait(claim.attempt)
-            return _give_back(claim, "retrying", wait, 0, error, result)
+            return _release_claim(claim, "retrying", wait, 0, error, result)
         case Cancelled(error, result):
             return _end(claim, "cancelled", result, error)
         case Snoozed(delay):
-            return _give_back(claim, "snoozed", delay, 1)
+            return _release_claim(claim, "snoozed", delay, 1)
         case Released(delay, error):
-            return _give_back(claim, "released", delay, 1, error)
+            return _release_claim(claim, "released", delay, 1, error)
         case Settled(finished):
             return finished
         case _:
@@ -93,7 +93,7 @@ def _end(
     return Finish(ending, error=error, next=ended[0]["next"]) if ended else Finish("lost", error=error)
 
 
-def _give_back(
+def _release_claim(
     claim: Claim,
     ending: Ending,
     delay: timedelta,
@@ -105,14 +105,18 @@ def _give_back(
     attempt = attempt_parameters(claim, ending, result, error)
     delay = min(max(delay, timedelta()), LONGEST_DELAY)
     try:
-        back = claim.database.run("give_back", **attempt, delay=delay, refund=refund)
+        released = claim.database.run("release", **attempt, delay=delay, refund=refund)
     except KeyTakenError:
         return _supersede(claim, error, result)
-    return Finish(ending, back[0]["visible"], error) if back else _cancel_if_requested(claim, error, result)
+    return (
+        Finish(ending, released[0]["visible"], error)
+        if released
+        else _cancel_if_requested(claim, error, result)
+    )
 
 
 def _cancel_if_requested(claim: Claim, error: Error | None, result: str | None) -> Finish:
-    """End a job that was not given back because its cancellation was requested; otherwise the claim is lost."""
+    """Cancel a job that was not released because its cancellation was requested; otherwise the claim is lost."""
     rows = claim.database.run("check_claim", id=claim.id, ack=claim.ack)
     if not rows or rows[0]["cancelling"] is None:
         return Finish("lost", error=error)

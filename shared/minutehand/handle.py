@@ -1,4 +1,4 @@
-"""Handle: run the user's function within its time, and turn whatever happens into an outcome."""
+"""Handle: run the user's function within its time, and turn the result or error into an outcome."""
 
 import signal
 import threading
@@ -93,7 +93,7 @@ def _with_result(outcome: Outcome, result: object) -> Outcome:
 
 
 def _done(result: object) -> Outcome:
-    """Store the result. If it is not JSON, the job is done all the same, with an error that says so."""
+    """Store the result. If it is not JSON, the job is still done, with an error that explains it."""
     if result is None:
         return Done()
     try:

@@ -118,7 +118,7 @@ def decrypted(job: Job) -> Any:
     return decrypted_payload(job)
 
 
-def convert(payload: Any, wanted: Any) -> Any:
+def convert(payload: Any, expected: Any) -> Any:
     """Return the payload as the handler's dataclass or pydantic model, or unchanged if it asks for neither.
 
     Raises MismatchError if the payload does not fit.
@@ -127,19 +127,19 @@ def convert(payload: Any, wanted: Any) -> Any:
         raise MismatchError(
             "the payload is JSON that Python cannot read: nested too deeply, or a number too large"
         )
-    if hasattr(wanted, "model_validate"):
+    if hasattr(expected, "model_validate"):
         try:
-            return wanted.model_validate(payload)
+            return expected.model_validate(payload)
         except ValueError as error:
             raise MismatchError(str(error)) from None
-    return _convert_dataclass(payload, wanted) if dataclasses.is_dataclass(wanted) else payload
+    return _convert_dataclass(payload, expected) if dataclasses.is_dataclass(expected) else payload
 
 
-def _convert_dataclass(payload: Any, wanted: Any) -> Any:
+def _convert_dataclass(payload: Any, expected: Any) -> Any:
     # Imported only when used, for the sake of cold starts.
     import msgspec
 
     try:
-        return msgspec.convert(payload, type=wanted)
+        return msgspec.convert(payload, type=expected)
     except msgspec.ValidationError as error:
         raise MismatchError(str(error)) from None

@@ -27,7 +27,8 @@ class Job(Claim):
 
     result: object = field(default=None, repr=False)
     context: Any = field(default=None, repr=False)
-    finished: Finish | None = field(default=None, repr=False)  # set once `transaction()` has committed
+    # Set once `transaction()` has committed.
+    finished: Finish | None = field(default=None, repr=False)
     emit: Callable[..., None] = field(default=_ignore, repr=False)
 
     @property

@@ -63,12 +63,12 @@ class Around:
         if self.context is None:
             yield
             return
-        made = self.context(job)
-        if isinstance(made, AbstractContextManager):
-            with made as job.context:
+        context = self.context(job)
+        if isinstance(context, AbstractContextManager):
+            with context as job.context:
                 yield
         else:
-            job.context = made
+            job.context = context
             yield
 
 

@@ -1,4 +1,4 @@
-"""Tick: run maintenance, count what is due, offer what there is capacity for, and invite workers."""
+"""Tick: run maintenance, count due jobs, offer as many as the capacity allows, and invite workers."""
 
 import math
 from collections.abc import Mapping

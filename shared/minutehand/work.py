@@ -47,8 +47,8 @@ def run_event(
 ) -> list[Finish]:
     """Run the jobs that an invocation event offers, or the next due job of the queue that it names.
 
-    `remaining` returns the time left in the invocation, which becomes the lease. Jobs for which there is no time left
-    are given back.
+    `remaining` returns the time left in the invocation, which becomes the lease. Jobs for which no time is left
+    are released.
     """
     offers, queue = parse(event)
     lease = remaining() - FINISH_TIME
@@ -73,9 +73,9 @@ def run_jobs(
 ) -> list[Finish]:
     """Run claimed jobs in order; `end` is the worker's last monotonic second.
 
-    Jobs are given back, at no cost of an attempt, once `stopping` returns true, and when their timeout, or the longest
-    attempt so far, exceeds the time left. An interrupt also gives back the job that it interrupts. After any other
-    error the current job keeps its claim, and comes back when its lease ends.
+    Jobs are released, at no cost of an attempt, once `stopping` returns true, and when their timeout, or the longest
+    attempt so far, exceeds the time left. An interrupt also releases the interrupted job. After any other
+    error the current job keeps its claim, and becomes due again when its lease ends.
     """
     if not jobs:
         return []
@@ -135,7 +135,7 @@ def _release(job: Job, hook: Hook) -> Finish:
 
 
 def _release_if_possible(jobs: Sequence[Job], hook: Hook) -> None:
-    """Give jobs back while the database allows it; the others come back when their leases end."""
+    """Release jobs while the database is available; the others become due when their leases end."""
     with suppress(DatabaseError):
         for job in jobs:
             _release(job, hook)
@@ -157,7 +157,7 @@ def work(
 ) -> int:
     """Run a queue's jobs until `stop` is set, or with `drain` until none is due. Return how many jobs were handled.
 
-    Takes `chunk` jobs at a time, and waits for `idle` when there are none. Runs maintenance once a minute.
+    Takes `chunk` jobs at a time, and waits for `idle` if none is due. Runs maintenance once a minute.
     """
     handled, maintained = 0, -math.inf
     with _publishing_halt(database, queue, hook):
@@ -175,7 +175,7 @@ def work(
 
 @contextmanager
 def _publishing_halt(database: Database, queue: str, hook: Hook) -> Iterator[None]:
-    """Publish a `halted` event if the worker stops for good. The caller may wait out UnreachableError and conflicts."""
+    """Publish a `halted` event if an error stops the worker; callers retry UnreachableError and conflicts."""
     try:
         yield
     except Exception as error:

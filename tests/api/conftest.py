@@ -1,4 +1,4 @@
-"""What the tests of the API share: the application as Lambda loads it, a caller with a token, and the log."""
+"""Shared fixtures of the API tests: the application as Lambda loads it, a client with a token, and the log."""
 
 from collections.abc import Callable, Iterator
 from io import StringIO
@@ -12,7 +12,7 @@ from minutehand import Database, enqueue
 from minutehand.functions.api import app as api_module
 from minutehand.functions.api.dependencies import connect
 from minutehand.job import Job
-from tests.api.world import TOKEN, claim_one, finish
+from tests.api.stage import TOKEN, claim_one, finish
 from tests.servers import Database as Server
 
 with catch_warnings(action="ignore"):  # it would rather have the successor of httpx
@@ -90,13 +90,13 @@ def problem() -> Callable[..., dict[str, Any]]:
     """Check that an answer is a problem of a status, and return it."""
 
     def check(response: Any, status: int) -> dict[str, Any]:
-        told: dict[str, Any] = response.json()
+        body: dict[str, Any] = response.json()
         assert (response.status_code, response.headers["content-type"]) == (
             status,
             "application/problem+json",
         )
-        assert told["status"] == status
-        assert all(isinstance(told[name], str) and told[name] for name in ("type", "title", "detail"))
-        return told
+        assert body["status"] == status
+        assert all(isinstance(body[name], str) and body[name] for name in ("type", "title", "detail"))
+        return body
 
     return check

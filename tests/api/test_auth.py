@@ -1,9 +1,9 @@
-"""Who may come in: bearers of a token, callers that API Gateway vouched for, this machine if it is told so."""
+"""Authentication: tokens, callers that API Gateway authorised, and local runs."""
 
 import pytest
 from starlette.testclient import TestClient
 
-from tests.api.world import TOKEN
+from tests.api.stage import TOKEN
 
 PATHS = ["/jobs", "/stats", "/openapi.json", "/nowhere", "/health/", "//health"]
 OTHER = "another-token-for-the-examples"
@@ -28,7 +28,7 @@ def local(monkeypatch, call):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_request_without_a_token_is_refused(call, token, problem, path):
+def test_request_without_a_token_is_rejected(call, token, problem, path):
     answer = call().get(path)
 
     assert problem(answer, 401)["type"] == "urn:minutehand:problem:unauthorised"
@@ -49,11 +49,11 @@ def test_a_request_without_a_token_is_refused(call, token, problem, path):
         "Bearer \u00fcber-the-hills-and-far",
     ],
 )
-def test_a_wrong_token_is_refused(call, token, problem, sent):
+def test_wrong_token_is_rejected(call, token, problem, sent):
     problem(call(authorization=sent.encode("latin-1")).get("/jobs"), 401)
 
 
-def test_two_tokens_in_one_request_are_refused(call, token, problem):
+def test_two_tokens_in_one_request_are_rejected(call, token, problem):
     headers = [("authorization", f"Bearer {TOKEN}"), ("authorization", f"Bearer {TOKEN}")]
 
     problem(call().get("/jobs", headers=headers), 401)
@@ -66,7 +66,7 @@ def test_every_token_is_accepted_during_a_rotation(call, monkeypatch):
         assert call(authorization=f"bearer {token}").get("/jobs").status_code == 200
 
 
-def test_a_short_token_is_ignored_and_logged(call, monkeypatch, problem, log):
+def test_short_token_is_ignored_and_logged(call, monkeypatch, problem, log):
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", f"short,{TOKEN}")
 
     problem(call(authorization="Bearer short").get("/jobs"), 401)
@@ -75,14 +75,14 @@ def test_a_short_token_is_ignored_and_logged(call, monkeypatch, problem, log):
     assert call(authorization=f"Bearer {TOKEN}").get("/jobs").status_code == 200
 
 
-def test_a_short_token_does_not_open_the_local_api(local, monkeypatch, problem):
+def test_short_token_does_not_open_the_local_api(local, monkeypatch, problem):
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", "short")
 
     problem(local("127.0.0.1").get("/jobs"), 401)
 
 
 @pytest.mark.parametrize("tokens", [None, "", " , "])
-def test_an_api_without_tokens_is_closed_and_names_the_setting(call, monkeypatch, problem, tokens):
+def test_api_without_tokens_is_closed_and_names_the_setting(call, monkeypatch, problem, tokens):
     if tokens is not None:
         monkeypatch.setenv("MINUTEHAND_API_TOKENS", tokens)
 
@@ -93,7 +93,7 @@ def test_an_api_without_tokens_is_closed_and_names_the_setting(call, monkeypatch
         )
 
 
-def test_a_caller_is_refused_before_the_body_is_read(call, token, problem):
+def test_caller_is_rejected_before_the_body_is_read(call, token, problem):
     def chunks():
         yield pytest.fail("the body was read")
 
@@ -106,23 +106,23 @@ def test_health_needs_no_token(call):
 
 @pytest.mark.parametrize("client", ["127.0.0.1", "127.8.9.1", "::1"])
 @pytest.mark.parametrize("host", ["localhost", "localhost:8080", "127.0.0.1:8080", "[::1]:8080", "LOCALHOST"])
-def test_a_local_run_is_open_to_the_loopback(local, client, host):
+def test_local_run_accepts_loopback_addresses(local, client, host):
     assert local(client, host).post("/jobs", json={"kind": "echo"}).status_code == 201
     assert local(client, host).get("/openapi.json").status_code == 200
 
 
 @pytest.mark.parametrize("client", ["203.0.113.9", "10.0.0.1", "testclient", "", "fe80::1"])
-def test_a_local_run_is_closed_to_other_addresses(local, problem, client):
+def test_local_run_rejects_other_addresses(local, problem, client):
     problem(local(client).get("/jobs"), 503)
 
 
 @pytest.mark.parametrize("header", ["x_forwarded_for", "forwarded"])
-def test_a_local_run_refuses_proxied_requests(local, problem, header):
+def test_local_run_rejects_proxied_requests(local, problem, header):
     problem(local("127.0.0.1", **{header: "127.0.0.1"}).get("/jobs"), 503)
 
 
-@pytest.mark.parametrize("value", ["0", "true", "", "11"])
-def test_only_the_value_1_enables_a_local_run(local, monkeypatch, problem, value):
+@pytest.mark.parametrize("value", ["0", "false", "", "11"])
+def test_local_run_is_disabled_by_other_values(local, monkeypatch, problem, value):
     monkeypatch.setenv("MINUTEHAND_LOCAL", value)
 
     problem(local("127.0.0.1").get("/jobs"), 503)
@@ -134,14 +134,14 @@ def test_lambda_is_never_local(local, monkeypatch, problem):
     problem(local("127.0.0.1").get("/jobs"), 503)
 
 
-def test_a_local_run_with_tokens_requires_one(local, token, problem):
+def test_local_run_with_tokens_requires_one(local, token, problem):
     problem(local("127.0.0.1").get("/jobs"), 401)
 
 
 @pytest.mark.parametrize(
     "host", ["rebound.example", "localhost.example", "127.0.0.1.example:8080", "0.0.0.0", "127.0.0.1:x"]
 )
-def test_a_local_run_refuses_other_host_names(local, problem, host):
+def test_local_run_rejects_other_host_names(local, problem, host):
     problem(local("127.0.0.1", host="localhost").get("/jobs", headers={"host": host}), 403)
 
 
@@ -156,7 +156,7 @@ def test_a_local_run_refuses_other_host_names(local, problem, host):
         {"sec_fetch_site": "same-site"},
     ],
 )
-def test_a_page_of_another_site_cannot_use_a_local_run(local, problem, headers):
+def test_local_run_rejects_cross_origin_pages(local, problem, headers):
     for method in ("GET", "POST", "OPTIONS"):
         problem(
             local("127.0.0.1", **headers).request(
@@ -166,7 +166,7 @@ def test_a_page_of_another_site_cannot_use_a_local_run(local, problem, headers):
         )
 
 
-def test_the_console_may_use_a_local_run(local):
+def test_local_run_accepts_the_console(local):
     caller = local("127.0.0.1", origin="http://localhost:8080", sec_fetch_site="same-origin")
 
     assert caller.post("/jobs", json={"kind": "echo"}).status_code == 201
@@ -175,7 +175,7 @@ def test_the_console_may_use_a_local_run(local):
 @pytest.mark.parametrize(
     "content_type", [None, "text/plain", "multipart/form-data", "application/x-www-form-urlencoded"]
 )
-def test_a_form_of_another_site_changes_nothing_in_a_local_run(local, problem, content_type):
+def test_local_run_rejects_cross_origin_forms(local, problem, content_type):
     job = local("127.0.0.1").post("/jobs", json={"kind": "echo", "delay": 60}).headers["location"]
     headers = {"content-type": content_type} if content_type else {}
 

@@ -1,17 +1,17 @@
-"""A batch: each item by the rules of one, and none held up by another."""
+"""Batches over HTTP: each item is accepted or rejected on its own."""
 
 from minutehand.queries import jobs as read
 
 FAR = "2999-01-31T08:00:00+01:00"
 
 
-def test_a_valid_batch_is_enqueued_completely(api, jobs):
+def test_valid_batch_is_enqueued_completely(api, jobs):
     answer = api.post("/jobs/batch", json={"jobs": [{"kind": "echo", "payload": n} for n in range(1000)]})
 
-    told = answer.json()
-    assert (answer.status_code, told["created"], told["rejected"]) == (200, 1000, 0)
-    assert [item["ordinal"] for item in told["items"]] == list(range(1000))
-    assert read.get(jobs, told["items"][7]["id"]).payload == 7
+    body = answer.json()
+    assert (answer.status_code, body["created"], body["rejected"]) == (200, 1000, 0)
+    assert [item["ordinal"] for item in body["items"]] == list(range(1000))
+    assert read.get(jobs, body["items"][7]["id"]).payload == 7
 
 
 def test_rejected_jobs_are_listed_and_the_others_enqueued(api, jobs):
@@ -26,19 +26,19 @@ def test_rejected_jobs_are_listed_and_the_others_enqueued(api, jobs):
     ]
     answer = api.post("/jobs/batch", json={"jobs": items})
 
-    told = answer.json()
+    body = answer.json()
     assert answer.status_code == 207
-    assert (told["created"], told["replaced"], told["ignored"], told["rejected"]) == (2, 0, 0, 5)
-    assert [item["outcome"] == "created" for item in told["items"]] == [True, *[False] * 5, True]
-    problems = [item["problem"] for item in told["items"][1:-1]]
-    assert [told.get("rule") for told in problems] == [
+    assert (body["created"], body["replaced"], body["ignored"], body["rejected"]) == (2, 0, 0, 5)
+    assert [item["outcome"] == "created" for item in body["items"]] == [True, *[False] * 5, True]
+    problems = [item["problem"] for item in body["items"][1:-1]]
+    assert [body.get("rule") for body in problems] == [
         "kind_is_a_name",
         None,
         None,
         None,
         "delay_is_not_negative",
     ]
-    assert [told["errors"][0]["pointer"] for told in problems[1:4]] == [
+    assert [body["errors"][0]["pointer"] for body in problems[1:4]] == [
         "#/jobs/2/colour",
         "#/jobs/3",
         "#/jobs/4/run_at",
@@ -59,7 +59,7 @@ def test_keys_are_unique_within_a_batch_and_with_existing_jobs(api, jobs):
     assert {item["problem"]["status"] for item in raised.json()["items"][:2]} == {409}
 
 
-def test_a_batch_has_one_to_a_thousand_jobs(api, jobs, problem):
+def test_batch_has_one_to_a_thousand_jobs(api, jobs, problem):
     problem(api.post("/jobs/batch", json={"jobs": []}), 422)
     problem(api.post("/jobs/batch", json={"jobs": [{"kind": "echo"}] * 1001}), 422)
     problem(api.post("/jobs/batch", json=[{"kind": "echo"}]), 422)

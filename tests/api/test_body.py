@@ -1,4 +1,4 @@
-"""The body: strict JSON within bounds, and nothing that two readers would read in two ways."""
+"""Request bodies: strict JSON within the size limit."""
 
 import json
 
@@ -28,24 +28,24 @@ JSON = {"Content-Type": "application/json"}
         b'{"kind": "echo", "payload": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     ],
 )
-def test_invalid_json_is_refused(api, jobs, problem, body):
-    told = problem(api.post("/jobs", content=body, headers=JSON), 400)
+def test_invalid_json_is_rejected(api, jobs, problem, body):
+    details = problem(api.post("/jobs", content=body, headers=JSON), 400)
 
-    assert told["type"] == "urn:minutehand:problem:broken-json"
+    assert details["type"] == "urn:minutehand:problem:broken-json"
     assert not read.stats(jobs)
 
 
 @pytest.mark.parametrize(
     "body", [rb'{"kind": "echo", "payload": 1e400}', rb'{"kind": "echo", "payload": "\ud800"}']
 )
-def test_a_payload_that_cannot_be_stored_is_refused(api, jobs, problem, body):
+def test_payload_that_cannot_be_stored_is_rejected(api, jobs, problem, body):
     assert problem(api.post("/jobs", content=body, headers=JSON), 422)["rule"] == "payload_is_json"
 
 
 @pytest.mark.parametrize(
     "body", [rb'{"kind": "\ud800"}', rb'{"kind": "echo", "\ud800": 1}', rb'{"kind": "e\u0000"}']
 )
-def test_invalid_text_is_refused(api, jobs, problem, body):
+def test_invalid_text_is_rejected(api, jobs, problem, body):
     problem(api.post("/jobs", content=body, headers=JSON), 422)
 
 
@@ -55,24 +55,24 @@ def test_invalid_text_is_refused(api, jobs, problem, body):
 def test_only_json_is_accepted(api, jobs, problem, content_type):
     headers = {"Content-Type": content_type} if content_type else {}
 
-    told = problem(api.post("/jobs", content=b'{"kind": "echo"}', headers=headers), 415)
+    details = problem(api.post("/jobs", content=b'{"kind": "echo"}', headers=headers), 415)
 
-    assert told["type"] == "urn:minutehand:problem:not-json"
+    assert details["type"] == "urn:minutehand:problem:not-json"
 
 
-def test_the_content_type_may_name_its_charset(api, jobs):
+def test_content_type_may_have_a_charset(api, jobs):
     headers = {"Content-Type": "Application/JSON; charset=utf-8"}
 
     assert api.post("/jobs", content=b'{"kind": "echo"}', headers=headers).status_code == 201
 
 
 @pytest.mark.parametrize(("path", "most"), [("/jobs", MEBIBYTE), ("/jobs/batch", 6 * MEBIBYTE)])
-def test_a_body_above_the_size_limit_is_refused(api, jobs, problem, path, most):
+def test_body_above_the_size_limit_is_rejected(api, jobs, problem, path, most):
     problem(api.post(path, content=b" " * (most + 1), headers=JSON), 413)
     problem(api.post(path, content=b" " * most, headers=JSON), 400)
 
 
-def test_a_chunked_body_is_limited_while_it_is_read(api, jobs, problem):
+def test_chunked_body_is_limited_while_it_is_read(api, jobs, problem):
     sent = 0
 
     def chunks():
@@ -84,14 +84,14 @@ def test_a_chunked_body_is_limited_while_it_is_read(api, jobs, problem):
     problem(api.post("/jobs", content=chunks(), headers=JSON), 413)
 
 
-def test_an_action_without_a_body_refuses_one(api, jobs, problem):
+def test_action_without_a_body_rejects_one(api, jobs, problem):
     path = f"/jobs/{api.post('/jobs', json={'kind': 'echo'}).json()['id']}"
 
     problem(api.post(f"{path}/promote", json={"delay": 5}), 422)
     assert api.post(f"{path}/promote", json={}).status_code == 200
 
 
-def test_problems_quote_nothing_of_the_request(api, jobs, problem):
+def test_problem_does_not_quote_the_request(api, jobs, problem):
     for body in (
         '{"kind": "s3cret" oops',
         json.dumps({"kind": "echo", "payload": 1, "delay": "s3cret", "key": ["s3cret"]}),

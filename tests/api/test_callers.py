@@ -26,7 +26,7 @@ def authenticated(authorizer: Any = None, token: str = "") -> Any:
         ("ci.bot_2@eu:acme@7:a-token-for-the-examples", "ci.bot_2", "eu:acme@7"),
     ],
 )
-def test_a_token_names_its_actor_and_tenant(monkeypatch, entry, who, tenant) -> None:
+def test_token_names_its_actor_and_tenant(monkeypatch, entry, who, tenant) -> None:
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", f"other@b:another-token-for-us,{entry}")
     caller = authenticated(token="a-token-for-the-examples")
 
@@ -47,7 +47,7 @@ def test_a_token_names_its_actor_and_tenant(monkeypatch, entry, who, tenant) -> 
         "{0},bob@b:{0}",
     ],
 )
-def test_an_ambiguous_token_is_refused(monkeypatch, log, entries) -> None:
+def test_ambiguous_token_is_rejected(monkeypatch, log, entries) -> None:
     entries = entries.format("a-token-for-the-examples")
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", entries)
     for token in ("a-token-for-the-examples", "short", entries):
@@ -69,7 +69,7 @@ def test_an_ambiguous_token_is_refused(monkeypatch, log, entries) -> None:
         ({"iam": {"userArn": "arn:aws:iam::1:user/ada"}}, "arn:aws:iam::1:user/ada"),
     ],
 )
-def test_an_authoriser_names_the_actor_and_the_tenant(monkeypatch, authorizer, who) -> None:
+def test_authoriser_names_the_actor_and_the_tenant(monkeypatch, authorizer, who) -> None:
     assert (authenticated(authorizer).actor, authenticated(authorizer).tenant) == (who, "")
     monkeypatch.setenv("MINUTEHAND_TENANT_CLAIM", "org")
     if "iam" in authorizer:
@@ -83,7 +83,7 @@ def test_an_authoriser_names_the_actor_and_the_tenant(monkeypatch, authorizer, w
     "claims", [{"sub": "ada"}, {"org": ""}, {"org": "a b"}, {"org": ["acme"]}, {"org": None}, {}]
 )
 @pytest.mark.parametrize("kind", ["jwt", "lambda"])
-def test_a_caller_without_the_tenant_claim_is_refused(monkeypatch, kind, claims) -> None:
+def test_caller_without_the_tenant_claim_is_rejected(monkeypatch, kind, claims) -> None:
     monkeypatch.setenv("MINUTEHAND_TENANT_CLAIM", "org")
     facts = {"claims": claims, "scopes": None} if kind == "jwt" else claims | {"x": "y"}
     with pytest.raises(ApiError) as refused:

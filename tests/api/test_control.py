@@ -1,4 +1,4 @@
-"""Control over HTTP: edit, replay, remove, many at once, pauses and limits, redrive, reprocess, drop, and the trail."""
+"""Control over HTTP: edits, bulk changes, pauses, limits, redrive and the audit trail."""
 
 from uuid import uuid4
 
@@ -7,7 +7,7 @@ import pytest
 from minutehand import enqueue
 from minutehand.operations.controls import list_controls
 from minutehand.queries import jobs as read
-from tests.api.world import TOKEN, finish
+from tests.api.stage import TOKEN, finish
 
 FAR = "2999-01-31T08:00:00+01:00"
 
@@ -22,7 +22,7 @@ def payload_of(api, path):
     return api.get(path, params={"include": "payload"}).json()["payload"]
 
 
-def test_an_edit_changes_only_the_given_fields(api, later):
+def test_edit_changes_only_the_given_fields(api, later):
     answer = api.patch(later, json={"payload": {"n": 12345678901234567890}, "priority": 9, "timeout": "PT1M"})
 
     assert (answer.status_code, answer.json()["priority"], answer.json()["timeout"]) == (200, 9, 60)
@@ -32,26 +32,26 @@ def test_an_edit_changes_only_the_given_fields(api, later):
     assert payload_of(api, later) == {"n": 12345678901234567890}
 
 
-def test_a_running_job_is_not_edited_removed_or_replayed(api, running, problem):
+def test_running_job_is_not_edited_removed_or_replayed(api, running, problem):
     path = f"/jobs/{running.id}"
     for answer in (api.patch(path, json={"payload": 1}), api.delete(path), api.post(f"{path}/replay")):
         assert problem(answer, 409)["state"] == "running"
 
 
 @pytest.mark.parametrize(
-    "said", [{}, {"priority": 10}, {"priority": "9"}, {"payloads": 1}, {"headers": {"a": 1}}, []]
+    "changes", [{}, {"priority": 10}, {"priority": "9"}, {"payloads": 1}, {"headers": {"a": 1}}, []]
 )
-def test_an_invalid_edit_is_refused(api, later, problem, said):
-    problem(api.patch(later, json=said), 422)
+def test_invalid_edit_is_rejected(api, later, problem, changes):
+    problem(api.patch(later, json=changes), 422)
 
 
-def test_an_unknown_job_is_a_404(api, problem):
+def test_unknown_job_is_a_404(api, problem):
     path = f"/jobs/{uuid4()}"
     for answer in (api.patch(path, json={"payload": 1}), api.delete(path), api.post(f"{path}/replay")):
         problem(answer, 404)
 
 
-def test_a_finished_job_is_replayed_as_a_new_one(api, dead):
+def test_finished_job_is_replayed_as_a_new_one(api, dead):
     answer = api.post(f"/jobs/{dead.id}/replay", json={"max_attempts": 3})
 
     assert (answer.status_code, answer.json()["state"], answer.json()["max_attempts"]) == (201, "due", 3)
@@ -59,12 +59,12 @@ def test_a_finished_job_is_replayed_as_a_new_one(api, dead):
     assert payload_of(api, answer.headers["location"]) == {"secret": "payload"}
 
 
-def test_a_job_is_removed(api, later, problem):
+def test_job_is_removed(api, later, problem):
     assert api.delete(later).json()["outcome"] == "changed"
     problem(api.get(later), 404)
 
 
-def test_a_running_job_is_cancelled_at_its_next_check(api, running, problem):
+def test_running_job_is_cancelled_at_its_next_check(api, running, problem):
     problem(api.post(f"/jobs/{running.id}/cancel"), 409)
     answer = api.post(f"/jobs/{running.id}/cancel", json={"reason": "stop", "running": True})
 
@@ -73,40 +73,40 @@ def test_a_running_job_is_cancelled_at_its_next_check(api, running, problem):
         running.check()
 
 
-def test_a_bulk_change_reports_each_job(api, jobs, running, later):
+def test_bulk_change_reports_each_job(api, jobs, running, later):
     nowhere = str(uuid4())
     answer = api.post(
         "/jobs/change", json={"verb": "cancel", "ids": [later.split("/")[2], str(running.id), nowhere]}
     )
-    told = answer.json()
+    body = answer.json()
 
-    assert (answer.status_code, told["changed"], told["refused"], told["absent"]) == (200, 1, 1, 1)
-    assert [job["outcome"] for job in told["jobs"]] == ["changed", "refused", "absent"]
+    assert (answer.status_code, body["changed"], body["refused"], body["absent"]) == (200, 1, 1, 1)
+    assert [job["outcome"] for job in body["jobs"]] == ["changed", "refused", "absent"]
     for verb in ("retry", "promote", "delete"):
-        told = api.post("/jobs/change", json={"verb": verb, "ids": [later.split("/")[2]]}).json()
-        assert (verb, told["changed"]) == (verb, 1)
+        body = api.post("/jobs/change", json={"verb": verb, "ids": [later.split("/")[2]]}).json()
+        assert (verb, body["changed"]) == (verb, 1)
 
 
 @pytest.mark.parametrize(
-    "asked", [{"verb": "purge", "ids": ["x"]}, {"verb": "cancel", "ids": []}, {"verb": "reschedule"}]
+    "command", [{"verb": "purge", "ids": ["x"]}, {"verb": "cancel", "ids": []}, {"verb": "reschedule"}]
 )
-def test_an_invalid_bulk_change_is_refused(api, asked, problem):
-    problem(api.post("/jobs/change", json=asked), 422)
+def test_invalid_bulk_change_is_rejected(api, command, problem):
+    problem(api.post("/jobs/change", json=command), 422)
 
 
-def test_a_queue_is_paused_and_resumed(api, jobs):
+def test_queue_is_paused_and_resumed(api, jobs):
     enqueue("echo", queue="mail", connection=jobs)
     paused = api.post("/controls/pause", json={"queue": "mail", "until": FAR, "reason": "release"})
 
     assert (paused.status_code, paused.json()["paused"]) == (200, True)
-    (told,) = api.get("/controls").json()["controls"]
-    assert (told["queue"], told["reason"], told["busy"]) == ("mail", "release", 0)
+    (body,) = api.get("/controls").json()["controls"]
+    assert (body["queue"], body["reason"], body["busy"]) == ("mail", "release", 0)
     assert api.post("/controls/resume", json={"queue": "mail"}).json() == {"ended": True}
     assert api.post("/controls/resume", json={"queue": "mail"}).json() == {"ended": False}
     assert list_controls(jobs) == []
 
 
-def test_a_kind_is_limited(api, jobs, problem):
+def test_kind_is_limited(api, jobs, problem):
     assert api.post("/controls/limit", json={"kind": "slow", "limit": 2}).json()["limit"] == 2
     assert [each.limit for each in list_controls(jobs)] == [2]
     assert api.post("/controls/unlimit", json={"kind": "slow"}).json() == {"ended": True}
@@ -115,16 +115,16 @@ def test_a_kind_is_limited(api, jobs, problem):
 
 
 def test_dead_jobs_are_redriven_and_finished_jobs_reprocessed(api, jobs, dead):
-    told = api.post(
+    body = api.post(
         "/jobs/reprocess", json={"state": ["dead"], "older_than": "2.0", "suffix": "/2", "window": "PT1H"}
     ).json()
-    assert told["changed"] == 1
-    assert read.get(jobs, told["jobs"][0]["new"]).key == "dead/2"
+    assert body["changed"] == 1
+    assert read.get(jobs, body["jobs"][0]["new"]).key == "dead/2"
     assert api.post("/jobs/redrive", json={"per_minute": 60, "queue": "default"}).json()["changed"] == 1
     assert read.get(jobs, dead.id).state in ("due", "scheduled")
 
 
-def test_a_queue_is_dropped_only_with_the_confirmation(api, jobs, later, running, problem):
+def test_queue_is_dropped_only_with_the_confirmation(api, jobs, later, running, problem):
     refused = problem(api.post("/queues/default/drop", json={"confirm": "yes"}), 422)
     answer = api.post("/queues/default/drop", json={"confirm": "default"})
 
@@ -133,7 +133,7 @@ def test_a_queue_is_dropped_only_with_the_confirmation(api, jobs, later, running
     assert read.get(jobs, running.id).state == "running"
 
 
-def test_the_audit_trail_has_the_token_name_and_no_payload(api, monkeypatch, later):
+def test_audit_trail_has_the_token_name_and_no_payload(api, monkeypatch, later):
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", f"ada:{TOKEN}")
     job = later.split("/")[2]
     api.patch(later, json={"payload": "the secret", "priority": 1})
@@ -149,7 +149,7 @@ def test_the_audit_trail_has_the_token_name_and_no_payload(api, monkeypatch, lat
     assert api.get("/audit", params={"actor": "bob"}).json() == {"audit": [], "before": None}
 
 
-def test_a_token_with_a_tenant_cannot_pause(api, monkeypatch, problem):
+def test_token_with_a_tenant_cannot_pause(api, monkeypatch, problem):
     monkeypatch.setenv("MINUTEHAND_API_TOKENS", f"ada@acme:{TOKEN}")
     for path in ("pause", "resume", "limit", "unlimit"):
         problem(
@@ -162,7 +162,7 @@ def test_a_token_with_a_tenant_cannot_pause(api, monkeypatch, problem):
     problem(api.post("/queues/mail/drop", json={"confirm": "x"}), 403)
 
 
-def test_a_job_that_finishes_first_is_not_cancelled(api, running):
+def test_job_that_finishes_first_is_not_cancelled(api, running):
     api.post(f"/jobs/{running.id}/cancel", json={"running": True})
     finish(running, result=1)
 

@@ -1,4 +1,4 @@
-"""Enqueue over HTTP: what goes in, what is refused, and what the caller is told."""
+"""Enqueue over HTTP: stored fields, rejected fields and responses."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -7,23 +7,23 @@ import pytest
 
 from minutehand import NewJob, Retry
 from minutehand.queries import jobs as read
-from tests.api.world import claim_one
+from tests.api.stage import claim_one
 
 FAR = "2999-01-31T08:00:00+01:00"
 
 
-def test_the_location_of_a_created_job_is_its_path(api, jobs):
+def test_location_of_a_created_job_is_its_path(api, jobs):
     answer = api.post("/jobs", json={"kind": "echo", "payload": {"a": 1}})
 
-    told = answer.json()
-    assert (answer.status_code, told["outcome"]) == (201, "created")
-    assert datetime.fromisoformat(told["visible"]) <= datetime.now(UTC)
-    assert answer.headers["location"] == f"/jobs/{told['id']}"
-    assert api.get(answer.headers["location"]).json()["id"] == told["id"]
+    body = answer.json()
+    assert (answer.status_code, body["outcome"]) == (201, "created")
+    assert datetime.fromisoformat(body["visible"]) <= datetime.now(UTC)
+    assert answer.headers["location"] == f"/jobs/{body['id']}"
+    assert api.get(answer.headers["location"]).json()["id"] == body["id"]
 
 
-def test_every_field_is_stored(api, jobs):
-    said = {
+def test_enqueue_stores_every_field(api, jobs):
+    options = {
         "kind": "orders.ship",
         "payload": [1, None],
         "queue": "slow",
@@ -35,7 +35,7 @@ def test_every_field_is_stored(api, jobs):
         "headers": {"trace": "x"},
         "retry": {"strategy": "linear", "min": 1.5, "max": "PT2M", "factor": 2, "jitter": False},
     }
-    row = read.get(jobs, api.post("/jobs", json=said).json()["id"])
+    row = read.get(jobs, api.post("/jobs", json=options).json()["id"])
 
     assert (row.kind, row.payload, row.queue, row.key, row.priority, row.max_attempts) == (
         "orders.ship",
@@ -56,20 +56,20 @@ def test_every_field_is_stored(api, jobs):
 
 
 def test_key_and_recurrence_options_are_stored(api, jobs):
-    def say(**said: Any) -> Any:
-        return api.post("/jobs", json={"kind": "echo", **said}).json()
+    def enqueue(**options: Any) -> Any:
+        return api.post("/jobs", json={"kind": "echo", **options}).json()
 
-    assert read.get(jobs, say(key=["order", "a/b", 17], run_at=FAR)["id"]).key == "order/a%2Fb/17"
-    assert read.get(jobs, say(key=17)["id"]).key == "17"
-    report = read.get(jobs, say(every="0 8 * * mon", zone="Asia/Tokyo")["id"])
+    assert read.get(jobs, enqueue(key=["order", "a/b", 17], run_at=FAR)["id"]).key == "order/a%2Fb/17"
+    assert read.get(jobs, enqueue(key=17)["id"]).key == "17"
+    report = read.get(jobs, enqueue(every="0 8 * * mon", zone="Asia/Tokyo")["id"])
     assert (report.run_at.weekday(), report.run_at.hour) == (6, 23)
-    for said in ({"unique_for": "PT1H"}, {"unique_while": "running"}, {"throttle": 3600}):
-        first = say(key=str(said), queue="own", **said)
+    for options in ({"unique_for": "PT1H"}, {"unique_while": "running"}, {"throttle": 3600}):
+        first = enqueue(key=str(options), queue="own", **options)
         claim_one(jobs, "own")
-        again = say(key=str(said), queue="own", **said)
-        assert again["outcome"] == ("created" if "throttle" in said else "ignored")
-        assert (again["id"] == first["id"]) == ("throttle" not in said)
-    waits = say(key="d", debounce="PT1H", debounce_max=1800 * 2)
+        again = enqueue(key=str(options), queue="own", **options)
+        assert again["outcome"] == ("created" if "throttle" in options else "ignored")
+        assert (again["id"] == first["id"]) == ("throttle" not in options)
+    waits = enqueue(key="d", debounce="PT1H", debounce_max=1800 * 2)
     assert datetime.fromisoformat(waits["visible"]) > datetime.now(UTC) + timedelta(minutes=59)
 
 
@@ -81,7 +81,7 @@ def test_null_fields_are_treated_as_omitted(api, jobs):
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("options", "seconds"),
     [
         (90, 90),
         (0.5, 0.5),
@@ -92,17 +92,17 @@ def test_null_fields_are_treated_as_omitted(api, jobs):
         ("+PT5S", 5),
     ],
 )
-def test_a_delay_is_seconds_or_iso_8601(api, jobs, said, seconds):
-    row = read.get(jobs, api.post("/jobs", json={"kind": "echo", "delay": said}).json()["id"])
+def test_delay_is_seconds_or_iso_8601(api, jobs, options, seconds):
+    row = read.get(jobs, api.post("/jobs", json={"kind": "echo", "delay": options}).json()["id"])
 
     assert abs((row.run_at - row.enqueued).total_seconds() - seconds) < 0.25
 
 
 def test_on_conflict_replaces_ignores_or_raises(api, jobs, problem):
-    def say(**more: Any) -> Any:
+    def enqueue(**more: Any) -> Any:
         return api.post("/jobs", json={"kind": "echo", "key": "k", "run_at": FAR, **more})
 
-    first = say()
+    first = enqueue()
     assert first.status_code == 201
     for on_conflict, payload, outcome in [
         ("replace", [1], "replaced"),
@@ -110,14 +110,14 @@ def test_on_conflict_replaces_ignores_or_raises(api, jobs, problem):
         ("merge", [2], "merged"),
         ("replace", [1, 2], "ignored"),
     ]:
-        answer = say(on_conflict=on_conflict, payload=payload)
+        answer = enqueue(on_conflict=on_conflict, payload=payload)
         assert (answer.status_code, answer.json()["outcome"]) == (200, outcome)
         assert answer.headers["location"] == first.headers["location"]
-    assert problem(say(on_conflict="raise"), 409)["type"] == "urn:minutehand:problem:key-taken"
+    assert problem(enqueue(on_conflict="raise"), 409)["type"] == "urn:minutehand:problem:key-taken"
 
 
 @pytest.mark.parametrize(
-    ("said", "rule"),
+    ("options", "rule"),
     [
         ({"kind": ""}, "kind_is_a_name"),
         ({"kind": "../../etc/passwd"}, "kind_is_a_name"),
@@ -155,16 +155,16 @@ def test_on_conflict_replaces_ignores_or_raises(api, jobs, problem):
         ({"payload": "x" * 262_144}, "payload_fits"),
     ],
 )
-def test_a_broken_rule_is_named_in_the_problem(api, jobs, problem, said, rule):
-    told = problem(api.post("/jobs", json={"kind": "echo", **said}), 422)
+def test_problem_names_the_broken_rule(api, jobs, problem, options, rule):
+    body = problem(api.post("/jobs", json={"kind": "echo", **options}), 422)
 
-    assert told["type"] == "urn:minutehand:problem:invalid"
-    assert told["rule"] == rule or (rule is None and told["rule"])
+    assert body["type"] == "urn:minutehand:problem:invalid"
+    assert body["rule"] == rule or (rule is None and body["rule"])
     assert not read.stats(jobs)
 
 
 @pytest.mark.parametrize(
-    ("said", "pointer"),
+    ("options", "pointer"),
     [
         ({"kind": 1}, "#/kind"),
         ({"kind": None}, "#/kind"),
@@ -200,20 +200,20 @@ def test_a_broken_rule_is_named_in_the_problem(api, jobs, problem, said, rule):
         ({"personal": 1}, "#/personal"),
     ],
 )
-def test_a_malformed_field_is_refused_with_its_pointer(api, jobs, problem, said, pointer):
-    told = problem(api.post("/jobs", json={"kind": "echo", **said}), 422)
+def test_malformed_field_is_rejected_with_its_pointer(api, jobs, problem, options, pointer):
+    body = problem(api.post("/jobs", json={"kind": "echo", **options}), 422)
 
-    assert told["type"] == "urn:minutehand:problem:malformed"
-    assert [fault["pointer"] for fault in told["errors"]] == [pointer]
+    assert body["type"] == "urn:minutehand:problem:malformed"
+    assert [fault["pointer"] for fault in body["errors"]] == [pointer]
     assert not read.stats(jobs)
 
 
-@pytest.mark.parametrize("said", [b"null", b"[]", b'"echo"', b"1", b"[[[]]]"])
-def test_a_body_that_is_not_an_object_is_refused(api, problem, said):
-    problem(api.post("/jobs", content=said, headers={"Content-Type": "application/json"}), 422)
+@pytest.mark.parametrize("options", [b"null", b"[]", b'"echo"', b"1", b"[[[]]]"])
+def test_body_that_is_not_an_object_is_rejected(api, problem, options):
+    problem(api.post("/jobs", content=options, headers={"Content-Type": "application/json"}), 422)
 
 
-def test_a_moment_in_the_past_means_now(api, jobs):
+def test_past_run_at_means_now(api, jobs):
     before = jobs.connection.execute("select clock_timestamp()").fetchone()[0]
     for moment in ("1999-01-31t08:00:00z", "0001-01-01T00:00:00+14:00"):
         assert (

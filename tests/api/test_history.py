@@ -1,4 +1,4 @@
-"""History over HTTP: pages both ways, attempts, keys, queues, counts over time, retention."""
+"""History over HTTP: pages, attempts, keys, queues, statistics and retention."""
 
 from datetime import timedelta
 
@@ -6,7 +6,7 @@ import pytest
 
 from minutehand import enqueue
 from minutehand.queries.jobs import clock
-from tests.api.world import claim_one, finish
+from tests.api.stage import claim_one, finish
 
 ATTEMPT = """
 insert into minutehand.attempts (job, attempt, started, ended, queue, kind, outcome, worker, error)
@@ -20,11 +20,11 @@ def ids(answer):
 
 
 @pytest.fixture
-def born(jobs):
+def created(jobs):
     return [str(enqueue("echo", connection=jobs).id) for _ in range(7)][::-1]
 
 
-def test_links_lead_to_the_next_and_previous_page(api, born):
+def test_links_point_to_the_next_and_previous_page(api, created):
     seen, answer = [], api.get("/jobs?limit=3&kind=echo")
     while True:
         seen.append(ids(answer))
@@ -37,12 +37,12 @@ def test_links_lead_to_the_next_and_previous_page(api, born):
         answer = api.get(answer.links["prev"]["url"])
         back.append(ids(answer))
 
-    assert seen == [born[:3], born[3:6], born[6:]]
-    assert back == [born[3:6], born[:3]]
-    assert ids(api.get("/jobs?limit=2&page=last")) == born[5:]
+    assert seen == [created[:3], created[3:6], created[6:]]
+    assert back == [created[3:6], created[:3]]
+    assert ids(api.get("/jobs?limit=2&page=last")) == created[5:]
 
 
-def test_total_and_place_are_returned_if_requested(api, born):
+def test_total_and_position_are_returned_on_request(api, created):
     first = api.get("/jobs?limit=3&total=true").json()
     second = api.get(first["next"]).json()
 
@@ -50,7 +50,7 @@ def test_total_and_place_are_returned_if_requested(api, born):
     assert api.get("/jobs").json()["total"] is None
 
 
-def test_a_listing_is_filtered_by_time_and_version(api, jobs, dead, born):
+def test_listing_is_filtered_by_time_and_version(api, jobs, dead, created):
     hour, now = timedelta(hours=1), clock(jobs)
 
     def found(**filters):
@@ -65,27 +65,27 @@ def test_a_listing_is_filtered_by_time_and_version(api, jobs, dead, born):
     assert found(version="none") == 0
 
 
-def test_next_links_keep_the_time_filters(api, jobs, born):
+def test_next_links_keep_the_time_filters(api, jobs, created):
     page = api.get("/jobs", params={"limit": 4, "since": (clock(jobs) - timedelta(hours=1)).isoformat()})
 
-    assert ids(api.get(page.json()["next"])) == born[4:]
+    assert ids(api.get(page.json()["next"])) == created[4:]
 
 
-def test_the_attempts_of_a_job_are_listed(api, jobs, dead, problem):
+def test_attempts_of_a_job_are_listed(api, jobs, dead, problem):
     jobs.connection.execute(ATTEMPT, [dead.id])
-    told = api.get(f"/jobs/{dead.id}/attempts").json()["attempts"]
+    body = api.get(f"/jobs/{dead.id}/attempts").json()["attempts"]
 
-    assert [(each["attempt"], each["outcome"], each["worker"]) for each in told][-1] == (
+    assert [(each["attempt"], each["outcome"], each["worker"]) for each in body][-1] == (
         1,
         "retrying",
         "worker-function",
     )
-    assert told[-1]["error"] == {"type": "ValueError", "message": "no"}
+    assert body[-1]["error"] == {"type": "ValueError", "message": "no"}
     assert "a secret" in api.get(f"/jobs/{dead.id}/attempts?include=payload").text
     problem(api.get("/jobs/01980000-0000-7000-8000-000000000000/attempts"), 404)
 
 
-def test_a_job_is_found_by_its_key(api, jobs, problem):
+def test_job_is_found_by_its_key(api, jobs, problem):
     job = str(enqueue("echo", {"secret": 1}, key="welcome/ä b", queue="mail", connection=jobs).id)
     found = api.get("/queues/mail/keys/welcome/ä b")
 
@@ -102,12 +102,12 @@ def test_queues_are_listed(api, jobs):
     assert api.get("/queues").json() == {"queues": ["mail"]}
 
 
-def test_counts_are_since_a_moment_and_by_kind(api, jobs, dead):
+def test_stats_count_since_a_time_and_by_kind(api, jobs, dead):
     enqueue("other", connection=jobs)
     later = (clock(jobs) + timedelta(hours=1)).isoformat()
 
-    def counted(**asked):
-        return {(d["kind"], d["state"]) for d in api.get("/stats", params=asked).json()["depths"]}
+    def counted(**parameters):
+        return {(d["kind"], d["state"]) for d in api.get("/stats", params=parameters).json()["depths"]}
 
     assert counted() == {(None, "due"), (None, "dead")}
     assert counted(by="kind") == {("other", "due"), ("echo", "dead")}
@@ -116,7 +116,7 @@ def test_counts_are_since_a_moment_and_by_kind(api, jobs, dead):
     assert counted(queue="mail") == set()
 
 
-def test_a_histogram_includes_empty_bins(api, jobs, dead):
+def test_histogram_includes_empty_bins(api, jobs, dead):
     bins = api.get("/stats/histogram").json()["bins"]
 
     assert len(bins) == 25 and sum(each["dead"] for each in bins) == 1
@@ -140,13 +140,13 @@ def test_retention_is_replaced_as_a_whole(api, problem):
     assert api.get("/retention").json() == {"retention": [], "keep_until_archived": False}
     api.put("/retention", json={"done": "P1D", "dead": 60})
     api.put("/retention", json={"queue": "mail", "done": "forever", "keep_until_archived": True})
-    told = api.put("/retention", json={"done": "P1D"}).json()
+    body = api.put("/retention", json={"done": "P1D"}).json()
 
-    assert [(each["queue"], each["done"], each["dead"]) for each in told["retention"]] == [
+    assert [(each["queue"], each["done"], each["dead"]) for each in body["retention"]] == [
         (None, 86400.0, None),
         ("mail", "forever", None),
     ]
-    assert told["keep_until_archived"] is True
+    assert body["keep_until_archived"] is True
     assert problem(api.put("/retention", json={"done": -1}), 422)["rule"] == "keep_is_not_negative"
     assert (
         problem(api.put("/retention", json={"queue": "no queue", "done": 1}), 422)["rule"]

@@ -1,4 +1,4 @@
-"""A cold start imports what an answer needs, and nothing of the other functions."""
+"""A cold start of the API imports only the modules that a request needs."""
 
 import subprocess
 import sys
@@ -26,8 +26,8 @@ FORBIDDEN = {
 }
 
 
-def test_the_api_imports_only_what_it_needs():
-    told = subprocess.run(
+def test_api_imports_only_required_modules():
+    completed = subprocess.run(
         [sys.executable, "-c", "import sys, app; print(*sys.modules)"],
         cwd=DIRECTORY,
         capture_output=True,
@@ -35,6 +35,6 @@ def test_the_api_imports_only_what_it_needs():
         check=True,
     )
 
-    loaded = set(told.stdout.split())
+    loaded = set(completed.stdout.split())
     assert {"app", "fastapi", "mangum", "minutehand.functions.api.app"} <= loaded
     assert not FORBIDDEN & loaded

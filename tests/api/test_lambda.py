@@ -1,4 +1,4 @@
-"""The function as Lambda calls it: real events of an HTTP API, through the handler, to the database and back."""
+"""The API function with real events of an HTTP API and a real database."""
 
 import base64
 import json
@@ -30,13 +30,13 @@ class Context:
 
 @pytest.fixture
 def call(function, jobs, monkeypatch):
-    """Have an event answered, as in Lambda."""
+    """Send an event to the function, as Lambda does."""
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "api")
 
     def answer(event):
-        told = function.handler(event, Context())
-        assert told["isBase64Encoded"] is False
-        return told["statusCode"], told["headers"], json.loads(told["body"])
+        response = function.handler(event, Context())
+        assert response["isBase64Encoded"] is False
+        return response["statusCode"], response["headers"], json.loads(response["body"])
 
     return answer
 
@@ -46,12 +46,12 @@ def event(name: str, job_id: object = PLACEHOLDER):
 
 
 def test_post_job(call, jobs, token):
-    status, headers, told = call(event("api-post-job"))
+    status, headers, body = call(event("api-post-job"))
 
-    row = read.get(jobs, told["id"])
+    row = read.get(jobs, body["id"])
     assert (status, headers["location"], headers["content-type"]) == (
         201,
-        f"/jobs/{told['id']}",
+        f"/jobs/{body['id']}",
         "application/json",
     )
     assert (row.kind, row.key, row.state) == ("welcome", "welcome/ada", "scheduled")
@@ -63,30 +63,30 @@ def test_list_jobs(call, jobs, token):
     for _ in range(3):
         enqueue("echo", connection=jobs)
 
-    status, headers, told = call(event("api-list-jobs"))
+    status, headers, body = call(event("api-list-jobs"))
 
-    assert (status, len(told["jobs"])) == (200, 2)
-    assert headers["link"] == f'<{told["next"]}>; rel="next"'
-    assert told["next"] == f"/jobs?state=due&state=scheduled&limit=2&before={told['before']}"
+    assert (status, len(body["jobs"])) == (200, 2)
+    assert headers["link"] == f'<{body["next"]}>; rel="next"'
+    assert body["next"] == f"/jobs?state=due&state=scheduled&limit=2&before={body['before']}"
 
 
 def test_get_job(call, jobs, token):
     job_id = enqueue("echo", {"ä": 1e22}, connection=jobs).id
 
-    status, _, told = call(event("api-get-job", job_id))
+    status, _, body = call(event("api-get-job", job_id))
 
-    assert (status, told["payload"]) == (200, {"ä": 1e22})
+    assert (status, body["payload"]) == (200, {"ä": 1e22})
 
 
 def test_cancel_job(call, jobs, token):
     job_id = enqueue("echo", connection=jobs).id
 
     assert call(event("api-cancel-job", job_id))[2]["state"] == "cancelled"
-    status, headers, told = call(event("api-cancel-job", job_id))
-    assert (status, headers["content-type"], told["state"]) == (409, "application/problem+json", "cancelled")
+    status, headers, body = call(event("api-cancel-job", job_id))
+    assert (status, headers["content-type"], body["state"]) == (409, "application/problem+json", "cancelled")
 
 
-def test_a_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
+def test_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
     vouched = event("api-stats-jwt")
 
     assert call(vouched)[0] == 200
@@ -96,7 +96,7 @@ def test_a_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted(EVENTS.glob("api-*.json"))])
-def test_every_event_without_a_token_is_refused(call, token, name):
+def test_every_event_without_a_token_is_rejected(call, token, name):
     stripped = event(name)
     stripped["headers"].pop("authorization")
     stripped["requestContext"].pop("authorizer", None)
@@ -104,7 +104,7 @@ def test_every_event_without_a_token_is_refused(call, token, name):
     assert call(stripped)[0] == 401
 
 
-def test_a_forged_local_event_is_refused(call, monkeypatch):
+def test_forged_local_event_is_rejected(call, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_LOCAL", "1")
     monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME")
     forged = event("api-list-jobs")
@@ -114,14 +114,14 @@ def test_a_forged_local_event_is_refused(call, monkeypatch):
     assert call(forged)[0] == 503
 
 
-def test_a_base64_body_is_decoded(call, jobs, token):
+def test_base64_body_is_decoded(call, jobs, token):
     encoded = event("api-post-job")
     encoded |= {"body": base64.b64encode(encoded["body"].encode()).decode(), "isBase64Encoded": True}
 
     assert call(encoded)[0] == 201
 
 
-def test_the_log_has_the_request_id_and_metrics_the_outcome(call, token, log: StringIO, capsys):
+def test_log_has_the_request_id_and_metrics_the_outcome(call, token, log: StringIO, capsys):
     call(event("api-post-job"))
     call(event("api-post-job") | {"body": '{"kind": "?"}'})
 
@@ -132,7 +132,7 @@ def test_the_log_has_the_request_id_and_metrics_the_outcome(call, token, log: St
     assert {line["correlation_id"] for line in lines} == {"YDkY2jFkliAEPMA="}
     assert [line["message"] for line in lines] == ["request", "request"]
     assert "ada@example.com" not in log.getvalue()
-    assert [(told.get("created"), told.get("rejected"), told["requests"]) for told in emitted] == [
+    assert [(each.get("created"), each.get("rejected"), each["requests"]) for each in emitted] == [
         ([1.0], None, [1.0]),
         (None, [1.0], [1.0]),
     ]

@@ -1,4 +1,4 @@
-"""What goes in comes out: any JSON, through POST and GET, the very same."""
+"""Payloads survive a round trip through POST and GET unchanged."""
 
 import json
 import math
@@ -73,7 +73,7 @@ def test_unusual_json_is_returned_unchanged(api, text):
     assert same(there_and_back(api, text), json.loads(text))
 
 
-def test_a_payload_enqueued_in_sql_is_returned(api, jobs):
+def test_payload_enqueued_in_sql_is_returned(api, jobs):
     jobs.connection.execute("""select minutehand.enqueue('echo', '{"a": "\\ud800", "b": 1e22}')""")
     (job,) = api.get("/jobs").json()["jobs"]
 

@@ -1,4 +1,4 @@
-"""Problems everywhere: whatever goes wrong is told the same way, and no more than is the caller's business."""
+"""Errors are problem documents without internal details."""
 
 import json
 import socket
@@ -14,10 +14,10 @@ from minutehand import Database, MinutehandError, errors
 from minutehand.functions.api import dependencies
 from minutehand.functions.api.dependencies import connect
 from minutehand.functions.api.errors import library_problem
-from tests.queue.roles import logins
+from tests.queue.logins import logins
 from tests.servers import Database as Server
 
-ARGUMENTS = {errors.UnfinishedError: ["told", "running", timedelta(seconds=1)]}
+ARGUMENTS = {errors.UnfinishedError: ["the message", "running", timedelta(seconds=1)]}
 NOWHERE = "postgresql://someone:s3cret@127.0.0.1:{port}/none"
 
 
@@ -49,7 +49,7 @@ def test_routing_errors_are_problems(api, problem, method, path, status):
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/stats", "/jobs/0198a5b0-0000-7000-8000-000000000001", "/health"])
-def test_an_unreachable_database_is_a_503_with_retry_after(unreachable, problem, log, path):
+def test_unreachable_database_is_a_503_with_retry_after(unreachable, problem, log, path):
     answer = unreachable.get(path)
 
     assert problem(answer, 503)["type"] == "urn:minutehand:problem:unavailable"
@@ -64,7 +64,7 @@ def test_enqueuing_without_a_database_is_a_503(unreachable, problem):
     problem(unreachable.post("/jobs/batch", json={"jobs": [{"kind": "echo"}]}), 503)
 
 
-def test_a_database_without_the_schema_is_a_503(empty_database, on_database, function, token, problem, log):
+def test_database_without_the_schema_is_a_503(empty_database, on_database, function, token, problem, log):
     on_database(empty_database)
     caller = TestClient(function.app, headers={"Authorization": f"Bearer {token}"})
 
@@ -73,7 +73,7 @@ def test_a_database_without_the_schema_is_a_503(empty_database, on_database, fun
     assert "minutehand migrate" in log.getvalue()
 
 
-def test_a_read_only_database_is_a_503(api, database, jobs, problem):
+def test_read_only_database_is_a_503(api, database, jobs, problem):
     name = jobs.connection.info.dbname
     jobs.close()
     with Database(database.admin_url).connection as admin:
@@ -82,7 +82,7 @@ def test_a_read_only_database_is_a_503(api, database, jobs, problem):
     problem(api.post("/jobs", json={"kind": "echo"}), 503)
 
 
-def test_a_missing_setting_is_a_500_without_its_name(function, jobs, token, problem, log):
+def test_missing_setting_is_a_500_without_its_name(function, jobs, token, problem, log):
     function.app.dependency_overrides.pop(connect)
 
     answer = TestClient(function.app, headers={"Authorization": f"Bearer {token}"}).get("/jobs")
@@ -91,7 +91,7 @@ def test_a_missing_setting_is_a_500_without_its_name(function, jobs, token, prob
     assert "DATABASE_URL" in log.getvalue()
 
 
-def test_an_unexpected_error_is_a_500_without_details(api, function, problem, log):
+def test_unexpected_error_is_a_500_without_details(api, function, problem, log):
     def fail():
         raise ZeroDivisionError("-".join(["s3", "cret"]))
 
@@ -113,30 +113,34 @@ def test_every_library_error_has_a_status(function, jobs):
 
     for kind in all_of(MinutehandError):
         error = kind(
-            *ARGUMENTS.get(kind, ["rule", "told"] if issubclass(kind, errors.InvalidJobError) else ["told"])
+            *ARGUMENTS.get(
+                kind, ["rule", "the message"] if issubclass(kind, errors.InvalidJobError) else ["the message"]
+            )
         )
-        told = library_problem(error)
-        assert told["status"] in (403, 404, 409, 422, 500, 503)
-        assert ("told" in told["detail"]) == (told["status"] in (404, 409, 422))
+        details = library_problem(error)
+        assert details["status"] in (403, 404, 409, 422, 500, 503)
+        assert ("the message" in details["detail"]) == (details["status"] in (404, 409, 422))
 
 
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [("POST", "/jobs/change", {"verb": "promote", "ids": [str(UUID(int=0))]}), ("GET", "/jobs", None)],
 )
-def test_a_missing_privilege_is_a_403_and_only_the_log_names_it(
+def test_missing_privilege_is_a_403_and_only_the_log_names_it(
     direct_database, on_database, function, token, problem, log, method, path, body
 ):
-    bears = {"Authorization": f"Bearer {token}"}
+    token_header = {"Authorization": f"Bearer {token}"}
     with logins(direct_database) as login:
         user = login("enqueuer").connection.info.user
         url = make_conninfo(direct_database.url, user=user, password="x")
         database = on_database(Server(url, direct_database.admin_url))
-        told = problem(TestClient(function.app, headers=bears).request(method, path, json=body), 403)
+        details = problem(
+            TestClient(function.app, headers=token_header).request(method, path, json=body), 403
+        )
         database.close()
 
-    assert told["type"] == "urn:minutehand:problem:forbidden"
-    assert "permission denied" not in told["detail"]
+    assert details["type"] == "urn:minutehand:problem:forbidden"
+    assert "permission denied" not in details["detail"]
     assert "permission denied" in log.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""Read over HTTP: one job, pages of them, counts, health."""
+"""Read over HTTP: one job, pages of jobs, counts and health."""
 
 from uuid import uuid4
 
@@ -6,7 +6,7 @@ import pytest
 
 from minutehand import enqueue, enqueue_many
 from minutehand.model.new_job import NewJob
-from tests.api.world import claim_one, finish
+from tests.api.stage import claim_one, finish
 
 
 def test_payload_headers_and_trace_are_masked_by_default(api, dead):
@@ -24,7 +24,7 @@ def test_payload_headers_and_trace_are_masked_by_default(api, dead):
     assert "secret" not in api.get("/jobs").text
 
 
-def test_a_result_is_included_with_the_payload(api, jobs):
+def test_result_is_included_with_the_payload(api, jobs):
     enqueue("echo", connection=jobs)
     job = claim_one(jobs)
     finish(job, result={"sent": 2**70})
@@ -32,15 +32,15 @@ def test_a_result_is_included_with_the_payload(api, jobs):
     assert api.get(f"/jobs/{job.id}?include=payload").json()["result"] == {"sent": 2**70}
 
 
-def test_reading_an_unknown_job_is_a_404(api, problem):
+def test_read_of_an_unknown_job_is_a_404(api, problem):
     assert problem(api.get(f"/jobs/{uuid4()}"), 404)["type"] == "urn:minutehand:problem:no-such-job"
 
 
-def test_an_invalid_id_is_refused(api, problem):
+def test_invalid_id_is_rejected(api, problem):
     assert problem(api.get("/jobs/1;drop"), 422)["errors"][0]["parameter"] == "id"
 
 
-def test_a_listing_is_filtered(api, jobs, dead):
+def test_listing_is_filtered(api, jobs, dead):
     for kind, queue, key in [
         ("a", "one", "x"),
         ("b", "one", None),
@@ -76,7 +76,7 @@ def test_a_listing_is_filtered(api, jobs, dead):
         "kind=a&kind=b&x",
     ],
 )
-def test_a_listing_refuses_invalid_parameters(api, problem, query):
+def test_listing_rejects_invalid_parameters(api, problem, query):
     problem(api.get(f"/jobs?{query}"), 422)
 
 
@@ -95,7 +95,7 @@ def test_pages_return_each_job_once_while_others_are_enqueued(api, jobs):
     assert pages == 7
 
 
-def test_a_next_link_keeps_unusual_filters(api, jobs):
+def test_next_link_keeps_unusual_filters(api, jobs):
     for _ in range(2):
         enqueue("echo", key="a&b=ä/ %", queue=f"q{_}", connection=jobs)
 

@@ -16,17 +16,17 @@ def report(api, jobs) -> str:
     return "/schedules/report"
 
 
-def test_a_schedule_is_put_read_and_listed(api, jobs, report):
-    told = api.get(report).json()
+def test_schedule_is_put_read_and_listed(api, jobs, report):
+    body = api.get(report).json()
 
-    assert (told["name"], told["every"], told["zone"]) == ("report", "0 8 * * mon", "Europe/Berlin")
-    assert told["job"] == {"kind": "report"}
+    assert (body["name"], body["every"], body["zone"]) == ("report", "0 8 * * mon", "Europe/Berlin")
+    assert body["job"] == {"kind": "report"}
     assert api.get(report, params={"include": "payload"}).json()["job"]["payload"] == {"n": 1}
-    assert api.get("/schedules").json() == {"schedules": [told]}
+    assert api.get("/schedules").json() == {"schedules": [body]}
 
 
 def test_every_option_of_a_schedule_is_stored(api, jobs):
-    said = {
+    options = {
         "every": "PT15M",
         "zone": "Asia/Tokyo",
         "starts": "2030-01-01T00:00:00Z",
@@ -43,30 +43,30 @@ def test_every_option_of_a_schedule_is_stored(api, jobs):
             "timeout": 9,
         },
     }
-    told = api.put("/schedules/all", json=said).json()
+    body = api.put("/schedules/all", json=options).json()
 
-    same = {name: told[name] for name in ("every", "zone", "jitter", "catch_up", "most")}
-    assert same == {name: said[name] for name in same}
-    assert (told["ahead"], told["starts"], told["next"]) == (
+    same = {name: body[name] for name in ("every", "zone", "jitter", "catch_up", "most")}
+    assert same == {name: options[name] for name in same}
+    assert (body["ahead"], body["starts"], body["next"]) == (
         3600,
         "2030-01-01T00:00:00+00:00",
         "2030-01-01T00:00:00+00:00",
     )
-    assert (told["job"]["key"], told["job"]["timeout"], told["job"]["retry"]["strategy"]) == (
+    assert (body["job"]["key"], body["job"]["timeout"], body["job"]["retry"]["strategy"]) == (
         "a/1",
         9,
         "fixed",
     )
 
 
-def test_a_schedule_is_paused_resumed_run_and_removed(api, jobs, report):
+def test_schedule_is_paused_resumed_run_and_deleted(api, jobs, report):
     assert api.post(f"{report}/pause").json()["paused"] is True
     assert api.post(f"{report}/resume").json()["paused"] is False
     ran = api.post(f"{report}/run")
     assert ran.status_code == 201
     assert api.get(ran.headers["location"]).json()["kind"] == "report"
     (line,) = api.get(f"{report}/firings").json()["firings"]
-    assert (line["outcome"], line["job"]) == ("asked", ran.json()["id"])
+    assert (line["outcome"], line["job"]) == ("requested", ran.json()["id"])
     assert api.delete(report).json()["name"] == "report"
     assert api.get(report).status_code == 404
 
@@ -83,7 +83,7 @@ def test_firings_are_listed_in_pages(api, jobs):
     assert page == [second]
 
 
-def test_a_preview_has_utc_and_local_times(api, jobs):
+def test_preview_has_utc_and_local_times(api, jobs):
     asked = {"every": "30 2 * * *", "zone": "America/Los_Angeles", "n": 3, "starts": "2030-03-09T00:00:00Z"}
     moments = api.post("/schedules/preview", json=asked).json()["moments"]
 
@@ -106,12 +106,12 @@ def test_a_preview_has_utc_and_local_times(api, jobs):
         ("get", "/firings"),
     ],
 )
-def test_an_unknown_schedule_is_a_404(api, jobs, problem, method, path):
+def test_unknown_schedule_is_a_404(api, jobs, problem, method, path):
     problem(getattr(api, method)(f"/schedules/nothing{path}"), 404)
 
 
 @pytest.mark.parametrize(
-    ("said", "rule"),
+    ("options", "rule"),
     [
         ({"every": "never"}, "every_recurs"),
         ({"every": "@reboot"}, "every_recurs"),
@@ -127,14 +127,14 @@ def test_an_unknown_schedule_is_a_404(api, jobs, problem, method, path):
     ],
     ids=str,
 )
-def test_an_invalid_schedule_is_a_422(api, jobs, problem, said, rule):
-    told = problem(api.put("/schedules/report", json=WEEKLY | said), 422)
+def test_invalid_schedule_is_a_422(api, jobs, problem, options, rule):
+    body = problem(api.put("/schedules/report", json=WEEKLY | options), 422)
 
-    assert rule is None or told["rule"] == rule
+    assert rule is None or body["rule"] == rule
     assert api.get("/schedules").json() == {"schedules": []}
 
 
-def test_a_name_may_contain_a_slash(api, jobs):
+def test_name_may_contain_a_slash(api, jobs):
     path = "/schedules/mail%2Fweekly"
 
     assert api.put(path, json=WEEKLY).json()["name"] == "mail/weekly"

@@ -1,4 +1,4 @@
-"""The schema holds: schemathesis calls every operation in ways that it allows, and in ways that it does not."""
+"""The API conforms to its OpenAPI schema; schemathesis sends valid and invalid requests."""
 
 import pytest
 import schemathesis
@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from minutehand import enqueue
-from tests.api.world import TOKEN
+from tests.api.stage import TOKEN
 
 CHECKS = [
     not_a_server_error,
@@ -75,13 +75,13 @@ def schema(function, jobs, token):
     return schema
 
 
-def test_every_operation_is_listed_here(schema):
+def test_operation_list_is_complete(schema):
     assert sorted(result.ok().label for result in schema.get_all_operations()) == sorted(OPERATIONS)
 
 
 @pytest.mark.parametrize(
     ("label", "mode"),
-    # Nothing can be said wrongly to the last.
+    # The last one has no invalid form.
     [
         (label, mode)
         for mode in GenerationMode
@@ -125,7 +125,7 @@ def test_every_request_and_response_has_an_example(function):
                 assert content[media_type]["example"], (method, path, status)
 
 
-def test_the_examples_of_requests_are_accepted(api, function):
+def test_examples_of_requests_are_accepted(api, function):
     for path, operations in function.app.openapi()["paths"].items():
         for method, body in ((m, o["requestBody"]) for m, o in operations.items() if "requestBody" in o):
             examples = body["content"]["application/json"]["examples"].values()

@@ -1,4 +1,4 @@
-"""A request that waits for a job's end."""
+"""Requests that wait until a job is finished."""
 
 from threading import Thread
 from typing import Any
@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from minutehand import Database, Job, enqueue
-from tests.api.world import finish
+from tests.api.stage import finish
 from tests.servers import Database as Server
 
 
@@ -42,7 +42,7 @@ def test_wait_is_limited(api: Any, jobs: Database, wait: str) -> None:
     assert api.get(f"/jobs/{job.id}?wait={wait}").status_code == 422
 
 
-def test_a_partial_result_is_masked_by_default(api: Any, running: Job) -> None:
+def test_partial_result_is_masked_by_default(api: Any, running: Job) -> None:
     finish(running, result={"secret": 3}, error={"type": "Fail", "message": "no"})
 
     masked = api.get(f"/jobs/{running.id}/attempts")

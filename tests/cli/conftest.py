@@ -1,4 +1,4 @@
-"""The command line: in this process where nothing is lost by it, and as the real command where something would be."""
+"""Run the command line in this process, or as a real command if the difference matters."""
 
 import json
 import os
@@ -75,9 +75,14 @@ def popen() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
     def popen(*arguments: str, url: str, **more: Any) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [*COMMAND, *arguments], env=os.environ | {"DATABASE_URL": url}, cwd=ROOT,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more,
-        )  # fmt: skip
+            [*COMMAND, *arguments],
+            env=os.environ | {"DATABASE_URL": url},
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **more,
+        )
         watchdog = Timer(SECONDS_TO_END, process.kill)
         watchdog.start()
         started.append((process, watchdog))

@@ -11,7 +11,7 @@ def count(url: str) -> int:
         return len(connection.execute("select id from minutehand.jobs").fetchall())
 
 
-def test_file_of_twenty_thousand_lines_is_enqueued_and_faults_are_reported(run, database):
+def test_large_file_is_enqueued_and_its_faults_are_reported(run, database):
     bad = {
         100: b"{broken",
         7001: b'{"kind": "no spaces"}',
@@ -104,7 +104,7 @@ def test_csv_has_the_same_fields_as_ndjson(invoke, lines, tmp_path):
 
 
 @pytest.mark.parametrize("header", ["payload", "kind,kind", "kind,colour", "", '"kind'])
-def test_csv_with_an_invalid_header_is_refused(invoke, tmp_path, header):
+def test_csv_with_an_invalid_header_is_rejected(invoke, tmp_path, header):
     source = tmp_path / "jobs.csv"
     source.write_text(f"{header}\necho,echo\n")
 
@@ -131,7 +131,7 @@ def test_csv_with_an_invalid_header_is_refused(invoke, tmp_path, header):
         ('{"kind": "echo", "headers": []}', "headers must be an object"),
         ('{"payload": 1}', "kind is missing"),
         ('{"kind": null}', "kind is missing"),
-        ("[]", "a line is a JSON object"),
+        ("[]", "a line must be a JSON object"),
         ("[" * 50_000, "nested too deeply"),
         ('{"kind": "echo", "payload": ' + "9" * 5000 + "}", "limit"),
     ],

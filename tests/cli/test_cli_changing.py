@@ -16,7 +16,7 @@ def states(lines, invoke):
     return {each["id"]: each["state"] for each in lines(invoke("ls", "--all", "-o", "json"))}
 
 
-def test_outcome_of_each_job_is_printed_and_a_refusal_exits_with_1(invoke, lines, job, direct_database):
+def test_change_prints_each_outcome_and_exits_with_1_on_refusal(invoke, lines, job, direct_database):
     late, dead, running, missing = job("--in", "1h"), job(), job(), str(uuid4())
     with psycopg.connect(direct_database.url) as connection:
         connection.execute("update minutehand.jobs set deleted = now(), failed = true where id = %s", [dead])
@@ -69,13 +69,13 @@ def test_invalid_id_in_a_pipe_is_reported_and_skipped(invoke, lines, job):
 def test_change_by_filter_requires_confirmation(invoke, lines, job):
     ids = {job("--queue", "mail"), job("--queue", "mail")}
     other = job()
-    asked = invoke("cancel", "--queue", "mail")
+    unconfirmed = invoke("cancel", "--queue", "mail")
     tried = invoke("cancel", "--queue", "mail", "--dry-run")
     before = states(lines, invoke)
     done = invoke("cancel", "--queue", "mail", "--yes", "--reason", "wrong text")
 
-    assert (asked.exit_code, asked.stdout) == (2, "")
-    assert "2 jobs will be cancelled. Use --yes" in asked.stderr
+    assert (unconfirmed.exit_code, unconfirmed.stdout) == (2, "")
+    assert "2 jobs will be cancelled. Use --yes" in unconfirmed.stderr
     assert (tried.exit_code, len(tried.stdout.splitlines())) == (0, 2)
     assert tried.stderr == "2 jobs would be cancelled; nothing was changed\n"
     assert set(before.values()) == {"due"}
@@ -84,7 +84,7 @@ def test_change_by_filter_requires_confirmation(invoke, lines, job):
     assert "wrong text" in invoke("ls", "--state", "cancelled").stdout
 
 
-def test_filters_choose_only_what_can_be_changed(invoke, lines, job, work):
+def test_filters_select_only_changeable_jobs(invoke, lines, job, work):
     done, waiting = job(), job("--in", "1h")
     work()
     result = invoke("cancel", "--kind", "echo")
@@ -102,7 +102,7 @@ def test_dry_run_shows_refusals(invoke, lines, job):
     assert states(lines, invoke) == {first: "due"}
 
 
-def test_reschedule_takes_a_moment_or_a_delay(invoke, lines, job):
+def test_reschedule_takes_a_time_or_a_delay(invoke, lines, job):
     first = job()
     at = invoke("reschedule", first, "--at", "2030-03-01T08:00", "--tz", "Europe/Berlin")
     moved = lines(invoke("ls", "-o", "json"))[0]
@@ -160,13 +160,13 @@ def test_delete_finished_jobs_requires_confirmation(invoke, lines, job, direct_d
             "update minutehand.jobs set deleted = now() - interval '40 days' where id = %s", [old]
         )
     tried = invoke("delete", "--finished-until", "30d", "--dry-run")
-    asked = invoke("delete", "--finished-until", "30d")
+    unconfirmed = invoke("delete", "--finished-until", "30d")
     none = invoke("delete", "--finished-until", "30d", "--state", "dead", "--yes")
     before = states(lines, invoke)
     done = invoke("delete", "--finished-until", "30d", "--yes")
 
     assert (tried.exit_code, tried.stderr) == (0, "1 job would be deleted\n")
-    assert asked.exit_code == 2
+    assert unconfirmed.exit_code == 2
     assert none.stderr == "No job matches.\n"
     assert set(before) == {old, young, waiting}
     assert (done.exit_code, done.stderr) == (0, "1 job deleted\n")

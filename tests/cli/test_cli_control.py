@@ -47,11 +47,11 @@ def test_edit_changes_a_job(invoke, lines, job):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--payload", "{"], ["--headers", "nope"]])
-def test_edit_without_fields_or_with_invalid_json_is_refused(invoke, job, arguments):
+def test_edit_without_fields_or_with_invalid_json_is_rejected(invoke, job, arguments):
     assert invoke("edit", job(), *arguments).exit_code == 2
 
 
-def test_running_job_is_not_edited_but_can_be_requested_to_end(invoke, lines, job, sql):
+def test_running_job_is_cancelled_but_not_edited(invoke, lines, job, sql):
     running = job()
     sql(
         "update minutehand.jobs set ack = gen_random_uuid(), claimed = now(), visible = now() + interval '1 h'"
@@ -59,10 +59,13 @@ def test_running_job_is_not_edited_but_can_be_requested_to_end(invoke, lines, jo
 
     assert invoke("edit", running, "--priority", "1").stdout == f"{running} refused: the job is running\n"
     assert invoke("cancel", running).exit_code == 1
-    asked = invoke("cancel", running, "--running")
-    assert (asked.exit_code, asked.stdout) == (0, f"{running} requested: the job ends at its next check\n")
+    requested = invoke("cancel", running, "--running")
+    assert (requested.exit_code, requested.stdout) == (
+        0,
+        f"{running} requested: the job ends at its next check\n",
+    )
     assert states(lines, invoke) == {running: "running"}
-    assert ", to be cancelled: on request" in invoke("ls").stdout
+    assert ", cancellation requested: on request" in invoke("ls").stdout
 
 
 def test_delete_by_filter_deletes_upcoming_jobs(invoke, lines, job):
@@ -83,11 +86,11 @@ def test_retry_at_a_rate_requires_confirmation(invoke, lines, dead):
     ids = {dead("--queue", "mail"), dead("--queue", "mail")}
     other = dead()
     tried = invoke("retry", "--state", "dead", "--queue", "mail", "--rate", "1", "--dry-run")
-    asked = invoke("retry", "--state", "dead", "--queue", "mail", "--rate", "1")
+    requested = invoke("retry", "--state", "dead", "--queue", "mail", "--rate", "1")
     done = invoke("retry", "--state", "dead", "--queue", "mail", "--rate", "1", "--yes")
 
     assert {line.split()[0] for line in tried.stdout.splitlines()} == ids
-    assert (asked.exit_code, done.exit_code) == (2, 0)
+    assert (requested.exit_code, done.exit_code) == (2, 0)
     assert states(lines, invoke)[other] == "dead"
     assert sorted(states(lines, invoke)[each] for each in ids) == ["due", "scheduled"]
 

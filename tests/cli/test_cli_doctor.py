@@ -1,4 +1,4 @@
-"""`minutehand doctor`: what it prints, and how it ends."""
+"""`minutehand doctor`: its output and exit codes."""
 
 import os
 import subprocess
@@ -45,7 +45,7 @@ def test_doctor_without_a_database_says_how_to_set_one(run):
 
 
 @pytest.mark.parametrize("argument", ["web=shop", "api", "api="])
-def test_invalid_function_option_is_refused(invoke, argument):
+def test_invalid_function_option_is_rejected(invoke, argument):
     ended = invoke("doctor", "--function", argument)
 
     assert ended.exit_code == 2
@@ -61,9 +61,11 @@ def test_invalid_capacity_is_reported(invoke, monkeypatch):
 def test_stack_without_boto3_names_the_extra(fresh_database):
     script = "import sys; sys.modules['boto3'] = None; from minutehand.cli import main; main()"
     ended = subprocess.run(
-        [sys.executable, "-c", script, "doctor", "--stack", "shop"], capture_output=True, timeout=60,
+        [sys.executable, "-c", script, "doctor", "--stack", "shop"],
+        capture_output=True,
+        timeout=60,
         env=os.environ | {"DATABASE_URL": fresh_database.url},
-    )  # fmt: skip
+    )
 
     assert ended.returncode == 2
     assert b"pip install 'minutehand[aws]'" in ended.stderr

@@ -17,11 +17,39 @@ def the_job(invoke_result, direct_database):
 
 def test_every_option_reaches_the_row(invoke, direct_database):
     result = invoke(
-        "enqueue", "mail.welcome", '{"to": "ada", "n": 123456789012345678901234567890}', "--queue", "mail",
-        "--key", "k", "--at", "2030-03-01T08:00", "--tz", "Europe/Berlin", "--priority", "9", "--max-attempts", "3",
-        "--timeout", "90s", "--header", "a=b=c", "--header", "d=", "--retry", "linear", "--retry-min", "1s",
-        "--retry-max", "PT2M", "--retry-factor", "2", "--no-jitter", "-o", "ids",
-    )  # fmt: skip
+        "enqueue",
+        "mail.welcome",
+        '{"to": "ada", "n": 123456789012345678901234567890}',
+        "--queue",
+        "mail",
+        "--key",
+        "k",
+        "--at",
+        "2030-03-01T08:00",
+        "--tz",
+        "Europe/Berlin",
+        "--priority",
+        "9",
+        "--max-attempts",
+        "3",
+        "--timeout",
+        "90s",
+        "--header",
+        "a=b=c",
+        "--header",
+        "d=",
+        "--retry",
+        "linear",
+        "--retry-min",
+        "1s",
+        "--retry-max",
+        "PT2M",
+        "--retry-factor",
+        "2",
+        "--no-jitter",
+        "-o",
+        "ids",
+    )
     row = the_job(result, direct_database)
 
     assert (result.exit_code, result.stdout) == (0, f"{row.id}\n")
@@ -103,7 +131,7 @@ def test_due_time_is_printed_for_people(invoke):
         (["echo", "--at", "2026-03-01T08:00Z", "--in", "1h"], 2, "not both"),
         (["echo", "--in", "-5m"], 2, "--in"),
         (["echo", "--in", "soon"], 2, "is not a duration"),
-        (["echo", "--in", "4000000d"], 1, "run_at must be a moment in the years 1 to 9999"),
+        (["echo", "--in", "4000000d"], 1, "run_at must be a time in the years 1 to 9999"),
         (["echo", "--priority", "10"], 1, "priority must be an integer from 0 to 9"),
         (["echo", "--priority", "99999999999"], 1, "priority must be an integer from 0 to 9"),
         (["echo", "--max-attempts", "0"], 1, "max_attempts must be an integer from 1"),
@@ -126,8 +154,8 @@ def test_due_time_is_printed_for_people(invoke):
         (["--file", "x.txt"], 2, "use --format"),
         (["--file", "a\0b.csv"], 2, "cannot open"),
     ],
-)  # fmt: skip
-def test_invalid_job_is_refused_in_one_line_and_not_stored(invoke, arguments, code, says):
+)
+def test_invalid_job_is_rejected_in_one_line_and_not_stored(invoke, arguments, code, says):
     result = invoke("enqueue", *arguments)
 
     assert (result.exit_code, result.stdout) == (code, "")

@@ -1,4 +1,4 @@
-"""`minutehand events`: what happened, and what happens while one looks on."""
+"""`minutehand events`: stored events, and new ones with --follow."""
 
 import json
 import signal

@@ -16,9 +16,11 @@ READING = [
     ["tick", "--dry-run"],
 ]
 WRITING = [
-    ["enqueue", "echo"], ["retry", "019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10"], ["defaults", "echo", "--priority", "1"],
+    ["enqueue", "echo"],
+    ["retry", "019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10"],
+    ["defaults", "echo", "--priority", "1"],
     ["work", "--drain"],
-]  # fmt: skip
+]
 
 
 def sentence(ended, code):
@@ -39,11 +41,14 @@ def test_unreachable_database_exits_with_3_without_the_password(run, arguments):
 @pytest.mark.parametrize(
     "url",
     [
-        "ada:s3cret@host/jobs", "postgresql://ada:p@s3cret@host/jobs", "postgresql://ada:s3cret/x@host/jobs",
-        "postgresql://ada:p@127.0.0.1:s3cret/jobs", "postgresql://ada@host/jobs?s3cret=1",
+        "ada:s3cret@host/jobs",
+        "postgresql://ada:p@s3cret@host/jobs",
+        "postgresql://ada:s3cret/x@host/jobs",
+        "postgresql://ada:p@127.0.0.1:s3cret/jobs",
+        "postgresql://ada@host/jobs?s3cret=1",
         "postgresql://ada:%zzs3cret@host/jobs",
     ],
-)  # fmt: skip
+)
 def test_invalid_url_is_not_quoted(run, url):
     message = sentence(run("ls", url=url), 2)
 
@@ -146,9 +151,12 @@ def test_broken_pipe_exits_with_141_silently(run, direct_database, popen):
 def test_closed_stdin_is_one_line(direct_database):
     for arguments in ("enqueue echo -", "enqueue --file -", "retry -", "retry"):
         ended = subprocess.run(
-            f"exec {sys.executable} -m minutehand {arguments} <&-", shell=True, capture_output=True, timeout=60,
+            f"exec {sys.executable} -m minutehand {arguments} <&-",
+            shell=True,
+            capture_output=True,
+            timeout=60,
             env=os.environ | {"DATABASE_URL": direct_database.url},
-        )  # fmt: skip
+        )
         assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1), ended.stderr
 
 

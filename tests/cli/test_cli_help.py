@@ -34,7 +34,7 @@ def test_help_documents_the_exit_codes():
     assert "exit codes" in EPILOG.lower()
 
 
-def test_help_and_version_import_nothing_heavy():
+def test_help_and_version_import_no_heavy_module():
     script = (
         "import sys; from minutehand.cli.app import cli\n"
         "try: cli(['--help'])\n"
@@ -53,9 +53,12 @@ def test_version_and_completion_need_no_database(run):
 
 def test_shell_completion_lists_commands():
     ended = subprocess.run(
-        [sys.executable, "-c", "from minutehand.cli import main; main()"], capture_output=True, timeout=60,
-        env=os.environ | {"_MINUTEHAND_COMPLETE": "bash_complete", "COMP_WORDS": "minutehand re", "COMP_CWORD": "1"},
-    )  # fmt: skip
+        [sys.executable, "-c", "from minutehand.cli import main; main()"],
+        capture_output=True,
+        timeout=60,
+        env=os.environ
+        | {"_MINUTEHAND_COMPLETE": "bash_complete", "COMP_WORDS": "minutehand re", "COMP_CWORD": "1"},
+    )
 
     assert ended.stdout.decode().split() == [
         f"plain,{command}" for command in COMMANDS if command.startswith("re")

@@ -1,4 +1,4 @@
-"""`minutehand ls`, `show` and `stats`: what people read."""
+"""`minutehand ls`, `show` and `stats`: output for people."""
 
 import psycopg
 import pytest
@@ -114,12 +114,16 @@ def test_stats_has_a_line_for_each_queue(invoke, lines):
     table = [line.split() for line in invoke("stats").stdout.splitlines()]
 
     assert [row[:2] for row in table] == [["QUEUE", "SCHEDULED"], ["default", "1"], ["mail", "1"]]
-    assert {(each["queue"], each["state"], each["jobs"]) for each in lines(invoke("stats", "-o", "json"))} == {
-        ("default", "due", 1), ("mail", "due", 1), ("mail", "scheduled", 1),
-    }  # fmt: skip
+    assert {
+        (each["queue"], each["state"], each["jobs"]) for each in lines(invoke("stats", "-o", "json"))
+    } == {
+        ("default", "due", 1),
+        ("mail", "due", 1),
+        ("mail", "scheduled", 1),
+    }
 
 
-def test_tick_counts_what_is_due_and_offers_nothing(invoke, lines):
+def test_tick_counts_due_jobs_and_offers_nothing(invoke, lines):
     invoke("enqueue", "echo")
 
     assert lines(invoke("tick", "--dry-run", "-o", "json")) == [{"due": {"default": 1}}]

@@ -14,7 +14,7 @@ from tests.servers import Database as Server
 MONDAYS = ("schedules", "put", "report", "0 8 * * mon", "report", '{"n": 1}', "--zone", "Europe/Berlin")
 
 
-def test_schedule_is_put_listed_paused_resumed_run_and_removed(invoke, lines):
+def test_schedule_commands_manage_a_schedule(invoke, lines):
     assert invoke(*MONDAYS, "--catch-up", "last", "--queue", "slow", "--timeout", "90s").exit_code == 0
     (reported,) = lines(invoke("schedules", "ls", "-o", "json"))
     assert (reported["name"], reported["every"], reported["zone"], reported["catch_up"]) == (
@@ -34,7 +34,9 @@ def test_schedule_is_put_listed_paused_resumed_run_and_removed(invoke, lines):
     shown = invoke("schedules", "show", "report").stdout
     assert job in shown
     assert "kind report, queue slow, timeout 1 min 30 s" in shown
-    assert lines(invoke("schedules", "show", "report", "-o", "json"))[0]["firings"][0]["outcome"] == "asked"
+    assert (
+        lines(invoke("schedules", "show", "report", "-o", "json"))[0]["firings"][0]["outcome"] == "requested"
+    )
 
     assert invoke("schedules", "rm", "report").exit_code == 0
     assert invoke("schedules", "ls", "-o", "names").stdout == ""
@@ -43,7 +45,7 @@ def test_schedule_is_put_listed_paused_resumed_run_and_removed(invoke, lines):
 def test_actor_of_a_schedule_change_is_recorded(invoke, direct_database: Server):
     invoke(*MONDAYS)
     database = Database(direct_database.admin_url)
-    found = database.connection.execute("select verb, who from minutehand.audit").fetchall()
+    found = database.connection.execute("select verb, actor from minutehand.audit").fetchall()
     database.close()
 
     assert [verb for verb, who in found if who] == ["schedule put"]
@@ -51,11 +53,36 @@ def test_actor_of_a_schedule_change_is_recorded(invoke, direct_database: Server)
 
 def test_every_option_of_a_schedule_is_stored(invoke, lines):
     invoke(
-        "schedules", "put", "all", "PT15M", "report", "--starts", "2030-01-01T08:00:00",
-        "--ends", "2031-01-01T08:00:00", "--tz", "Europe/Berlin", "--jitter", "90s", "--ahead", "1h",
-        "--catch-up", "all", "--limit", "7", "--key", "a key", "--priority", "9",
-        "--max-attempts", "2", "--retry", "fixed", "--retry-min", "3s",
-    )  # fmt: skip
+        "schedules",
+        "put",
+        "all",
+        "PT15M",
+        "report",
+        "--starts",
+        "2030-01-01T08:00:00",
+        "--ends",
+        "2031-01-01T08:00:00",
+        "--tz",
+        "Europe/Berlin",
+        "--jitter",
+        "90s",
+        "--ahead",
+        "1h",
+        "--catch-up",
+        "all",
+        "--limit",
+        "7",
+        "--key",
+        "a key",
+        "--priority",
+        "9",
+        "--max-attempts",
+        "2",
+        "--retry",
+        "fixed",
+        "--retry-min",
+        "3s",
+    )
     invoke("schedules", "put", "alone", "@daily", "report", "--overlap", "skip")
     reported = {each["name"]: each for each in lines(invoke("schedules", "ls", "-o", "json"))}
     schedule = reported["all"]
@@ -124,7 +151,7 @@ def test_preview_shows_local_time_and_utc(invoke, lines):
     ],
     ids=str,
 )
-def test_invalid_schedule_command_is_refused(invoke, arguments, code):
+def test_invalid_schedule_command_is_rejected(invoke, arguments, code):
     result = invoke("schedules", *arguments)
 
     assert result.exit_code == code, result.output

@@ -1,4 +1,4 @@
-"""`--tenant`: what a verb sees, makes and changes is that tenant's, and a verb without it says why here."""
+"""`--tenant` limits a command to the jobs of one tenant."""
 
 import json
 from typing import Any
@@ -100,5 +100,5 @@ def test_file_is_enqueued_for_a_tenant(invoke, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "-a", "x" * 101])
-def test_invalid_tenant_name_is_refused(invoke, name) -> None:
+def test_invalid_tenant_name_is_rejected(invoke, name) -> None:
     assert invoke("ls", "--tenant", name).exit_code == 2

@@ -39,10 +39,13 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     server = StandIn()
     Thread(target=server.serve_forever, daemon=True).start()
     for name, value in {
-        "MINUTEHAND_WORKER": "the-worker", "AWS_ENDPOINT_URL_LAMBDA": f"http://127.0.0.1:{server.server_port}",
-        "AWS_REGION": "eu-north-1", "AWS_DEFAULT_REGION": "eu-north-1",
-        "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
-    }.items():  # fmt: skip
+        "MINUTEHAND_WORKER": "the-worker",
+        "AWS_ENDPOINT_URL_LAMBDA": f"http://127.0.0.1:{server.server_port}",
+        "AWS_REGION": "eu-north-1",
+        "AWS_DEFAULT_REGION": "eu-north-1",
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+    }.items():
         monkeypatch.setenv(name, value)
     yield server
     server.shutdown()

@@ -1,4 +1,4 @@
-"""`minutehand wait`, and what its exit code says."""
+"""`minutehand wait` and its exit codes."""
 
 import json
 import os

@@ -54,9 +54,7 @@ def enqueue(run, url, *jobs):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_lets_the_current_job_finish_and_releases_the_rest(
-    run, popen, database, handlers, gates, number
-):
+def test_signal_finishes_the_current_job_and_releases_the_rest(run, popen, database, handlers, gates, number):
     enqueue(run, database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"}, {"kind": "quick"})
     worker = popen("work", "--chunk", "3", "--handlers", handlers, url=database.url)
     with Path(gates["begun"]).open():
@@ -71,9 +69,7 @@ def test_signal_lets_the_current_job_finish_and_releases_the_rest(
     assert b"Traceback" not in worker.stderr.read()
 
 
-def test_second_signal_interrupts_the_handler_and_releases_its_job(
-    run, popen, direct_database, handlers, gates
-):
+def test_second_signal_interrupts_and_releases_the_job(run, popen, direct_database, handlers, gates):
     enqueue(run, direct_database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"})
     worker = popen("work", "--handlers", handlers, url=direct_database.url)
     with Path(gates["begun"]).open():
@@ -107,11 +103,12 @@ def test_drain_exits_when_no_job_is_due(run, direct_database):
 
     assert worked.returncode == 0
     assert [(each["event"], each["kind"], each["attempt"]) for each in reported] == [
-        ("done", "echo", 1), ("released", "nobody", 1),
-    ]  # fmt: skip
+        ("done", "echo", 1),
+        ("released", "nobody", 1),
+    ]
 
 
-def test_line_of_a_job_never_has_its_payload(run, direct_database):
+def test_job_line_never_contains_the_payload(run, direct_database):
     enqueue(run, direct_database.url, {"kind": "echo", "payload": {"fail": "s3cret"}})
     worked = run("work", "--drain", url=direct_database.url)
 
@@ -150,14 +147,14 @@ def test_workers_exit_with_their_killed_supervisor(popen, direct_database, handl
     assert alive == []
 
 
-def test_unreachable_database_is_the_exit_code_of_all_processes(run):
+def test_unreachable_database_sets_the_exit_code_of_all_processes(run):
     ended = run("work", "--processes", "2", url="postgresql://ada:s3cret@127.0.0.1:1/jobs")
 
     assert ended.returncode == 3
     assert b"s3cret" not in ended.stderr
 
 
-def test_password_is_not_in_arguments(popen, direct_database, handlers):
+def test_password_is_not_a_process_argument(popen, direct_database, handlers):
     crew = popen("work", "--processes", "2", "--handlers", handlers, url=direct_database.url)
     crew.stderr.readline()
     arguments = [" ".join(child.cmdline()) for child in psutil.Process(crew.pid).children()]

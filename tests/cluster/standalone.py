@@ -1,26 +1,27 @@
 """A standalone cluster on the loopback interface: a master and one-core workers, from the installed Spark."""
 
 import json
-import socket
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
-from time import monotonic
 from typing import Any
-from urllib.error import URLError
 
 import psutil
 import pyspark
 
+from tests.cluster.programs import SECONDS, Program, each, fetched, free_port, until
+
 HERE = Path(__file__).parent
+
+
 SPARK = Path(pyspark.__file__).parent
-SECONDS = 300
+
+
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
+
 
 # Settings that EMR Serverless and Glue choose themselves, small enough for this machine.
 CONF = {
@@ -35,31 +36,6 @@ CONF = {
     "spark.eventLog.rolling.enabled": "false",
     "spark.log.level": "ERROR",
 }
-
-
-@dataclass
-class Program:
-    """A program that ends when this process does."""
-
-    keeper: "subprocess.Popen[str]"
-    pid: int
-
-    def lives(self) -> bool:
-        """Whether it runs. A killed program is a zombie until its keeper collects it."""
-        with suppress(psutil.NoSuchProcess):
-            return psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE
-        return False
-
-    def family(self) -> list[psutil.Process]:
-        """The program and its descendants."""
-        program = psutil.Process(self.pid)
-        return [program, *program.children(recursive=True)]
-
-    def end(self) -> None:
-        """Kill it and its process group."""
-        family = self.family() if self.lives() else []
-        self.keeper.communicate("")
-        each(family, psutil.Process.kill)
 
 
 @dataclass
@@ -230,13 +206,6 @@ class Submitted:
         raise AssertionError(f"the job ended before: {self.program.communicate()}")
 
 
-def each(processes: list[psutil.Process], act: Callable[[psutil.Process], Any]) -> None:
-    """Do something to those of the processes that are still there."""
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            act(process)
-
-
 def _runs(worker: Program, executor: str) -> bool:
     for process in worker.family():
         with suppress(psutil.NoSuchProcess):
@@ -244,28 +213,3 @@ def _runs(worker: Program, executor: str) -> bool:
             if "--executor-id" in words and words[words.index("--executor-id") + 1] == executor:
                 return True
     return False
-
-
-def free_port() -> int:
-    """Find a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def fetched(url: str) -> Any:
-    """What a page of Spark's says, or nothing while there is none."""
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return json.load(answer)
-    except (URLError, ConnectionError, TimeoutError, json.JSONDecodeError):
-        return None
-
-
-def until(happened: Callable[[], Any], meanwhile: Callable[[], bool] = lambda: True) -> Any:
-    """Look until something has happened; fail when it never does."""
-    deadline, look = monotonic() + SECONDS, Event()
-    while not (seen := happened()):
-        assert meanwhile() and monotonic() < deadline, "it never happened"
-        look.wait(0.02)
-    return seen

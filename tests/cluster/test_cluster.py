@@ -31,7 +31,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory, submit: Submit) -> Path:
     return folder
 
 
-def test_package_has_everything_but_spark(package: Package) -> None:
+def test_package_contains_everything_except_spark(package: Package) -> None:
     names = {path.name for path in (package.unpacked / "lib").iterdir()}
 
     assert {"minutehand", "minutehand_pipeline", "deltalake", "pyarrow", "boto3"} <= names

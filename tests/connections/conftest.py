@@ -1,4 +1,4 @@
-"""What the tests of connections are given: a Secrets Manager, and roles whose passwords change."""
+"""Shared fixtures of the connection tests: a Secrets Manager, and roles whose passwords change."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -39,7 +39,7 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
 
 @pytest.fixture
 def role(direct_database: Database) -> Iterator[Role]:
-    """A role of the test's own at `direct_database`, with the password that is said last."""
+    """A role of the test in `direct_database`, with the password that was set last."""
     name = f"rotated_{uuid4().hex[:8]}"
     facts = conninfo_to_dict(direct_database.url)
     with psycopg.connect(direct_database.admin_url, autocommit=True) as admin, ExitStack() as after:

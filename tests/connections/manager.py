@@ -1,4 +1,4 @@
-"""A Secrets Manager over HTTP, which counts how often it was asked for a secret."""
+"""A Secrets Manager over HTTP that counts the fetches of each secret."""
 
 from collections import Counter
 from typing import Any, Self
@@ -30,7 +30,7 @@ class Manager:
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", self.url)
         self.client: Any = boto3.client("secretsmanager")
-        self.asked: Counter[str] = Counter()
+        self.fetches: Counter[str] = Counter()
         self._count(monkeypatch)
 
     def __enter__(self) -> Self:
@@ -40,7 +40,7 @@ class Manager:
         self.client.close()
         self._server.stop()
 
-    def keep(self, text: str) -> str:
+    def store(self, text: str) -> str:
         """Keep a secret and return its ARN."""
         return str(self.client.create_secret(Name=uuid4().hex, SecretString=text)["ARN"])
 
@@ -54,7 +54,7 @@ class Manager:
         answer = SecretsManagerBackend.get_secret_value
 
         def counted(backend: Any, secret_id: str, *args: Any, **options: Any) -> Any:
-            self.asked[secret_id] += 1
+            self.fetches[secret_id] += 1
             return answer(backend, secret_id, *args, **options)
 
         monkeypatch.setattr(SecretsManagerBackend, "get_secret_value", counted)

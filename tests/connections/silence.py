@@ -1,4 +1,4 @@
-"""Peers that are not what they seem: silent without a word, and slow to come up."""
+"""Faulty servers: one that accepts data and never answers, and one that starts slowly."""
 
 import socket
 import struct

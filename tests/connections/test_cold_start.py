@@ -1,4 +1,4 @@
-"""A cold start asks nobody anything, and a secret does not cost it boto3."""
+"""A cold start fetches nothing, and a secret is read without boto3."""
 
 import os
 import subprocess
@@ -15,17 +15,19 @@ TELL = "import sys; print(*sys.modules)"
 
 def run(code: str, folder: str = "worker") -> set[str]:
     """Run it in a fresh interpreter, with this environment, and return its modules."""
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", f"{code}; {TELL}"],
-        cwd=FUNCTIONS / folder, env=os.environ, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return set(told.stdout.split())
+        cwd=FUNCTIONS / folder,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(completed.stdout.split())
 
 
-def test_a_secret_is_read_without_boto3_and_without_a_session(
-    manager: Manager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arn = manager.keep("postgresql://jobs@db.internal/app")
+def test_secret_is_read_without_boto3_or_a_session(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
+    arn = manager.store("postgresql://jobs@db.internal/app")
     monkeypatch.setenv("MINUTEHAND_DATABASE_SECRET", arn)
     modules = run("from minutehand.settings import database_url; database_url()")
 
@@ -33,7 +35,7 @@ def test_a_secret_is_read_without_boto3_and_without_a_session(
     assert modules & {"boto3", "botocore.session", "botocore.client", "minutehand.aws.invoke"} == set()
 
 
-def test_a_token_is_signed_without_boto3(manager: Manager) -> None:
+def test_token_is_signed_without_boto3(manager: Manager) -> None:
     modules = run(
         "from minutehand.settings import database_token; database_token('db.internal', 5432, 'jobs')"
     )
@@ -42,9 +44,7 @@ def test_a_token_is_signed_without_boto3(manager: Manager) -> None:
 
 
 @pytest.mark.parametrize("folder", ["worker", "dispatcher", "api"])
-def test_an_import_reads_no_secret_and_opens_no_connection(
-    monkeypatch: pytest.MonkeyPatch, folder: str
-) -> None:
+def test_import_reads_no_secret_and_opens_no_connection(monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
     monkeypatch.setenv("MINUTEHAND_DATABASE_SECRET", "nowhere")
     monkeypatch.setenv("MINUTEHAND_API_TOKENS_SECRET", "nowhere")
     monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", "http://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""A server that restarts or has no connection to spare: what was begun comes back, and nothing is lost."""
+"""Server restarts and exhausted connections: interrupted jobs are retried, and none is lost."""
 
 import socket
 import struct
@@ -71,7 +71,7 @@ def ended(db: Database, queue: str) -> dict[str, int]:
     return {depth.state: depth.jobs for depth in stats(db) if depth.queue == queue}
 
 
-def test_a_restart_between_statements_is_not_noticed(restarted: Restarted, db: Database) -> None:
+def test_restart_between_statements_is_transparent(restarted: Restarted, db: Database) -> None:
     enqueue("echo", connection=db, queue="between")
     restarted.restart()
 
@@ -79,7 +79,7 @@ def test_a_restart_between_statements_is_not_noticed(restarted: Restarted, db: D
     assert ended(db, "between") == {"due": 2}
 
 
-def test_a_job_whose_claim_outlives_a_restart_is_finished(restarted: Restarted, db: Database) -> None:
+def test_claim_that_outlives_a_restart_is_finished(restarted: Restarted, db: Database) -> None:
     enqueue("echo", connection=db, queue="claimed")
     [job] = taken(db, "claimed")
     restarted.restart()
@@ -88,9 +88,7 @@ def test_a_job_whose_claim_outlives_a_restart_is_finished(restarted: Restarted, 
     assert ended(db, "claimed") == {"done": 1}
 
 
-def test_a_job_that_cannot_be_finished_while_the_server_is_away_comes_back(
-    restarted: Restarted, db: Database
-) -> None:
+def test_unfinished_job_is_retried_after_an_outage(restarted: Restarted, db: Database) -> None:
     enqueue("echo", connection=db, queue="away")
     [job] = list(take(db, "away", 5, timedelta(), timedelta()))
     restarted.stop()
@@ -104,13 +102,13 @@ def test_a_job_that_cannot_be_finished_while_the_server_is_away_comes_back(
     assert ended(db, "away") == {"done": 1}
 
 
-def test_a_server_that_has_no_connection_to_spare_is_asked_again(restarted: Restarted) -> None:
+def test_too_many_connections_is_retried(restarted: Restarted) -> None:
     with Refusing(restarted.url, times=2) as door, connect(door.url) as connection:
         assert connection.execute("select 1").fetchone() == (1,)
         assert door.refused == 2
 
 
-def test_a_server_that_never_has_a_connection_to_spare_is_one_sentence(
+def test_persistent_too_many_connections_is_a_one_line_error(
     restarted: Restarted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "1")
@@ -122,7 +120,7 @@ def test_a_server_that_never_has_a_connection_to_spare_is_one_sentence(
             connect(make_conninfo(restarted.url, user="crowded", password="crowded"))
 
 
-def test_a_server_that_is_starting_is_waited_for(restarted: Restarted) -> None:
+def test_starting_server_is_waited_for(restarted: Restarted) -> None:
     with (
         Refusing(restarted.url, times=3, code="57P03", words="the database system is starting up") as door,
         connect(door.url) as connection,

@@ -1,4 +1,4 @@
-"""A password that is rotated: fetched once, and again when the server refuses it, and never told."""
+"""Password rotation: the secret is fetched once, and again when the server rejects the password."""
 
 import psycopg
 import pytest
@@ -16,18 +16,18 @@ OLD, NEW = "hunter2-old", "hunter2-new"
 @pytest.fixture
 def arn(manager: Manager, role: Role, monkeypatch: pytest.MonkeyPatch) -> str:
     """The secret that holds the URL."""
-    arn = manager.keep(role(OLD))
+    arn = manager.store(role(OLD))
     monkeypatch.setenv("MINUTEHAND_DATABASE_SECRET", arn)
     return arn
 
 
-def test_a_secret_is_fetched_once_for_any_number_of_connections(manager: Manager, arn: str) -> None:
+def test_secret_is_fetched_once_for_all_connections(manager: Manager, arn: str) -> None:
     for _ in range(3):
         db = Database(database_url)
         assert enqueue("echo", connection=db).outcome == "created"
         db.close()
 
-    assert manager.asked == {arn: 1}
+    assert manager.fetches == {arn: 1}
 
 
 def test_new_password_is_used_after_a_rotation(
@@ -40,26 +40,22 @@ def test_new_password_is_used_after_a_rotation(
     terminate(direct_database, db)
 
     assert enqueue("echo", connection=db).outcome == "created"
-    assert manager.asked == {arn: 2}
+    assert manager.fetches == {arn: 2}
     db.close()
 
 
-def test_a_password_that_no_secret_knows_is_one_error_and_two_fetches(
-    manager: Manager, arn: str, role: Role
-) -> None:
+def test_wrong_password_is_one_error_after_two_fetches(manager: Manager, arn: str, role: Role) -> None:
     role(NEW)
 
     with pytest.raises(UnreachableError) as caught:
         enqueue("echo", connection=Database(database_url))
-    assert "look at the secret and at the role" in str(caught.value)
+    assert "check the secret and the role" in str(caught.value)
     assert "password authentication failed" in str(caught.value)
     assert OLD not in everything(caught.value) and NEW not in everything(caught.value)
-    assert manager.asked == {arn: 2}
+    assert manager.fetches == {arn: 2}
 
 
-def test_a_rotation_that_is_half_done_is_over_at_the_next_call(
-    manager: Manager, arn: str, role: Role
-) -> None:
+def test_incomplete_rotation_recovers_at_the_next_call(manager: Manager, arn: str, role: Role) -> None:
     db = Database(database_url)
     new = role(NEW)
     with pytest.raises(UnreachableError):
@@ -70,15 +66,15 @@ def test_a_rotation_that_is_half_done_is_over_at_the_next_call(
     db.close()
 
 
-def test_another_refusal_does_not_fetch_the_secret_again(
+def test_other_connection_error_does_not_refetch_the_secret(
     manager: Manager, direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arn = manager.keep("postgresql://postgres@127.0.0.1:1/none")
+    arn = manager.store("postgresql://postgres@127.0.0.1:1/none")
     monkeypatch.setenv("MINUTEHAND_DATABASE_SECRET", arn)
 
     with pytest.raises(UnreachableError, match="refused"):
         enqueue("echo", connection=Database(database_url))
-    assert manager.asked == {arn: 1}
+    assert manager.fetches == {arn: 1}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +85,7 @@ def test_another_refusal_does_not_fetch_the_secret_again(
         ("AWS_REGION", "", "AWS_REGION is not set"),
     ],
 )
-def test_what_keeps_a_secret_from_being_read_is_said(
+def test_unreadable_secret_error_names_the_cause(
     manager: Manager, monkeypatch: pytest.MonkeyPatch, name: str, value: str, sentence: str
 ) -> None:
     monkeypatch.setenv(name, value)

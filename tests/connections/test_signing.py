@@ -1,4 +1,4 @@
-"""What is signed here is what AWS's own client would sign."""
+"""Signatures match those of botocore."""
 
 import json
 import re
@@ -30,7 +30,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), m
 
 
 class Listening(BaseHTTPRequestHandler):
-    """Answers as it is told, and remembers the last request."""
+    """Send the given answers and record the last request."""
 
     answers: list[tuple[int, bytes]]
     seen: list[AWSRequest]
@@ -39,11 +39,11 @@ class Listening(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         url = f"http://{self.headers['host']}{self.path}"
         self.seen.append(AWSRequest("POST", url, dict(self.headers.items()), body))
-        status, said = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        status, content = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         self.send_response(status)
-        self.send_header("content-length", str(len(said)))
+        self.send_header("content-length", str(len(content)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
         pass
@@ -57,7 +57,7 @@ def role(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def listening(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Listening]]:
-    kind = type("Told", (Listening,), {"answers": [(200, b'{"SecretString": "kept"}')], "seen": []})
+    kind = type("Handler", (Listening,), {"answers": [(200, b'{"SecretString": "kept"}')], "seen": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", f"http://127.0.0.1:{server.server_port}")
         Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
@@ -67,7 +67,7 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Listening]]:
 
 @MANY
 @given(name=NAMES)
-def test_what_arrives_bears_the_signature_that_botocore_gives_it(listening: Any, name: str) -> None:
+def test_request_signature_matches_botocore(listening: Any, name: str) -> None:
     assert secret_text(name) == "kept"
 
     arrived = listening.seen[-1]
@@ -76,14 +76,14 @@ def test_what_arrives_bears_the_signature_that_botocore_gives_it(listening: Any,
     assert arrived.headers["Authorization"].endswith(f"Signature={signed_by_botocore(arrived)}")
 
 
-def test_an_arn_is_asked_for_in_its_own_region(listening: Any) -> None:
+def test_arn_is_requested_in_its_region(listening: Any) -> None:
     secret_text("arn:aws:secretsmanager:ap-south-1:123456789012:secret:url-AbCdEf")
 
     assert "/ap-south-1/secretsmanager/aws4_request" in listening.seen[-1].headers["Authorization"]
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "sentence"),
+    ("status", "content", "sentence"),
     [
         (
             400,
@@ -95,17 +95,17 @@ def test_an_arn_is_asked_for_in_its_own_region(listening: Any) -> None:
         (503, HIDDEN.encode(), "status 503"),
     ],
 )
-def test_a_refusal_says_what_to_do_and_nothing_of_the_answer(
-    listening: Any, status: int, said: bytes, sentence: str
+def test_error_has_advice_and_does_not_quote_the_response(
+    listening: Any, status: int, content: bytes, sentence: str
 ) -> None:
-    listening.answers = [(status, said)]
+    listening.answers = [(status, content)]
 
     with pytest.raises(ConfigurationError, match=sentence) as caught:
         secret_text("url")
     assert HIDDEN not in str(caught.getrepr(chain=True))
 
 
-def test_a_failure_that_passes_is_passed_over(listening: Any) -> None:
+def test_transient_failure_is_retried(listening: Any) -> None:
     throttled = b'{"__type": "ThrottlingException"}'
     listening.answers = [(500, b""), (400, throttled), (200, b'{"SecretString": "kept"}')]
 
@@ -117,7 +117,7 @@ def test_a_failure_that_passes_is_passed_over(listening: Any) -> None:
     "region",
     ["eu-west-1", "us-gov-west-1", "cn-north-1", "us-iso-east-1", "us-isob-east-1", "eusc-de-east-1"],
 )
-def test_every_partition_has_its_own_address(region: str) -> None:
+def test_every_partition_has_its_endpoint(region: str) -> None:
     client = boto3.client("secretsmanager", region_name=region)
 
     assert endpoint("Secrets Manager", region) == client.meta.endpoint_url
@@ -129,7 +129,7 @@ def test_every_partition_has_its_own_address(region: str) -> None:
     region=st.sampled_from(["eu-west-1", "us-gov-east-1", "cn-north-1"]),
     port=st.integers(1, 65535),
 )
-def test_a_token_is_the_one_that_boto3_makes(user: str, region: str, port: int) -> None:
+def test_token_matches_boto3(user: str, region: str, port: int) -> None:
     china = f"db.c1.rds.{region}.amazonaws.com.cn"
     host = china if region.startswith("cn-") else f"db.c1.{region}.rds.amazonaws.com"
 
@@ -141,7 +141,7 @@ def test_a_token_is_the_one_that_boto3_makes(user: str, region: str, port: int) 
     assert ours == theirs
 
 
-def test_a_token_for_another_name_is_signed_for_the_region_of_the_function() -> None:
+def test_token_for_a_custom_name_uses_the_region_of_the_function() -> None:
     assert f"%2F{REGION}%2Frds-db%2F" in database_token("db.internal", 5432, "jobs")
 
 
@@ -168,6 +168,6 @@ def signed_by_botocore(arrived: AWSRequest) -> str:
     again = AWSRequest(arrived.method, arrived.url, headers, arrived.data)
     again.context["timestamp"] = arrived.headers["X-Amz-Date"]
     signer = SigV4Auth(HELD, "secretsmanager", REGION)
-    said = datetime.strptime(again.context["timestamp"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    assert abs((datetime.now(UTC) - said).total_seconds()) < 300
+    signed_at = datetime.strptime(again.context["timestamp"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    assert abs((datetime.now(UTC) - signed_at).total_seconds()) < 300
     return str(signer.signature(signer.string_to_sign(again, signer.canonical_request(again)), again))

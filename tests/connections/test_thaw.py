@@ -1,4 +1,4 @@
-"""What a freeze and a pause do to connections: found out in seconds, opened again, and no job is lost."""
+"""Connections after a freeze or a database pause: detected within seconds, reopened, and no job is lost."""
 
 import sys
 from threading import Timer
@@ -47,7 +47,7 @@ def test_statement_on_a_dropped_connection_fails_within_seconds(
         db.close()
 
 
-def test_a_peer_that_takes_everything_and_answers_nothing_is_given_up(
+def test_silent_server_is_abandoned(
     direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Gate(direct_database.url) as gate:
@@ -61,7 +61,7 @@ def test_a_peer_that_takes_everything_and_answers_nothing_is_given_up(
         db.close()
 
 
-def test_a_database_that_takes_long_to_resume_is_waited_for(
+def test_resuming_database_is_waited_for(
     direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "30")
@@ -82,7 +82,7 @@ def test_slow_database_is_available_at_the_next_call(
     with Gate(direct_database.url, asleep=True) as gate:
         db = Database(gate.url)
         with pytest.raises(
-            UnreachableError, match="paused takes longer than MINUTEHAND_CONNECT_TIMEOUT to resume"
+            UnreachableError, match="a paused one takes longer than MINUTEHAND_CONNECT_TIMEOUT to resume"
         ):
             enqueue("echo", connection=db)
         gate.wake()

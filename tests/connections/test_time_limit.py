@@ -1,4 +1,4 @@
-"""How long opening a connection may take, as the URL says it."""
+"""The connect timeout of a database URL."""
 
 import psycopg
 import pytest
@@ -9,9 +9,9 @@ from minutehand.errors import ConfigurationError
 from tests.servers import Database
 
 
-@pytest.mark.parametrize(("said", "told"), [("0", 0), ("-1", 0), ("", 7), ("2.6", 3), ("30", 30)])
-def test_the_driver_is_told_what_the_url_says_and_0_is_no_limit(
-    direct_database: Database, monkeypatch: pytest.MonkeyPatch, said: str, told: int
+@pytest.mark.parametrize(("text", "expected"), [("0", 0), ("-1", 0), ("", 7), ("2.6", 3), ("30", 30)])
+def test_driver_gets_the_timeout_of_the_url_and_0_is_unlimited(
+    direct_database: Database, monkeypatch: pytest.MonkeyPatch, text: str, expected: int
 ) -> None:
     given: list[object] = []
     opened = psycopg.connect
@@ -22,14 +22,14 @@ def test_the_driver_is_told_what_the_url_says_and_0_is_no_limit(
 
     monkeypatch.setattr(psycopg, "connect", watched)
     monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "7")
-    connect(make_conninfo(direct_database.url, connect_timeout=said)).close()
+    connect(make_conninfo(direct_database.url, connect_timeout=text)).close()
 
-    assert given == [told]
+    assert given == [expected]
 
 
-@pytest.mark.parametrize("said", ["soon", "inf", "-inf", "nan", "1e300"])
-def test_what_is_no_time_is_refused(said: str) -> None:
+@pytest.mark.parametrize("text", ["soon", "inf", "-inf", "nan", "1e300"])
+def test_invalid_timeout_is_rejected(text: str) -> None:
     with pytest.raises(
         ConfigurationError, match="connect_timeout in DATABASE_URL must be a number of seconds"
     ):
-        connect(f"postgresql://127.0.0.1:1/none?connect_timeout={said}")
+        connect(f"postgresql://127.0.0.1:1/none?connect_timeout={text}")

@@ -1,4 +1,4 @@
-"""Whom a connection trusts: a real server with a certificate, and what is said of each that is not right."""
+"""Certificate verification against a real server, and the error for each invalid certificate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,9 +46,11 @@ def guarded(home: Path) -> Iterator[Guarded]:
     chown(home / "server.pem", user or geteuid())
     pem = str(home / "server.pem")
     server = postgres.start(
-        home / "server", binaries=servers.debian(), fsync=False,
+        home / "server",
+        binaries=servers.debian(),
+        fsync=False,
         settings={"ssl": "on", "ssl_cert_file": pem, "ssl_key_file": pem},
-    )  # fmt: skip
+    )
     yield Guarded(server.url, home / "authority.pem")
     server.stop()
 
@@ -58,7 +60,7 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINUTEHAND_DATABASE_TLS", "verify")
 
 
-def test_a_server_that_a_public_authority_vouches_for_is_trusted(
+def test_certificate_of_a_public_authority_is_trusted(
     guarded: Guarded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(guarded.authority))
@@ -66,35 +68,33 @@ def test_a_server_that_a_public_authority_vouches_for_is_trusted(
         assert connection.pgconn.ssl_in_use
 
 
-def test_the_url_may_name_an_authority_of_its_own(guarded: Guarded) -> None:
+def test_url_may_set_a_root_certificate(guarded: Guarded) -> None:
     with connect(make_conninfo(guarded.at(NAME), sslrootcert=str(guarded.authority))) as connection:
         assert connection.pgconn.ssl_in_use
 
 
-def test_a_server_that_nobody_vouches_for_is_refused(guarded: Guarded) -> None:
+def test_self_signed_certificate_is_rejected(guarded: Guarded) -> None:
     with pytest.raises(
         UnreachableError, match=r"certificate verify failed; .*name the authority's file as sslrootcert"
     ):
         connect(guarded.at(NAME))
 
 
-def test_a_server_with_the_name_of_another_is_refused(
-    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_certificate_for_another_host_is_rejected(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(guarded.authority))
     with pytest.raises(
-        UnreachableError, match=r"does not match host name .*; the certificate is for another name"
+        UnreachableError, match=r"does not match host name .*; the certificate is for another host name"
     ):
         connect(guarded.at("other.example.org"))
 
 
-def test_a_server_without_tls_is_refused(direct_database: servers.Database) -> None:
+def test_server_without_tls_is_rejected(direct_database: servers.Database) -> None:
     plain = make_conninfo(direct_database.url, host=NAME, hostaddr="127.0.0.1")
     with pytest.raises(UnreachableError, match=r"does not support SSL.*; enable TLS on the server"):
         connect(plain)
 
 
-def test_what_the_url_says_goes_before_the_environment(direct_database: servers.Database) -> None:
+def test_url_takes_precedence_over_the_environment(direct_database: servers.Database) -> None:
     plain = make_conninfo(direct_database.url, host=NAME, hostaddr="127.0.0.1", sslmode="prefer")
     with connect(plain) as connection:
         assert not connection.pgconn.ssl_in_use
@@ -103,7 +103,7 @@ def test_what_the_url_says_goes_before_the_environment(direct_database: servers.
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "::1", "/var/run/postgresql", "", "127.0.0.1,localhost"]
 )
-def test_nobody_is_verified_on_this_machine(host: str) -> None:
+def test_local_server_is_not_verified(host: str) -> None:
     assert verified_by({"host": host}) == {}
 
 
@@ -117,17 +117,17 @@ def test_nobody_is_verified_on_this_machine(host: str) -> None:
         {"host": NAME, "sslmode": "", "sslrootcert": ""},
     ],
 )
-def test_who_may_be_elsewhere_is_verified(parts: dict[str, str]) -> None:
+def test_possibly_remote_server_is_verified(parts: dict[str, str]) -> None:
     found = verified_by(parts)
 
     assert (found["sslmode"], bool(found["sslrootcert"])) == ("verify-full", True)
 
 
-def test_an_address_of_this_machine_is_not_verified() -> None:
+def test_local_address_is_not_verified() -> None:
     assert verified_by({"host": "localhost", "hostaddr": "127.0.0.1"}) == {}
 
 
-def test_an_empty_sslmode_is_none(
+def test_empty_sslmode_means_unset(
     guarded: Guarded, monkeypatch: pytest.MonkeyPatch, direct_database: servers.Database
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(guarded.authority))
@@ -136,7 +136,7 @@ def test_an_empty_sslmode_is_none(
     connect(make_conninfo(direct_database.url, sslmode="")).close()
 
 
-def test_a_user_without_a_home_trusts_the_public(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_without_a_home_trusts_public_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(user: int) -> None:
         raise KeyError(user)
 
@@ -156,10 +156,11 @@ def test_a_user_without_a_home_trusts_the_public(monkeypatch: pytest.MonkeyPatch
         ("read.endpoint.proxy-c1.eu-west-1.rds.amazonaws.com", "proxy"),
     ],
 )
-def test_rds_is_verified_by_amazon_s_own_authorities(host: str, file: str) -> None:
+def test_rds_is_verified_by_the_authorities_of_amazon(host: str, file: str) -> None:
     assert verified_by({"host": host}) == {
-        "sslmode": "verify-full", "sslrootcert": str(RDS / f"{file}.pem"),
-    }  # fmt: skip
+        "sslmode": "verify-full",
+        "sslrootcert": str(RDS / f"{file}.pem"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -169,7 +170,7 @@ def test_rds_is_verified_by_amazon_s_own_authorities(host: str, file: str) -> No
         ("app.c1.rds.cn-north-1.amazonaws.com.cn", "cn-north-1"),
     ],
 )
-def test_a_region_whose_authority_does_not_come_along_is_named(host: str, region: str) -> None:
+def test_missing_authority_error_names_the_region(host: str, region: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"RDS in {region} .*{region}-bundle.pem .* sslrootcert"):
         verified_by({"host": host})
 
@@ -177,11 +178,11 @@ def test_a_region_whose_authority_does_not_come_along_is_named(host: str, region
 @pytest.mark.parametrize(
     "host", ["rds.amazonaws.com.evil.example", "eu-west-1.rds.amazonaws.com.evil.example"]
 )
-def test_a_name_that_only_looks_like_rds_is_verified_by_the_public(host: str) -> None:
+def test_lookalike_rds_name_is_verified_by_public_authorities(host: str) -> None:
     assert not verified_by({"host": host})["sslrootcert"].startswith(str(RDS))
 
 
-def test_a_token_is_the_password_and_needs_tls(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_is_the_password_and_requires_tls(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**CREDENTIALS, "MINUTEHAND_DATABASE_IAM": "1"}.items():
         monkeypatch.setenv(name, value)
     parts = psycopg.conninfo.conninfo_to_dict(guarded.url)
@@ -199,5 +200,5 @@ def test_a_token_is_the_password_and_needs_tls(guarded: Guarded, monkeypatch: py
         assert connection.execute("select current_user").fetchone() == ("signed",)
     with pytest.raises(ConfigurationError, match="needs TLS"):
         connect(make_conninfo(bare, sslmode="prefer"))
-    with pytest.raises(ConfigurationError, match="leave one of them out"):
+    with pytest.raises(ConfigurationError, match="remove the password from the URL, or unset the variable"):
         connect(make_conninfo(bare, password="hunter2"))

@@ -35,7 +35,8 @@ def page(browser: Browser) -> Iterator[Page]:
         opened = context.new_page()
         opened.on("pageerror", lambda error: faults.append(str(error)))
         opened.on(
-            "console", lambda said: faults.append(said.text) if "Content Security" in said.text else None
+            "console",
+            lambda message: faults.append(message.text) if "Content Security" in message.text else None,
         )
         opened.set_default_timeout(20_000)
         expect.set_options(timeout=20_000)

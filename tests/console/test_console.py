@@ -1,4 +1,4 @@
-"""The console in a real browser: jobs are seen and changed, what they carry is only text, and a token is asked for."""
+"""The console in a real browser: it shows and changes jobs, escapes their values, and prompts for a token."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -32,7 +32,7 @@ def die(db: Database, message: str) -> None:
     finish(job, Failed({"type": "Broken", "message": message}, final=True))
 
 
-def test_a_first_job_is_enqueued_from_the_empty_page(page: Page, serve: Serve, db: Database) -> None:
+def test_first_job_is_enqueued_from_the_empty_page(page: Page, serve: Serve, db: Database) -> None:
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
     expect(page.locator("#empty")).to_contain_text("No jobs yet")
 
@@ -48,7 +48,7 @@ def test_a_first_job_is_enqueued_from_the_empty_page(page: Page, serve: Serve, d
     assert row.state == "scheduled"
 
 
-def test_the_form_shows_validation_errors(page: Page, serve: Serve, db: Database) -> None:
+def test_form_shows_validation_errors(page: Page, serve: Serve, db: Database) -> None:
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
     page.get_by_role("button", name="Enqueue a job").click()
     page.get_by_label("Kind").last.fill("mail.send")
@@ -83,7 +83,7 @@ def test_jobs_are_filtered_by_state_and_text(page: Page, serve: Serve, db: Datab
     expect(page.locator("#rows")).to_contain_text("invoice")
 
 
-def test_a_job_is_promoted_and_a_dead_one_retried(page: Page, serve: Serve, db: Database) -> None:
+def test_job_is_promoted_and_a_dead_one_retried(page: Page, serve: Serve, db: Database) -> None:
     dead = enqueue("mail.send", connection=db).id
     die(db, "no route")
     waits = enqueue("invoice", delay=LATER, connection=db).id
@@ -100,9 +100,7 @@ def test_a_job_is_promoted_and_a_dead_one_retried(page: Page, serve: Serve, db: 
     assert {row.state for row in list_jobs(db).rows} == {"due"}
 
 
-def test_a_payload_is_masked_by_default_and_shown_with_every_digit(
-    page: Page, serve: Serve, db: Database
-) -> None:
+def test_payload_is_masked_by_default_and_shown_exactly(page: Page, serve: Serve, db: Database) -> None:
     job = enqueue("mail.send", {"secret": "s3cret", "n": 12345678901234567890}, delay=LATER, connection=db).id
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
     page.locator(f"tr[data-id='{job}']").click()
@@ -128,7 +126,7 @@ def test_values_of_a_job_are_inserted_as_text(page: Page, serve: Serve, db: Data
     assert page.locator("img").count() == 0
 
 
-def test_the_page_asks_for_a_token_if_one_is_required(page: Page, serve: Serve, db: Database) -> None:
+def test_page_prompts_for_a_required_token(page: Page, serve: Serve, db: Database) -> None:
     enqueue("mail.send", delay=LATER, connection=db)
     page.goto(f"{serve(MINUTEHAND_CONSOLE='1', MINUTEHAND_API_TOKENS=TOKEN)}/console")
     page.get_by_label("API token").fill("a-wrong-token-of-that-length")
@@ -139,7 +137,7 @@ def test_the_page_asks_for_a_token_if_one_is_required(page: Page, serve: Serve, 
     expect(page.locator("#rows")).to_contain_text("mail.send")
 
 
-def test_the_page_is_served_only_if_it_is_enabled(serve: Serve) -> None:
+def test_page_is_served_only_if_enabled(serve: Serve) -> None:
     with pytest.raises(HTTPError) as refused:
         urlopen(f"{serve(MINUTEHAND_API_TOKENS=TOKEN)}/console")
 
@@ -148,9 +146,7 @@ def test_the_page_is_served_only_if_it_is_enabled(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_nothing_is_wider_than_the_screen(
-    page: Page, serve: Serve, db: Database, scheme: str
-) -> None:
+def test_page_fits_the_screen_of_a_phone(page: Page, serve: Serve, db: Database, scheme: str) -> None:
     enqueue("mail.send", key="a-key-that-is-rather-long/" * 4, connection=db)
     die(db, "a sentence that is rather long " * 8)
     page.set_viewport_size({"width": 390, "height": 844})
@@ -163,7 +159,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(
     assert (ground == "rgb(255, 255, 255)") is (scheme == "light")
 
 
-def test_the_page_shows_that_the_api_is_unreachable(page: Page, serve: Serve, db: Database) -> None:
+def test_page_shows_that_the_api_is_unreachable(page: Page, serve: Serve, db: Database) -> None:
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
     expect(page.locator("#health")).to_contain_text("as of")
 
@@ -172,7 +168,7 @@ def test_the_page_shows_that_the_api_is_unreachable(page: Page, serve: Serve, db
     expect(page.locator("#problem")).to_have_text("The API cannot be reached. Retrying.")
 
 
-def test_a_cancelled_running_job_runs_until_its_next_check(page: Page, serve: Serve, db: Database) -> None:
+def test_cancelled_running_job_ends_at_its_next_check(page: Page, serve: Serve, db: Database) -> None:
     enqueue("report", connection=db)
     (job,) = take(db, "default", 1, timedelta(minutes=1), timedelta(seconds=2))
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
@@ -180,7 +176,7 @@ def test_a_cancelled_running_job_runs_until_its_next_check(page: Page, serve: Se
 
     page.get_by_role("button", name="cancel", exact=True).click()
 
-    expect(page.locator("#job-title")).to_have_text("report · running · to be cancelled")
+    expect(page.locator("#job-title")).to_have_text("report · running · cancellation requested")
     with pytest.raises(Cancel):
         job.check()
 
@@ -201,7 +197,7 @@ def test_every_attempt_is_shown_with_its_outcome(page: Page, serve: Serve, db: D
     expect(runs.last).to_contain_text(SCRIPT)
 
 
-def test_a_replayed_job_is_shown(page: Page, serve: Serve, db: Database) -> None:
+def test_replayed_job_is_shown(page: Page, serve: Serve, db: Database) -> None:
     dead = enqueue("mail.send", connection=db).id
     die(db, "no route")
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
@@ -215,7 +211,7 @@ def test_a_replayed_job_is_shown(page: Page, serve: Serve, db: Database) -> None
     assert (old.id, old.state) == (dead, "dead")
 
 
-def test_a_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: Database) -> None:
+def test_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: Database) -> None:
     schedules.save(
         db, schedules.Schedule("every monday/8", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin")
     )
@@ -238,7 +234,7 @@ def test_a_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: 
     assert job.schedule == "every monday/8"
 
 
-def test_the_page_without_schedules_explains_how_to_add_one(page: Page, serve: Serve, db: Database) -> None:
+def test_page_without_schedules_explains_how_to_add_one(page: Page, serve: Serve, db: Database) -> None:
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console#schedules")
 
     expect(page.locator("#no-schedules")).to_contain_text("minutehand schedules put")

@@ -1,19 +1,25 @@
-"""An installation that is well: a server that vacuums, a login that may no more than it has to, and a fresh tick."""
+"""A healthy installation: a server that vacuums, a login with the minimal privileges, and a recent tick."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, LiteralString
 from uuid import uuid4
 
+import botocore.client
 import psycopg
 import pytest
+from click.testing import CliRunner
+from moto import mock_aws
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from minutehand import Database
+from minutehand.cli.app import cli
 from minutehand.doctor import Finding, Patient, examine_database
 from tests import servers
+from tests.doctor.account import Account, answering, deploy
 from tests.servers import Servers
 
 SETTINGS = {"max_prepared_transactions": "2", "autovacuum_naptime": "1d", "synchronous_commit": "off"}
@@ -21,7 +27,7 @@ BAD = ("warning", "problem")
 
 
 @dataclass
-class World:
+class Installation:
     """A database, what is known of it from above, and the login that examines it."""
 
     url: str
@@ -44,17 +50,19 @@ def healthy_address(servers: Servers) -> servers.Address:
 
 
 @pytest.fixture
-def world(healthy_address: servers.Address) -> Iterator[World]:
+def installation(healthy_address: servers.Address) -> Iterator[Installation]:
     """A database of the test's own that has nothing to complain of."""
     database = healthy_address.make()
     login = f"test_{uuid4().hex[:12]}"
-    world = World(make_conninfo(database.url, user=login, password="x"), database.admin_url, login)
-    world.sql(
+    installation = Installation(
+        make_conninfo(database.url, user=login, password="x"), database.admin_url, login
+    )
+    installation.sql(
         "create role {} login password 'x' in role minutehand_operator, minutehand_worker, pg_read_all_stats",
         login,
     )
-    world.sql("update minutehand.dispatcher set ticked = now()")
-    yield world
+    installation.sql("update minutehand.dispatcher set ticked = now()")
+    yield installation
     healthy_address.drop(database)
     with psycopg.connect(healthy_address.admin_url, autocommit=True) as admin:
         admin.execute(sql.SQL("drop role {}").format(sql.Identifier(login)))
@@ -81,3 +89,34 @@ def examine() -> Iterator[Examine]:
 def complaints(findings: dict[str, Finding]) -> set[str]:
     """The checks that complain."""
     return {name for name, finding in findings.items() if finding.verdict in BAD}
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    with mock_aws():
+        account = Account()
+        deploy(account)
+        monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", answering(account))
+        yield account
+
+
+@pytest.fixture
+def findings(
+    account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> Callable[..., dict[str, Any]]:
+    """Run the command, and return what it printed by check."""
+    monkeypatch.chdir(tmp_path)
+
+    def findings(*arguments: str) -> dict[str, Any]:
+        ended = CliRunner().invoke(cli, ["doctor", "--stack", "shop", "-o", "json", *arguments])
+        printed = [json.loads(line) for line in ended.stdout.splitlines()]
+        assert ended.exit_code == any(line["verdict"] == "problem" for line in printed), ended.output
+        return {line["check"]: line for line in printed}
+
+    return findings
+
+
+Findings = Callable[..., dict[str, Any]]

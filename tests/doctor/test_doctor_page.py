@@ -1,4 +1,4 @@
-"""The page of the doctor and the checks that it makes are the same."""
+"""The documentation lists the checks of the doctor."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ def test_page_lists_every_check_in_order() -> None:
     ]
 
 
-def test_every_check_has_a_docstring() -> None:
+def test_each_check_has_a_docstring() -> None:
     checks = [*DATABASE_CHECKS.values(), *STACK_CHECKS.values()]
 
     assert all((check.__doc__ or "").startswith("Whether ") for check in checks)

@@ -1,4 +1,4 @@
-"""The doctor and the way to the server: poolers, what others prepare on them, and TLS."""
+"""Connection checks of the doctor: poolers, prepared statements of other clients, and TLS."""
 
 import shutil
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from tests.servers import Servers, debian
 ALWAYS = {"login", "autovacuum", "last-tick"}  # what the tests' own servers are ill with
 
 
-def test_a_transaction_pooler_is_recognised(new_database: NewDatabase, examine: Examine) -> None:
+def test_transaction_pooler_is_recognised(new_database: NewDatabase, examine: Examine) -> None:
     findings = examine(new_database("pgbouncer-18").url)
 
     assert complaints(findings) == ALWAYS
     assert findings["pooler"].found.startswith("a transaction pooler")
 
 
-def test_a_direct_connection_is_recognised(new_database: NewDatabase, examine: Examine) -> None:
+def test_direct_connection_is_recognised(new_database: NewDatabase, examine: Examine) -> None:
     assert examine(new_database().url)["pooler"].found.startswith("no pooler")
 
 
@@ -47,7 +47,7 @@ def session_pooler(monkeypatch: pytest.MonkeyPatch) -> Iterator[servers.Address]
         own.close()
 
 
-def test_a_pooler_in_session_mode_is_found(session_pooler: servers.Address, examine: Examine) -> None:
+def test_pooler_in_session_mode_is_found(session_pooler: servers.Address, examine: Examine) -> None:
     findings = examine(session_pooler.make().url)
 
     assert complaints(findings) == ALWAYS | {"pooler"}

@@ -1,4 +1,4 @@
-"""A Lambda of small functions, built once, and what tests wait for."""
+"""An emulator of small functions, built once, and helpers that wait."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ NewLambda = Callable[..., Emulator]
 
 @pytest.fixture
 def new_lambda() -> Iterator[NewLambda]:
-    """Make emulators whose clock stands still unless it is told; they end with the test."""
+    """Create emulators with a stopped clock; they end with the test."""
     try:
         architecture()
     except BuildError as error:
@@ -42,16 +42,16 @@ def lambda_(new_lambda: NewLambda) -> Emulator:
 
 
 def until(true: Callable[[], Any], seconds: float = 30) -> Any:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + seconds
     while not (seen := true()):
-        assert time.monotonic() < deadline, "it never came to be"
+        assert time.monotonic() < deadline, "the condition never held"
         time.sleep(0.005)
     return seen
 
 
 def begun(folder: Path, count: int = 1) -> list[int]:
-    """Wait for that many invocations that wait in this folder; return their processes."""
+    """Wait for `count` invocations that wait in a folder, and return their process ids."""
     files = until(lambda: (found := list(folder.glob("*.begun"))) and len(found) >= count and found)
     return until(
         lambda: all(path.read_text() for path in files) and [int(path.read_text()) for path in files]

@@ -1,4 +1,4 @@
-"""One emulator for the tests of a module, whose meter begins at 0 in each."""
+"""One emulator for the tests of a module; its meter is reset before each test."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

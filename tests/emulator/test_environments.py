@@ -1,4 +1,4 @@
-"""Execution environments: one invocation each, cold and warm, frozen in between, and gone at the end."""
+"""Execution environments: one invocation each, cold or warm, frozen in between, and ended at the end."""
 
 import signal
 import subprocess
@@ -29,10 +29,10 @@ def waiting(folder: Path) -> dict[str, str]:
 def test_concurrent_invocations_use_separate_environments(
     lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    asked = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
+    calls = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
     both = set(begun(tmp_path, 2))
     (tmp_path / "go").touch()
-    answers = [call.result() for call in asked]
+    answers = [call.result() for call in calls]
     last = lambda_.pool("Patient").environments[-1].pid
 
     after = lambda_.invoke("Patient")
@@ -42,7 +42,7 @@ def test_concurrent_invocations_use_separate_environments(
     assert lambda_.concurrency.highest["Patient"] == 2
 
 
-def test_reserved_concurrency_refuses_one_more(
+def test_reserved_concurrency_throttles_one_more(
     new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     lambda_ = new_lambda()
@@ -63,7 +63,7 @@ def test_reserved_concurrency_refuses_one_more(
     assert lambda_.meter.functions["Patient"].throttles == 1
 
 
-def test_the_account_s_concurrency_is_what_is_not_reserved(
+def test_account_concurrency_excludes_reserved_concurrency(
     new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     lambda_ = new_lambda(concurrency=2, parameters={"Reserved": "1"})
@@ -79,7 +79,7 @@ def test_the_account_s_concurrency_is_what_is_not_reserved(
 
 
 @pytest.mark.parametrize(("freeze", "statuses"), [(True, {"stopped"}), (False, {"sleeping", "running"})])
-def test_between_invocations_an_environment_is_frozen(
+def test_environment_is_frozen_between_invocations(
     new_lambda: NewLambda, freeze: bool, statuses: set[str]
 ) -> None:
     lambda_ = new_lambda(freeze=freeze)
@@ -101,7 +101,7 @@ class During(WellBehaved):
         yield
 
 
-def test_an_environment_that_is_killed_answers_with_an_exit(
+def test_killed_environment_reports_an_exit(
     new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     hooks = During()
@@ -149,7 +149,7 @@ def test_idle_environments_are_ended(new_lambda: NewLambda) -> None:
     assert not lives(pid) and lambda_.pool("Echo").environments == []
 
 
-def test_nothing_is_left_when_it_ends_though_a_function_is_at_work(
+def test_stop_during_an_invocation_leaves_no_process(
     new_lambda: NewLambda, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     others = set(psutil.Process().children(recursive=True))  # the servers of other tests
@@ -175,7 +175,7 @@ with Emulator({str(STACK)!r}, cache=Path({str(CACHE)!r})) as lambda_:
 """
 
 
-def test_nothing_is_left_when_the_emulator_itself_is_killed(lambda_: Emulator, tmp_path: Path) -> None:
+def test_killed_emulator_leaves_no_process(lambda_: Emulator, tmp_path: Path) -> None:
     script = SCRIPT.replace("FOLDER", repr(str(tmp_path)))
     with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT) as emulator:
         (pid,) = begun(tmp_path)

@@ -1,4 +1,4 @@
-"""Events: accepted at once, tried again by Lambda's rules, and given up to the destination; hours pass in no time."""
+"""Asynchronous events: accepted at once, retried like on Lambda, then sent to the destination."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tests.emulator.conftest import NewLambda, until
 
 
 class Attempts(WellBehaved):
-    """Remembers when each attempt was made, and refuses as told."""
+    """Record the time of each attempt, and refuse the given ones."""
 
     def __init__(self, clock: Clock, refusal: Refused | None = None) -> None:
         self.clock, self.refusal = clock, refusal
@@ -36,7 +36,7 @@ class Copies(WellBehaved):
         return self.delays
 
 
-def test_an_event_is_accepted_before_it_is_run(new_lambda: NewLambda, tmp_path: Path) -> None:
+def test_event_is_accepted_before_it_runs(new_lambda: NewLambda, tmp_path: Path) -> None:
     lambda_ = new_lambda()
     payload = json.dumps({"do": "wait", "folder": str(tmp_path)})
 
@@ -72,15 +72,17 @@ def test_failed_event_is_retried_twice_then_sent_to_the_destination(
     }
     assert failure.record["requestPayload"] == {"do": "throw"}
     assert failure.record["responseContext"] == {
-        "statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled",
-    }  # fmt: skip
+        "statusCode": 200,
+        "executedVersion": "$LATEST",
+        "functionError": "Unhandled",
+    }
     assert failure.record["responsePayload"]["errorMessage"] == "no such thing"
     assert (failure.record["version"], failure.record["timestamp"][-1]) == ("1.0", "Z")
     read = lambda_.meter.functions["Echo"]
     assert (read.events, read.invocations, read.expired) == (1, 3, 1)
 
 
-def test_a_function_without_retries_is_tried_once(lambda_: Emulator) -> None:
+def test_function_without_retries_is_tried_once(lambda_: Emulator) -> None:
     lambda_.send("Patient", {"do": "throw"})
     lambda_.pass_time(3600)
 
@@ -115,7 +117,7 @@ def test_throttled_event_is_retried_with_backoff_for_six_hours(
     assert lambda_.meter.functions["Echo"].invocations == 0
 
 
-def test_a_throttled_event_runs_once_there_is_a_place(lambda_: Emulator) -> None:
+def test_throttled_event_runs_when_concurrency_is_available(lambda_: Emulator) -> None:
     lambda_.limit("Patient", 0)
     lambda_.send("Patient", {})
     lambda_.settle()
@@ -130,7 +132,7 @@ def test_a_throttled_event_runs_once_there_is_a_place(lambda_: Emulator) -> None
 @pytest.mark.parametrize(
     ("delays", "runs", "given_up"), [((), 0, 0), ((0, 0), 2, 0), ((30,), 1, 0), ((90,), 0, 1)]
 )
-def test_events_are_dropped_doubled_and_delayed_on_order(
+def test_events_are_dropped_duplicated_and_delayed_on_request(
     new_lambda: NewLambda, delays: tuple[float, ...], runs: int, given_up: int
 ) -> None:
     lambda_ = new_lambda(hooks=Copies(delays))
@@ -145,7 +147,7 @@ def test_events_are_dropped_doubled_and_delayed_on_order(
     assert len(lambda_.failures) == given_up  # of an age of 60 seconds at the most
 
 
-def test_a_chain_of_invocations_knows_its_length(new_lambda: NewLambda) -> None:
+def test_invocation_chain_counts_its_length(new_lambda: NewLambda) -> None:
     clock = Clock(speed=0)
     hooks = Attempts(clock)
     lambda_ = new_lambda(clock=clock, hooks=hooks)
@@ -156,7 +158,7 @@ def test_a_chain_of_invocations_knows_its_length(new_lambda: NewLambda) -> None:
     assert hooks.hops == [0, 1, 2, 3]
 
 
-def test_a_tick_brings_every_schedule_s_event(new_lambda: NewLambda) -> None:
+def test_tick_sends_the_event_of_every_schedule(new_lambda: NewLambda) -> None:
     lines: list[str] = []
     lambda_ = new_lambda(log=lambda function, line: lines.append(f"{function} {line}"))
 
@@ -166,7 +168,7 @@ def test_a_tick_brings_every_schedule_s_event(new_lambda: NewLambda) -> None:
     assert lines == ["Echo did echo"]
 
 
-def test_the_clock_passes_as_fast_as_it_is_told(new_lambda: NewLambda) -> None:
+def test_clock_runs_at_the_given_speed(new_lambda: NewLambda) -> None:
     lambda_ = new_lambda(clock=Clock(speed=10_000))
 
     lambda_.send("Echo", {"do": "throw"})

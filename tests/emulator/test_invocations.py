@@ -1,4 +1,4 @@
-"""Synchronous invocations: what a function and its caller see is what they see on Lambda."""
+"""Synchronous invocations: functions and callers see the same as on Lambda."""
 
 import base64
 import json
@@ -26,20 +26,20 @@ def refusal(lambda_: Emulator, event: object = None, **more: Any) -> ClientError
 
 
 def test_function_receives_the_variables_of_lambda(lambda_: Emulator) -> None:
-    response, told = ask(lambda_, {"a": [1, None, "ü"]})
+    response, payload = ask(lambda_, {"a": [1, None, "ü"]})
 
     assert response["StatusCode"] == 200
     assert response["ExecutedVersion"] == "$LATEST"
     assert "FunctionError" not in response
-    assert told["event"] == {"a": [1, None, "ü"]}
-    assert told["id"] == response["ResponseMetadata"]["RequestId"]
-    assert told["name"] == "minutehand-echo"
-    assert told["arn"] == lambda_.function("Echo").arn
-    assert told["memory"] == "256"
-    assert 0 < told["left"] <= 1000
-    assert told["environment"]["AWS_LAMBDA_FUNCTION_NAME"] == "minutehand-echo"
-    assert told["environment"]["AWS_REGION"] == told["environment"]["AWS_DEFAULT_REGION"] == "us-east-1"
-    assert "AWS_LAMBDA_FUNCTION_TIMEOUT" not in told["environment"]
+    assert payload["event"] == {"a": [1, None, "ü"]}
+    assert payload["id"] == response["ResponseMetadata"]["RequestId"]
+    assert payload["name"] == "minutehand-echo"
+    assert payload["arn"] == lambda_.function("Echo").arn
+    assert payload["memory"] == "256"
+    assert 0 < payload["left"] <= 1000
+    assert payload["environment"]["AWS_LAMBDA_FUNCTION_NAME"] == "minutehand-echo"
+    assert payload["environment"]["AWS_REGION"] == payload["environment"]["AWS_DEFAULT_REGION"] == "us-east-1"
+    assert "AWS_LAMBDA_FUNCTION_TIMEOUT" not in payload["environment"]
 
 
 def test_variables_come_from_template_parameters_and_caller(
@@ -51,10 +51,10 @@ def test_variables_come_from_template_parameters_and_caller(
         stack="shop",
     )
 
-    _, told = ask(lambda_, {})
+    _, payload = ask(lambda_, {})
     _, other = ask(lambda_, {}, "Patient")
 
-    variables = told["environment"]
+    variables = payload["environment"]
     assert variables["GREETING"] == "good day"
     assert variables["OTHER"] == "shop-Patient"
     assert variables["OTHER_ARN"] == lambda_.function("Patient").arn
@@ -63,7 +63,7 @@ def test_variables_come_from_template_parameters_and_caller(
     assert variables["HERE"] == "3" and "HERE" not in other["environment"]
 
 
-def test_layers_are_on_the_path_and_the_tests_own_packages_are_not(lambda_: Emulator) -> None:
+def test_layers_are_importable_and_test_packages_are_not(lambda_: Emulator) -> None:
     _, (words, word, boto3, *path) = ask(lambda_, {"do": "layer"})
 
     assert word == "from the layer"
@@ -73,57 +73,57 @@ def test_layers_are_on_the_path_and_the_tests_own_packages_are_not(lambda_: Emul
 
 
 @pytest.mark.parametrize("name", ["Echo", "minutehand-echo", "ARN", "ARN:$LATEST"])
-def test_a_function_is_found_by_logical_id_name_and_arn(lambda_: Emulator, name: str) -> None:
-    _, told = ask(lambda_, {}, name.replace("ARN", lambda_.function("Echo").arn))
+def test_function_is_found_by_logical_id_name_and_arn(lambda_: Emulator, name: str) -> None:
+    _, payload = ask(lambda_, {}, name.replace("ARN", lambda_.function("Echo").arn))
 
-    assert told["name"] == "minutehand-echo"
+    assert payload["name"] == "minutehand-echo"
 
 
 def test_exception_is_an_unhandled_error_and_keeps_the_environment(lambda_: Emulator) -> None:
-    response, told = ask(lambda_, {"do": "throw"})
+    response, payload = ask(lambda_, {"do": "throw"})
     _, after = ask(lambda_, {})
 
     assert (response["StatusCode"], response["FunctionError"]) == (200, "Unhandled")
-    assert (told["errorType"], told["errorMessage"]) == ("ValueError", "no such thing")
-    assert [line for line in told["stackTrace"] if "throw" in line]
+    assert (payload["errorType"], payload["errorMessage"]) == ("ValueError", "no such thing")
+    assert [line for line in payload["stackTrace"] if "throw" in line]
     assert lambda_.meter.functions["Echo"].cold_starts == 1
     assert after["pid"] in {environment.pid for environment in lambda_.pool("Echo").environments}
 
 
 def test_exit_is_an_error_and_ends_the_environment(lambda_: Emulator) -> None:
     _, before = ask(lambda_, {})
-    response, told = ask(lambda_, {"do": "leave"})
+    response, payload = ask(lambda_, {"do": "leave"})
     _, after = ask(lambda_, {})
 
     assert response["FunctionError"] == "Unhandled"
-    assert told["errorType"] == "Runtime.ExitError"
-    assert "exit status 9" in told["errorMessage"]
+    assert payload["errorType"] == "Runtime.ExitError"
+    assert "exit status 9" in payload["errorMessage"]
     assert before["pid"] != after["pid"] and not lives(before["pid"])
 
 
 def test_timeout_kills_the_environment(lambda_: Emulator, tmp_path: Path) -> None:
     _, before = ask(lambda_, {})
-    response, told = ask(lambda_, {"do": "wait", "folder": str(tmp_path)})
+    response, payload = ask(lambda_, {"do": "wait", "folder": str(tmp_path)})
 
     assert response["FunctionError"] == "Unhandled"
-    assert told["errorMessage"].endswith("Task timed out after 1.00 seconds")
+    assert payload["errorMessage"].endswith("Task timed out after 1.00 seconds")
     assert not lives(before["pid"])
 
 
-def test_a_function_that_cannot_be_imported_says_so(new_lambda: NewLambda, tmp_path: Path) -> None:
+def test_import_error_of_a_function_is_reported(new_lambda: NewLambda, tmp_path: Path) -> None:
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "app.py").write_text("import nothing_of_this_name")
     (tmp_path / "template.yaml").write_text(
         "Resources: {Broken: {Type: AWS::Serverless::Function, Properties: {CodeUri: code}}}"
     )
 
-    response, told = ask(new_lambda(tmp_path / "template.yaml"), {}, "Broken")
+    response, payload = ask(new_lambda(tmp_path / "template.yaml"), {}, "Broken")
 
     assert response["FunctionError"] == "Unhandled"
-    assert told["errorType"] == "Runtime.ImportModuleError"
+    assert payload["errorType"] == "Runtime.ImportModuleError"
 
 
-def test_the_log_s_tail_and_every_line_are_told(new_lambda: NewLambda) -> None:
+def test_log_tail_and_all_lines_are_returned(new_lambda: NewLambda) -> None:
     lines: list[tuple[str, str]] = []
     lambda_ = new_lambda(log=lambda function, line: lines.append((function, line)))
 
@@ -135,7 +135,7 @@ def test_the_log_s_tail_and_every_line_are_told(new_lambda: NewLambda) -> None:
     assert {function for function, _ in lines} == {"Echo"}
 
 
-def test_invalid_calls_are_refused_like_lambda(lambda_: Emulator) -> None:
+def test_invalid_calls_are_rejected_like_lambda(lambda_: Emulator) -> None:
     six, one = "x" * (6 * 1024 * 1024), "x" * (1024 * 1024)
 
     codes = [
@@ -156,21 +156,21 @@ def test_invalid_calls_are_refused_like_lambda(lambda_: Emulator) -> None:
     assert lambda_.meter.total.invocations == 0
 
 
-def test_an_answer_that_is_too_large_is_an_error(lambda_: Emulator) -> None:
-    response, told = ask(lambda_, {"do": "large", "bytes": 6 * 1024 * 1024 + 200})
+def test_response_above_the_size_limit_is_an_error(lambda_: Emulator) -> None:
+    response, payload = ask(lambda_, {"do": "large", "bytes": 6 * 1024 * 1024 + 200})
 
-    assert response.get("FunctionError") == "Unhandled", str(told)[:200]
-    assert told["errorType"] == "Function.ResponseSizeTooLarge"
+    assert response.get("FunctionError") == "Unhandled", str(payload)[:200]
+    assert payload["errorType"] == "Function.ResponseSizeTooLarge"
 
 
-def test_a_dry_run_answers_without_running(lambda_: Emulator) -> None:
+def test_dry_run_does_not_invoke_the_function(lambda_: Emulator) -> None:
     response = lambda_.client().invoke(FunctionName="Echo", InvocationType="DryRun")
 
     assert response["StatusCode"] == 204
     assert lambda_.pool("Echo").environments == []
 
 
-def test_the_meter_counts_what_is_billed(lambda_: Emulator) -> None:
+def test_meter_counts_billed_usage(lambda_: Emulator) -> None:
     answers = [lambda_.invoke("Echo"), lambda_.invoke("Echo", {"do": "throw"})]
 
     read = lambda_.meter.functions["Echo"]

@@ -1,4 +1,4 @@
-"""Lambda at its worst: each misbehaviour happens on order and only on order, and is told and metered."""
+"""Misbehaviour of Lambda: each kind happens only on request, and is recorded and metered."""
 
 # ruff: noqa: F811 (fixtures come by import)
 
@@ -18,17 +18,17 @@ from tests.emulator.misbehaving import callers, emulator, lambda_, used, waiting
 CALL = {"do": "call", "more": 20}
 
 
-def test_without_odds_nothing_happens(lambda_: Emulator) -> None:
+def test_no_odds_cause_no_misbehaviour(lambda_: Emulator) -> None:
     with Misbehaviour(1).upon(lambda_) as well:
         for _ in range(10):
             lambda_.send("Patient", {})
         lambda_.pass_time(600)
 
-    assert well.facts == [] and well.told == "nothing"
+    assert well.facts == [] and well.summary == "nothing"
     assert (used(lambda_).events, used(lambda_).invocations, used(lambda_).errors) == (10, 10, 0)
 
 
-def test_a_lost_event_is_accepted_and_never_run_nor_billed(lambda_: Emulator) -> None:
+def test_lost_event_is_accepted_but_not_run_or_billed(lambda_: Emulator) -> None:
     with Misbehaviour(1, lose=1).upon(lambda_) as worst:
         id = lambda_.send("Patient", {})
         lambda_.pass_time(7 * 3600)
@@ -38,7 +38,7 @@ def test_a_lost_event_is_accepted_and_never_run_nor_billed(lambda_: Emulator) ->
     assert lambda_.meter.functions["Patient"] == Reading(events=1)
 
 
-def test_a_duplicated_event_is_run_twice_and_both_are_billed(lambda_: Emulator) -> None:
+def test_duplicated_event_runs_twice_and_is_billed_twice(lambda_: Emulator) -> None:
     with Misbehaviour(1, duplicate=1).upon(lambda_) as worst:
         lambda_.send("Patient", {})
         lambda_.pass_time(30)
@@ -67,7 +67,7 @@ def test_late_event_runs_unless_it_is_too_old(lambda_: Emulator) -> None:
 
 
 def test_throttle_limits_concurrency(lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path) -> None:
-    with Misbehaviour(1, functions={"Patient"}, throttle=Throttle(at_once=2)).upon(lambda_):
+    with Misbehaviour(1, functions={"Patient"}, throttle=Throttle(concurrency=2)).upon(lambda_):
         calls = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
         begun(tmp_path, 2)
         with pytest.raises(Refused) as refused:
@@ -83,7 +83,7 @@ def test_throttle_limits_concurrency(lambda_: Emulator, callers: ThreadPoolExecu
 
 
 def test_throttle_limits_starts_per_minute(lambda_: Emulator) -> None:
-    with Misbehaviour(1, throttle=Throttle(a_minute=2)).upon(lambda_) as worst:
+    with Misbehaviour(1, throttle=Throttle(per_minute=2)).upon(lambda_) as worst:
         for _ in range(6):
             lambda_.send("Echo", {})
         lambda_.settle()
@@ -112,7 +112,7 @@ def test_chain_is_stopped_at_the_sixteenth_hop(
     assert (used(lambda_).events, used(lambda_).invocations) == (runs + dropped, runs)
 
 
-def test_a_synchronous_call_at_the_end_of_a_chain_is_refused(lambda_: Emulator) -> None:
+def test_synchronous_call_at_the_end_of_a_chain_is_rejected(lambda_: Emulator) -> None:
     trace = "Root=1-00000000-000000000000000000000000;Lineage=0a0b0c0d:16"
 
     with Misbehaviour(1).upon(lambda_) as worst, pytest.raises(Refused) as refused:
@@ -138,7 +138,7 @@ def test_same_seed_reproduces_faults_of_events(lambda_: Emulator) -> None:
 
 def test_failure_contains_the_seed_and_faults_end(lambda_: Emulator) -> None:
     hooks = lambda_.hooks
-    worst = Misbehaviour(4711, lose=1, throttle=Throttle(at_once=1))
+    worst = Misbehaviour(4711, lose=1, throttle=Throttle(concurrency=1))
 
     def fail() -> None:
         with worst.upon(lambda_):

@@ -1,4 +1,4 @@
-"""What a seed decides: the same for the same, something else for another, and no more than was asked for."""
+"""A seed decides the misbehaviour: the same seed decides the same, within the requested odds."""
 
 from collections import Counter
 from typing import Any
@@ -57,7 +57,7 @@ def test_each_misbehaviour_is_as_frequent_as_its_odds(seed: int) -> None:
     assert 0.08 < sum(run.overrun == 0.68 for run in runs) / len(MANY) < 0.12
 
 
-def test_moments_and_delays_are_within_what_was_asked_for() -> None:
+def test_times_and_delays_are_within_their_limits() -> None:
     worst = Misbehaviour(
         7, kill=0.5, freeze=0.5, within=0.3, duplicate=0.5, late=0.5, late_by=(90, 100), apart=10
     )
@@ -72,7 +72,7 @@ def test_moments_and_delays_are_within_what_was_asked_for() -> None:
     )
 
 
-def test_nothing_is_decided_without_odds_or_for_other_functions() -> None:
+def test_misbehaviour_requires_odds_for_the_function() -> None:
     for well in (Misbehaviour(7), Misbehaviour(7, functions={"Patient"}, **WORST)):
         assert {(delivery.delays, run.kill, run.freeze, run.overrun) for delivery, run in decided(well)} == {
             ((0.0,), None, None, 0.0)
@@ -82,14 +82,14 @@ def test_nothing_is_decided_without_odds_or_for_other_functions() -> None:
 @pytest.mark.parametrize(
     "odds", [{"kill": 1.1}, {"lose": -0.1}, {"kill": 0.6, "freeze": 0.6}, {"late": 1, "lose": 1}]
 )
-def test_invalid_odds_are_refused(odds: dict[str, Any]) -> None:
+def test_invalid_odds_are_rejected(odds: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"from 0 to 1|at most 1"):
         Misbehaviour(7, **odds)
 
 
 def test_repr_reproduces_the_misbehaviour() -> None:
     worst = Misbehaviour(
-        7, kill=0.25, functions={"Echo"}, throttle=Throttle(at_once=2), hops=None, late_by=(1.0, 2.0)
+        7, kill=0.25, functions={"Echo"}, throttle=Throttle(concurrency=2), hops=None, late_by=(1.0, 2.0)
     )
 
     again = eval(repr(worst), {"Misbehaviour": Misbehaviour, "Throttle": Throttle})

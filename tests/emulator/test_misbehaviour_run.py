@@ -1,4 +1,4 @@
-"""`python -m emulator --worst`: the project under a misbehaving Lambda, at the terminal."""
+"""`python -m emulator --worst` runs the project under a misbehaving Lambda."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.servers import Database
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("--worst", "4711"), ()])
-def test_a_run_says_by_which_seed_it_was_at_its_worst(
+def test_run_reports_the_seed_of_its_misbehaviour(
     direct_database: Database, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     run = start(tmp_path, "--no-seed", "--every", "1", "--until-idle", *arguments, url=direct_database.url)

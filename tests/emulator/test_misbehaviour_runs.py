@@ -1,4 +1,4 @@
-"""What strikes an environment at work: killed, frozen or left alive past its timeout, and nothing struck afterwards."""
+"""Misbehaviour of environments: killed, frozen or running past their timeout."""
 
 # ruff: noqa: F811 (fixtures come by import)
 
@@ -17,9 +17,7 @@ from tests.emulator.conftest import begun, until
 from tests.emulator.misbehaving import callers, emulator, lambda_, used, waiting  # noqa: F401
 
 
-def test_a_killed_environment_answers_with_an_exit_and_only_that_one(
-    lambda_: Emulator, tmp_path: Path
-) -> None:
+def test_killed_environment_fails_only_its_invocation(lambda_: Emulator, tmp_path: Path) -> None:
     with Misbehaviour(1, kill=1).upon(lambda_) as worst:
         answer = lambda_.invoke("Patient", waiting(tmp_path))
     after = lambda_.invoke("Patient")
@@ -65,7 +63,7 @@ class Afterwards(WellBehaved):
         environment.kill()
 
 
-def test_an_environment_that_is_killed_after_its_answer_is_not_used_again(lambda_: Emulator) -> None:
+def test_environment_killed_after_its_response_is_not_reused(lambda_: Emulator) -> None:
     well, lambda_.hooks = lambda_.hooks, Afterwards()
     try:
         first = lambda_.invoke("Patient")
@@ -87,7 +85,7 @@ class Stillborn(Misbehaviour):
             yield
 
 
-def test_a_kill_does_not_wait_for_a_handler_that_never_begins(lambda_: Emulator) -> None:
+def test_kill_does_not_wait_for_a_handler_that_never_starts(lambda_: Emulator) -> None:
     with Stillborn(1, kill=1).upon(lambda_) as worst:
         call = Thread(target=lambda_.invoke, args=["Patient"], daemon=True)
         call.start()
@@ -97,7 +95,7 @@ def test_a_kill_does_not_wait_for_a_handler_that_never_begins(lambda_: Emulator)
     assert worst.facts == [] and used(lambda_).errors == 1
 
 
-def test_a_frozen_environment_stands_still_outlives_its_time_and_goes_on(
+def test_frozen_environment_outlives_its_timeout_and_resumes(
     lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     with Misbehaviour(1, freeze=1, within=0.1, frozen=1.5).upon(lambda_) as worst:
@@ -114,7 +112,7 @@ def test_a_frozen_environment_stands_still_outlives_its_time_and_goes_on(
 
 
 @pytest.mark.parametrize(("overrun", "facts"), [(0, {}), (1, {"overran": 1})])
-def test_a_function_may_live_past_its_timeout_and_is_killed_all_the_same(
+def test_function_past_its_timeout_is_eventually_killed(
     lambda_: Emulator, tmp_path: Path, overrun: float, facts: dict[str, int]
 ) -> None:
     with Misbehaviour(1, overrun=overrun).upon(lambda_) as worst:

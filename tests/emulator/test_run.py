@@ -1,4 +1,4 @@
-"""`python -m emulator`: the whole of the project, built, at work and gone again; and its API over HTTP."""
+"""`python -m emulator` builds and runs the whole project, and serves its API over HTTP."""
 
 import json
 import os
@@ -23,14 +23,28 @@ def start(tmp_path: Path, *arguments: str, url: str = "") -> subprocess.Popen[st
     CACHE.mkdir(exist_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "DATABASE_URL": url}
     return subprocess.Popen(
-        [sys.executable, "-m", "emulator", "--template", str(ROOT / "template.yaml"), "--port", "0", *arguments],
-        cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, start_new_session=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "emulator",
+            "--template",
+            str(ROOT / "template.yaml"),
+            "--port",
+            "0",
+            *arguments,
+        ],
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
 
 
 @pytest.mark.slow
-def test_the_project_s_own_functions_do_the_example_work(direct_database: Database, tmp_path: Path) -> None:
+def test_project_functions_run_the_example(direct_database: Database, tmp_path: Path) -> None:
     run = start(tmp_path, "--every", "1", "--until-idle", url=direct_database.url)
     output, _ = run.communicate(timeout=SECONDS)
 
@@ -65,7 +79,7 @@ def test_ctrl_c_ends_everything(direct_database: Database, tmp_path: Path) -> No
         (["--env", "NAME"], "expected NAME=VALUE, got 'NAME'"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(
+def test_invalid_use_is_a_one_line_error(
     direct_database: Database, tmp_path: Path, arguments: list[str], says: str
 ) -> None:
     run = start(tmp_path, *arguments, url=direct_database.url)
@@ -75,7 +89,7 @@ def test_what_is_wrong_is_said_in_a_sentence(
     assert says in output and "Traceback" not in output, output
 
 
-def test_a_function_answers_http_as_behind_an_http_api(new_lambda: NewLambda) -> None:
+def test_function_serves_http_like_an_http_api(new_lambda: NewLambda) -> None:
     lambda_ = new_lambda()
     with Gateway(lambda event: lambda_.invoke("Echo", {"do": "respond", **event}), 0) as gateway:
         answer = httpx.post(f"{gateway.url}/jobs/%C3%BC?a=1&a=2", content="text")

@@ -1,4 +1,4 @@
-"""Reading templates and building what they name: what is followed, and what is said of what cannot be."""
+"""Templates and builds: supported templates, and the error for each unsupported one."""
 
 import shutil
 from pathlib import Path
@@ -18,7 +18,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "stack" / "template.yaml"
 
 
-def test_a_template_is_read_with_its_defaults_and_its_globals() -> None:
+def test_template_applies_defaults_and_globals() -> None:
     template = read_template(STACK, {})
     echo, patient = template.functions["Echo"], template.functions["Patient"]
 
@@ -29,11 +29,11 @@ def test_a_template_is_read_with_its_defaults_and_its_globals() -> None:
     assert patient.variables == {"GREETING": "hello", "EVERYWHERE": "1"}
 
 
-def test_a_condition_decides_with_the_parameters() -> None:
+def test_condition_is_evaluated_with_the_parameters() -> None:
     assert read_template(STACK, {"Reserved": "3"}).functions["Echo"].reserved == 3
 
 
-def test_the_project_s_own_template_is_followed_on_both_processors() -> None:
+def test_project_template_is_supported_on_both_architectures() -> None:
     for architecture, layer in (("arm64", "DependenciesArm64Layer"), ("x86_64", "DependenciesX86Layer")):
         template = read_template(ROOT / "template.yaml", {"Architecture": architecture})
 
@@ -56,23 +56,21 @@ def test_the_project_s_own_template_is_followed_on_both_processors() -> None:
         ),
     ],
 )
-def test_a_template_that_cannot_be_followed_is_refused_in_a_sentence(
-    tmp_path: Path, text: str, says: str
-) -> None:
+def test_unsupported_template_is_a_one_line_error(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "template.yaml").write_text(text)
 
     with pytest.raises(TemplateError, match=says):
         read_template(tmp_path / "template.yaml", {})
 
 
-def test_a_template_or_parameter_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_template_or_parameter_is_named(tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match=r"none\.yaml cannot be read"):
         read_template(tmp_path / "none.yaml", {})
     with pytest.raises(TemplateError, match="does not have the parameter Greetings"):
         read_template(STACK, {"Greetings": "x"})
 
 
-def test_a_function_that_has_changed_is_built_again(new_lambda: NewLambda, project: Path) -> None:
+def test_changed_function_is_rebuilt(new_lambda: NewLambda, project: Path) -> None:
     first = new_lambda(project)
     assert first.invoke("Echo").error is None
     (project.parent / "function" / "app.py").write_text("def handler(event, context): return 'new'")
@@ -81,7 +79,7 @@ def test_a_function_that_has_changed_is_built_again(new_lambda: NewLambda, proje
     assert first.invoke("Echo").json() != "new"
 
 
-def test_a_layer_that_cannot_be_built_says_why(new_lambda: NewLambda, project: Path, tmp_path: Path) -> None:
+def test_failed_layer_build_reports_the_reason(new_lambda: NewLambda, project: Path, tmp_path: Path) -> None:
     makefile = project.parent / "layer" / "Makefile"
     makefile.write_text("build-Words:\n\t@echo out of words >&2; exit 3\n")
     with pytest.raises(BuildError, match=r"Words could not be built:\nout of words"):
@@ -94,17 +92,17 @@ def test_a_layer_that_cannot_be_built_says_why(new_lambda: NewLambda, project: P
         new_lambda(project)
 
 
-def test_an_unknown_function_is_named_with_those_that_there_are(new_lambda: NewLambda) -> None:
+def test_unknown_function_error_lists_known_functions(new_lambda: NewLambda) -> None:
     with pytest.raises(EmulatorError, match="the function Nobody; it contains Echo, Patient"):
         new_lambda().invoke("Nobody")
 
 
-def test_a_python_that_is_not_there_is_said_in_one_line() -> None:
-    said: list[str] = []
+def test_missing_python_is_a_one_line_error() -> None:
+    messages: list[str] = []
 
-    found = choose_python({"3.99"}, None, said.append)
+    found = choose_python({"3.99"}, None, messages.append)
 
-    assert said == [f"built for Python {found.version}: 3.99 of the template is not on the PATH"]
+    assert messages == [f"built for Python {found.version}: 3.99 of the template is not on the PATH"]
     assert "venv" not in str(found.path)
     with pytest.raises(BuildError, match="is not a working Python"):
-        choose_python({"3.99"}, "/nowhere/python", said.append)
+        choose_python({"3.99"}, "/nowhere/python", messages.append)

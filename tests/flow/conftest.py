@@ -1,4 +1,4 @@
-"""What the tests of the flow share: the flow, at home in this process or in the emulator."""
+"""The whole flow, in this process or in the emulator."""
 
 from collections.abc import Iterator
 

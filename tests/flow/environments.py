@@ -14,7 +14,7 @@ WORKER = Path(__file__).parents[2] / "functions" / "worker"
 
 
 class Context:
-    """What Lambda passes beside an event."""
+    """The context that Lambda passes with an event."""
 
     function_name, memory_limit_in_mb, aws_request_id, function_version = "worker", 512, "request", "1"
     invoked_function_arn = "arn:aws:lambda:eu-central-1:123456789012:function:worker"
@@ -38,23 +38,23 @@ def live(handler: Any, events: list[Any], ready: Any, answers: Any) -> None:
 
 
 def main() -> None:
-    """Run them all, and say their answers."""
+    """Run all environments and print their answers."""
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where the handler logs to
     sys.path.insert(0, str(WORKER))
     from app import handler
 
-    told = json.load(sys.stdin)
+    order = json.load(sys.stdin)
     fork = multiprocessing.get_context("fork")
-    ready, answers = fork.Barrier(told["environments"]), fork.Queue()
-    shares = [told["events"][place :: told["environments"]] for place in range(told["environments"])]
+    ready, answers = fork.Barrier(order["environments"]), fork.Queue()
+    shares = [order["events"][place :: order["environments"]] for place in range(order["environments"])]
     processes = [fork.Process(target=live, args=(handler, share, ready, answers)) for share in shares]
     for process in processes:
         process.start()
-    said = [answer for _ in processes for answer in answers.get(timeout=120)]
+    results = [answer for _ in processes for answer in answers.get(timeout=120)]
     for process in processes:
         process.join()
-    json.dump(said, answer)
+    json.dump(results, answer)
     answer.close()
 
 

@@ -1,4 +1,4 @@
-"""The whole flow, in two homes: the functions in this process, and the built ones in Lambda's runtime."""
+"""The whole flow in two places: the functions in this process, and the built functions in the emulator."""
 
 import json
 from collections.abc import Iterator
@@ -29,10 +29,10 @@ __all__ = ["Emulated", "Flow", "Home", "InProcess", "emulated", "event"]
 class Home(Protocol):
     """Where the functions live."""
 
-    def request(self, told: dict[str, Any]) -> dict[str, Any]:
+    def request(self, request: dict[str, Any]) -> dict[str, Any]:
         """Have the API answer a request of the HTTP API."""
 
-    def tick(self, told: dict[str, Any]) -> None:
+    def tick(self, event: dict[str, Any]) -> None:
         """Let the schedule wake the dispatcher, and let all that this causes happen."""
 
 
@@ -42,13 +42,13 @@ class InProcess:
     def __init__(self, fleet: Fleet, api: ModuleType) -> None:
         self._fleet, self._api = fleet, api
 
-    def request(self, told: dict[str, Any]) -> dict[str, Any]:
+    def request(self, request: dict[str, Any]) -> dict[str, Any]:
         context = LambdaContext("minutehand-api", timedelta(seconds=29))
-        answer: dict[str, Any] = self._api.handler(told, context)
+        answer: dict[str, Any] = self._api.handler(request, context)
         return answer
 
-    def tick(self, told: dict[str, Any]) -> None:
-        self._fleet.tick(told)
+    def tick(self, event: dict[str, Any]) -> None:
+        self._fleet.tick(event)
         while self._fleet.aws.events:
             self._fleet.work(self._fleet.aws.events.pop(0))
 
@@ -56,22 +56,22 @@ class InProcess:
 class Emulated:
     """The built functions, each environment a process, behind the Invoke API."""
 
-    def __init__(self, lambda_: Emulator, said: list[tuple[str, str]]) -> None:
-        self.lambda_, self.said = lambda_, said
+    def __init__(self, lambda_: Emulator, output: list[tuple[str, str]]) -> None:
+        self.lambda_, self.output = lambda_, output
 
-    def request(self, told: dict[str, Any]) -> dict[str, Any]:
-        answer = self.lambda_.invoke("ApiFunction", told)
+    def request(self, request: dict[str, Any]) -> dict[str, Any]:
+        answer = self.lambda_.invoke("ApiFunction", request)
         assert answer.error is None, answer.payload
         response: dict[str, Any] = answer.json()
         return response
 
-    def tick(self, told: dict[str, Any]) -> None:
-        self.lambda_.send("DispatcherFunction", told)
+    def tick(self, event: dict[str, Any]) -> None:
+        self.lambda_.send("DispatcherFunction", event)
         self.lambda_.pass_time(MINUTE)
 
     def lines(self, function: str) -> Iterator[dict[str, Any]]:
         """The structured lines that a function logged."""
-        for name, line in self.said:
+        for name, line in self.output:
             if name == function and line.startswith("{"):
                 yield json.loads(line)
 
@@ -119,21 +119,31 @@ EARLIER = (
 
 @contextmanager
 def emulated(
-    url: str, *, hooks: Hooks | None = None, clock: Clock | None = None, concurrency: int = 4,
-    parameters: dict[str, str] | None = None, environment: dict[str, Any] | None = None,
-) -> Iterator[Emulated]:  # fmt: skip
+    url: str,
+    *,
+    hooks: Hooks | None = None,
+    clock: Clock | None = None,
+    concurrency: int = 4,
+    parameters: dict[str, str] | None = None,
+    environment: dict[str, Any] | None = None,
+) -> Iterator[Emulated]:
     """The stack's functions in the emulator, at a database."""
-    said: list[tuple[str, str]] = []
+    output: list[tuple[str, str]] = []
     with Emulator(
-        ROOT / "template.yaml", environment=reach(url) | (environment or {}), parameters=parameters or {},
-        concurrency=concurrency, hooks=hooks or WellBehaved(), clock=clock or Clock(speed=0), cache=ROOT / ".emulator",
-        log=lambda function, line: said.append((function, line)),
-    ) as lambda_:  # fmt: skip
-        yield Emulated(lambda_, said)
+        ROOT / "template.yaml",
+        environment=reach(url) | (environment or {}),
+        parameters=parameters or {},
+        concurrency=concurrency,
+        hooks=hooks or WellBehaved(),
+        clock=clock or Clock(speed=0),
+        cache=ROOT / ".emulator",
+        log=lambda function, line: output.append((function, line)),
+    ) as lambda_:
+        yield Emulated(lambda_, output)
 
 
 def reach(url: str) -> dict[str, str]:
-    """What the functions need of their environment beside what the template says."""
+    """Return the environment that the template does not set."""
     return {
         "DATABASE_URL": url,
         "MINUTEHAND_DATABASE_SECRET": "",

@@ -1,4 +1,4 @@
-"""As many execution environments as Lambda likes, over as few connections as the server has."""
+"""Hundreds of execution environments share the few connections of a pooled server."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.flow.stage import Flow
 ENVIRONMENTS, JOBS, CONNECTIONS = 300, 900, 20
 
 
-def test_300_environments_work_over_20_server_connections_and_none_is_refused(
+def test_pool_of_20_connections_serves_300_environments(
     new_database: NewDatabase,
 ) -> None:
     database = new_database("wide-pgbouncer-18")
@@ -44,12 +44,12 @@ def test_300_environments_work_over_20_server_connections_and_none_is_refused(
 
 def environments(url: str, events: Sequence[object]) -> list[dict[str, object]]:
     """Have the events answered by that many processes at once."""
-    told = json.dumps({"environments": ENVIRONMENTS, "events": events})
+    order = json.dumps({"environments": ENVIRONMENTS, "events": events})
     script = Path(__file__).with_name("environments.py")
     reach = {"DATABASE_URL": url, "MINUTEHAND_CONNECT_TIMEOUT": "60"}
     ended = subprocess.run(
         [sys.executable, script],
-        input=told,
+        input=order,
         capture_output=True,
         text=True,
         env=os.environ | reach,

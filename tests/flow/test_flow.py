@@ -1,4 +1,4 @@
-"""From a request to a finished row: what is tested in this process holds in Lambda's runtime, word for word."""
+"""From a request to a finished job, in this process and in the emulator."""
 
 import json
 from datetime import timedelta
@@ -14,12 +14,12 @@ pytestmark = pytest.mark.every_version
 def post(job: dict[str, Any]) -> dict[str, Any]:
     """A request of the HTTP API that enqueues a job."""
     body = json.dumps(job)
-    told = event("api-post-job")
-    headers = told["headers"] | {"content-length": str(len(body))}
-    return told | {"body": body, "headers": headers}
+    request = event("api-post-job")
+    headers = request["headers"] | {"content-length": str(len(body))}
+    return request | {"body": body, "headers": headers}
 
 
-def test_a_request_becomes_a_row_that_the_next_tick_has_finished(flow: Flow) -> None:
+def test_request_creates_a_job_and_the_next_tick_runs_it(flow: Flow) -> None:
     answer = flow.home.request(post({"kind": "echo", "payload": {"n": 12345678901234567890}}))
     created = json.loads(answer["body"])
 
@@ -30,7 +30,7 @@ def test_a_request_becomes_a_row_that_the_next_tick_has_finished(flow: Flow) -> 
     assert (row.state, row.attempts, row.result) == ("done", 1, {"n": 12345678901234567890})
 
 
-def test_a_job_that_fails_is_retried_until_it_is_dead_and_one_that_is_not_due_waits(flow: Flow) -> None:
+def test_failing_job_is_retried_until_dead_and_future_job_waits(flow: Flow) -> None:
     failing = flow.enqueue(payload={"fail": "every time"}, max_attempts=2)
     later = flow.enqueue(delay=timedelta(hours=1))
 
@@ -44,7 +44,7 @@ def test_a_job_that_fails_is_retried_until_it_is_dead_and_one_that_is_not_due_wa
     assert flow.row(later).state == "scheduled"
 
 
-def test_every_due_job_is_done_once_though_the_tick_comes_twice(flow: Flow) -> None:
+def test_duplicate_tick_runs_every_due_job_once(flow: Flow) -> None:
     jobs = [flow.enqueue(payload=number) for number in range(20)]
 
     flow.home.tick(event("scheduler-tick"))
@@ -55,9 +55,9 @@ def test_every_due_job_is_done_once_though_the_tick_comes_twice(flow: Flow) -> N
     ]
 
 
-def test_a_request_without_a_token_enqueues_nothing(flow: Flow) -> None:
-    told = post({"kind": "echo"})
-    del told["headers"]["authorization"]
+def test_request_without_a_token_enqueues_nothing(flow: Flow) -> None:
+    request = post({"kind": "echo"})
+    del request["headers"]["authorization"]
 
-    assert flow.home.request(told)["statusCode"] == 401
+    assert flow.home.request(request)["statusCode"] == 401
     assert flow.sql("select count(*) from minutehand.jobs") == [(0,)]

@@ -60,7 +60,7 @@ def minutes(flow: Flow, home: Emulated) -> Iterator[int]:
         yield minute
 
 
-def test_workers_that_are_throttled_to_60_jobs_a_minute_cost_at_most_1_05_invocations_a_job(
+def test_throttled_workers_need_at_most_1_05_invocations_per_job(
     flow: Flow,
 ) -> None:
     jobs = [flow.enqueue() for _ in range(JOBS)]
@@ -79,7 +79,7 @@ def test_workers_that_are_throttled_to_60_jobs_a_minute_cost_at_most_1_05_invoca
     assert {flow.row(job).attempts for job in jobs} == {1}
 
 
-def test_though_everything_is_delivered_twice_at_most_1_05_invocations_a_job_claim_anything(
+def test_duplicate_delivery_claims_at_most_1_05_times_per_job(
     flow: Flow,
 ) -> None:
     jobs = [flow.enqueue(payload=number) for number in range(120)]

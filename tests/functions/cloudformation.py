@@ -1,4 +1,4 @@
-"""CloudFormation as the migration function sees it: what it asks, and the answer that it finds."""
+"""CloudFormation as the migration function sees it: requests, and the storage of the responses."""
 
 import json
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ def event(request: str, storage: Server, path: str = SIGNED) -> dict[str, Any]:
     return {**STACK, "RequestType": request, "ResponseURL": f"http://{storage.authority}{path}"}
 
 
-def told(storage: Server) -> dict[str, str]:
+def last_response(storage: Server) -> dict[str, str]:
     """The last answer, which must have come as the address was signed for."""
     seen = storage.seen[-1]
     assert seen.line == f"PUT {SIGNED} HTTP/1.1"

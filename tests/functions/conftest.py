@@ -1,4 +1,4 @@
-"""What the tests of the handlers share: an attempt of a job, and a server that says what it is told."""
+"""Shared fixtures of the function tests: attempts of jobs, and a server that sends given replies."""
 
 import socket
 import ssl
@@ -102,13 +102,13 @@ def _raw(reply: str | bytes) -> bytes:
 
 @pytest.fixture
 def server() -> type[Server]:
-    """A server that says what it is told, to be used with `with`."""
+    """A server that sends given replies; use it with `with`."""
     return Server
 
 
 @pytest.fixture
 def attempt() -> Callable[..., Job]:
-    """An attempt of a job with a minute left, but for what is said otherwise."""
+    """Create attempts of a job; by default a minute is left."""
 
     def make(remaining: timedelta = timedelta(minutes=1), **facts: Any) -> Job:
         moment = datetime(2026, 1, 31, 8, 0, tzinfo=UTC)
@@ -129,7 +129,7 @@ def attempt() -> Callable[..., Job]:
             "run_at": moment,
             "claimed": moment,
         }
-        # Nobody listens there: a handler that asked the database for anything would fail its test.
+        # No server listens there: a handler that uses the database fails its test.
         database = Database("postgresql://nobody@127.0.0.1:1/none")
         job = Job.from_record(record | facts, database, duration=remaining, grace=timedelta(seconds=2))
         job.lease.start()
@@ -140,7 +140,7 @@ def attempt() -> Callable[..., Job]:
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[list[str]]]:
-    """Names that resolve to what a test says; a list of lists answers one look-up after the other."""
+    """Names with the addresses that they resolve to: one list for each lookup."""
     known: dict[str, list[list[str]]] = {}
     look_up = socket.getaddrinfo
 

@@ -1,4 +1,4 @@
-"""The dispatcher and the worker in this process; of AWS only the Invoke call exists."""
+"""The dispatcher and the worker in this process, with a stand-in for Lambda's Invoke call."""
 
 import importlib.util
 import json
@@ -30,9 +30,9 @@ WORKER = "arn:aws:lambda:eu-central-1:123456789012:function:minutehand-worker"
 
 
 def event(name: str) -> dict[str, Any]:
-    """One of the real events in `events/`."""
-    told: dict[str, Any] = json.loads((ROOT / "events" / f"{name}.json").read_text("utf-8"))
-    return told
+    """Return one of the events in `events/`."""
+    event: dict[str, Any] = json.loads((ROOT / "events" / f"{name}.json").read_text("utf-8"))
+    return event
 
 
 def load(function: str) -> ModuleType:
@@ -50,7 +50,7 @@ def load(function: str) -> ModuleType:
 
 @dataclass
 class LambdaContext:
-    """What Lambda passes beside an event."""
+    """The context that Lambda passes with an event."""
 
     function_name: str
     left: timedelta
@@ -90,7 +90,7 @@ class Lambda:
 
 
 class Fleet:
-    """Both functions at one database, what they were told and what they said."""
+    """Both functions with one database, their events and their output."""
 
     def __init__(self, url: str, admin_url: str, capsys: pytest.CaptureFixture[str]) -> None:
         self.database, self._admin, self._capsys = Database(url), Database(admin_url), capsys
@@ -110,12 +110,12 @@ class Fleet:
 
     def tick(self, event: dict[str, Any] | None = None) -> dict[str, Any]:
         context = LambdaContext("minutehand-dispatcher", timedelta(seconds=30))
-        told: dict[str, Any] = self.dispatcher.handler(event or {}, context)
-        return told
+        response: dict[str, Any] = self.dispatcher.handler(event or {}, context)
+        return response
 
     def work(self, event: dict[str, Any], left: timedelta = timedelta(minutes=1)) -> dict[str, int]:
-        told: dict[str, int] = self.worker.handler(event, LambdaContext("minutehand-worker", left))
-        return told
+        response: dict[str, int] = self.worker.handler(event, LambdaContext("minutehand-worker", left))
+        return response
 
     def enqueue(self, kind: str = "echo", payload: object = None, **options: Any) -> UUID:
         return enqueue(kind, payload, connection=self.database, **options).id
@@ -124,13 +124,13 @@ class Fleet:
         return get(self.database, job_id)
 
     def sql(self, text: LiteralString, **parameters: object) -> list[dict[str, Any]]:
-        """Send a statement straight to the server, whoever pools the others."""
+        """Run a statement on the server, without the pooler."""
         with self._admin.connection.cursor(row_factory=dict_row) as cursor:
             cursor.execute(text, parameters or None)
             return cursor.fetchall() if cursor.description else []
 
     def offer(self, pairs: list[list[str]]) -> None:
-        """Have jobs on offer that bear the ids and acks of a real event."""
+        """Create offered jobs with the ids and acks of an event."""
         for job_id, ack in pairs:
             self.sql(
                 """update minutehand.jobs_live
@@ -147,24 +147,24 @@ class Fleet:
             "update minutehand.jobs_live set visible = now() - interval '1 minute' where visible > now()"
         )
 
-    def said(self) -> str:
-        """All that was printed since it was last asked."""
+    def read_output(self) -> str:
+        """Return the output since the last call."""
         out, err = self._capsys.readouterr()
         return out + err
 
 
-def lines(said: str) -> list[dict[str, Any]]:
+def lines(output: str) -> list[dict[str, Any]]:
     """The structured log lines of an output."""
-    return [line for line in _parsed(said) if "_aws" not in line]
+    return [line for line in _parsed(output) if "_aws" not in line]
 
 
-def metrics(said: str) -> list[dict[str, Any]]:
+def metrics(output: str) -> list[dict[str, Any]]:
     """The metrics of an output, by name: CloudWatch takes them from lines in its embedded format."""
-    return [_metrics(line) for line in _parsed(said) if "_aws" in line]
+    return [_metrics(line) for line in _parsed(output) if "_aws" in line]
 
 
-def _parsed(said: str) -> Iterator[dict[str, Any]]:
-    for line in said.splitlines():
+def _parsed(output: str) -> Iterator[dict[str, Any]]:
+    for line in output.splitlines():
         yield json.loads(line)
 
 

@@ -1,4 +1,4 @@
-"""The dispatcher, woken by real events: as many invitations as there are due jobs, and no worker twice for one."""
+"""The dispatcher with real events: it offers each due job to one worker."""
 
 import json
 import random
@@ -16,7 +16,7 @@ MARK = "mark-4711"
 
 
 @pytest.mark.parametrize("name", ["scheduler-tick", "eventbridge-rule"])
-def test_a_tick_invokes_one_worker_for_each_due_job(fleet: Fleet, name: str) -> None:
+def test_tick_invokes_one_worker_for_each_due_job(fleet: Fleet, name: str) -> None:
     jobs = [fleet.enqueue(payload=number) for number in range(DUE)]
     fleet.enqueue(delay=timedelta(hours=1))
 
@@ -29,7 +29,7 @@ def test_a_tick_invokes_one_worker_for_each_due_job(fleet: Fleet, name: str) -> 
     assert [(fleet.row(job).state, fleet.row(job).attempts) for job in jobs] == [("done", 1)] * DUE
 
 
-def test_a_chunk_is_the_number_of_jobs_per_invocation(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunk_sets_the_number_of_jobs_per_invocation(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINUTEHAND_CHUNK", "5")
     for _ in range(DUE):
         fleet.enqueue()
@@ -49,7 +49,7 @@ def test_offers_do_not_exceed_the_capacity(fleet: Fleet, monkeypatch: pytest.Mon
     assert len(fleet.aws.events) == 4
 
 
-def test_a_repeated_tick_makes_no_second_offer(fleet: Fleet) -> None:
+def test_repeated_tick_makes_no_second_offer(fleet: Fleet) -> None:
     for _ in range(DUE):
         fleet.enqueue()
 
@@ -71,7 +71,7 @@ def test_duplicate_and_reordered_events_claim_each_job_once(fleet: Fleet) -> Non
     assert [fleet.row(job).attempts for job in jobs] == [1] * DUE
 
 
-def test_an_event_of_an_earlier_offer_claims_nothing(fleet: Fleet) -> None:
+def test_event_of_an_earlier_offer_claims_nothing(fleet: Fleet) -> None:
     job = fleet.enqueue()
     fleet.tick()
     fleet.lapse()
@@ -85,12 +85,12 @@ def test_an_event_of_an_earlier_offer_claims_nothing(fleet: Fleet) -> None:
     assert fleet.row(job).attempts == 1
 
 
-def test_a_refused_invocation_is_logged_and_its_job_due_again(fleet: Fleet) -> None:
+def test_refused_invocation_is_logged_and_its_job_is_due_again(fleet: Fleet) -> None:
     job = fleet.enqueue()
     fleet.aws.known.clear()
 
     facts = fleet.tick()
-    (refusal,) = [line for line in lines(fleet.said()) if line["level"] == "ERROR"]
+    (refusal,) = [line for line in lines(fleet.output()) if line["level"] == "ERROR"]
 
     assert (facts["offered"], facts["invoked"], facts["refused"]) == (1, 0, 1)
     assert "ResourceNotFound" in refusal["reason"]
@@ -99,7 +99,7 @@ def test_a_refused_invocation_is_logged_and_its_job_due_again(fleet: Fleet) -> N
     assert fleet.row(job).attempts == 0
 
 
-def test_a_job_goes_to_the_worker_of_its_kind_or_queue(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_goes_to_the_worker_of_its_kind_or_queue(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     routes = {"kind:invoice.*": "invoices", "queue:reports": "reports"}
     monkeypatch.setenv("MINUTEHAND_WORKERS", json.dumps(routes))
     monkeypatch.setenv("MINUTEHAND_CHUNK", "10")
@@ -118,18 +118,16 @@ def test_a_job_goes_to_the_worker_of_its_kind_or_queue(fleet: Fleet, monkeypatch
     assert made == {}
 
 
-def test_a_check_makes_no_tick_and_tests_the_connections(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_check_tests_the_connections_without_a_tick(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINUTEHAND_WORKERS", '{"queue:reports": "reports"}')
     job = fleet.enqueue()
 
-    told: dict[str, Any] = fleet.tick({"check": True})
+    answer: dict[str, Any] = fleet.tick({"check": True})
 
-    assert told["database"]["ok"]
-    assert told["workers"][WORKER]["ok"]
-    assert not told["workers"]["reports"]["ok"]
-    assert "ResourceNotFound" in told["workers"]["reports"]["error"]
+    assert answer["database"]["ok"]
+    assert answer["workers"][WORKER]["ok"]
+    assert not answer["workers"]["reports"]["ok"]
+    assert "ResourceNotFound" in answer["workers"]["reports"]["error"]
     assert fleet.row(job).state == "due"
     assert fleet.aws.events == []
 
@@ -141,12 +139,12 @@ def test_lapsed_offers_are_logged_and_reduce_the_next_offer(fleet: Fleet) -> Non
     fleet.sql(
         "update minutehand.jobs_live set visible = (select ticked from minutehand.dispatcher) + interval '1 ms'"
     )
-    fleet.said()
+    fleet.output()
 
     facts = fleet.tick()
 
     assert (facts["vain"], facts["throttled"]) == (DUE, 1)
-    (line,) = [line for line in lines(fleet.said()) if line["level"] == "WARNING"]
+    (line,) = [line for line in lines(fleet.output()) if line["level"] == "WARNING"]
     assert (line["message"], line["queue"], line["lapsed"], line["budget"]) == (
         "offers lapsed",
         "default",
@@ -155,7 +153,7 @@ def test_lapsed_offers_are_logged_and_reduce_the_next_offer(fleet: Fleet) -> Non
     )
 
 
-def test_an_event_without_a_moment_makes_a_tick(fleet: Fleet) -> None:
+def test_event_without_a_time_runs_a_tick(fleet: Fleet) -> None:
     fleet.enqueue()
 
     facts = fleet.tick({})
@@ -164,32 +162,32 @@ def test_an_event_without_a_moment_makes_a_tick(fleet: Fleet) -> None:
     assert "lag_ms" not in facts
 
 
-def test_a_tick_is_one_log_line_and_metrics_without_payloads(
+def test_tick_logs_one_line_and_metrics_without_payloads(
     fleet: Fleet,
 ) -> None:
-    fleet.enqueue(payload={"secret": MARK}, key=f"key-{MARK}", headers={"told": MARK})
+    fleet.enqueue(payload={"secret": MARK}, key=f"key-{MARK}", headers={"mark": MARK})
 
     facts = fleet.tick(event("scheduler-tick"))
-    said = fleet.said()
-    (line,), (measured,) = lines(said), metrics(said)
+    output = fleet.output()
+    (line,), (measured,) = lines(output), metrics(output)
 
     assert measured == facts
     assert facts["lag_ms"] > 0
     assert {**line, **facts} == line
     assert (line["message"], line["level"], line["service"]) == ("tick", "INFO", "dispatcher")
     assert line["function_request_id"]
-    assert MARK not in said + str(fleet.aws.events)
+    assert MARK not in output + str(fleet.aws.events)
 
 
-def test_a_job_lost_at_its_last_attempt_is_logged_as_dead(fleet: Fleet) -> None:
+def test_job_lost_at_its_last_attempt_is_logged_as_dead(fleet: Fleet) -> None:
     job = fleet.enqueue(payload=MARK, max_attempts=1)
     fleet.sql("update minutehand.jobs_live set attempts = 1, claimed = now(), ack = gen_random_uuid()")
 
     facts = fleet.tick()
-    said = fleet.said()
-    (line,) = [line for line in lines(said) if line["message"] == "dead"]
+    output = fleet.output()
+    (line,) = [line for line in lines(output) if line["message"] == "dead"]
 
     assert facts["dead"] == 1
     assert fleet.row(job).state == "dead"
     assert (line["job"], line["kind"], line["attempt"], line["level"]) == (str(job), "echo", 1, "WARNING")
-    assert MARK not in said
+    assert MARK not in output

@@ -1,4 +1,4 @@
-"""The dispatcher fires schedules, and installs those that code declares."""
+"""The dispatcher installs declared schedules and fires them."""
 
 import json
 from datetime import timedelta
@@ -25,7 +25,7 @@ def declared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("declared")
-def test_the_first_tick_installs_and_fires_declared_schedules(fleet: Fleet) -> None:
+def test_first_tick_installs_and_fires_declared_schedules(fleet: Fleet) -> None:
     facts = fleet.tick()
 
     assert (facts["fired"], facts["missed"], facts["invoked"]) == (1, 0, 1)
@@ -38,7 +38,7 @@ def test_the_first_tick_installs_and_fires_declared_schedules(fleet: Fleet) -> N
 
 
 @pytest.mark.usefixtures("declared")
-def test_a_new_code_version_fires_reboot_again(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_code_version_fires_reboot_again(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fleet.tick()["fired"] == 1
     monkeypatch.setenv("MINUTEHAND_VERSION", "2")
     fleet.dispatcher.install_declared.cache_clear()  # as a new environment begins
@@ -47,7 +47,7 @@ def test_a_new_code_version_fires_reboot_again(fleet: Fleet, monkeypatch: pytest
     assert fleet.tick()["fired"] == 0
 
 
-def test_schedules_that_cannot_be_installed_do_not_stop_the_tick(
+def test_failed_schedule_installation_does_not_stop_the_tick(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_SCHEDULES", "no_such_module")
@@ -57,7 +57,7 @@ def test_schedules_that_cannot_be_installed_do_not_stop_the_tick(
     assert "schedules are not installed" in capsys.readouterr().out
 
 
-def test_firings_are_measured(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+def test_firings_have_metrics(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     schedules.save(fleet.database, Schedule("often", "* * * * *", NewJob("echo"), overlap="skip"))
     fleet.database.run("advance_schedules", moves=_moved(fleet))
 

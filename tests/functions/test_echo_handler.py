@@ -1,4 +1,4 @@
-"""The echo handler: what goes in comes out, unless it is asked to fail."""
+"""The echo handler returns its payload, or fails on request."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where events go: a webhook of one's own, EventBridge and SNS; and that no job waits for them."""
+"""Event sinks: webhooks, EventBridge and SNS. Jobs do not wait for them."""
 
 import json
 from collections.abc import Iterator
@@ -49,11 +49,11 @@ def attempt(database: Database) -> str:
     return ending.ending
 
 
-def told(seen: list[Seen]) -> list[dict[str, Any]]:
+def received_events(seen: list[Seen]) -> list[dict[str, Any]]:
     return [event for each in seen for event in json.loads(each.body)["data"]]
 
 
-def test_a_webhook_receives_signed_batches_of_events(
+def test_webhook_receives_signed_batches_of_events(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server("204 No Content") as receiver:
@@ -67,7 +67,7 @@ def test_a_webhook_receives_signed_batches_of_events(
         for secret in (SECRET, OLD):
             body = Webhook(secret).verify(each.body, each.headers)
             assert body["type"] == "events"
-    events = told(receiver.seen)
+    events = received_events(receiver.seen)
     assert [event["name"] for event in events] == ["enqueued", "claimed", "done"] + ["enqueued"] * 250
     assert [len(json.loads(each.body)["data"]) for each in receiver.seen] == [1, 2, 100, 100, 50]
     assert len({event["id"] for event in events}) == 253
@@ -76,7 +76,7 @@ def test_a_webhook_receives_signed_batches_of_events(
 
 
 @pytest.mark.parametrize("answer", ["500 Oops", "404 Not Found", "302 Found\nlocation: http://127.0.0.1:1/"])
-def test_a_failing_webhook_fails_no_job_and_is_logged_once(
+def test_failing_webhook_fails_no_job_and_is_logged_once(
     database: Database,
     server: type[Server],
     monkeypatch: pytest.MonkeyPatch,
@@ -97,7 +97,7 @@ def test_a_failing_webhook_fails_no_job_and_is_logged_once(
     )
 
 
-def test_a_recovered_webhook_receives_events_and_losses_are_logged(
+def test_recovered_webhook_receives_events_and_losses_are_logged(
     database: Database,
     server: type[Server],
     monkeypatch: pytest.MonkeyPatch,
@@ -116,7 +116,7 @@ def test_a_recovered_webhook_receives_events_and_losses_are_logged(
     ]
 
 
-def test_a_job_does_not_wait_for_a_slow_webhook(
+def test_job_does_not_wait_for_a_slow_webhook(
     database: Database,
     server: type[Server],
     monkeypatch: pytest.MonkeyPatch,
@@ -143,7 +143,7 @@ def test_a_job_does_not_wait_for_a_slow_webhook(
     ]
 
 
-def test_a_webhook_without_a_secret_receives_nothing(
+def test_webhook_without_a_secret_receives_nothing(
     database: Database,
     server: type[Server],
     monkeypatch: pytest.MonkeyPatch,
@@ -203,7 +203,7 @@ def test_sns_receives_every_event_with_filter_attributes(
     assert [json.loads(json.loads(text)["Message"])["name"] for text in messages(dead)] == ["done"]
 
 
-def test_an_error_of_aws_fails_no_job(
+def test_error_of_aws_fails_no_job(
     database: Database, aws: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_EVENTS", f"sns:arn:aws:sns:{REGION}:123456789012:gone")
@@ -212,7 +212,7 @@ def test_an_error_of_aws_fails_no_job(
     assert "EventsRefusedError: An error occurred (NotFound)" in caplog.text
 
 
-def test_a_failing_sink_does_not_affect_the_others(
+def test_failing_sink_does_not_affect_the_others(
     database: Database, server: type[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server("200 OK") as receiver:
@@ -224,7 +224,7 @@ def test_a_failing_sink_does_not_affect_the_others(
         monkeypatch.setenv("MINUTEHAND_EVENTS_ONLY", "done")
         attempt(database)
 
-    assert [event["name"] for event in told(receiver.seen)] == ["done"]
+    assert [event["name"] for event in received_events(receiver.seen)] == ["done"]
     assert (
         len(database.run("list_events", names=None, queue=None, kind=None, job=None, since=None, limit=9))
         == 1

@@ -1,4 +1,4 @@
-"""The http handler as a receiver sees it: what arrives, and how it is signed."""
+"""The http handler as a receiver sees it: requests and signatures."""
 
 import base64
 import json
@@ -36,7 +36,7 @@ def receiver():
         yield receiver
 
 
-def test_a_delivery_is_json_with_headers_about_its_job(receiver, attempt):
+def test_delivery_is_json_with_headers_about_its_job(receiver, attempt):
     job = attempt(queue="mail", attempts=3)
     body = {"greeting": "Grüße", "n": 1.5, "deep": [{"a": None}]}
 
@@ -57,7 +57,7 @@ def test_a_delivery_is_json_with_headers_about_its_job(receiver, attempt):
     assert received.headers["host"] == receiver.url.removeprefix("http://")
 
 
-def test_a_payload_is_converted_to_a_delivery():
+def test_payload_is_converted_to_a_delivery():
     delivery = msgspec.convert(
         {"url": "https://example.com", "headers": {"x-a": "b"}, "timeout": 3}, Delivery
     )
@@ -75,7 +75,7 @@ def test_a_payload_is_converted_to_a_delivery():
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET"])
-def test_a_delivery_uses_its_method_and_needs_no_body(receiver, attempt, method):
+def test_delivery_uses_its_method_and_needs_no_body(receiver, attempt, method):
     http.handle(Delivery(f"{receiver.url}/ok?a=b%20c", method=method), attempt())
 
     [received] = receiver.received
@@ -83,7 +83,7 @@ def test_a_delivery_uses_its_method_and_needs_no_body(receiver, attempt, method)
     assert "content-type" not in received.headers
 
 
-def test_an_independent_library_accepts_the_signature(receiver, attempt):
+def test_independent_library_accepts_the_signature(receiver, attempt):
     http.handle(Delivery(f"{receiver.url}/ok", {"a": 1}), attempt())
 
     [received] = receiver.received
@@ -91,7 +91,7 @@ def test_an_independent_library_accepts_the_signature(receiver, attempt):
     assert received.verified
 
 
-def test_a_receiver_may_have_either_secret_during_a_rotation(receiver, attempt, monkeypatch):
+def test_receiver_may_have_either_secret_during_a_rotation(receiver, attempt, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_HTTP_SECRETS", f"{SECRET}, {OLD_SECRET.removeprefix('whsec_')}")
 
     http.handle(Delivery(f"{receiver.url}/ok", {"a": 1}), attempt())
@@ -102,7 +102,7 @@ def test_a_receiver_may_have_either_secret_during_a_rotation(receiver, attempt, 
         Webhook(secret).verify(received.body, received.headers)
 
 
-def test_a_changed_body_has_no_valid_signature(receiver, attempt):
+def test_changed_body_has_no_valid_signature(receiver, attempt):
     http.handle(Delivery(f"{receiver.url}/ok", {"a": 1}), attempt())
 
     [received] = receiver.received
@@ -110,7 +110,7 @@ def test_a_changed_body_has_no_valid_signature(receiver, attempt):
         Webhook(SECRET).verify(received.body + b" ", received.headers)
 
 
-def test_without_a_secret_nothing_is_sent(receiver, attempt, monkeypatch):
+def test_delivery_without_a_secret_is_not_sent(receiver, attempt, monkeypatch):
     monkeypatch.delenv("MINUTEHAND_HTTP_SECRETS")
 
     with pytest.raises(Fail, match="MINUTEHAND_HTTP_UNSIGNED=1"):
@@ -118,7 +118,7 @@ def test_without_a_secret_nothing_is_sent(receiver, attempt, monkeypatch):
     assert receiver.received == []
 
 
-def test_an_invalid_secret_is_refused_and_not_quoted(attempt, monkeypatch):
+def test_invalid_secret_is_rejected_and_not_quoted(attempt, monkeypatch):
     for wrong in ("whsec_hunter2!", "whsec_"):
         monkeypatch.setenv("MINUTEHAND_HTTP_SECRETS", wrong)
         with pytest.raises(Fail, match="not whsec_ followed by base64") as failure:
@@ -126,7 +126,7 @@ def test_an_invalid_secret_is_refused_and_not_quoted(attempt, monkeypatch):
         assert "hunter2" not in str(failure.value)
 
 
-def test_a_delivery_is_unsigned_if_that_is_allowed(attempt, monkeypatch):
+def test_delivery_is_unsigned_if_that_is_allowed(attempt, monkeypatch):
     monkeypatch.delenv("MINUTEHAND_HTTP_SECRETS")
     monkeypatch.setenv("MINUTEHAND_HTTP_UNSIGNED", "1")
 
@@ -138,7 +138,7 @@ def test_a_delivery_is_unsigned_if_that_is_allowed(attempt, monkeypatch):
     assert received.headers["webhook-id"] == attempt().idempotency_key
 
 
-def test_the_worker_passes_a_delivery_to_the_http_kind(receiver, attempt):
+def test_worker_passes_a_delivery_to_the_http_kind(receiver, attempt):
     payload = {"url": f"{receiver.url}/ok", "body": {"a": 1}, "timeout": 5}
 
     outcome = handle(attempt(payload=payload), HandlerPackage("handlers"))
@@ -147,7 +147,7 @@ def test_the_worker_passes_a_delivery_to_the_http_kind(receiver, attempt):
     assert json.loads(outcome.result)["status"] == 200
 
 
-def test_an_invalid_delivery_is_dead_and_sends_nothing(receiver, attempt):
+def test_invalid_delivery_is_dead_and_sends_nothing(receiver, attempt):
     outcome = handle(
         attempt(payload={"url": f"{receiver.url}/ok", "method": "TRACE"}), HandlerPackage("handlers")
     )
@@ -157,7 +157,7 @@ def test_an_invalid_delivery_is_dead_and_sends_nothing(receiver, attempt):
     assert receiver.received == []
 
 
-def test_the_handler_loads_nothing_heavy():
+def test_handler_imports_no_heavy_module():
     heavy = {"boto3", "botocore", "fastapi", "idna", "msgspec", "pydantic", "requests"}
     code = f"import sys, handlers.http; print(*sys.modules.keys() & {heavy})"
     path = os.pathsep.join(sys.path)

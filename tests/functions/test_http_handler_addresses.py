@@ -1,4 +1,4 @@
-"""The http handler and the addresses of names: only public ones, looked up once, and the very one that was checked."""
+"""Addresses of the http handler: only public ones, resolved once, and the checked one is used."""
 
 import socket
 from threading import Event
@@ -51,7 +51,7 @@ def strict(http_environment):
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_a_private_address_is_refused(attempt, address):
+def test_private_address_is_rejected(attempt, address):
     host = f"[{address}]" if ":" in address else address
 
     with pytest.raises(Fail, match="not at a public address"):
@@ -59,7 +59,7 @@ def test_a_private_address_is_refused(attempt, address):
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_a_name_with_a_private_address_is_refused(names, attempt, address):
+def test_name_with_a_private_address_is_rejected(names, attempt, address):
     names["innocent.example"] = [[address]]
 
     with pytest.raises(Fail, match=r"innocent\.example is not at a public address"):
@@ -67,7 +67,7 @@ def test_a_name_with_a_private_address_is_refused(names, attempt, address):
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f000001", "017700000001", "127.1", "127.0.0.1."])
-def test_an_unusually_written_address_is_refused(attempt, host):
+def test_unusually_written_address_is_rejected(attempt, host):
     with pytest.raises(Fail, match="not at a public address"):
         http.handle(Delivery(f"http://{host}/"), attempt())
 
@@ -75,20 +75,20 @@ def test_an_unusually_written_address_is_refused(attempt, host):
 @pytest.mark.parametrize(
     "address", ["8.8.8.8", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8", "2002:808:808::"]
 )
-def test_a_public_address_is_accepted(address):
+def test_public_address_is_accepted(address):
     host = f"[{address}]" if ":" in address else address
 
     assert resolve(Destination.parse(f"https://{host}/"), 5) == [address]
 
 
-def test_a_name_with_one_private_address_is_refused(names):
+def test_name_with_one_private_address_is_rejected(names):
     names["mixed.example"] = [["8.8.8.8", "10.0.0.1"]]
 
     with pytest.raises(RefusedDelivery):
         resolve(Destination.parse("https://mixed.example/"), 5)
 
 
-def test_a_name_is_resolved_once_and_the_checked_address_is_used(server, names, attempt, monkeypatch):
+def test_name_is_resolved_once_and_the_checked_address_is_used(server, names, attempt, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_HTTP_ALLOW", "127.0.0.1/32")
     names["rebinding.example"] = [["127.0.0.1"], ["127.0.0.2"]]
 
@@ -100,7 +100,7 @@ def test_a_name_is_resolved_once_and_the_checked_address_is_used(server, names, 
     assert names["rebinding.example"] == [["127.0.0.2"]]
 
 
-def test_the_next_address_is_tried_if_one_refuses_the_connection(server, names, attempt, monkeypatch):
+def test_next_address_is_tried_if_one_refuses_the_connection(server, names, attempt, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_HTTP_ALLOW", "127.0.0.0/8")
     names["two.example"] = [["127.0.0.2", "127.0.0.1"]]
 
@@ -123,7 +123,7 @@ def test_the_next_address_is_tried_if_one_refuses_the_connection(server, names, 
         ("", False),
     ],
 )
-def test_an_allowed_entry_is_a_host_a_port_or_a_network(server, names, attempt, monkeypatch, allow, reached):
+def test_allowed_entry_is_a_host_a_port_or_a_network(server, names, attempt, monkeypatch, allow, reached):
     names["localhost"] = [["127.0.0.1"]]
 
     with server("200 OK") as receiver:
@@ -138,7 +138,7 @@ def test_an_allowed_entry_is_a_host_a_port_or_a_network(server, names, attempt, 
     assert len(receiver.seen) == reached
 
 
-def test_an_allowed_name_allows_no_other_name_at_its_address(names, attempt, monkeypatch):
+def test_allowed_name_allows_no_other_name_at_its_address(names, attempt, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_HTTP_ALLOW", "localhost, example")
     names["innocent.example"] = [["127.0.0.1"]]
 
@@ -146,7 +146,7 @@ def test_an_allowed_name_allows_no_other_name_at_its_address(names, attempt, mon
         http.handle(Delivery("http://innocent.example/"), attempt())
 
 
-def test_an_unresolved_name_is_retried(monkeypatch, attempt):
+def test_unresolved_name_is_retried(monkeypatch, attempt):
     def fail(*_, **__):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -159,7 +159,7 @@ def test_an_unresolved_name_is_retried(monkeypatch, attempt):
         http.handle(Delivery("https://nowhere.example/"), attempt())
 
 
-def test_a_slow_look_up_ends_at_the_time_limit(monkeypatch, attempt):
+def test_slow_lookup_ends_at_the_time_limit(monkeypatch, attempt):
     answered = Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait(30))
 

@@ -1,4 +1,4 @@
-"""The http handler and its receiver: what each answer leads to, and what none leads to."""
+"""Responses and failures of the receiver, and the outcome of each."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ def say(status: str, *headers: str, body: bytes = b"") -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("reply", "kept"),
+    ("reply", "stored"),
     [
         (say("204 No Content"), None),
         (say("200 OK", body=b'{"a": [1, null]}'), {"a": [1, None]}),
@@ -42,16 +42,16 @@ def say(status: str, *headers: str, body: bytes = b"") -> bytes:
         (say("200 OK", body=b'"' + b"x" * 4095 + b'"'), '"' + "x" * 4095),
     ],
 )
-def test_only_the_storable_part_of_a_response_is_stored(server, attempt, reply, kept):
+def test_only_the_storable_part_of_a_response_is_stored(server, attempt, reply, stored):
     with server(reply) as receiver:
         result = http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
-    assert result["body"] == kept
+    assert result["body"] == stored
     assert isinstance(result["ms"], int)
     assert "\x00" not in json.loads(json.dumps(str(result["body"])))
 
 
-def test_an_endless_response_is_read_up_to_64_kib(server, attempt):
+def test_endless_response_is_read_up_to_64_kib(server, attempt):
     sent = []
 
     def endless(stopping):
@@ -68,7 +68,7 @@ def test_an_endless_response_is_read_up_to_64_kib(server, attempt):
     assert 64 * 1024 <= sum(sent) < 32 * 1024 * 1024
 
 
-def test_a_compressed_response_is_not_decompressed(server, attempt):
+def test_compressed_response_is_not_decompressed(server, attempt):
     with server(say("200 OK", "content-encoding: gzip", body=b"\x1f\x8bpacked")) as receiver:
         result = http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
@@ -79,7 +79,7 @@ def test_a_compressed_response_is_not_decompressed(server, attempt):
 @pytest.mark.parametrize(
     "status", ["400 Bad Request", "404 Not Found", "429 Too Many", "500 Broken", "503 Busy"]
 )
-def test_an_error_status_is_retried_by_the_strategy(server, attempt, status):
+def test_error_status_is_retried_by_the_strategy(server, attempt, status):
     with server(say(status)) as receiver, pytest.raises(Undelivered) as failure:
         http.handle(
             Delivery(f"http://{receiver.authority}/a/path?token=hunter2", {"pin": "hunter2"}), attempt()
@@ -88,7 +88,7 @@ def test_an_error_status_is_retried_by_the_strategy(server, attempt, status):
     assert str(failure.value) == f"POST http://{receiver.authority} answered {status[:3]}."
 
 
-def test_a_410_is_dead_at_once(receiver, attempt):
+def test_410_is_dead_at_once(receiver, attempt):
     with pytest.raises(Fail, match="answered 410 Gone"):
         http.handle(Delivery(f"{receiver.url}/gone", {}), attempt())
 
@@ -116,23 +116,23 @@ def test_retry_after_as_a_date_is_honoured(server, attempt):
     assert retry.value.after == moment
 
 
-@pytest.mark.parametrize("asked", ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
-def test_retry_after_is_limited_to_a_day(server, attempt, asked):
-    with server(say("503 Busy", f"Retry-After: {asked}")) as receiver, pytest.raises(RetryAfter) as retry:
+@pytest.mark.parametrize("value", ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_retry_after_is_limited_to_a_day(server, attempt, value):
+    with server(say("503 Busy", f"Retry-After: {value}")) as receiver, pytest.raises(RetryAfter) as retry:
         http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
     assert abs(retry.value.after - datetime.now(UTC) - timedelta(days=1)) < timedelta(seconds=10)
 
 
-@pytest.mark.parametrize("asked", ["0", "-5", "soon", "", "1.5", "²", "Fri, 31 Dec 1999 23:59:59 GMT"])
-def test_an_invalid_retry_after_is_ignored(server, attempt, asked):
-    reply = say("503 Busy").replace(b"connection", f"retry-after: {asked}\r\nconnection".encode("latin-1"))
+@pytest.mark.parametrize("value", ["0", "-5", "soon", "", "1.5", "²", "Fri, 31 Dec 1999 23:59:59 GMT"])
+def test_invalid_retry_after_is_ignored(server, attempt, value):
+    reply = say("503 Busy").replace(b"connection", f"retry-after: {value}\r\nconnection".encode("latin-1"))
 
     with server(reply) as receiver, pytest.raises(Undelivered):
         http.handle(Delivery(f"http://{receiver.authority}/", {}), attempt())
 
 
-def test_a_refused_connection_is_retried(server, attempt):
+def test_refused_connection_is_retried(server, attempt):
     with server(b"") as receiver:
         authority = receiver.authority
 
@@ -145,7 +145,7 @@ def test_a_refused_connection_is_retried(server, attempt):
 @pytest.mark.parametrize(
     "reply", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"]
 )
-def test_an_incomplete_response_is_retried(server, attempt, reply):
+def test_incomplete_response_is_retried(server, attempt, reply):
     with (
         server(reply) as receiver,
         pytest.raises(Undelivered, match="closed before the response was complete"),
@@ -171,12 +171,12 @@ def test_errors_contain_no_secrets(server, attempt, reply):
     assert "hunter2" not in json.dumps(describe(failure.value))
 
 
-def test_a_slow_response_ends_at_the_timeout_of_the_delivery(receiver, attempt):
+def test_slow_response_ends_at_the_timeout_of_the_delivery(receiver, attempt):
     with pytest.raises(Undelivered, match=r"no complete response within 0\.2 seconds"):
         http.handle(Delivery(f"{receiver.url}/slow?seconds=30", {}, timeout=0.2), attempt())
 
 
-def test_a_slow_response_ends_before_the_attempt_does(receiver, attempt):
+def test_slow_response_ends_before_the_attempt_does(receiver, attempt):
     with pytest.raises(Undelivered, match=r"no complete response within 0\.1\d+ seconds"):
         http.handle(
             Delivery(f"{receiver.url}/slow?seconds=30", {}), attempt(remaining=timedelta(seconds=0.2))
@@ -184,7 +184,7 @@ def test_a_slow_response_ends_before_the_attempt_does(receiver, attempt):
 
 
 @pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nx-a: ", b"HTTP/1.1 200 OK\r\n\r\n"])
-def test_a_trickling_response_ends_at_the_time_limit(server, attempt, start):
+def test_trickling_response_ends_at_the_time_limit(server, attempt, start):
     def drip(stopping):
         yield start
         while not stopping.wait(0.02):
@@ -197,7 +197,7 @@ def test_a_trickling_response_ends_at_the_time_limit(server, attempt, start):
         http.handle(Delivery(f"http://{receiver.authority}/", {}, timeout=0.3), attempt())
 
 
-def test_an_attempt_without_time_left_sends_nothing(receiver, attempt):
+def test_attempt_without_time_left_sends_no_request(receiver, attempt):
     with pytest.raises(Undelivered, match="no time left"):
         http.handle(Delivery(f"{receiver.url}/ok", {}), attempt(remaining=timedelta(seconds=-1)))
     assert receiver.received == []

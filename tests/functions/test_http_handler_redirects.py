@@ -1,4 +1,4 @@
-"""The http handler and redirects: a failure, or checked again hop by hop."""
+"""Redirects of the http handler: a failure by default, or checked at every hop."""
 
 import pytest
 
@@ -13,23 +13,23 @@ def redirect(location: str, status: str = "307 Elsewhere") -> str:
     return f"{status}\nlocation: {location}"
 
 
-def test_a_redirect_is_a_failure_that_names_only_its_origin(server, attempt):
+def test_redirect_is_a_failure_that_names_only_its_origin(server, attempt):
     with (
         server(redirect("https://other.example/hunter2?token=hunter2", "302 Found")) as receiver,
         pytest.raises(Undelivered) as failure,
     ):
         http.handle(Delivery(f"http://{receiver.authority}/"), attempt())
 
-    asked, answered = (
+    requested, answered = (
         f"POST http://{receiver.authority}",
         "302, a redirect to https://other.example; redirects are not followed.",
     )
-    assert str(failure.value) == f"{asked} answered {answered}"
+    assert str(failure.value) == f"{requested} answered {answered}"
     assert len(receiver.seen) == 1
 
 
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Elsewhere", "308 Moved"])
-def test_an_allowed_redirect_repeats_the_same_request(server, attempt, monkeypatch, status):
+def test_allowed_redirect_repeats_the_same_request(server, attempt, monkeypatch, status):
     monkeypatch.setenv("MINUTEHAND_HTTP_REDIRECTS", "1")
 
     with server(redirect("/there?a=1", status), "200 OK") as receiver:
@@ -43,7 +43,7 @@ def test_an_allowed_redirect_repeats_the_same_request(server, attempt, monkeypat
 
 
 @pytest.mark.parametrize("status", ["300 Choices", "303 See Other", "304 Not Modified"])
-def test_a_redirect_to_another_method_is_not_followed(server, attempt, monkeypatch, status):
+def test_redirect_to_another_method_is_not_followed(server, attempt, monkeypatch, status):
     monkeypatch.setenv("MINUTEHAND_HTTP_REDIRECTS", "1")
 
     with server(redirect("/there", status)) as receiver, pytest.raises(Undelivered, match="not followed"):
@@ -52,7 +52,7 @@ def test_a_redirect_to_another_method_is_not_followed(server, attempt, monkeypat
     assert len(receiver.seen) == 1
 
 
-def test_a_redirect_to_another_host_has_no_signature_or_job_header(server, attempt, monkeypatch):
+def test_redirect_to_another_host_has_no_signature_or_job_header(server, attempt, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_HTTP_REDIRECTS", "1")
     monkeypatch.setenv("MINUTEHAND_HTTP_SECRETS", "whsec_aHVudGVyMmh1bnRlcjJodW50ZXIy")
 
@@ -80,7 +80,7 @@ def test_a_redirect_to_another_host_has_no_signature_or_job_header(server, attem
     "location",
     ["http://169.254.169.254/latest/meta-data", "http://127.0.0.1:1/", "ftp://a.example/", "http://["],
 )
-def test_a_redirect_to_a_private_address_is_refused(server, attempt, monkeypatch, location):
+def test_redirect_to_a_private_address_is_rejected(server, attempt, monkeypatch, location):
     monkeypatch.setenv("MINUTEHAND_HTTP_REDIRECTS", "1")
 
     with server(redirect(location)) as receiver:
@@ -91,7 +91,7 @@ def test_a_redirect_to_a_private_address_is_refused(server, attempt, monkeypatch
     assert len(receiver.seen) == 1
 
 
-def test_a_fourth_redirect_is_not_followed(server, attempt, monkeypatch):
+def test_fourth_redirect_is_not_followed(server, attempt, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_HTTP_REDIRECTS", "1")
 
     with server(redirect("/again")) as receiver, pytest.raises(Undelivered, match="answered 307, a redirect"):

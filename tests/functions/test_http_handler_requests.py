@@ -1,4 +1,4 @@
-"""The http handler where a payload means ill: URLs and headers that would break, forge or tell something."""
+"""Malicious payloads of the http handler: invalid URLs and headers."""
 
 import pytest
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("http_environment")
         "http://①②⑦.⓪.⓪.①/hunter2",
     ],
 )
-def test_an_invalid_url_is_dead_at_once_and_not_quoted(attempt, url):
+def test_invalid_url_is_dead_at_once_and_not_quoted(attempt, url):
     with pytest.raises(Fail) as failure:
         http.handle(Delivery(url), attempt())
 
@@ -64,7 +64,7 @@ def test_an_invalid_url_is_dead_at_once_and_not_quoted(attempt, url):
         {"minutehand-attempt": "9"},
     ],
 )
-def test_an_invalid_or_reserved_header_is_refused(server, attempt, headers):
+def test_invalid_or_reserved_header_is_rejected(server, attempt, headers):
     with server("200 OK") as receiver, pytest.raises(Fail, match="header"):
         http.handle(Delivery(f"http://{receiver.authority}/", headers=headers), attempt())
 
@@ -88,6 +88,6 @@ def test_other_headers_are_sent_unchanged(server, attempt):
 @pytest.mark.parametrize(
     "delivery", [Delivery("http://a.example", {}, "GET"), Delivery("http://a.example", timeout=0)]
 )
-def test_an_invalid_delivery_is_dead_at_once(attempt, delivery):
+def test_invalid_delivery_is_dead_at_once(attempt, delivery):
     with pytest.raises(Fail):
         http.handle(delivery, attempt())

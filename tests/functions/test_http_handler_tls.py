@@ -1,4 +1,4 @@
-"""The http handler and certificates: the name is proven, though the connection goes to an address."""
+"""Certificates of the http handler: the name is verified, although the connection goes to an address."""
 
 import socket
 import ssl
@@ -32,21 +32,21 @@ def tls(authority: trustme.CA, *names: str) -> ssl.SSLContext:
     return context
 
 
-def test_the_certificate_is_checked_against_the_name(server, names, attempt, authority):
+def test_certificate_is_checked_against_the_name(server, names, attempt, authority):
     names["proven.example"] = [["127.0.0.1"], ["127.0.0.2"]]
-    asked = []
+    names_sent = []
     context = tls(authority, "proven.example")
-    context.sni_callback = lambda _, name, __: asked.append(name)
+    context.sni_callback = lambda _, name, __: names_sent.append(name)
 
     with server("200 OK", tls=context) as receiver:
         http.handle(Delivery(f"https://proven.example:{receiver.port}/"), attempt())
 
-    assert asked == ["proven.example"]
+    assert names_sent == ["proven.example"]
     assert names["proven.example"] == [["127.0.0.2"]]
     assert receiver.seen[0].headers["host"] == f"proven.example:{receiver.port}"
 
 
-def test_the_certificate_is_checked_against_a_bare_address(server, attempt, authority):
+def test_certificate_is_checked_against_a_bare_address(server, attempt, authority):
     with server("200 OK", tls=tls(authority, "127.0.0.1")) as receiver:
         http.handle(Delivery(f"https://{receiver.authority}/"), attempt())
 
@@ -54,7 +54,7 @@ def test_the_certificate_is_checked_against_a_bare_address(server, attempt, auth
 
 
 @pytest.mark.parametrize("subject", ["other.example", "127.0.0.1"])
-def test_a_certificate_for_another_name_is_not_trusted(server, names, attempt, authority, subject):
+def test_certificate_for_another_name_is_not_trusted(server, names, attempt, authority, subject):
     names["proven.example"] = [["127.0.0.1"]]
 
     with (
@@ -67,7 +67,7 @@ def test_a_certificate_for_another_name_is_not_trusted(server, names, attempt, a
 
 
 @pytest.mark.usefixtures("authority")
-def test_a_certificate_of_an_unknown_authority_is_not_trusted(server, names, attempt):
+def test_certificate_of_an_unknown_authority_is_not_trusted(server, names, attempt):
     names["proven.example"] = [["127.0.0.1"]]
 
     with (
@@ -80,7 +80,7 @@ def test_a_certificate_of_an_unknown_authority_is_not_trusted(server, names, att
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\n\r\n"])
-def test_the_time_limit_includes_a_secure_connection(server, names, attempt, authority, start):
+def test_time_limit_includes_a_secure_connection(server, names, attempt, authority, start):
     def drip(stopping):
         yield start
         while not stopping.wait(0.02):
@@ -95,7 +95,7 @@ def test_the_time_limit_includes_a_secure_connection(server, names, attempt, aut
         http.handle(Delivery(f"https://proven.example:{receiver.port}/", timeout=0.3), attempt())
 
 
-def test_the_time_limit_includes_the_tls_handshake(attempt):
+def test_time_limit_includes_the_tls_handshake(attempt):
     with (
         socket.create_server(("127.0.0.1", 0)) as receiver,
         pytest.raises(Undelivered, match=r"no complete response within 0\.2 seconds"),
@@ -103,7 +103,7 @@ def test_the_time_limit_includes_the_tls_handshake(attempt):
         http.handle(Delivery(f"https://127.0.0.1:{receiver.getsockname()[1]}/", timeout=0.2), attempt())
 
 
-def test_a_redirect_from_https_to_http_is_refused(server, names, attempt, authority, monkeypatch):
+def test_redirect_from_https_to_http_is_rejected(server, names, attempt, authority, monkeypatch):
     monkeypatch.setenv("MINUTEHAND_HTTP_REDIRECTS", "1")
     names["proven.example"] = [["127.0.0.1"]]
 

@@ -1,4 +1,4 @@
-"""A cold start imports what the first event needs: by module, since milliseconds depend on the machine."""
+"""A cold start imports only the modules that the first event needs."""
 
 import subprocess
 import sys
@@ -24,28 +24,28 @@ WHAT_THE_FIRST_JOB_NEEDS = {"handlers", "handlers.echo", "handlers.http", "msgsp
 
 def imported(statements: str, function: str) -> set[str]:
     """The modules that a fresh interpreter has after it ran something in a function's folder."""
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", f"import sys; {statements}; print(*sys.modules)"],
         cwd=FUNCTIONS / function,
         capture_output=True,
         text=True,
         check=True,
     )
-    return set(told.stdout.split())
+    return set(completed.stdout.split())
 
 
 @pytest.mark.parametrize(
     ("function", "needless"),
     [("dispatcher", ELSEWHERE | {"msgspec"}), ("worker", ELSEWHERE | AWS | WHAT_THE_FIRST_JOB_NEEDS)],
 )
-def test_a_function_imports_only_what_every_event_needs(function: str, needless: set[str]) -> None:
+def test_function_imports_only_required_modules(function: str, needless: set[str]) -> None:
     modules = imported("import app", function)
 
     assert {"psycopg", "minutehand.database"} <= modules
     assert modules & needless == set()
 
 
-def test_the_migration_imports_its_layers_during_the_event() -> None:
+def test_migration_imports_its_layers_during_the_event() -> None:
     """So that it can tell CloudFormation what is wrong with them."""
     modules = imported("import app", "migrate")
 
@@ -55,7 +55,7 @@ def test_the_migration_imports_its_layers_during_the_event() -> None:
     } | modules & WEB == set()
 
 
-def test_a_handler_is_imported_when_its_kind_is_first_found() -> None:
+def test_handler_is_imported_with_the_first_job_of_its_kind() -> None:
     find = "from minutehand.functions.worker import handlers; handlers.find('echo')"
     modules = imported(f"import app; {find}", "worker")
 
@@ -63,5 +63,5 @@ def test_a_handler_is_imported_when_its_kind_is_first_found() -> None:
     assert modules & (AWS | WHAT_THE_FIRST_JOB_NEEDS) == {"handlers", "handlers.echo"}
 
 
-def test_the_check_detects_imports() -> None:
+def test_check_detects_imports() -> None:
     assert {"msgspec", "boto3", "click"} <= imported("import app, msgspec, boto3, click", "worker")

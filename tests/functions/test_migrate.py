@@ -1,4 +1,4 @@
-"""A deploy asks the migration function to do its work, and waits until it has answered."""
+"""The migration function runs at each deploy and reports the result to CloudFormation."""
 
 import logging
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 
 from minutehand.schema.steps import migrations
 from tests.conftest import NewDatabase
-from tests.functions.cloudformation import Context, event, told
+from tests.functions.cloudformation import Context, event, last_response
 from tests.functions.conftest import Server
 from tests.functions.fleet import load
 from tests.servers import Database
@@ -66,9 +66,9 @@ def test_create_migrates_the_schema_and_update_finds_it_current(
     monkeypatch.setenv("DATABASE_URL", database.url)
 
     app.handler(event("Create", storage), Context())
-    first = told(storage)
+    first = last_response(storage)
     app.handler(event("Update", storage), Context())
-    second = told(storage)
+    second = last_response(storage)
 
     assert first["Status"] == second["Status"] == "SUCCESS"
     assert "0001 tables" in first["Reason"]
@@ -76,21 +76,21 @@ def test_create_migrates_the_schema_and_update_finds_it_current(
     assert versions(database) == [migration.version for migration in migrations()]
 
 
-def test_a_missing_privilege_fails_the_deploy_and_is_explained(
+def test_missing_privilege_fails_the_deploy_and_is_explained(
     app: Any, storage: Server, empty_database: Database, stranger: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", connect_as(stranger, empty_database.url))
 
     app.handler(event("Create", storage), Context())
 
-    answer = told(storage)
+    answer = last_response(storage)
     assert answer["Status"] == "FAILED"
     assert "must own the schema minutehand, or be allowed to create it" in answer["Reason"]
     assert PASSWORD not in answer["Reason"]
     assert versions(empty_database) == []
 
 
-def test_an_unreachable_database_fails_the_deploy_without_its_password(
+def test_unreachable_database_fails_the_deploy_without_its_password(
     app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", f"postgresql://minutehand:{PASSWORD}@127.0.0.1:1/none")
@@ -98,20 +98,20 @@ def test_an_unreachable_database_fails_the_deploy_without_its_password(
 
     app.handler(event("Update", storage), Context())
 
-    answer = told(storage)
+    answer = last_response(storage)
     assert answer["Status"] == "FAILED"
     assert "subnets and security groups" in answer["Reason"]
     assert PASSWORD not in answer["Reason"] + caplog.text
 
 
-def test_a_deploy_without_a_database_fails_and_names_the_setting(app: Any, storage: Server) -> None:
+def test_deploy_without_a_database_fails_and_names_the_setting(app: Any, storage: Server) -> None:
     app.handler(event("Create", storage), Context())
 
-    assert told(storage)["Status"] == "FAILED"
-    assert "DATABASE_URL is not set" in told(storage)["Reason"]
+    assert last_response(storage)["Status"] == "FAILED"
+    assert "DATABASE_URL is not set" in last_response(storage)["Reason"]
 
 
-def test_a_rollback_keeps_a_newer_schema_and_succeeds(
+def test_rollback_keeps_a_newer_schema_and_succeeds(
     app: Any,
     storage: Server,
     direct_database: Database,
@@ -124,12 +124,12 @@ def test_a_rollback_keeps_a_newer_schema_and_succeeds(
     with caplog.at_level(logging.INFO):
         app.handler(event("Update", storage), Context())
 
-    assert told(storage)["Status"] == "SUCCESS"
+    assert last_response(storage)["Status"] == "SUCCESS"
     assert "schema left unchanged: the schema is at version 99" in caplog.text
     assert 99 in versions(direct_database)
 
 
-def test_a_new_stack_of_an_older_release_fails_on_a_newer_schema(
+def test_new_stack_of_an_older_release_fails_on_a_newer_schema(
     app: Any, storage: Server, direct_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", direct_database.url)
@@ -137,11 +137,11 @@ def test_a_new_stack_of_an_older_release_fails_on_a_newer_schema(
 
     app.handler(event("Create", storage), Context())
 
-    assert told(storage)["Status"] == "FAILED"
-    assert "update minutehand" in told(storage)["Reason"]
+    assert last_response(storage)["Status"] == "FAILED"
+    assert "update minutehand" in last_response(storage)["Reason"]
 
 
-def test_a_changed_migration_fails_an_update(
+def test_changed_migration_fails_an_update(
     app: Any, storage: Server, direct_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", direct_database.url)
@@ -150,28 +150,28 @@ def test_a_changed_migration_fails_an_update(
 
     app.handler(event("Update", storage), Context())
 
-    assert told(storage)["Status"] == "FAILED"
-    assert "migration 1 (tables) was changed" in told(storage)["Reason"]
+    assert last_response(storage)["Status"] == "FAILED"
+    assert "migration 1 (tables) was changed" in last_response(storage)["Reason"]
 
 
-def test_deleting_the_stack_keeps_the_schema_and_its_jobs(
+def test_stack_deletion_keeps_the_schema_and_its_jobs(
     app: Any, storage: Server, direct_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", direct_database.url)
 
     app.handler(event("Delete", storage), Context())
 
-    assert told(storage)["Status"] == "SUCCESS"
+    assert last_response(storage)["Status"] == "SUCCESS"
     assert versions(direct_database) == [migration.version for migration in migrations()]
 
 
-def test_deleting_the_stack_succeeds_without_its_database(app: Any, storage: Server) -> None:
+def test_stack_deletion_succeeds_without_its_database(app: Any, storage: Server) -> None:
     app.handler(event("Delete", storage), Context())
 
-    assert told(storage)["Status"] == "SUCCESS"
+    assert last_response(storage)["Status"] == "SUCCESS"
 
 
-def test_a_blocked_migration_is_cancelled_and_answered_in_time(
+def test_blocked_migration_is_cancelled_and_answered_in_time(
     app: Any, storage: Server, empty_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", empty_database.url)
@@ -179,20 +179,20 @@ def test_a_blocked_migration_is_cancelled_and_answered_in_time(
         other.execute("set idle_in_transaction_session_timeout = '20s'")  # a test that fails ends as well
         other.execute("select pg_advisory_xact_lock(6074190482)")
 
-        app.handler(event("Create", storage), Context(round(app.ANSWER_SECONDS * 1000) + 500))
+        app.handler(event("Create", storage), Context(round(app.RESPONSE_SECONDS * 1000) + 500))
 
-        assert told(storage)["Status"] == "FAILED"
-        assert "took too long" in told(storage)["Reason"]
+        assert last_response(storage)["Status"] == "FAILED"
+        assert "took too long" in last_response(storage)["Reason"]
         waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
         assert other.execute(waiting).fetchone() == (0,)
     assert versions(empty_database) == []
 
 
-def test_an_event_without_time_left_is_answered(
+def test_event_without_time_left_is_answered(
     app: Any, storage: Server, empty_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", empty_database.url)
 
     app.handler(event("Create", storage), Context(1))
 
-    assert told(storage)["Status"] == "FAILED"
+    assert last_response(storage)["Status"] == "FAILED"

@@ -1,4 +1,4 @@
-"""CloudFormation is answered whatever happens, and nobody learns the address of the answer."""
+"""CloudFormation always gets a response, and its signed URL is never logged."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.functions.cloudformation import Context, event, told
+from tests.functions.cloudformation import Context, event, last_response
 from tests.functions.conftest import Server
 from tests.functions.fleet import load
 
@@ -28,7 +28,7 @@ def app() -> Any:
     return load("migrate")
 
 
-def test_a_failed_answer_is_repeated(app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_answer_is_repeated(app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "PAUSES", (0, 0, 0))
     storage.replies[:0] = ["503 Slow Down", b""]
 
@@ -36,10 +36,10 @@ def test_a_failed_answer_is_repeated(app: Any, storage: Server, monkeypatch: pyt
 
     assert len(storage.seen) == 3
     assert len({seen.body for seen in storage.seen}) == 1
-    assert told(storage)["Status"] == "SUCCESS"
+    assert last_response(storage)["Status"] == "SUCCESS"
 
 
-def test_a_failed_answer_is_logged_without_its_url(
+def test_failed_answer_is_logged_without_its_url(
     app: Any, storage: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(app, "PAUSES", (0, 0))
@@ -53,18 +53,18 @@ def test_a_failed_answer_is_logged_without_its_url(
 
 
 def test_all_repetitions_fit_into_the_time_for_the_answer(app: Any) -> None:
-    assert sum(app.PAUSES) + len(app.PAUSES) * app.REQUEST_SECONDS < app.ANSWER_SECONDS
+    assert sum(app.PAUSES) + len(app.PAUSES) * app.REQUEST_SECONDS < app.RESPONSE_SECONDS
 
 
 @pytest.mark.parametrize("request_type", ["Destroy", None, 3])
-def test_an_unknown_request_type_fails_and_is_answered(app: Any, storage: Server, request_type: Any) -> None:
+def test_unknown_request_type_fails_and_is_answered(app: Any, storage: Server, request_type: Any) -> None:
     app.handler({**event("Create", storage), "RequestType": request_type}, Context())
 
-    assert told(storage)["Status"] == "FAILED"
-    assert "Create, Update or Delete" in told(storage)["Reason"]
+    assert last_response(storage)["Status"] == "FAILED"
+    assert "Create, Update or Delete" in last_response(storage)["Reason"]
 
 
-def test_an_event_without_ids_is_answered(app: Any, storage: Server) -> None:
+def test_event_without_ids_is_answered(app: Any, storage: Server) -> None:
     app.handler({"ResponseURL": event("Create", storage)["ResponseURL"]}, Context())
 
     answer = json.loads(storage.seen[-1].body)
@@ -74,7 +74,7 @@ def test_an_event_without_ids_is_answered(app: Any, storage: Server) -> None:
 @pytest.mark.parametrize(
     "nonsense", [[], "Create", {}, {"RequestType": "Delete"}, {"ResponseURL": "nowhere"}]
 )
-def test_an_event_that_cannot_be_answered_is_logged(
+def test_event_that_cannot_be_answered_is_logged(
     app: Any, nonsense: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(app, "PAUSES", (0,))
@@ -85,8 +85,8 @@ def test_an_event_that_cannot_be_answered_is_logged(
 
 
 @pytest.mark.parametrize(("request_type", "status"), [("Create", "FAILED"), ("Delete", "SUCCESS")])
-def test_the_migration_answers_without_its_layers(storage: Server, request_type: str, status: str) -> None:
-    asked = event(request_type, storage)
+def test_migration_answers_without_its_layers(storage: Server, request_type: str, status: str) -> None:
+    request = event(request_type, storage)
     subprocess.run(
         [
             sys.executable,
@@ -95,11 +95,11 @@ def test_the_migration_answers_without_its_layers(storage: Server, request_type:
             "-c",
             f"import sys; sys.path.append({str(FUNCTION)!r}); import app\n"
             "class Context: get_remaining_time_in_millis = staticmethod(lambda: 300_000)\n"
-            f"app.handler({asked!r}, Context)",
+            f"app.handler({request!r}, Context)",
         ],
         check=True,
         capture_output=True,
     )
 
-    assert told(storage)["Status"] == status
-    assert ("ModuleNotFoundError" in told(storage)["Reason"]) == (request_type == "Create")
+    assert last_response(storage)["Status"] == status
+    assert ("ModuleNotFoundError" in last_response(storage)["Reason"]) == (request_type == "Create")

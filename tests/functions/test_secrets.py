@@ -1,4 +1,4 @@
-"""Secrets are read from Secrets Manager, when they are needed, and no error tells any of them."""
+"""Secrets are read from Secrets Manager on demand, and errors do not quote them."""
 
 import json
 from collections.abc import Iterator
@@ -24,14 +24,14 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
         yield manager
 
 
-def test_the_database_s_url_may_be_a_secret(manager: Manager) -> None:
-    arn = manager.keep(f"postgresql://jobs:{HIDDEN}@db.internal/app\n")
+def test_database_url_may_be_a_secret(manager: Manager) -> None:
+    arn = manager.store(f"postgresql://jobs:{HIDDEN}@db.internal/app\n")
 
     assert database_url({"MINUTEHAND_DATABASE_SECRET": arn}) == f"postgresql://jobs:{HIDDEN}@db.internal/app"
 
 
-def test_the_secret_may_be_the_json_of_rds(manager: Manager) -> None:
-    url = database_url({"MINUTEHAND_DATABASE_SECRET": manager.keep(json.dumps(RDS))})
+def test_secret_may_be_the_json_of_rds(manager: Manager) -> None:
+    url = database_url({"MINUTEHAND_DATABASE_SECRET": manager.store(json.dumps(RDS))})
 
     assert conninfo_to_dict(url) == {
         "host": "db.internal",
@@ -63,35 +63,35 @@ def test_database_url_takes_precedence_over_the_secret() -> None:
         f'{{"password": "{HIDDEN}", ',
     ],
 )
-def test_an_invalid_secret_is_refused_without_quoting_it(manager: Manager, text: str) -> None:
-    arn = manager.keep(text or " ")
+def test_invalid_secret_is_rejected_without_quoting_it(manager: Manager, text: str) -> None:
+    arn = manager.store(text or " ")
 
     with pytest.raises(ConfigurationError) as caught:
         database_url({"MINUTEHAND_DATABASE_SECRET": arn})
     assert HIDDEN not in str(caught.getrepr(chain=True))
 
 
-def test_a_missing_secret_is_named(manager: Manager) -> None:
+def test_missing_secret_is_named(manager: Manager) -> None:
     with pytest.raises(
         ConfigurationError, match=r"the secret nowhere cannot be read: .* ResourceNotFoundException"
     ):
         database_url({"MINUTEHAND_DATABASE_SECRET": "nowhere"})
 
 
-def test_a_secret_that_is_binary_is_refused(manager: Manager) -> None:
+def test_binary_secret_is_rejected(manager: Manager) -> None:
     arn = manager.client.create_secret(Name=uuid4().hex, SecretBinary=b"\0")["ARN"]
 
     with pytest.raises(ConfigurationError, match="is binary"):
         database_url({"MINUTEHAND_DATABASE_SECRET": arn})
 
 
-def test_without_a_url_or_a_secret_the_error_names_the_setting() -> None:
+def test_error_without_url_or_secret_names_the_setting() -> None:
     with pytest.raises(ConfigurationError, match="DATABASE_URL is not set"):
         database_url({"DATABASE_URL": "", "MINUTEHAND_DATABASE_SECRET": ""})
 
 
-def test_the_value_takes_precedence_over_the_secret(manager: Manager) -> None:
-    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("kept")}
+def test_value_takes_precedence_over_the_secret(manager: Manager) -> None:
+    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.store("kept")}
 
     assert secret("MINUTEHAND_API_TOKENS", environment) == "kept"
     assert secret("MINUTEHAND_API_TOKENS", environment | {"MINUTEHAND_API_TOKENS": "set"}) == "set"
@@ -101,8 +101,8 @@ def test_the_value_takes_precedence_over_the_secret(manager: Manager) -> None:
     )
 
 
-def test_a_cached_secret_is_read_again_when_it_expires(manager: Manager) -> None:
-    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("old")}
+def test_cached_secret_is_read_again_when_it_expires(manager: Manager) -> None:
+    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.store("old")}
     first = secret("MINUTEHAND_API_TOKENS", environment)
 
     manager.rotate(environment["MINUTEHAND_API_TOKENS_SECRET"], "new")
@@ -110,20 +110,20 @@ def test_a_cached_secret_is_read_again_when_it_expires(manager: Manager) -> None
     assert first == "old"
     assert secret("MINUTEHAND_API_TOKENS", environment) == "old"
     assert secret("MINUTEHAND_API_TOKENS", environment, max_age=timedelta()) == "new"
-    assert manager.asked[environment["MINUTEHAND_API_TOKENS_SECRET"]] == 2
+    assert manager.fetches[environment["MINUTEHAND_API_TOKENS_SECRET"]] == 2
 
 
-def test_threads_that_want_a_secret_at_once_ask_send(manager: Manager) -> None:
-    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.keep("kept")}
+def test_concurrent_threads_fetch_a_secret_once(manager: Manager) -> None:
+    environment = {"MINUTEHAND_API_TOKENS_SECRET": manager.store("kept")}
     with ThreadPoolExecutor(8) as threads:
-        told = list(threads.map(lambda _: secret("MINUTEHAND_API_TOKENS", environment), range(8)))
+        secrets = list(threads.map(lambda _: secret("MINUTEHAND_API_TOKENS", environment), range(8)))
 
-    assert told == ["kept"] * 8
-    assert manager.asked == {environment["MINUTEHAND_API_TOKENS_SECRET"]: 1}
+    assert secrets == ["kept"] * 8
+    assert manager.fetches == {environment["MINUTEHAND_API_TOKENS_SECRET"]: 1}
 
 
-def test_aurora_s_own_secret_is_completed_by_the_environment(manager: Manager) -> None:
-    arn = manager.keep(json.dumps({"username": "jobs", "password": HIDDEN}))
+def test_aurora_secret_is_completed_by_the_environment(manager: Manager) -> None:
+    arn = manager.store(json.dumps({"username": "jobs", "password": HIDDEN}))
     environment = {
         "MINUTEHAND_DATABASE_SECRET": arn,
         "MINUTEHAND_DATABASE_HOST": "cluster.internal",
@@ -142,7 +142,7 @@ def test_aurora_s_own_secret_is_completed_by_the_environment(manager: Manager) -
 
 
 def test_missing_parts_of_a_secret_are_named(manager: Manager) -> None:
-    arn = manager.keep(json.dumps({"username": "jobs", "password": HIDDEN}))
+    arn = manager.store(json.dumps({"username": "jobs", "password": HIDDEN}))
 
     with pytest.raises(
         ConfigurationError, match=r"lacks host and dbname; .*MINUTEHAND_DATABASE_HOST"

@@ -1,4 +1,4 @@
-"""SnapStart runs many environments from one memory: what an import opens, knows or draws, they would all share."""
+"""SnapStart: an import opens no connection, reads no secret and draws no random number."""
 
 import ast
 import json
@@ -72,7 +72,7 @@ ENVIRONMENT = {
 def shared(function: Path, *statements: str) -> dict[str, list[str]]:
     """What the memory has of sockets, variables of ours and random numbers, after statements in a function's folder."""
     code = "\n".join([WATCHED, *statements, "seen['opened'] += still_open()", "print(json.dumps(seen))"])
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code],
         cwd=function,
         env=ENVIRONMENT,
@@ -80,13 +80,13 @@ def shared(function: Path, *statements: str) -> dict[str, list[str]]:
         text=True,
         check=True,
     )
-    seen: dict[str, list[str]] = json.loads(told.stdout.splitlines()[-1])
+    seen: dict[str, list[str]] = json.loads(completed.stdout.splitlines()[-1])
     seen["read"] = [name for name in seen["read"] if name in ENVIRONMENT and not name.startswith("AWS")]
     return seen
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda path: path.name)
-def test_an_import_uses_no_network_no_secret_and_no_randomness(function: Path) -> None:
+def test_import_uses_no_network_no_secret_and_no_randomness(function: Path) -> None:
     assert shared(function, "import app") == {"opened": [], "read": [], "drawn": []}
 
 
@@ -103,7 +103,7 @@ def test_an_import_uses_no_network_no_secret_and_no_randomness(function: Path) -
         ("drawn", "open('/dev/urandom', 'rb').read(1)"),
     ],
 )
-def test_the_check_detects_shared_state(kind: str, statement: str) -> None:
+def test_check_detects_shared_state(kind: str, statement: str) -> None:
     assert shared(FUNCTIONS[-1], "import app", statement)[kind] != []
 
 

@@ -1,4 +1,4 @@
-"""The worker, invited by real events: it claims what is on offer to it, and tells what became of it."""
+"""The worker with real events: it claims the offered jobs and logs their outcomes."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ def handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         sys.modules.pop(f"handlers.{kind}", None)
 
 
-def test_the_offers_of_an_event_are_claimed_handled_and_finished(fleet: Fleet) -> None:
+def test_offers_of_an_event_are_claimed_and_finished(fleet: Fleet) -> None:
     invitation = event("worker-offers")
     fleet.offer(invitation["offers"])
 
@@ -46,15 +46,15 @@ def test_the_offers_of_an_event_are_claimed_handled_and_finished(fleet: Fleet) -
     assert [row.result for row in rows] == [{"job": job_id} for job_id, _ in invitation["offers"]]
 
 
-def test_an_event_with_unknown_offers_claims_nothing(fleet: Fleet) -> None:
+def test_event_with_unknown_offers_claims_nothing(fleet: Fleet) -> None:
     fleet.enqueue()
 
     assert fleet.work(event("worker-offers")) == {}
-    (measured,) = metrics(fleet.said())
+    (measured,) = metrics(fleet.output())
     assert measured == {"claimed": 0, "unclaimed": 2, "empty": 1}
 
 
-def test_a_repeated_offer_in_an_event_is_claimed_once(fleet: Fleet) -> None:
+def test_repeated_offer_in_an_event_is_claimed_once(fleet: Fleet) -> None:
     invitation = event("worker-duplicated")
     fleet.offer(invitation["offers"][:1])
 
@@ -62,14 +62,14 @@ def test_a_repeated_offer_in_an_event_is_claimed_once(fleet: Fleet) -> None:
     assert fleet.row(ID).attempts == 1
 
 
-def test_an_event_without_offers_claims_nothing(fleet: Fleet) -> None:
+def test_event_without_offers_claims_nothing(fleet: Fleet) -> None:
     job = fleet.enqueue()
 
     assert fleet.work(event("worker-empty")) == {}
     assert fleet.row(job).state == "due"
 
 
-def test_an_event_with_a_queue_takes_its_next_due_job(fleet: Fleet) -> None:
+def test_event_with_a_queue_takes_its_next_due_job(fleet: Fleet) -> None:
     first, second, other = fleet.enqueue(), fleet.enqueue(), fleet.enqueue(queue="other")
 
     answers = [fleet.work(event("worker-queue")) for _ in range(3)]
@@ -98,7 +98,7 @@ def test_an_event_with_a_queue_takes_its_next_due_job(fleet: Fleet) -> None:
         {"offers": [[ID, f"{ACK}'; drop schema minutehand cascade; --"]], "queue": "default"},
     ],
 )
-def test_a_malformed_event_is_refused_before_anything_is_claimed(fleet: Fleet, malformed: Any) -> None:
+def test_malformed_event_is_rejected_before_anything_is_claimed(fleet: Fleet, malformed: Any) -> None:
     fleet.offer([[ID, ACK]])
 
     with pytest.raises(EventError):
@@ -107,7 +107,7 @@ def test_a_malformed_event_is_refused_before_anything_is_claimed(fleet: Fleet, m
     assert fleet.row(ID).attempts == 0
 
 
-def test_the_lease_ends_shortly_after_the_invocation(fleet: Fleet, handler: Callable[[str], str]) -> None:
+def test_lease_ends_shortly_after_the_invocation(fleet: Fleet, handler: Callable[[str], str]) -> None:
     kind = handler(
         "def handle(payload, job):\n"
         "    return [job.remaining.total_seconds(), (job.lease.duration + job.lease.grace).total_seconds()]\n"
@@ -121,7 +121,7 @@ def test_the_lease_ends_shortly_after_the_invocation(fleet: Fleet, handler: Call
     assert 600 < claimed < 603
 
 
-def test_an_invocation_without_time_left_claims_nothing(fleet: Fleet) -> None:
+def test_invocation_without_time_left_claims_nothing(fleet: Fleet) -> None:
     fleet.offer([[ID, ACK]])
 
     assert fleet.work({"queue": "default", "offers": [[ID, ACK]]}, left=timedelta(milliseconds=900)) == {}
@@ -130,7 +130,7 @@ def test_an_invocation_without_time_left_claims_nothing(fleet: Fleet) -> None:
 
 ENDINGS = {
     "done": ("return payload", "INFO"),
-    "retrying": ("raise ValueError(payload)", "INFO"),  # told as retried
+    "retrying": ("raise ValueError(payload)", "INFO"),  # logged as retried
     "dead": ("raise minutehand.Fail(payload)", "WARNING"),
     "snoozed": ("raise minutehand.Snooze(timedelta(hours=1))", "INFO"),
     "cancelled": ("raise minutehand.Cancel(payload)", "INFO"),
@@ -138,29 +138,29 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_an_attempt_is_two_log_lines_and_metrics_without_the_payload(
+def test_attempt_logs_two_lines_and_metrics_without_the_payload(
     fleet: Fleet, handler: Callable[[str], str], ending: str
 ) -> None:
     does, level = ENDINGS[ending]
     kind = handler(f"import minutehand\nfrom datetime import timedelta\ndef handle(payload, job): {does}\n")
-    job = fleet.enqueue(kind, MARK, key=f"key-{MARK}", headers={"told": MARK})
+    job = fleet.enqueue(kind, MARK, key=f"key-{MARK}", headers={"mark": MARK})
 
     answer = fleet.work({"queue": "default"})
-    said = fleet.said()
-    claimed, finished = lines(said)
+    output = fleet.output()
+    claimed, finished = lines(output)
 
     assert answer == {ending: 1}
-    assert metrics(said) == [{ending: 1, "claimed": 1, "unclaimed": 0, "empty": 0}]
+    assert metrics(output) == [{ending: 1, "claimed": 1, "unclaimed": 0, "empty": 0}]
     assert (claimed["message"], claimed["level"]) == ("claimed", "INFO")
     assert (finished["message"], finished["level"]) == (ending.replace("retrying", "retried"), level)
     for line in (claimed, finished):
         facts = {"job": str(job), "kind": kind, "queue": "default", "attempt": 1, "service": "worker"}
         assert {**line, **facts} == line
         assert line["function_request_id"]
-    assert MARK not in said
+    assert MARK not in output
 
 
-def test_a_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Callable[[str], str]) -> None:
+def test_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Callable[[str], str]) -> None:
     kind = handler(
         "from dataclasses import dataclass\n"
         "@dataclass\n"
@@ -170,20 +170,20 @@ def test_a_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Call
     fleet.enqueue(kind, {"to": MARK, "copies": MARK})
 
     assert fleet.work({"queue": "default"}) == {"dead": 1}
-    assert MARK not in fleet.said()
+    assert MARK not in fleet.output()
 
 
-def test_an_unknown_kind_is_logged_and_released_without_an_attempt(fleet: Fleet) -> None:
+def test_unknown_kind_is_logged_and_released_without_an_attempt(fleet: Fleet) -> None:
     job = fleet.enqueue("billing.invoice", MARK)
 
     assert fleet.work({"queue": "default"}) == {"released": 1}
-    said = fleet.said()
-    assert lines(said)[-1]["error_type"] == "UnknownKindError"
-    assert MARK not in said
+    output = fleet.output()
+    assert lines(output)[-1]["error_type"] == "UnknownKindError"
+    assert MARK not in output
     assert fleet.row(job).attempts == 0
 
 
-def test_a_handler_is_imported_when_its_kind_is_first_claimed(
+def test_handler_is_imported_when_its_kind_is_first_claimed(
     fleet: Fleet, handler: Callable[[str], str]
 ) -> None:
     mine, other = handler("def handle(payload): return 1\n"), handler("def handle(payload): return 2\n")
@@ -197,16 +197,16 @@ def test_a_handler_is_imported_when_its_kind_is_first_claimed(
     assert after == {mine}
 
 
-@pytest.mark.parametrize(("said", "version"), [(None, "$LATEST"), ("2026-11-21", "2026-11-21")])
-def test_an_attempt_records_its_worker_and_code_version(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, said: str | None, version: str
+@pytest.mark.parametrize(("output", "version"), [(None, "$LATEST"), ("2026-11-21", "2026-11-21")])
+def test_attempt_records_its_worker_and_code_version(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, output: str | None, version: str
 ) -> None:
-    if said:
-        monkeypatch.setenv("MINUTEHAND_VERSION", said)
+    if output:
+        monkeypatch.setenv("MINUTEHAND_VERSION", output)
     job = fleet.enqueue()
     fleet.work({"queue": "default"})
 
     (attempt,) = list_attempts(fleet.database, job)
     assert (attempt.worker, attempt.memory_mb, attempt.version) == ("minutehand-worker", 512, version)
-    assert attempt.request is not None and attempt.request in fleet.said()
+    assert attempt.request is not None and attempt.request in fleet.output()
     assert fleet.row(job).version == version

@@ -1,4 +1,4 @@
-"""What the tests of Lambda's faults share: the stack at a database of the test's own."""
+"""The stack with a database of the test."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""The stack with handlers of the tests' own, and what its workers and its tables say of each attempt."""
+"""The stack with the handlers of these tests, and the records of its attempts."""
 
 import shutil
 from collections.abc import Iterator
@@ -37,8 +37,8 @@ class Stage(Flow):
         for text in TABLES:
             self.sql(text)
 
-    def said(self, message: str) -> list[tuple[UUID, int]]:
-        """Of which jobs, at which attempt, a worker logged this."""
+    def logged(self, message: str) -> list[tuple[UUID, int]]:
+        """Return the jobs and attempts for which a worker logged a message."""
         lines = [line for line in self.home.lines("WorkerFunction") if line.get("message") == message]
         return [(UUID(line["job"]), line["attempt"]) for line in lines]
 
@@ -63,12 +63,17 @@ def staged(
     database: servers.Database, tree: Path, clock: Clock, seconds: int, **variables: str
 ) -> Iterator[Stage]:
     """The stack at a database, with a worker of so many seconds."""
-    said: list[tuple[str, str]] = []
+    output: list[tuple[str, str]] = []
     environment: dict[str, Any] = reach(database.url) | variables
     with Emulator(
-        tree, environment=environment, parameters={"WorkerTimeout": str(seconds)}, concurrency=16, clock=clock,
-        cache=ROOT / ".emulator", log=lambda function, line: said.append((function, line)),
-    ) as lambda_:  # fmt: skip
-        stage = Stage(database, Emulated(lambda_, said))
+        tree,
+        environment=environment,
+        parameters={"WorkerTimeout": str(seconds)},
+        concurrency=16,
+        clock=clock,
+        cache=ROOT / ".emulator",
+        log=lambda function, line: output.append((function, line)),
+    ) as lambda_:
+        stage = Stage(database, Emulated(lambda_, output))
         yield stage
         stage.close()

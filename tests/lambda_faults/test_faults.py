@@ -1,4 +1,4 @@
-"""One fault at a time: a worker that its timeout kills, one that comes back too late, and chains that never form."""
+"""One fault at a time: a killed worker, a worker thawed too late, and recursive invocations."""
 
 from datetime import timedelta
 from typing import Any
@@ -70,20 +70,20 @@ def test_worker_thawed_after_its_lease_writes_nothing(
     until(lambda: begun() == 2)
     held = stage.row(job)
     frozen.thaw()
-    until(lambda: stage.said("lost"))
+    until(lambda: stage.logged("lost"))
     after = stage.row(job)
     stage.sql("insert into gate values (2)")
     stage.lambda_.settle()
 
     assert (held.state, held.attempts) == ("running", 2)
     assert after == held
-    assert stage.said("lost") == [(job, 1)]
-    assert stage.said("done") == [(job, 2)]
+    assert stage.logged("lost") == [(job, 1)]
+    assert stage.logged("done") == [(job, 2)]
     assert (stage.row(job).state, stage.row(job).result) == ("done", 2)
     assert stage.endings() == [job]
 
 
-def test_jobs_that_enqueue_jobs_make_no_chain_of_invocations(new_stage: NewStage) -> None:
+def test_jobs_that_enqueue_jobs_create_no_invocation_chain(new_stage: NewStage) -> None:
     stage = new_stage()
     stage.enqueue("generation", {"more": 19})
 
@@ -92,6 +92,6 @@ def test_jobs_that_enqueue_jobs_make_no_chain_of_invocations(new_stage: NewStage
             stage.lambda_.tick()
             stage.lambda_.pass_time(MINUTE)
 
-    assert len(stage.said("done")) == 20
+    assert len(stage.logged("done")) == 20
     assert worst.longest == {"DispatcherFunction": 0, "WorkerFunction": 1}
     assert not worst.recursive_invocations_dropped

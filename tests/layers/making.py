@@ -1,4 +1,4 @@
-"""Build layers as SAM does, and say what came of it."""
+"""Build layers as SAM does, and examine the result."""
 
 import hashlib
 import os
@@ -30,12 +30,12 @@ COMPILED = {
 def make(
     layer: str, artifacts: Path, scratch: Path, /, root: Path = ROOT, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Build a layer as SAM does: in a copy of its folder, with its own Makefile, told no more than where to."""
+    """Build a layer as SAM does: in a copy of its folder, with its Makefile and the destination only."""
     folder = root / "layers" / FOLDERS[layer]
     copytree(folder, scratch)
-    told = [f"{name}={value}" for name, value in {"HOST_PYTHON": sys.executable, **variables}.items()]
+    arguments = [f"{name}={value}" for name, value in {"HOST_PYTHON": sys.executable, **variables}.items()]
     return subprocess.run(
-        ["make", "--silent", "--makefile", folder / "Makefile", f"build-{layer}", *told],
+        ["make", "--silent", "--makefile", folder / "Makefile", f"build-{layer}", *arguments],
         cwd=scratch,
         env={**os.environ, "ARTIFACTS_DIR": str(artifacts)},
         capture_output=True,
@@ -51,13 +51,13 @@ def build(layer: str, place: Path, **variables: str) -> Path:
 
 
 def digest(layer: Path) -> str:
-    """Tell two layers apart by anything that a zip of them would keep: names, bytes, times and modes."""
-    told = hashlib.sha256()
+    """Hash everything that a zip of the layer stores: names, bytes, times and modes."""
+    hasher = hashlib.sha256()
     for path in (layer, *sorted(layer.rglob("*"))):
         facts = path.stat()
-        told.update(repr((str(path.relative_to(layer)), facts.st_mode, facts.st_mtime)).encode())
-        told.update(path.read_bytes() if path.is_file() else b"")
-    return told.hexdigest()
+        hasher.update(repr((str(path.relative_to(layer)), facts.st_mode, facts.st_mtime)).encode())
+        hasher.update(path.read_bytes() if path.is_file() else b"")
+    return hasher.hexdigest()
 
 
 def zipped(*folders: Path) -> int:

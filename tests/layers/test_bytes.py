@@ -1,4 +1,4 @@
-"""The same inputs make the same layer; its .pyc are for good, and name the place where Lambda puts it."""
+"""Layer builds are reproducible, and their .pyc files have the paths in Lambda."""
 
 import importlib.util
 import marshal
@@ -22,7 +22,7 @@ def codes(code: CodeType) -> set[str]:
     return {code.co_filename}.union(*inner)
 
 
-def test_the_library_layer_is_reproducible(tmp_path: Path) -> None:
+def test_library_layer_is_reproducible(tmp_path: Path) -> None:
     first = build("LibraryLayer", tmp_path / "one", **COMPILED)
     before = os.umask(0o077)
     try:
@@ -36,14 +36,12 @@ def test_the_library_layer_is_reproducible(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layer", ["DependenciesArm64Layer", "ApiX86Layer"])
-def test_the_package_layers_are_reproducible(
-    layer: str, compiled: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_package_layers_are_reproducible(layer: str, compiled: Callable[[str], Path], tmp_path: Path) -> None:
     assert digest(compiled(layer)) == digest(build(layer, tmp_path / "another" / "place", **COMPILED))
 
 
 @pytest.mark.parametrize("fault", ["bytes", "time", "mode", "name"])
-def test_the_check_detects_differences_in_a_zip(fault: str, tmp_path: Path) -> None:
+def test_check_detects_differences_in_a_zip(fault: str, tmp_path: Path) -> None:
     first, second = tmp_path / "one", tmp_path / "two"
     for folder in (first, second):
         folder.mkdir()
@@ -80,7 +78,7 @@ def test_every_module_is_compiled_with_its_path_in_lambda(
 
 
 @pytest.mark.slow
-def test_packages_are_compiled_only_and_traces_name_file_and_line(
+def test_packages_are_bytecode_only_and_traces_name_file_and_line(
     compiled: Callable[[str], Path], built: Callable[[str], Path]
 ) -> None:
     layer, uncompiled = compiled("DependenciesX86Layer"), built("DependenciesX86Layer")
@@ -95,16 +93,16 @@ def test_packages_are_compiled_only_and_traces_name_file_and_line(
         assert codes(marshal.loads(content[16:])) == {f"/opt/python/{source}"}
 
 
-def test_a_layer_without_its_interpreter_is_not_compiled_and_says_so(
+def test_layer_without_its_interpreter_is_reported_as_uncompiled(
     tmp_path: Path,
 ) -> None:
     shim = tmp_path / "python9.9"
     shim.write_text("#!/bin/sh\necho 'not installed' >&2\nexit 127\n")
     shim.chmod(0o755)
     pythons = {
-        "of another version": (sys.executable, f"is {THIS}"),
-        "that does not run": (str(shim), "is nothing that runs"),
-        "that is not there": (str(tmp_path / "none"), "is nothing that runs"),
+        "of another version": (sys.executable, THIS),
+        "that does not run": (str(shim), "no version"),
+        "that is not there": (str(tmp_path / "none"), "no version"),
     }
     for name, (python, fault) in pythons.items():
         made = make(
@@ -112,11 +110,13 @@ def test_a_layer_without_its_interpreter_is_not_compiled_and_says_so(
         )
 
         assert made.returncode == 0
-        assert made.stderr.splitlines() == [f"layer: no .pyc, for want of a Python 9.9: {python} {fault}"]
+        assert made.stderr.splitlines() == [
+            f"layer: not compiled: expected Python 9.9, got {fault} from {python}"
+        ]
         assert list((tmp_path / name / "layer").rglob("*.pyc")) == []
 
 
-def test_building_a_layer_requires_a_destination() -> None:
+def test_layer_build_requires_a_destination() -> None:
     done = subprocess.run(
         ["make", "-C", ROOT / "layers" / "library", "build-LibraryLayer"],
         env={name: value for name, value in os.environ.items() if name != "ARTIFACTS_DIR"},
@@ -126,4 +126,4 @@ def test_building_a_layer_requires_a_destination() -> None:
     )
 
     assert done.returncode != 0
-    assert "ARTIFACTS_DIR says where to build, and is not set" in done.stderr
+    assert "ARTIFACTS_DIR is not set" in done.stderr

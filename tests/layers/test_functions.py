@@ -1,4 +1,4 @@
-"""Each function runs on its layers and Lambda's runtime alone, in a zip of a size that starts fast."""
+"""Each function runs with its layers and Lambda's runtime only, within the size limit."""
 
 import importlib.util
 import json
@@ -109,9 +109,7 @@ def layers_of(compiled: Callable[[str], Path], runtime_packages: Path) -> Callab
 @pytest.mark.slow
 @onto_this_machine
 @pytest.mark.parametrize("function", sorted(path.parent.name for path in FUNCTIONS.glob("*/app.py")))
-def test_every_module_of_a_function_loads_from_its_layers(
-    function: str, layers_of: Callable[[str], list[Path]]
-) -> None:
+def test_function_modules_load_from_its_layers(function: str, layers_of: Callable[[str], list[Path]]) -> None:
     own = FUNCTIONS / function
     library = ROOT / "shared"
     code = [library / "minutehand" / "functions" / f"{function}.py"]
@@ -124,7 +122,7 @@ def test_every_module_of_a_function_loads_from_its_layers(
 
 @pytest.mark.slow
 @onto_this_machine
-def test_the_encryption_layer_works_with_the_layers_of_the_worker(
+def test_encryption_layer_works_with_the_layers_of_the_worker(
     layers_of: Callable[[str], list[Path]], compiled: Callable[[str], Path]
 ) -> None:
     code = (
@@ -138,7 +136,7 @@ def test_the_encryption_layer_works_with_the_layers_of_the_worker(
 
 @pytest.mark.slow
 @onto_this_machine
-def test_the_layers_of_the_worker_have_no_web_framework(layers_of: Callable[[str], list[Path]]) -> None:
+def test_layers_of_the_worker_have_no_web_framework(layers_of: Callable[[str], list[Path]]) -> None:
     finding = "from importlib.util import find_spec as f; print(*map(f, ('fastapi', 'pydantic', 'mangum', 'click')))"
 
     assert run(finding, "worker", *layers_of("worker")).split() == ["None"] * 4
@@ -146,7 +144,7 @@ def test_the_layers_of_the_worker_have_no_web_framework(layers_of: Callable[[str
 
 @pytest.mark.slow
 @onto_this_machine
-def test_the_reduced_powertools_log_and_measure(layers_of: Callable[[str], list[Path]]) -> None:
+def test_reduced_powertools_log_and_emit_metrics(layers_of: Callable[[str], list[Path]]) -> None:
     lines = [json.loads(line) for line in run(LOGGED, "worker", *layers_of("worker")).splitlines()]
 
     wanted = {"exception_name": "ValueError", "fact": "Fact(value=1)", "correlation_id": "c"}
@@ -156,7 +154,7 @@ def test_the_reduced_powertools_log_and_measure(layers_of: Callable[[str], list[
 
 @pytest.mark.slow
 @onto_this_machine
-def test_the_reduced_psycopg_connects_to_a_database(
+def test_reduced_psycopg_connects_to_a_database(
     layers_of: Callable[[str], list[Path]], direct_database: Database
 ) -> None:
     code = (
@@ -169,7 +167,7 @@ def test_the_reduced_psycopg_connects_to_a_database(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["Arm64", "X86"])
-def test_a_worker_and_its_layers_are_within_their_budget(
+def test_worker_and_its_layers_fit_their_size_budget(
     suffix: str, compiled: Callable[[str], Path], tmp_path: Path
 ) -> None:
     worker = copytree(FUNCTIONS / "worker", tmp_path / "worker", ignore=ignore_patterns("__pycache__"))

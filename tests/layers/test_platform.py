@@ -1,4 +1,4 @@
-"""A layer loads on the template's Python and processor, or is not built."""
+"""A layer is built for the Python and the architecture of the template, or the build fails."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ def check(layer: Path, version: str, machine: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["Arm64", "X86"])
 @pytest.mark.parametrize("kind", ["Dependencies", "Api", "Encryption"])
-def test_a_layer_is_built_for_its_python_and_architecture(
+def test_layer_is_built_for_its_python_and_architecture(
     kind: str, suffix: str, built: Callable[[str], Path], runtime: str
 ) -> None:
     layer, machine = built(f"{kind}{suffix}Layer"), MACHINES[suffix]
@@ -57,20 +57,20 @@ def test_a_layer_is_built_for_its_python_and_architecture(
         ),
         ("d.cpython-313-x86_64-linux-gnu.so", library(183), "tagged cpython-313-x86_64-linux-gnu, not"),
         ("e.cpython-313-aarch64-linux-musl.so", library(183), "tagged cpython-313-aarch64-linux-musl, not"),
-        ("f.so", b"\xcf\xfa\xed\xfe" + bytes(60), "f.so: for nothing that Linux loads"),
-        ("g.so", b"\x7fELF\x01\x01" + bytes(58), "g.so: for another kind of machine"),
-        ("h.so", b"", "h.so: for nothing that Linux loads"),
+        ("f.so", b"\xcf\xfa\xed\xfe" + bytes(60), "f.so: for an unknown format"),
+        ("g.so", b"\x7fELF\x01\x01" + bytes(58), "g.so: for an unknown machine"),
+        ("h.so", b"", "h.so: for an unknown format"),
         ("__pycache__/i.cpython-311.pyc", b"", "tagged cpython-311, not cpython-313"),
     ],
 )
-def test_files_that_would_not_load_are_named(name: str, content: bytes, fault: str, tmp_path: Path) -> None:
+def test_unloadable_files_are_named(name: str, content: bytes, fault: str, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(content)
 
     assert fault in check(tmp_path, "3.13", "aarch64")
 
 
-def test_files_that_load_are_not_named(tmp_path: Path) -> None:
+def test_loadable_files_are_not_named(tmp_path: Path) -> None:
     for name in ("a.so.1", "b.abi3.so", "c.cpython-313-aarch64-linux-gnu.so"):
         (tmp_path / name).write_bytes(library(183))
     (tmp_path / "d.cpython-313.pyc").touch()
@@ -94,7 +94,7 @@ def test_machine_code_in_a_shared_layer_fails_the_build(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_package_for_another_python_fails_the_build(tmp_path: Path) -> None:
+def test_package_for_another_python_fails_the_build(tmp_path: Path) -> None:
     """As a pip that ignored what it was asked for would install it."""
     pip = tmp_path / "pip"
     pip.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pip "$@" --python-version 3.12\n')

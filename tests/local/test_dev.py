@@ -1,4 +1,4 @@
-"""`minutehand dev`: everything runs, is seen to run, survives a restart, and leaves nothing behind."""
+"""`minutehand dev` runs the whole project, survives a restart, and leaves no process behind."""
 
 import os
 import re
@@ -41,9 +41,14 @@ def start(project: Path, *arguments: str, url: str = "", port: int | None = None
     environment = {**os.environ, **({"DATABASE_URL": url} if url else {}), "COLUMNS": "200"}
     return subprocess.Popen(
         [sys.executable, "-m", "minutehand", "dev", "--port", str(port or free_port()), *arguments],
-        cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, start_new_session=True,
-    )  # fmt: skip
+        cwd=project,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def finished(run: subprocess.Popen[str]) -> str:
@@ -52,14 +57,14 @@ def finished(run: subprocess.Popen[str]) -> str:
     return output
 
 
-def until(run: subprocess.Popen[str], said: str) -> str:
-    """Read what the run says until it says this."""
+def until(run: subprocess.Popen[str], text: str) -> str:
+    """Read the output of the run until it contains `text`."""
     heard = ""
     for line in run.stdout or ():
         heard += line
-        if said in line:
+        if text in line:
             return heard
-    raise AssertionError(f"it ended without saying {said!r}:\n{heard}")
+    raise AssertionError(f"the run ended without {text!r} in its output:\n{heard}")
 
 
 def left_behind(project: Path) -> list[list[str]]:
@@ -118,15 +123,15 @@ def test_dev_runs_the_seed_and_continues_after_a_restart(
     assert left_behind(project) == []
 
 
-def test_ctrl_c_stops_a_busy_run_in_order(project: Path) -> None:
+def test_ctrl_c_stops_a_busy_run_cleanly(project: Path) -> None:
     run = start(project)
     until(run, "claimed")
 
     os.killpg(run.pid, signal.SIGINT)
-    said = finished(run)
+    output = finished(run)
 
     assert run.returncode == 0
-    assert "stopped" in said
+    assert "stopped" in output
     assert left_behind(project) == []
 
 
@@ -145,17 +150,17 @@ def test_run_starts_after_a_killed_run(project: Path) -> None:
     assert left_behind(project) == []
 
 
-def test_second_run_in_a_directory_is_refused(project: Path) -> None:
+def test_second_run_in_a_directory_is_rejected(project: Path) -> None:
     first = start(project, "--no-seed")
     until(first, "ticks")
 
     second = start(project, "--no-seed")
-    said = finished(second)
+    output = finished(second)
     first.send_signal(signal.SIGINT)
     finished(first)
 
     assert second.returncode == 5
-    assert "a local run is already using" in said
+    assert "a local run is already using" in output
 
 
 def test_port_in_use_is_a_one_line_error(project: Path) -> None:
@@ -163,10 +168,10 @@ def test_port_in_use_is_a_one_line_error(project: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         run = start(project, port=taken.getsockname()[1])
-        said = finished(run)
+        output = finished(run)
 
     assert run.returncode == 5
-    assert said.count("\n") == 1 and "is in use; choose another with --port" in said
+    assert output.count("\n") == 1 and "is in use; choose another with --port" in output
 
 
 def test_data_of_another_version_are_a_one_line_error(project: Path) -> None:
@@ -181,10 +186,10 @@ def test_data_of_another_version_are_a_one_line_error(project: Path) -> None:
 def test_unreachable_database_is_an_error_without_the_password(project: Path) -> None:
     run = start(project, url=f"postgresql://postgres:hunter2@127.0.0.1:{free_port()}/postgres")
 
-    said = finished(run)
+    output = finished(run)
 
     assert run.returncode == 3
-    assert "cannot be reached" in said and "hunter2" not in said
+    assert "cannot be reached" in output and "hunter2" not in output
 
 
 def test_read_only_database_is_a_one_line_error(project: Path, empty_database: Database) -> None:

@@ -23,7 +23,7 @@ STAGE = ["-m", "tests.pipeline.stage"]
 Batches = Iterator[pa.RecordBatch]
 
 
-def test_own_error_in_a_task_reaches_the_driver(spark: SparkSession) -> None:
+def test_pipeline_error_in_a_task_reaches_the_driver(spark: SparkSession) -> None:
     def refuse(_batches: Batches) -> Batches:
         raise InputError("the file is incomplete; write it again")
 

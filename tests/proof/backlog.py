@@ -1,4 +1,4 @@
-"""A database as it is after some days of work: as many jobs finished, due and scheduled as wanted."""
+"""A database after some days of work: finished, due and scheduled jobs."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,14 +12,14 @@ FINISHED = """
 insert into minutehand.jobs_done (id, kind, run_at, visible, enqueued, deleted, failed, attempts)
 select gen_random_uuid(), 'echo', moment, moment, moment, moment, n %% 100 = 0, 1
   from (select n, date_trunc('day', now()) - n * interval '0.3 seconds' as moment
-          from generate_series(1, %(most)s) n) made
+          from generate_series(1, %(count)s) n) made
 """
 ATTEMPTS = """
 insert into minutehand.attempts (job, attempt, started, ended, queue, kind, outcome, error)
 select gen_random_uuid(), 1, moment, moment + n %% 100 * interval '1 second', 'default', 'echo', 'done',
        case when n %% 100 = 0 then '{"type": "ValueError", "message": "no"}'::jsonb end
   from (select n, date_trunc('day', now()) - n * interval '3 seconds' as moment
-          from generate_series(1, %(most)s) n) made
+          from generate_series(1, %(count)s) n) made
 """
 SCHEDULES = """
 insert into minutehand.schedules (name, every, job, next, wake, last)
@@ -29,7 +29,7 @@ select 'schedule ' || n, '0 * * * *', '{"kind": "echo"}', moment, moment, gen_ra
 FIRINGS = """
 insert into minutehand.firings (schedule, nominal, outcome, job)
 select 'schedule ' || n %% 50, now() - n * interval '1 minute', 'fired', gen_random_uuid()
-  from generate_series(1, %(most)s) n
+  from generate_series(1, %(count)s) n
 """
 FIRING = """[{"tenant": "", "schedule": "schedule 7", "nominal": "2030-01-01T00:00:00Z", "outcome": "fired", "count": 1,
               "late": false, "job": {}}]"""
@@ -37,14 +37,14 @@ LANES = "insert into minutehand.lanes (queue, priority) values ('default', 5), (
 DUE = """
 insert into minutehand.jobs_live (queue, kind, key, run_at, visible)
 select case when n %% 10 = 0 then 'other' else 'default' end, 'echo', 'key/' || n, moment, moment
-  from (select n, now() - n * interval '0.1 seconds' as moment from generate_series(1, %(most)s) n) made
+  from (select n, now() - n * interval '0.1 seconds' as moment from generate_series(1, %(count)s) n) made
 """
 SCHEDULED = """
 insert into minutehand.jobs_live (kind, run_at, visible)
 select 'echo', moment, moment
-  from (select now() + n * interval '10 seconds' as moment from generate_series(1, %(most)s) n) made
+  from (select now() + n * interval '10 seconds' as moment from generate_series(1, %(count)s) n) made
 """
-GIVEN = """
+CLAIM_OR_OFFER = """
 update minutehand.jobs_live
    set ack = gen_random_uuid(), offered = now(), claimed = case when %(claimed)s then now() end,
        attempts = %(claimed)s::integer, visible = now() + interval '5 minutes'
@@ -56,30 +56,42 @@ EVENTS = """
 insert into minutehand.events (at, name, job, queue, kind, facts)
 select now() - n * interval '2 seconds', case when n %% 100 = 0 then 'dead' else 'done' end,
        gen_random_uuid(), 'default', 'echo', '{"ran_ms": 5}'
-  from generate_series(1, %(most)s) n
+  from generate_series(1, %(count)s) n
 """
 
 ATTEMPT = {
-    "outcome": "done", "started": datetime.now(UTC), "result": None, "error": None, "worker": "a-worker",
-    "request": None, "memory_mb": 512, "version": "7",
-}  # fmt: skip
+    "outcome": "done",
+    "started": datetime.now(UTC),
+    "result": None,
+    "error": None,
+    "worker": "a-worker",
+    "request": None,
+    "memory_mb": 512,
+    "version": "7",
+}
+JOB_OPTIONS = """
+    queue run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while unique_for
+    debounce debounce_max throttle id
+"""
+FILTERS = "queue kind key version tenant since until finished_since finished_until finished states"
 
 
 def fill(connection: Connection, *, finished: int, due: int, scheduled: int) -> None:
-    """Write the rows set by set, as no enqueuer could, and say to the planner what there is."""
+    """Insert rows in sets, and update the statistics of the planner."""
     for ago in range(1, 6):
         connection.execute(DAYS, {"ago": ago})
-    connection.execute(FINISHED, {"most": finished})
-    connection.execute(ATTEMPTS, {"most": finished // 10})
-    connection.execute(EVENTS, {"most": min(finished, 100_000)})
+    connection.execute(FINISHED, {"count_due": finished})
+    connection.execute(ATTEMPTS, {"count_due": finished // 10})
+    connection.execute(EVENTS, {"count_due": min(finished, 100_000)})
     connection.execute(SCHEDULES)
-    connection.execute(FIRINGS, {"most": finished // 10})
+    connection.execute(FIRINGS, {"count_due": finished // 10})
     connection.execute("alter table minutehand.jobs_live disable trigger user")
-    connection.execute(DUE, {"most": due})
-    connection.execute(SCHEDULED, {"most": scheduled})
+    connection.execute(DUE, {"count_due": due})
+    connection.execute(SCHEDULED, {"count_due": scheduled})
     connection.execute("alter table minutehand.jobs_live enable trigger user")
     with connection.transaction():
-        connection.execute("set local synchronous_commit = on")  # or vacuum takes no row for visible to all
+        # Otherwise vacuum marks no page as all-visible.
+        connection.execute("set local synchronous_commit = on")
         connection.execute(LANES)
     for table in ("jobs", "jobs_live", "attempts", "events", "schedules", "firings"):
         connection.execute(f"vacuum analyze minutehand.{table}")  # type: ignore[arg-type]
@@ -87,7 +99,7 @@ def fill(connection: Connection, *, finished: int, due: int, scheduled: int) -> 
 
 @dataclass(frozen=True)
 class Stock:
-    """Some of the rows: 20 claimed, 20 offered, 50 in the midst of what is due, 10 dead."""
+    """Some of the jobs: 20 claimed, 20 offered, 50 due and 10 dead."""
 
     claimed: dict[UUID, UUID]
     offered: dict[UUID, UUID]
@@ -96,8 +108,8 @@ class Stock:
 
     @classmethod
     def of(cls, connection: Connection) -> "Stock":
-        claimed = dict(connection.execute(GIVEN, {"claimed": True}).fetchall())
-        offered = dict(connection.execute(GIVEN, {"claimed": False}).fetchall())
+        claimed = dict(connection.execute(CLAIM_OR_OFFER, {"claimed": True}).fetchall())
+        offered = dict(connection.execute(CLAIM_OR_OFFER, {"claimed": False}).fetchall())
         due = connection.execute(
             "select id from minutehand.jobs_live where visible <= now() limit 50 offset 500"
         )
@@ -105,23 +117,17 @@ class Stock:
         return cls(claimed, offered, [row[0] for row in due], [row[0] for row in dead])
 
     def parameters(self, name: str) -> dict[str, Any]:
-        """What a statement is run with."""
+        """Return the parameters of a statement."""
         (job_id, ack), *_ = self.claimed.items()
-        mine = {"id": job_id, "ack": ack}
+        claim = {"id": job_id, "ack": ack}
         lease = {"lease": timedelta(minutes=5), "grace": timedelta(seconds=2)}
         some = {"ids": self.due[:10]}
         named = {"tenant": "", "queue": "other", "kind": "", "key": ""}
         old = {"before": datetime.now(UTC) - timedelta(days=2), "queue": None, "kind": None, "states": None}
-        job = dict.fromkeys(
-            ["queue", "run_at", "delay", "priority", "max_attempts", "retry", "timeout", "headers", "every", "zone",
-             "personal", "tenant", "unique_while", "unique_for", "debounce", "debounce_max", "throttle", "id"]
-        )  # fmt: skip
+        job = dict.fromkeys(JOB_OPTIONS.split())
         window = {"since": datetime.now(UTC) - timedelta(days=1), "until": datetime.now(UTC)}
         which = window | {"queue": None, "kind": None, "by_kind": True}
-        filters = dict.fromkeys(
-            ["queue", "kind", "key", "version", "tenant", "since", "until", "finished_since", "finished_until",
-             "finished", "states"]
-        )  # fmt: skip
+        filters = dict.fromkeys(FILTERS.split())
         known: dict[str, dict[str, Any]] = {
             "as_tenant": {"tenant": "small"},
             "leave_tenant": {"tenant": "", "role": "none"},
@@ -175,10 +181,10 @@ class Stock:
             "enqueue": job | {"kind": "echo", "payload": "1", "key": "key/77", "on_conflict": "replace"},
             "enqueue_incoming": {"load": uuid4(), "on_conflict": "replace"},
             "list_enqueued": {"after": self.due[0], "limit": 50},
-            "extend": mine | {"lease": timedelta(minutes=5)},
-            "finish": mine | ATTEMPT | {"failed": False, "cancelled": False, "next": None},
+            "extend": claim | {"lease": timedelta(minutes=5)},
+            "finish": claim | ATTEMPT | {"failed": False, "cancelled": False, "next": None},
             "get": {"id": self.dead[0]},
-            "give_back": mine | ATTEMPT | {"delay": timedelta(minutes=1), "refund": 0},
+            "release": claim | ATTEMPT | {"delay": timedelta(minutes=1), "refund": 0},
             "list_jobs": filters | {"before": None, "limit": 51},
             "start_tick": {"now": None},
             "offer": {
@@ -204,7 +210,7 @@ class Stock:
             },
             "cancel_lapsed": {"now": None, "limit": 1000},
             "cancel_running": {"ids": list(self.claimed)[:10], "reason": "on request"},
-            "check_claim": mine,
+            "check_claim": claim,
             "set_control": named | {"paused": True, "limit": None, "until": None, "reason": None},
             "end_control": named | {"pause": True, "limit": False},
             "recall_offers": named,
@@ -224,7 +230,7 @@ class Stock:
             | {"kind": "echo"},
             "spent_recurring": {"now": None, "limit": 1000},
             "get_states": {"ids": self.due},
-            "supersede": mine | ATTEMPT | {"reason": None},
+            "supersede": claim | ATTEMPT | {"reason": None},
             "get_unfinished": {"id": job_id},
             "sweep": {"now": None},
             "start_sweep": {"now": None},

@@ -1,4 +1,4 @@
-"""A claimer in a process of its own: works jobs off one way or the other, and says what it owned."""
+"""A process that claims and finishes jobs, and prints the outcome of each attempt."""
 
 import json
 import sys
@@ -16,22 +16,22 @@ from minutehand.work import parse
 FLAKY: Error = {"type": "Flaky", "message": "the first attempt fails"}
 
 
-def main(url: str, way: str, most: str) -> None:
-    """Say for each attempt that this process owned what became of it."""
+def main(url: str, source: str, limit: str) -> None:
+    """Print a line for each attempt that this process claimed."""
     database = Database(url)
-    jobs = _taken(database, int(most)) if way == "take" else _invited(database)
+    jobs = _taken(database, int(limit)) if source == "take" else _offered(database)
     for job in jobs:
         failed = job.attempt == 1 and job.payload == "flaky"
         ending = finish(job, Failed(FLAKY, job.retry.min) if failed else Done())
         print(json.dumps({"job": str(job.id), "attempt": job.attempt, "ending": ending.ending}))
 
 
-def _taken(database: Database, most: int) -> Iterator[Job]:
-    while jobs := take(database, "default", most, LEASE, GRACE):
+def _taken(database: Database, limit: int) -> Iterator[Job]:
+    while jobs := take(database, "default", limit, LEASE, GRACE):
         yield from jobs
 
 
-def _invited(database: Database) -> Iterator[Job]:
+def _offered(database: Database) -> Iterator[Job]:
     events = [json.loads(line) for line in sys.stdin]
     Random(len(events)).shuffle(events)
     for event in events:

@@ -1,4 +1,4 @@
-"""What the proofs are given: sessions at the database of the test."""
+"""Sessions of the database of a test."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,7 +12,7 @@ from tests.servers import Database
 
 @pytest.fixture
 def sessions(database: Database) -> Iterator[Sessions]:
-    """Open one more session at the database, as often as wanted."""
+    """A function that opens one more session."""
     with ExitStack() as opened:
 
         def another() -> minutehand.Database:
@@ -25,5 +25,5 @@ def sessions(database: Database) -> Iterator[Sessions]:
 
 @pytest.fixture
 def db(sessions: Sessions) -> minutehand.Database:
-    """A session at the database."""
+    """One session."""
     return sessions()

@@ -1,4 +1,4 @@
-"""What Postgres does for a statement, read from EXPLAIN (ANALYZE, BUFFERS), with all of it undone afterwards."""
+"""Plans of statements, from EXPLAIN (ANALYZE, BUFFERS) in a transaction that is rolled back."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from minutehand.database.statements import statement
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan that was run once before, so that no buffer is counted for what a session looks up once."""
+    """A plan of the second run, so that buffers of the first catalog lookups are not counted."""
 
     root: dict[str, Any]
 
     @property
     def buffers(self) -> int:
-        """How many pages of tables and indexes were looked at, in the cache or not."""
+        """The number of pages of tables and indexes that were read, from the cache or not."""
         return int(self.root["Shared Hit Blocks"] + self.root["Shared Read Blocks"])
 
     @property
@@ -25,7 +25,7 @@ class Plan:
 
     @property
     def scanned(self) -> set[str]:
-        """The tables that were read from end to end, those with next to nothing in them left out."""
+        """The tables of more than 10 pages that were scanned in full."""
         return {
             node["Relation Name"]
             for node in self._nodes(self.root)
@@ -34,14 +34,14 @@ class Plan:
 
     @property
     def written(self) -> set[str]:
-        """The tables whose rows were to be changed."""
+        """The tables that were written."""
         return {
             node["Relation Name"] for node in self._nodes(self.root) if node["Node Type"] == "ModifyTable"
         }
 
     @property
     def read(self) -> set[str]:
-        """The tables that were looked into at all."""
+        """The tables that were read."""
         found = [node for node in self._nodes(self.root) if node["Node Type"] != "ModifyTable"]
         return {node["Relation Name"] for node in found if "Relation Name" in node}
 
@@ -56,5 +56,5 @@ def explain(connection: Connection, name: str, parameters: dict[str, object]) ->
     for _ in range(2):
         with connection.transaction(force_rollback=True):
             text = "explain (analyze, buffers, format json) " + statement(name)
-            (told,) = connection.execute(text, parameters).fetchone()  # type: ignore[arg-type, misc]
-    return Plan(told[0]["Plan"])
+            (row,) = connection.execute(text, parameters).fetchone()  # type: ignore[arg-type, misc]
+    return Plan(row[0]["Plan"])

@@ -1,102 +1,57 @@
-"""The queue as its promise says it should be, in dictionaries: what a state machine compares the real one with.
+"""A model of the queue in dictionaries, with which a state machine compares the real queue.
 
-Time is whole seconds that pass only when somebody lets them. A ticket stands for an ack.
+Time is in whole seconds, and passes only when the machine lets it pass.
 """
 
 from dataclasses import dataclass, field
 from uuid import UUID
+
+from model_job import ModelJob
 
 FINISHED = ("done", "dead", "cancelled")
 UPCOMING = ("scheduled", "due", "offered", "retrying")
 
 
 @dataclass
-class Wanted:
-    """What the model knows of a job."""
-
-    queue: str
-    key: str | None
-    priority: int
-    limit: int
-    visible: int
-    attempts: int = 0
-    invitation: UUID | None = None  # good for one claim
-    claim: UUID | None = None  # good for one completion, until another worker has claimed
-    invited_since: bool = False
-    invited_before: bool = False  # and did not come
-    cancelling: bool = False  # it is to end at its next check
-    ended: str | None = None
-    ended_at: int = 0
-
-    @property
-    def upcoming(self) -> bool:
-        return self.ended is None and self.claim is None
-
-    @property
-    def open_invitation(self) -> bool:
-        return self.ended is None and bool(self.invitation) and (self.claim is None or self.invited_since)
-
-    @property
-    def first_invitation(self) -> bool:
-        return self.open_invitation and self.claim is None and not self.invited_before
-
-    def state(self, now: int) -> str:
-        if self.ended:
-            return self.ended
-        if self.visible <= now:
-            return "due"
-        if self.open_invitation:
-            return "offered"
-        if self.claim:
-            return "running"
-        return "retrying" if self.attempts else "scheduled"
-
-    def free(self, visible: int) -> None:
-        """Nobody has it, and it is due at some moment."""
-        self.visible = visible
-        self.invitation, self.claim, self.invited_since, self.invited_before = None, None, False, False
-
-    def end(self, how: str, now: int) -> None:
-        self.ended, self.ended_at = how, now
-        self.invitation, self.claim = None, None
-
-
-@dataclass
 class Model:
-    """All jobs, and the moment."""
+    """All jobs, and the time."""
 
     now: int = 0
-    jobs: dict[UUID, Wanted] = field(default_factory=dict)
+    jobs: dict[UUID, ModelJob] = field(default_factory=dict)
     accepted: list[UUID] = field(default_factory=list)
     ticked: int = -1
-    paused: set[str] = field(default_factory=set)  # queues; "" is every queue
+    # Queues; "" is every queue.
+    paused: set[str] = field(default_factory=set)
     limits: dict[str, int] = field(default_factory=dict)
-    budgets: dict[str, tuple[int, int]] = field(
-        default_factory=dict
-    )  # what the last lapse left, and when it was
+    # The budget after the last lapse, and its time.
+    budgets: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def budget(self, capacity: int) -> dict[str, int]:
-        """How many of a queue may be offered or running, where offers lapsed; called once a tick."""
-        told = {}
+        """Return the budgets of queues whose offers lapsed. Call it once per tick."""
+        budgets = {}
         for queue in {job.queue for job in self.jobs.values()} | set(self.budgets):
-            vain = sum(
-                job.queue == queue and self.ticked < job.visible <= self.now and job.first_invitation
+            lapsed_offers = sum(
+                job.queue == queue and self.ticked < job.visible <= self.now and job.first_offer
                 for job in self.jobs.values()
             )
-            had = self._had(queue, capacity)
+            former = self._former_budget(queue, capacity)
             left = (
-                max(1, capacity // 20, had - vain if vain * 10 < had * 9 else had // 2)
-                if vain * 50 > had
-                else had
+                max(
+                    1,
+                    capacity // 20,
+                    former - lapsed_offers if lapsed_offers * 10 < former * 9 else former // 2,
+                )
+                if lapsed_offers * 50 > former
+                else former
             )
-            if vain * 50 > had:
+            if lapsed_offers * 50 > former:
                 self.budgets[queue] = left, self.now
-            if vain or left < capacity:
-                told[queue] = left
+            if lapsed_offers or left < capacity:
+                budgets[queue] = left
         self.ticked = self.now
-        return told
+        return budgets
 
-    def _had(self, queue: str, capacity: int) -> int:
+    def _former_budget(self, queue: str, capacity: int) -> int:
         if queue not in self.budgets:
             return capacity
         left, lapsed = self.budgets[queue]
@@ -106,34 +61,37 @@ class Model:
     def states(self) -> dict[UUID, tuple[str, int]]:
         return {job_id: (job.state(self.now), job.attempts) for job_id, job in self.jobs.items()}
 
-    def due(self, queue: str | None = None) -> dict[UUID, Wanted]:
-        """What may be offered or taken, as far as there is room for it."""
+    def due(self, queue: str | None = None) -> dict[UUID, ModelJob]:
+        """Return the jobs that may be offered or taken within the limits."""
         return {
             job_id: job
             for job_id, job in self.jobs.items()
-            if job.state(self.now) == "due" and job.attempts < job.limit and queue in (None, job.queue)
-            and not job.cancelling and not self.paused & {"", job.queue}
-        }  # fmt: skip
+            if job.state(self.now) == "due"
+            and job.attempts < job.limit
+            and queue in (None, job.queue)
+            and not job.cancelling
+            and not self.paused & {"", job.queue}
+        }
 
-    def room(self, queue: str, most: int) -> int:
-        """How many of a queue may be offered or taken, of so many at the most."""
-        room = min(most, self.limits.get(queue, most + self.busy(queue)) - self.busy(queue))
+    def room(self, queue: str, limit: int) -> int:
+        """Return how many jobs of a queue may be offered or taken, up to `limit`."""
+        room = min(limit, self.limits.get(queue, limit + self.busy(queue)) - self.busy(queue))
         return max(0, min(room, self.room_of_all(room)))
 
-    def room_of_all(self, most: int) -> int:
-        """How many of all queues together, by the limit that is about all of them."""
-        return max(0, min(most, self.limits.get("", most + self.busy()) - self.busy()))
+    def room_of_all(self, limit: int) -> int:
+        """Return how many jobs of all queues may be offered or taken, up to `limit`."""
+        return max(0, min(limit, self.limits.get("", limit + self.busy()) - self.busy()))
 
     def pause(self, queue: str) -> None:
-        """Take back what is on offer; a lapsed claim is as it was."""
+        """Void open offers. A lapsed claim is not changed."""
         self.paused.add(queue)
         for job in self.jobs.values():
-            if queue in ("", job.queue) and job.open_invitation:
+            if queue in ("", job.queue) and job.open_offer:
                 job.visible = min(job.visible, self.now)
-                job.invitation, job.invited_since, job.invited_before = None, False, False
+                job.offer_ack, job.offered_since_claim, job.offered_before = None, False, False
 
-    def end_asked(self) -> None:
-        """End what was to end, and whose worker never came to a check."""
+    def cancel_lapsed(self) -> None:
+        """End jobs with a cancel request whose claim lapsed."""
         for job in self.jobs.values():
             if job.state(self.now) == "due" and job.cancelling:
                 job.end("cancelled", self.now)
@@ -145,50 +103,53 @@ class Model:
         )
 
     def upcoming(self, queue: str, key: str | None) -> UUID | None:
-        """The job that a key names."""
-        named = [
+        """Return the upcoming job of a key."""
+        jobs = [
             i for i, job in self.jobs.items() if key and (job.queue, job.key) == (queue, key) and job.upcoming
         ]
-        assert len(named) <= 1
-        return named[0] if named else None
+        assert len(jobs) <= 1
+        return jobs[0] if jobs else None
 
     def running(self, queue: str, key: str | None) -> set[UUID]:
-        """Jobs of a key that were claimed, and whose claims nobody has settled."""
+        """Return the claimed, unfinished jobs of a key."""
         return {
-            i for i, job in self.jobs.items()
+            i
+            for i, job in self.jobs.items()
             if key and (job.queue, job.key) == (queue, key) and not job.ended and job.claim
-        }  # fmt: skip
+        }
 
-    def enqueue(self, queue: str, key: str | None, mode: str, wanted: Wanted, alone: bool = False) -> str:
-        """What becomes of an enqueue; a replacement takes its place at once, a new job when its id is known."""
-        standing = self.upcoming(queue, key)
-        if standing is None:
-            kept_out = alone and self.running(queue, key)
-            return "created" if not kept_out else "raised" if mode == "raise" else "ignored"
+    def enqueue(
+        self, queue: str, key: str | None, mode: str, new_job: ModelJob, unique_while_running: bool = False
+    ) -> str:
+        """Return the outcome of an enqueue, and replace or merge. The caller adds a created job."""
+        existing = self.upcoming(queue, key)
+        if existing is None:
+            blocked = unique_while_running and self.running(queue, key)
+            return "created" if not blocked else "raised" if mode == "raise" else "ignored"
         if mode == "replace":
-            self.jobs[standing] = wanted
+            self.jobs[existing] = new_job
         if mode == "merge":
-            self.jobs[standing].attempts = 0
+            self.jobs[existing].attempts = 0
         return {"replace": "replaced", "ignore": "ignored", "raise": "raised", "merge": "merged"}[mode]
 
-    def bury(self) -> set[UUID]:
-        """End what has no attempt left and came due all the same."""
-        buried = {
+    def reap(self) -> set[UUID]:
+        """End due jobs without attempts left."""
+        reaped = {
             i for i, job in self.jobs.items() if job.state(self.now) == "due" and job.attempts >= job.limit
         }
-        for job_id in buried:
+        for job_id in reaped:
             self.jobs[job_id].end("dead", self.now)
-        return buried
+        return reaped
 
     def offer(self, job_id: UUID, ack: UUID, ttl: int) -> None:
         job = self.jobs[job_id]
-        job.invited_before = job.invitation is not None and job.claim is None
-        job.invitation, job.visible, job.invited_since = ack, self.now + ttl, True
+        job.offered_before = job.offer_ack is not None and job.claim is None
+        job.offer_ack, job.visible, job.offered_since_claim = ack, self.now + ttl, True
 
     def claims(self, job_id: UUID, ack: UUID) -> bool:
-        """Whether an event's ack is still good."""
+        """Whether the ack of an event is valid."""
         job = self.jobs.get(job_id)
-        return job is not None and job.ended is None and job.invitation == ack
+        return job is not None and job.ended is None and job.offer_ack == ack
 
     def claim(self, job_id: UUID, ack: UUID, lease: int) -> None:
         job = self.jobs[job_id]
@@ -197,13 +158,13 @@ class Model:
 
     def extend(self, job_id: UUID, ack: UUID, lease: int) -> bool:
         job = self.jobs.get(job_id)
-        if job is None or job.claim != ack or job.invitation:
+        if job is None or job.claim != ack or job.offer_ack:
             return False
         job.visible = self.now + lease
         return True
 
     def finish(self, job_id: UUID, ack: UUID, outcome: str, delay: int) -> str:
-        """What becomes of a worker's word: nothing, unless the claim is still its own."""
+        """Return the outcome of a finish, which is lost unless the claim is still valid."""
         job = self.jobs.get(job_id)
         if job is None or job.ended or job.claim != ack:
             return "lost"
@@ -223,7 +184,7 @@ class Model:
         return {"failed": "retrying", "snoozed": "snoozed", "released": "released"}[outcome]
 
     def change(self, verb: str, job_id: UUID, visible: int) -> str:
-        """What becomes of something that a person does to a job."""
+        """Return the outcome of an operation on a job, and apply it."""
         job = self.jobs.get(job_id)
         if job is None:
             return "absent"
@@ -233,17 +194,18 @@ class Model:
             return "requested"
         verb = "cancel" if verb == "cancel_running" else verb
         fits = {"retry": ("dead", "cancelled"), "replay": FINISHED}.get(verb, UPCOMING)
-        standing = self.upcoming(job.queue, job.key)
+        existing = self.upcoming(job.queue, job.key)
         moves = verb not in ("cancel", "delete") and not (verb == "edit" and job.claim is None)
-        if state not in fits or (moves and standing not in (None, job_id)):
+        if state not in fits or (moves and existing not in (None, job_id)):
             return "refused"
         if verb in ("promote", "reschedule", "edit") and (job.attempts >= job.limit or job.cancelling):
-            return "refused"  # its last worker never came back, or it is to end
-        self._make(verb, job_id, job, visible)
+            # No attempt is left, or the job has a cancel request.
+            return "refused"
+        self._apply(verb, job_id, job, visible)
         return "changed"
 
-    def _make(self, verb: str, job_id: UUID, job: Wanted, visible: int) -> None:
-        """Make a change that nothing is in the way of; of a replay the clone's id is not known yet."""
+    def _apply(self, verb: str, job_id: UUID, job: ModelJob, visible: int) -> None:
+        """Apply an operation. The caller adds the job of a replay."""
         match verb:
             case "cancel":
                 job.end("cancelled", self.now)
@@ -260,7 +222,7 @@ class Model:
                 job.free(visible)
 
     def purge(self, older: int) -> int:
-        """Forget what was finished so long ago."""
+        """Delete jobs that were finished at least `older` seconds ago."""
         old = [i for i, job in self.jobs.items() if job.ended and job.ended_at <= self.now - older]
         for job_id in old:
             del self.jobs[job_id]

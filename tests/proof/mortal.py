@@ -1,14 +1,14 @@
-"""A worker or dispatcher that stops at a labelled point and says so, for its parent to kill it there or let it go on.
+"""A worker or dispatcher that stops at a named point and reports it, so that its parent can kill it or let it continue.
 
-worker URL POINT EVENT    answers an event and stops at
-    claimed       once the claim has committed
+worker URL POINT EVENT    handles an event and stops at
+    claimed       after the commit of the claim
     handler       in the handler, before its side effect
     effect        in the handler, after its side effect
-    finishing     when the statement that finishes is done and not committed
-    finished      when the finish has committed
-    transaction   in job.transaction(), its writes not committed
-    settled       when job.transaction() has committed
-dispatcher URL            ticks and stops after the offer has committed, before the first invocation
+    finishing     after the statement that finishes, before its commit
+    finished      after the commit of the finish
+    transaction   in job.transaction(), before the commit
+    settled       after the commit of job.transaction()
+dispatcher URL            ticks and stops after the commit of the offer, before the first invocation
 """
 
 import json
@@ -25,40 +25,40 @@ from minutehand.tick import tick
 from minutehand.work import run_event
 
 
-def say(**facts: object) -> None:
-    # One write: the threads of a fan-out say it together, and print() ends its line with a second one.
+def report(**facts: object) -> None:
+    # One write, because threads of a fan-out report at the same time and print() writes the newline separately.
     sys.stdout.write(json.dumps(facts) + "\n")
     sys.stdout.flush()
 
 
 class Worker:
-    """A worker with one point at which it stops."""
+    """A worker that stops at one point."""
 
     def __init__(self, url: str, point: str) -> None:
         self.point = point
-        self.database = Attentive(url, self)
+        self.database = ObservedDatabase(url, self)
         self.effects = Database(url)
 
     def at(self, point: str, **facts: object) -> None:
         if point == self.point:
-            say(at=point, **facts)
+            report(at=point, **facts)
             sys.stdin.readline()
 
-    def answer(self, event: dict[str, Any]) -> None:
+    def handle(self, event: dict[str, Any]) -> None:
         handlers = HandlerTable({"effect": self.effect, "transact": self.transact})
         try:
             endings = run_event(self.database, handlers, event, lambda: LEASE, GRACE, self.observe)
         except MinutehandError as error:
-            return say(raised=type(error).__name__, sentence=str(error), cause=repr(error.__cause__))
-        say(endings=[ending.ending for ending in endings])
+            return report(raised=type(error).__name__, sentence=str(error), cause=repr(error.__cause__))
+        report(endings=[ending.ending for ending in endings])
 
     def observe(self, event: Event) -> None:
         if event.name == "claimed":
-            kept = self.effects.connection.execute(
+            row = self.effects.connection.execute(
                 "select ack from minutehand.jobs where id = %s", [event.job]
             ).fetchone()
-            assert kept is not None
-            self.at("claimed", ack=str(kept[0]))
+            assert row is not None
+            self.at("claimed", ack=str(row[0]))
 
     def effect(self, _: object, job: Job) -> None:
         self.at("handler", ack=str(job.ack))
@@ -72,8 +72,8 @@ class Worker:
         self.at("settled", ack=str(job.ack))
 
 
-class Attentive(Database):
-    """A database that knows when a finish is written, and when it is committed."""
+class ObservedDatabase(Database):
+    """A database that reports when a finish is written, and when it is committed."""
 
     def __init__(self, url: str, worker: Worker) -> None:
         super().__init__(url)
@@ -89,21 +89,21 @@ class Attentive(Database):
         return records
 
 
-class Silent:
-    """An invoker that never gets to invoke."""
+class StoppingInvoker:
+    """An invoker that stops instead of invoking."""
 
     def invoke(self, *_: object) -> NoReturn:
-        say(at="offered")
+        report(at="offered")
         sys.stdin.readline()
         raise TimeoutError
 
 
 def main(role: str, url: str, point: str = "", event: str = "{}") -> None:
-    """Play the role."""
+    """Run as a worker or as a dispatcher."""
     if role == "worker":
-        Worker(url, point).answer(json.loads(event))
+        Worker(url, point).handle(json.loads(event))
     else:
-        tick(Database(url), Silent(), settings())
+        tick(Database(url), StoppingInvoker(), settings())
 
 
 if __name__ == "__main__":

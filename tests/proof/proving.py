@@ -1,4 +1,4 @@
-"""What the proofs share: an invoker that keeps its events, time that is moved by hand, and processes of their own."""
+"""Shared by the proofs: an invoker that stores its events, time that the test moves, processes and threads."""
 
 import json
 import subprocess
@@ -17,7 +17,8 @@ Sessions = Callable[[], Database]
 
 HERE = Path(__file__).parent
 DEADLINE_SECONDS = 60
-PROCESS_SECONDS = 300  # for some thousand jobs, on a machine with much else to do
+# For some thousand jobs on a busy machine.
+PROCESS_SECONDS = 300
 LEASE = timedelta(minutes=5)
 GRACE = timedelta(seconds=2)
 TTL = timedelta(minutes=2)
@@ -36,14 +37,14 @@ LATER_BY = (
     "update minutehand.budgets set lapsed = lapsed - %(by)s",
 )
 
-# From pg_locks alone: what pg_stat_activity shows in a transaction is what it was at the first look.
-WAITING = """select exists (select from pg_locks waits join pg_locks holds using (pid)
-                             where not waits.granted and holds.granted and holds.database =
+# From pg_locks alone: within a transaction, pg_stat_activity returns what it returned at first.
+WAITING = """select exists (select from pg_locks waiter join pg_locks holder using (pid)
+                             where not waiter.granted and holder.granted and holder.database =
                                    (select oid from pg_database where datname = current_database()))"""
 
 
 class Post:
-    """An invoker that keeps the events, so that a test is the one who delivers, loses or repeats them."""
+    """An invoker that stores the events, so that a test can deliver, drop or repeat them."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -57,14 +58,14 @@ def settings(capacity: int = 50, chunk: int = 1) -> Settings:
 
 
 def pass_time(database: Database, by: timedelta = LATER) -> None:
-    """Let time pass: every moment that the database knows is longer ago by as much."""
+    """Let time pass: move all times of the database into the past."""
     with database.transaction() as connection:
         for text in LATER_BY:
             connection.execute(text, {"by": by})
 
 
 def sql(database: Database, text: str, **parameters: object) -> list[tuple[Any, ...]]:
-    """Look at the table, past the library."""
+    """Run SQL directly."""
     cursor = database.connection.execute(text, parameters or None)  # type: ignore[arg-type]
     return cursor.fetchall() if cursor.description else []
 
@@ -77,54 +78,55 @@ def states(database: Database) -> dict[str, int]:
     return dict(counted)
 
 
-def until(happened: Callable[[], object]) -> None:
-    """Look until something has happened; fail when it never does."""
+def until(condition: Callable[[], object]) -> None:
+    """Poll until a condition holds; fail at the deadline."""
     deadline = monotonic() + DEADLINE_SECONDS
-    while not happened():
-        assert monotonic() < deadline, "it never happened"
+    while not condition():
+        assert monotonic() < deadline, "the condition did not hold before the deadline"
 
 
 def processes(script: str, arguments: Iterable[tuple[list[str], str]]) -> list[dict[str, Any]]:
-    """Run a script in one process for each pair of arguments and input, all at once; return the lines they said."""
+    """Run a script in parallel processes, one per pair of arguments and input, and return all lines of output."""
     started = []
-    for words, said in arguments:
+    for words, stdin in arguments:
         child = subprocess.Popen(
             [sys.executable, HERE / script, *words], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        started.append((child, said))
-    heard = together([lambda c=child, s=said: _hear(c, s) for child, said in started])  # type: ignore[misc]
-    return [line for lines in heard for line in lines]
+        started.append((child, stdin))
+    outputs = together([lambda c=child, s=stdin: _communicate(c, s) for child, stdin in started])  # type: ignore[misc]
+    return [line for lines in outputs for line in lines]
 
 
-def _hear(child: "subprocess.Popen[str]", said: str) -> list[dict[str, Any]]:
-    with child:  # or its pipes are left open when it takes too long
+def _communicate(child: "subprocess.Popen[str]", stdin: str) -> list[dict[str, Any]]:
+    # Closes the pipes after a timeout.
+    with child:
         try:
-            heard, _ = child.communicate(said, timeout=PROCESS_SECONDS)
+            outputs, _ = child.communicate(stdin, timeout=PROCESS_SECONDS)
         except subprocess.TimeoutExpired:
             child.kill()
             raise
     assert child.returncode == 0
-    return [json.loads(line) for line in heard.splitlines()]
+    return [json.loads(line) for line in outputs.splitlines()]
 
 
 def together(calls: list[Callable[[], Any]]) -> list[Any]:
-    """Make calls in threads that begin at one moment; return what they returned, or raise what one raised."""
-    answers: list[Any] = [None] * len(calls)
-    faults: list[BaseException] = []
+    """Call in threads that start at the same time; return the results, or raise the first exception."""
+    results: list[Any] = [None] * len(calls)
+    errors: list[BaseException] = []
     barrier = Barrier(len(calls))
 
     def run(place: int) -> None:
         try:
             barrier.wait(DEADLINE_SECONDS)
-            answers[place] = calls[place]()
-        except BaseException as fault:
-            faults.append(fault)
+            results[place] = calls[place]()
+        except BaseException as error:
+            errors.append(error)
 
     threads = [Thread(target=run, args=[place]) for place in range(len(calls))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if faults:
-        raise faults[0]
-    return answers
+    if errors:
+        raise errors[0]
+    return results

@@ -1,4 +1,4 @@
-"""Many workers and dispatchers at once: every attempt has one owner, capacity holds, and nothing is lost."""
+"""Many workers and dispatchers at the same time: each attempt has one owner, the capacity holds, and no job is lost."""
 
 import json
 from collections import Counter
@@ -46,11 +46,11 @@ Record = dict[str, Any]
 
 @pytest.fixture
 def jobs(server_name: str) -> int:
-    """How many jobs there are: the full number on one server, fewer on the others."""
+    """The number of jobs: 10,000 on direct-18, fewer on other servers."""
     return ALL if server_name == "direct-18" else SOME
 
 
-def test_every_attempt_has_one_owner_when_eight_processes_take(
+def test_each_attempt_has_one_owner_with_eight_takers(
     database: servers.Database, db: Database, jobs: int
 ) -> None:
     fill(db, jobs)
@@ -61,7 +61,7 @@ def test_every_attempt_has_one_owner_when_eight_processes_take(
     assert states(db) == {"done": jobs}
 
 
-def test_every_attempt_has_one_owner_when_every_event_comes_twice_and_shuffled(
+def test_each_attempt_has_one_owner_with_duplicate_shuffled_events(
     database: servers.Database, db: Database, jobs: int
 ) -> None:
     fill(db, jobs)
@@ -80,16 +80,16 @@ def test_every_attempt_has_one_owner_when_every_event_comes_twice_and_shuffled(
     assert states(db) == {"done": jobs}
 
 
-def test_jobs_whose_events_are_lost_are_offered_again_and_done_once(
+def test_jobs_with_lost_events_are_offered_again_and_done_once(
     database: servers.Database, db: Database
 ) -> None:
     fill(db, 300)
     owned: list[Record] = []
     late: list[Record] = []
-    for chance in range(5):
+    for start in range(5):
         post = Post()
         tick(db, post, settings(capacity=300))
-        lost = post.events[chance::3] if chance < 3 else []
+        lost = post.events[start::3] if start < 3 else []
         owned += deliver(database, [event for event in post.events if event not in lost] + late)
         late = lost
         pass_time(db)
@@ -98,24 +98,24 @@ def test_jobs_whose_events_are_lost_are_offered_again_and_done_once(
     assert states(db) == {"done": 300}
 
 
-def test_three_dispatchers_never_bring_offered_and_running_above_capacity(sessions: Sessions) -> None:
-    capacity, most = 20, 600
-    fill(sessions(), most)
-    post, over = Post(), Flag()
+def test_three_dispatchers_never_exceed_the_capacity(sessions: Sessions) -> None:
+    capacity, count = 20, 600
+    fill(sessions(), count)
+    post, ended = Post(), Flag()
 
     def dispatch(session: Database) -> Any:
         offered = []
-        while not over.is_set():
+        while not ended.is_set():
             offered.append(len(tick(session, post, settings(capacity)).offered.offers))
         return offered
 
     def run_jobs(session: Database) -> Any:
         worked = 0
-        while not over.is_set():
+        while not ended.is_set():
             try:
                 event = post.events.pop()
             except IndexError:
-                over.set() if states(session).get("done") == most else None
+                ended.set() if states(session).get("done") == count else None
                 continue
             for job in claim(session, parse(event)[0], LEASE, GRACE):
                 worked += finish(job, Done()).ending == "done"
@@ -123,19 +123,19 @@ def test_three_dispatchers_never_bring_offered_and_running_above_capacity(sessio
 
     def sample(session: Database) -> Any:
         seen = []
-        while not over.is_set():
+        while not ended.is_set():
             seen.append(sql(session, BUSY)[0][0])
         return seen
 
     roles = [dispatch] * 3 + [run_jobs] * 3 + [sample]
-    *_, seen = heard = together([partial(role, sessions()) for role in roles])
+    *_, seen = results = together([partial(role, sessions()) for role in roles])
 
     assert max(seen) <= capacity
-    assert all(offered <= capacity for offers in heard[:3] for offered in offers)
-    assert sum(sum(offers) for offers in heard[:3]) == most == sum(heard[3:6])
+    assert all(offered <= capacity for offers in results[:3] for offered in offers)
+    assert sum(sum(offers) for offers in results[:3]) == count == sum(results[3:6])
 
 
-def test_dispatchers_at_once_share_what_room_there_is(sessions: Sessions) -> None:
+def test_concurrent_dispatchers_share_the_capacity(sessions: Sessions) -> None:
     fill(sessions(), 100)
 
     offers = together([partial(offer, sessions(), 30, TTL) for _ in range(6)])
@@ -145,23 +145,23 @@ def test_dispatchers_at_once_share_what_room_there_is(sessions: Sessions) -> Non
 
 
 def test_capacity_is_counted_by_one_dispatcher_at_a_time(sessions: Sessions) -> None:
-    """What comes in between, with a higher priority, is no reason for the second to count the same room again."""
+    """Jobs of a higher priority that arrive in between do not make the second dispatcher exceed the capacity."""
     first, second, third = sessions(), sessions(), sessions()
     fill(third, 30)
-    ready, over = Flag(), Flag()
+    ready, ended = Flag(), Flag()
 
     def offers_slowly() -> int:
         with first.transaction():
             made = offer(first, 30, TTL).offers
             assert list(enqueue_many((NewJob("echo", priority=9) for _ in range(30)), connection=third))
             ready.set()
-            until(lambda: over.is_set() or sql(third, WAITING)[0][0])
+            until(lambda: ended.is_set() or sql(third, WAITING)[0][0])
         return len(made)
 
     def offers_too() -> int:
         ready.wait(TTL.total_seconds())
         made = offer(second, 30, TTL).offers
-        over.set()
+        ended.set()
         return len(made)
 
     assert together([offers_slowly, offers_too]) == [30, 0]
@@ -171,31 +171,33 @@ BUSY = """select count(*) from minutehand.jobs
            where deleted is null and ack is not null and visible > clock_timestamp()"""
 
 
-def fill(db: Database, most: int) -> None:
-    """Enqueue jobs that are due, every tenth of which fails at first and is due again at once."""
-    made = (NewJob("echo", "flaky" if n % 10 == 0 else n, retry=AT_ONCE, priority=n % 3) for n in range(most))
+def fill(db: Database, count: int) -> None:
+    """Enqueue due jobs; every tenth fails at first, and is due again immediately."""
+    made = (
+        NewJob("echo", "flaky" if n % 10 == 0 else n, retry=AT_ONCE, priority=n % 3) for n in range(count)
+    )
     assert all(one.outcome == "created" for one in enqueue_many(made, connection=db))
 
 
-def flaky(most: int) -> int:
-    return len(range(0, most, 10))
+def flaky(count: int) -> int:
+    return len(range(0, count, 10))
 
 
 def deliver(database: servers.Database, events: list[Record]) -> list[Record]:
-    """Give each event to one of the claimers, in no order."""
+    """Give each event to one of the claimers, in random order."""
     lines = [json.dumps(event) for event in events]
     Random(len(lines)).shuffle(lines)
-    hands = ["\n".join(lines[start::CLAIMERS]) for start in range(CLAIMERS)]
-    return processes("claimer.py", [([database.url, "events", "1"], hand) for hand in hands])
+    batches = ["\n".join(lines[start::CLAIMERS]) for start in range(CLAIMERS)]
+    return processes("claimer.py", [([database.url, "events", "1"], batch) for batch in batches])
 
 
-def check_owners(owned: list[Record], most: int) -> None:
-    """Check that nobody shared an attempt, that all was done once, and that nothing was left."""
+def check_owners(owned: list[Record], count: int) -> None:
+    """Check that each attempt has one owner, and each job was done once."""
     owners = Counter((record["job"], record["attempt"]) for record in owned)
     done = Counter(record["job"] for record in owned if record["ending"] == "done")
 
     assert set(owners.values()) == {1}
     assert set(done.values()) == {1}
-    assert len(done) == most
-    assert len(owners) == most + flaky(most)
+    assert len(done) == count
+    assert len(owners) == count + flaky(count)
     assert {record["ending"] for record in owned} <= {"done", "retrying"}

@@ -1,4 +1,4 @@
-"""A connection that died, a server that is away: a typed error that says what to do, and one reconnect."""
+"""A lost connection or an unreachable server is a typed error that says what to do, and one reconnect."""
 
 import socket
 from collections.abc import Callable
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.every_server
 PASSWORD = "s3cret/@:?#w0rd"
 
 
-class Door:
-    """A database's address that counts how often it was asked for."""
+class CountedAddress:
+    """The address of a database that counts how often it is requested."""
 
     def __init__(self, url: str) -> None:
         self.url, self.opened = url, 0
@@ -34,52 +34,52 @@ class Door:
         return self.url
 
 
-def test_a_connection_that_died_in_a_freeze_is_opened_again_and_nobody_notices(
+def test_connection_lost_in_a_freeze_is_reopened_transparently(
     database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
     with Wire(database.url) as wire:
-        door = Door(wire.url)
-        db = Database(door)
+        address = CountedAddress(wire.url)
+        db = Database(address)
         enqueue("echo", connection=db)
         wire.cut()
 
         assert enqueue("echo", connection=db).outcome == "created"
-        assert door.opened == 2
+        assert address.opened == 2
         db.close()
 
 
-def test_a_connection_that_dies_at_work_is_an_error_once_and_opened_again_after(
+def test_connection_lost_at_work_is_one_error_then_reopened(
     database: servers.Database,
 ) -> None:
     with Wire(database.url) as wire:
-        door = Door(wire.url)
-        db = Database(door)
+        address = CountedAddress(wire.url)
+        db = Database(address)
         enqueue("echo", connection=db)
         wire.cut_at("enqueue")
 
         with pytest.raises(UnreachableError):
             enqueue("echo", connection=db)
         assert enqueue("echo", connection=db).outcome == "created"
-        assert door.opened == 2
+        assert address.opened == 2
         db.close()
 
 
-def test_a_backend_that_is_terminated_is_replaced(
+def test_terminated_backend_is_replaced(
     direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
-    door = Door(direct_database.url)
-    db = Database(door)
+    address = CountedAddress(direct_database.url)
+    db = Database(address)
     with psycopg.connect(direct_database.admin_url, autocommit=True) as admin:
         admin.execute("select pg_terminate_backend(%s)", [db.connection.info.backend_pid])
 
     assert enqueue("echo", connection=db).outcome == "created"
-    assert door.opened == 2
+    assert address.opened == 2
     db.close()
 
 
-def test_a_server_that_restarts_is_reached_again(database: servers.Database) -> None:
+def test_restarted_server_is_reached_again(database: servers.Database) -> None:
     with Wire(database.url) as wire:
         db = Database(wire.url)
         enqueue("echo", connection=db)
@@ -94,7 +94,7 @@ def test_a_server_that_restarts_is_reached_again(database: servers.Database) -> 
         db.close()
 
 
-def test_a_transaction_whose_connection_dies_is_gone_as_a_whole(
+def test_transaction_of_a_lost_connection_is_rolled_back(
     database: servers.Database, sessions: Sessions
 ) -> None:
     with Wire(database.url) as wire:
@@ -110,7 +110,7 @@ def test_a_transaction_whose_connection_dies_is_gone_as_a_whole(
         db.close()
 
 
-def test_a_bulk_whose_connection_dies_writes_whole_chunks_only(
+def test_bulk_on_a_lost_connection_writes_whole_chunks_only(
     database: servers.Database, sessions: Sessions
 ) -> None:
     with Wire(database.url) as wire:
@@ -128,7 +128,7 @@ def test_a_bulk_whose_connection_dies_writes_whole_chunks_only(
 
 
 @pytest.mark.parametrize(
-    "doing",
+    "call",
     [
         lambda db: enqueue("echo", connection=db),
         lambda db: tick(db, Post(), settings()),
@@ -136,20 +136,20 @@ def test_a_bulk_whose_connection_dies_writes_whole_chunks_only(
     ],
     ids=["enqueue", "tick", "stats"],
 )
-def test_a_server_that_is_not_there_is_one_sentence(doing: Callable[[Database], object]) -> None:
-    db = Database(f"postgresql://postgres@127.0.0.1:{nobody()}/postgres")
+def test_unreachable_server_is_a_one_line_error(call: Callable[[Database], object]) -> None:
+    db = Database(f"postgresql://postgres@127.0.0.1:{unused_port()}/postgres")
 
     with pytest.raises(UnreachableError, match=r"^the database cannot be reached: .*refused"):
-        doing(db)
+        call(db)
 
 
-def test_a_wrong_password_is_refused_and_never_told(direct_database: servers.Database) -> None:
+def test_wrong_password_is_refused_and_not_quoted(direct_database: servers.Database) -> None:
     db = Database(make_conninfo(direct_database.url, password=PASSWORD))
 
     with pytest.raises(UnreachableError) as caught:
         enqueue("echo", connection=db)
     assert "password authentication failed" in str(caught.value)
-    assert_untold(caught.value)
+    assert_password_hidden(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -163,38 +163,38 @@ def test_a_wrong_password_is_refused_and_never_told(direct_database: servers.Dat
         "password=s3cret'w0rd",
     ],
 )
-def test_an_address_that_cannot_be_read_never_tells_the_password(url: str) -> None:
+def test_invalid_address_error_does_not_quote_the_password(url: str) -> None:
     with pytest.raises((ConfigurationError, DatabaseError)) as caught:
         enqueue("echo", connection=Database(url))
-    assert_untold(caught.value)
+    assert_password_hidden(caught.value)
 
 
-def test_a_database_that_takes_no_writes_is_named_so(direct_database: servers.Database) -> None:
+def test_read_only_database_is_a_clear_error(direct_database: servers.Database) -> None:
     db = Database(make_conninfo(direct_database.url, options="-c default_transaction_read_only=on"))
 
-    for doing in (lambda: enqueue("echo", connection=db), lambda: tick(db, Post(), settings())):
+    for call in (lambda: enqueue("echo", connection=db), lambda: tick(db, Post(), settings())):
         with pytest.raises(ReadOnlyError, match="writable"):
-            doing()
+            call()
     with pytest.raises(ReadOnlyError):
         list(enqueue_many([NewJob("echo")], connection=db))
     db.close()
 
 
-def test_a_role_that_may_not_and_a_schema_that_is_missing_are_named_so(
+def test_missing_privilege_and_missing_schema_are_clear_errors(
     direct_database: servers.Database, empty_database: servers.Database
 ) -> None:
-    nobodys = Database(make_conninfo(direct_database.url, options="-c role=pg_monitor"))
+    unprivileged = Database(make_conninfo(direct_database.url, options="-c role=pg_monitor"))
     empty = Database(empty_database.url)
 
     with pytest.raises(ForbiddenError):
-        enqueue("echo", connection=nobodys)
+        enqueue("echo", connection=unprivileged)
     with pytest.raises(SchemaError, match="minutehand migrate"):
         enqueue("echo", connection=empty)
-    nobodys.close()
+    unprivileged.close()
     empty.close()
 
 
-def test_a_borrowed_connection_is_never_closed_for_its_owner(database: servers.Database) -> None:
+def test_borrowed_connection_is_never_closed(database: servers.Database) -> None:
     with Wire(database.url) as wire, minutehand.database.connect(wire.url) as connection:
         enqueue("echo", connection=connection, delay=timedelta(days=1))
         wire.cut()
@@ -204,15 +204,15 @@ def test_a_borrowed_connection_is_never_closed_for_its_owner(database: servers.D
         assert connection.closed
 
 
-def assert_untold(error: BaseException | None) -> None:
-    """Check the sentence, and what a trace would show of its causes."""
+def assert_password_hidden(error: BaseException | None) -> None:
+    """Check the message, and the messages of its causes in a traceback."""
     while error is not None:
         assert not any(part in str(error) for part in ("s3cret", "w0rd"))
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-def nobody() -> int:
-    """A port on which nobody listens."""
+def unused_port() -> int:
+    """Return a port on which no server listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
     return port

@@ -1,4 +1,4 @@
-"""Killed at any point, a worker loses its claim and never a job."""
+"""A worker that is killed at any point loses its claim, but no job is lost."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ def db(sessions: Sessions) -> Database:
 
 
 @pytest.mark.parametrize(("kind", "point"), POINTS)
-def test_a_job_whose_worker_is_killed_is_due_again_and_done(
+def test_job_of_a_killed_worker_is_due_again_and_done(
     database: servers.Database, db: Database, kind: str, point: str
 ) -> None:
     job_id = enqueue(kind, connection=db).id
@@ -54,7 +54,7 @@ def test_a_job_whose_worker_is_killed_is_due_again_and_done(
         assert (row.state, row.attempts) == ("due", 1)
         assert run_jobs(db) == ["done"]
         assert (get(db, job_id).state, get(db, job_id).attempts) == ("done", 2)
-    assert tell_all(db, job_id, ack) == {"lost"}
+    assert finish_in_every_way(db, job_id, ack) == {"lost"}
     assert get(db, job_id).state == "done"
     effects = sql(db, "select count(*) from effects where job = %(id)s", id=job_id)[0][0]
     assert effects == (2 if point in ("effect", "finishing") else 1)
@@ -62,21 +62,19 @@ def test_a_job_whose_worker_is_killed_is_due_again_and_done(
         assert effects == 1
 
 
-def test_a_killed_workers_ack_finishes_nothing_once_another_has_claimed(
-    database: servers.Database, db: Database
-) -> None:
+def test_ack_of_a_killed_worker_is_void_after_another_claim(database: servers.Database, db: Database) -> None:
     job_id = enqueue("effect", connection=db).id
     ack = kill_at(database, "handler", next_event(db))
     after_lease(db, job_id)
 
     (job,) = take(db, "default", 1, LEASE, GRACE)
 
-    assert tell_all(db, job_id, ack) == {"lost"}
+    assert finish_in_every_way(db, job_id, ack) == {"lost"}
     assert get(db, job_id).state == "running"
     assert finish(job, Done()).ending == "done"
 
 
-def test_a_job_that_kills_its_workers_is_dead_after_exactly_its_attempts(
+def test_job_that_kills_its_workers_is_dead_after_its_attempts(
     database: servers.Database, db: Database
 ) -> None:
     job_id = enqueue("effect", max_attempts=3, connection=db).id
@@ -94,12 +92,10 @@ def test_a_job_that_kills_its_workers_is_dead_after_exactly_its_attempts(
     assert row.error["type"] == "WorkerDied"
 
 
-def test_jobs_whose_dispatcher_is_killed_before_the_fan_out_are_offered_again(
-    database: servers.Database, db: Database
-) -> None:
+def test_jobs_of_a_killed_dispatcher_are_offered_again(database: servers.Database, db: Database) -> None:
     ids = {enqueue("effect", n, connection=db).id for n in range(3)}
     with process("dispatcher", database.url) as dispatcher:
-        assert hear(dispatcher) == {"at": "offered"}
+        assert read_report(dispatcher) == {"at": "offered"}
 
     post = Post()
     assert tick(db, post, settings()).offered.offers == ()
@@ -111,22 +107,22 @@ def test_jobs_whose_dispatcher_is_killed_before_the_fan_out_are_offered_again(
 
 
 @pytest.mark.parametrize(("kind", "point"), POINTS)
-def test_a_worker_whose_connection_is_cut_loses_no_job(
+def test_worker_with_a_lost_connection_loses_no_job(
     database: servers.Database, db: Database, kind: str, point: str
 ) -> None:
     job_id = enqueue(kind, connection=db, retry=AT_ONCE).id
     event = next_event(db)
 
     with process("worker", database.url, point, json.dumps(event)) as worker:
-        hear(worker)
+        read_report(worker)
         cut(database)
         worker.stdin.write("go on\n")  # type: ignore[union-attr]
         worker.stdin.flush()  # type: ignore[union-attr]
-        told = hear(worker)
+        report = read_report(worker)
 
     db.close()
-    assert told.get("raised", "UnreachableError") == "UnreachableError", told
-    assert set(told.get("endings", [])) <= {"done", "retrying", "lost"}
+    assert report.get("raised", "UnreachableError") == "UnreachableError", report
+    assert set(report.get("endings", [])) <= {"done", "retrying", "lost"}
     row = after_lease(db, job_id)
     assert row.state in ("due", "done")
     assert point not in COMMITTED or row.state == "done"
@@ -147,7 +143,7 @@ OPEN = """select count(*) from pg_stat_activity
 
 @contextmanager
 def process(*words: str) -> Iterator["subprocess.Popen[str]"]:
-    """A process that is dead by the end of the block, by SIGKILL if it has not ended itself."""
+    """Run a process, which is killed at the end of the block."""
     child = subprocess.Popen(
         [sys.executable, HERE / "mortal.py", *words], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -158,21 +154,21 @@ def process(*words: str) -> Iterator["subprocess.Popen[str]"]:
             child.kill()
 
 
-def hear(child: "subprocess.Popen[str]") -> dict[str, Any]:
+def read_report(child: "subprocess.Popen[str]") -> dict[str, Any]:
     assert child.stdout is not None
-    heard: dict[str, Any] = json.loads(child.stdout.readline())
-    return heard
+    report: dict[str, Any] = json.loads(child.stdout.readline())
+    return report
 
 
 def kill_at(database: servers.Database, point: str, event: Event) -> UUID:
-    """Kill a worker at a point; return the ack it had."""
+    """Kill a worker at a point, and return its ack."""
     with process("worker", database.url, point, json.dumps(event)) as worker:
-        said = hear(worker)
-    assert said["at"] == point
-    gone = Database(database.admin_url)
-    until(lambda: sql(gone, OPEN)[0][0] == 0)
-    gone.close()
-    return UUID(said["ack"])
+        report = read_report(worker)
+    assert report["at"] == point
+    admin = Database(database.admin_url)
+    until(lambda: sql(admin, OPEN)[0][0] == 0)
+    admin.close()
+    return UUID(report["ack"])
 
 
 def cut(database: servers.Database) -> None:
@@ -191,13 +187,13 @@ def next_event(db: Database) -> Event:
 
 
 def after_lease(db: Database, job_id: UUID) -> Row:
-    """The job as it stands when its lease would be over."""
+    """Return the job after the end of its lease."""
     pass_time(db)
     return get(db, job_id)
 
 
 def work(db: Database, event: Event) -> list[str]:
-    """Have a worker that nobody kills answer an event."""
+    """Let a worker handle an event, without killing it."""
 
     def effect(_: object, job: Job) -> None:
         sql(db, "insert into effects values (%(id)s)", id=job.id)
@@ -214,8 +210,8 @@ def run_jobs(db: Database) -> list[str]:
     return work(db, next_event(db))
 
 
-def tell_all(db: Database, job_id: UUID, ack: UUID) -> set[str]:
-    """Say with an ack all that a worker could say of its job; return what the queue made of it."""
+def finish_in_every_way(db: Database, job_id: UUID, ack: UUID) -> set[str]:
+    """Try to finish a job with an ack in every way, and return the outcomes."""
     (facts,) = db.run("get", id=job_id)
     late = Job.from_record({**facts, "ack": ack}, db, LEASE, GRACE)
     error = {"type": "Late", "message": "too late"}

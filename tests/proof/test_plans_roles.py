@@ -1,4 +1,4 @@
-"""What row-level security does to plans: nothing to workers, little to operators, and a tenant has its index."""
+"""Plans under row-level security: workers as the owner, operators about the same, tenants by their index."""
 
 import re
 from collections.abc import Iterator
@@ -12,20 +12,21 @@ from explain import Plan, explain
 from minutehand.database import Connection, connect
 from minutehand.database.statements import statement
 from tests import servers
-from tests.queue.test_roles import MAY
+from tests.queue.roles.privileges import MAY
 
 pytestmark = [pytest.mark.every_version, pytest.mark.plans]
 
 # COPY has no plan.
 NOT_EXPLAINED = {"copy_incoming"}
-# These act as another role from then on.
+# These change the role of the session.
 OTHERS = {"as_tenant", "leave_tenant"}
 WORKERS = sorted({name for name, roles in MAY.items() if "worker" in roles} - NOT_EXPLAINED - OTHERS)
-TICKS = {"due_schedules"}  # a tick's, which workers make
+# Only ticks run these, and workers tick.
+TICKS = {"due_schedules"}
 OPERATORS = sorted(
     {name for name, roles in MAY.items() if "operator" in roles} - NOT_EXPLAINED - OTHERS - TICKS
 )
-# They count up to a thousand rows from an index alone, which has no tenant: an operator looks at the rows.
+# These count up to a thousand rows from an index without the tenant, so an operator reads the rows.
 COUNTING = {"count_due": 1000, "examine_queue": 1100}
 FEW = 12
 SOME_OF_A_TENANT = """
@@ -47,10 +48,10 @@ def full(servers: servers.Servers, server_name: str) -> Iterator[tuple[Connectio
 
 
 def shape(connection: Connection, name: str, parameters: dict[str, Any], role: str | None) -> Any:
-    """The plan without what it costs, as a role has it."""
+    """Return the plan of a role, without its costs."""
 
-    def bare(node: dict[str, Any]) -> Any:
-        kept = {
+    def strip(node: dict[str, Any]) -> Any:
+        selected = {
             key: value
             for key, value in node.items()
             if key
@@ -64,13 +65,13 @@ def shape(connection: Connection, name: str, parameters: dict[str, Any], role: s
                 "Subplan Name",
             )
         }
-        return kept | {"Plans": [bare(inner) for inner in node.get("Plans", [])]}
+        return selected | {"Plans": [strip(inner) for inner in node.get("Plans", [])]}
 
     with connection.transaction(force_rollback=True):
         if role:
             connection.execute(f"set local role {role}")  # type: ignore[arg-type]
-        (told,) = connection.execute("explain (format json) " + statement(name), parameters).fetchone()  # type: ignore[arg-type, misc]
-    return bare(told[0]["Plan"])
+        (row,) = connection.execute("explain (format json) " + statement(name), parameters).fetchone()  # type: ignore[arg-type, misc]
+    return strip(row[0]["Plan"])
 
 
 def explain_as(
@@ -85,7 +86,7 @@ def explain_as(
 
 
 @pytest.mark.parametrize("name", WORKERS)
-def test_a_worker_has_the_very_plans_of_the_owner(full: tuple[Connection, Stock], name: str) -> None:
+def test_worker_role_has_the_plans_of_the_owner(full: tuple[Connection, Stock], name: str) -> None:
     connection, stock = full
     parameters = stock.parameters(name)
     if missing := set(re.findall(r"%\((\w+)\)", statement(name))) - {*parameters}:
@@ -97,7 +98,7 @@ def test_a_worker_has_the_very_plans_of_the_owner(full: tuple[Connection, Stock]
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_an_operator_looks_at_hardly_more_pages_than_the_owner(
+def test_operator_role_reads_about_as_many_pages_as_the_owner(
     full: tuple[Connection, Stock], name: str
 ) -> None:
     connection, stock = full
@@ -113,7 +114,7 @@ def test_an_operator_looks_at_hardly_more_pages_than_the_owner(
 
 
 @pytest.mark.parametrize("name", ["list_jobs", "get", "get_states", "stats", "cancel"])
-def test_a_tenant_of_few_jobs_looks_at_few_pages_however_many_jobs_others_have(
+def test_small_tenant_reads_few_pages_next_to_large_tenants(
     full: tuple[Connection, Stock], name: str
 ) -> None:
     connection, stock = full

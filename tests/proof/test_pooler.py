@@ -1,4 +1,4 @@
-"""Through PgBouncer in transaction mode with three connections for everybody, and what the client may not say there."""
+"""PgBouncer in transaction mode with three connections, and the statements that a client must not send to it."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 from proving import GRACE, LEASE, Post, Sessions, settings, states, together
-from wire import Said, Wire
+from wire import SentStatement, Wire
 
 from minutehand import Database, Job, NewJob, Snooze, enqueue, enqueue_many
 from minutehand.claim import claim, take
@@ -55,12 +55,12 @@ def test_twelve_clients_share_three_connections(sessions: Sessions) -> None:
     assert states(rest) == {"done": CLIENTS * EACH}
 
 
-def test_the_client_says_nothing_that_a_pooler_forgets(database: servers.Database) -> None:
+def test_client_uses_no_session_state(database: servers.Database) -> None:
     with Wire(database.url) as wire:
         do_everything(wire.url)
 
-        assert len(wire.said) > 50
-        assert forbidden(wire.said) == []
+        assert len(wire.statements) > 50
+        assert forbidden(wire.statements) == []
         assert {name for startup in wire.startups for name in startup if name} <= STARTUP
 
 
@@ -74,37 +74,39 @@ def test_the_client_says_nothing_that_a_pooler_forgets(database: servers.Databas
         "create temp table t ()",
     ],
 )
-def test_the_wire_notices_what_is_forbidden(direct_database: servers.Database, text: Any) -> None:
+def test_wire_detects_forbidden_statements(direct_database: servers.Database, text: Any) -> None:
     with Wire(direct_database.url) as wire, psycopg.connect(wire.url, autocommit=True) as connection:
         connection.execute(text)
 
-        assert [said.text for said in forbidden(wire.said)] == [text]
+        assert [each.text for each in forbidden(wire.statements)] == [text]
 
 
-def test_the_wire_notices_a_client_that_prepares(direct_database: servers.Database) -> None:
+def test_wire_detects_prepared_statements(direct_database: servers.Database) -> None:
     with Wire(direct_database.url) as wire, psycopg.connect(wire.url, prepare_threshold=0) as connection:
         connection.execute("select %s::integer", [1])
 
-        assert [said.text for said in forbidden(wire.said)] == ["select $1::integer"]
+        assert [each.text for each in forbidden(wire.statements)] == ["select $1::integer"]
 
 
 STARTUP = {"user", "database", "application_name", "client_encoding"}
-OF_A_SESSION = re.compile(
+SESSION_STATE = re.compile(
     r"^\s*(set|reset|listen|unlisten|notify|prepare|execute|deallocate|discard|declare|load)\b"
     r"|^\s*create\s+(local\s+|global\s+)?temp|pg_(try_)?advisory_(lock|unlock)|pg_notify|set_config|\bwith\s+hold\b",
     re.IGNORECASE,
 )
 
 
-def forbidden(said: list[Said]) -> list[Said]:
-    """What only a session of one's own would remember; a comment at the beginning of a statement does not hide it."""
+def forbidden(statements: list[SentStatement]) -> list[SentStatement]:
+    """Return the statements that depend on session state. Comments at the start are ignored."""
     return [
-        one for one in said if one.name or OF_A_SESSION.search(re.sub(r"^(\s*--[^\n]*\n)+", "", one.text))
+        one
+        for one in statements
+        if one.name or SESSION_STATE.search(re.sub(r"^(\s*--[^\n]*\n)+", "", one.text))
     ]
 
 
 def do_everything(url: str) -> None:
-    """Say through one session all that the library can say."""
+    """Run all kinds of statements of the library in one session."""
     db = Database(url)
     migrate(db)
     check_schema(db)

@@ -1,4 +1,4 @@
-"""Nothing enqueued in a committed transaction is ever lost, by whatever way and however late it came in."""
+"""A job that is enqueued in a committed transaction is never lost, whatever inserted it and however late."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -23,55 +23,53 @@ MINUTES = timedelta(minutes=5)
 
 @pytest.fixture
 def db(sessions: Sessions) -> Database:
-    """A queue that has been ticking, so that its floor is where it usually is: a minute ago."""
+    """A queue after a tick, so that its floor is a minute ago."""
     db = sessions()
     finished(db, enqueue("echo", connection=db).id)
     tick(db, Post(), settings())
     return db
 
 
-def test_a_row_that_sql_inserts_into_a_queue_nobody_announced_is_found_by_the_sweep(db: Database) -> None:
+def test_row_inserted_into_an_unknown_queue_is_found_by_the_sweep(db: Database) -> None:
     (row,) = sql(
-        db, "insert into minutehand.jobs (kind, queue, priority) values ('echo', 'unheard', 7) returning id"
+        db, "insert into minutehand.jobs (kind, queue, priority) values ('echo', 'unknown', 7) returning id"
     )
-    assert found(db) == set()
+    assert offered_ids(db) == set()
 
     pass_time(db, SWEEP)
 
-    assert found(db) == {row[0]}
+    assert offered_ids(db) == {row[0]}
 
 
-def test_a_row_that_sql_inserts_into_the_past_is_found_at_once(db: Database) -> None:
+def test_row_inserted_into_the_past_is_found_immediately(db: Database) -> None:
     (row,) = sql(db, INSERT_INTO_THE_PAST)
 
-    assert found(db) == {row[0]}
+    assert offered_ids(db) == {row[0]}
 
 
-def test_what_is_committed_after_the_floor_went_by_is_found_by_the_sweep(
-    db: Database, sessions: Sessions
-) -> None:
+def test_row_committed_below_the_floor_is_found_by_the_sweep(db: Database, sessions: Sessions) -> None:
     slow = sessions()
     with slow.transaction():
         late = enqueue("echo", connection=slow).id
-        assert found(db) == set()
+        assert offered_ids(db) == set()
         sql(db, MOVE_FLOOR, by=MINUTES)
 
-    assert found(db) == set()
+    assert offered_ids(db) == set()
     pass_time(db, SWEEP)
-    assert found(db) == {late}
+    assert offered_ids(db) == {late}
 
 
-def test_a_row_whose_visible_is_moved_into_the_past_by_hand_is_found_by_the_sweep(db: Database) -> None:
+def test_row_moved_into_the_past_is_found_by_the_sweep(db: Database) -> None:
     job_id = enqueue("echo", delay=timedelta(days=1), connection=db).id
     sql(db, "update minutehand.jobs set visible = now() - interval '1 day' where id = %(id)s", id=job_id)
-    assert found(db) == set()
+    assert offered_ids(db) == set()
 
     pass_time(db, SWEEP)
 
-    assert found(db) == {job_id}
+    assert offered_ids(db) == {job_id}
 
 
-def test_a_worker_that_nobody_invites_finds_them_too(db: Database) -> None:
+def test_polling_worker_finds_rows_below_the_floor(db: Database) -> None:
     job_id = enqueue("echo", delay=timedelta(days=1), connection=db).id
     sql(db, "update minutehand.jobs set visible = now() - interval '1 day' where id = %(id)s", id=job_id)
 
@@ -82,22 +80,22 @@ def test_a_worker_that_nobody_invites_finds_them_too(db: Database) -> None:
     assert [job.id for job in take(db, "default", 5, LEASE, GRACE)] == [job_id]
 
 
-def test_a_floor_that_was_lost_or_is_wrong_is_derived_again(db: Database) -> None:
+def test_lost_or_wrong_floor_is_recomputed(db: Database) -> None:
     job_id = enqueue("echo", connection=db).id
     sql(db, "update minutehand.lanes set floor = 'infinity'")
-    assert found(db) == set()
+    assert offered_ids(db) == set()
     pass_time(db, SWEEP)
-    assert found(db) == {job_id}
+    assert offered_ids(db) == {job_id}
 
     sql(db, "delete from minutehand.lanes")
     other = enqueue("echo", priority=9, connection=db).id
     pass_time(db, SWEEP)
 
-    assert found(db) == {job_id, other}
+    assert offered_ids(db) == {job_id, other}
 
 
-def test_what_is_found_late_is_done_as_anything_else(db: Database) -> None:
-    (row,) = sql(db, "insert into minutehand.jobs (kind, queue) values ('echo', 'unheard') returning id")
+def test_job_found_late_is_done(db: Database) -> None:
+    (row,) = sql(db, "insert into minutehand.jobs (kind, queue) values ('echo', 'unknown') returning id")
     pass_time(db, SWEEP)
     post = Post()
     tick(db, post, settings())
@@ -105,18 +103,18 @@ def test_what_is_found_late_is_done_as_anything_else(db: Database) -> None:
     (event,) = post.events
     (job,) = claim(db, parse(event)[0], LEASE, GRACE)
 
-    assert event["queue"] == "unheard"
+    assert event["queue"] == "unknown"
     assert finish(job, Done()).ending == "done"
     assert get(db, row[0]).state == "done"
 
 
 INSERT_INTO_THE_PAST = """insert into minutehand.jobs (kind, queue, visible)
-                          values ('echo', 'unheard', now() - interval '1 day') returning id"""
+                          values ('echo', 'unknown', now() - interval '1 day') returning id"""
 MOVE_FLOOR = "update minutehand.lanes set floor = floor + %(by)s"
 
 
-def found(db: Database) -> set[UUID]:
-    """What a tick offers."""
+def offered_ids(db: Database) -> set[UUID]:
+    """Return the jobs that a tick offers."""
     return {made.id for made in tick(db, Post(), settings()).offered.offers}
 
 

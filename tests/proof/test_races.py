@@ -1,4 +1,4 @@
-"""Two who want the same row at once: one gets it, the other is told so, and no driver's error comes through."""
+"""Two sessions change the same row: one succeeds, the other gets a typed outcome, and no driver error is raised."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -29,49 +29,54 @@ ROUNDS = 10
 
 
 @pytest.mark.parametrize("on_conflict", ["replace", "ignore", "raise"])
-def test_eight_who_enqueue_one_key_leave_one_upcoming_job(sessions: Sessions, on_conflict: Any) -> None:
+def test_eight_concurrent_enqueues_of_a_key_leave_one_upcoming_job(
+    sessions: Sessions, on_conflict: Any
+) -> None:
     eight = [sessions() for _ in range(ENQUEUERS)]
 
     for number in range(ROUNDS):
-        # Each with a payload of its own: who asks in the same microsecond for the very same job is told "ignored".
-        told = together(
-            [partial(keyed, session, n, f"key/{number}", on_conflict) for n, session in enumerate(eight)]
+        # Each has its own payload, because an identical job in the same microsecond would be "ignored".
+        enqueued = together(
+            [
+                partial(enqueue_keyed, session, n, f"key/{number}", on_conflict)
+                for n, session in enumerate(eight)
+            ]
         )
 
         later = {"replace": "replaced", "ignore": "ignored", "raise": "KeyTakenError"}[on_conflict]
-        assert Counter(outcome for outcome, _ in told) == {"created": 1, later: ENQUEUERS - 1}
-        assert len({job_id for _, job_id in told if job_id}) == 1
+        assert Counter(outcome for outcome, _ in enqueued) == {"created": 1, later: ENQUEUERS - 1}
+        assert len({job_id for _, job_id in enqueued if job_id}) == 1
     assert states(eight[0]) == {"due": ROUNDS}
 
 
-def test_a_key_that_is_replaced_while_it_is_worked_off_never_loses_its_latest_job(sessions: Sessions) -> None:
-    over = Flag()
+def test_key_replaced_during_work_keeps_its_latest_job(sessions: Sessions) -> None:
+    ended = Flag()
 
     def enqueues(session: Database) -> list[Enqueued]:
-        told = [enqueue("echo", n, key="one", connection=session) for n in range(400)]
-        over.set()
-        return told
+        enqueued = [enqueue("echo", n, key="one", connection=session) for n in range(400)]
+        ended.set()
+        return enqueued
 
     def works(session: Database) -> list[Job]:
         done = []
         while True:
-            last = over.is_set()
+            last = ended.is_set()
             jobs = take(session, "default", 1, LEASE, GRACE)
             done += [job for job in jobs if finish(job, Done()).ending == "done"]
             if last and not jobs:
                 return done
 
-    told, *worked = together([partial(role, sessions()) for role in (enqueues, works, works, works)])
+    enqueued, *worked = together([partial(role, sessions()) for role in (enqueues, works, works, works)])
 
     done = {job.payload for jobs in worked for job in jobs}
     unrun = [n for n in range(400) if n not in done]
     assert len(done) == sum(map(len, worked))
-    assert {told[n + 1].outcome for n in unrun} <= {"replaced"}
-    assert sum(one.outcome == "created" for one in told) == len(done)
+    assert {enqueued[n + 1].outcome for n in unrun} <= {"replaced"}
+    assert sum(one.outcome == "created" for one in enqueued) == len(done)
     assert states(sessions()) == {"done": len(done)}
 
 
-def test_what_is_cancelled_while_it_is_claimed_is_either_done_or_cancelled(sessions: Sessions) -> None:
+def test_job_cancelled_during_a_claim_is_done_or_cancelled(sessions: Sessions) -> None:
     changes, owned = operate_while_claimed(sessions, lambda db, job_id: cancel(db, [job_id]))
 
     cancelled = {change.id for change in changes if change.outcome == "changed"}
@@ -86,7 +91,7 @@ def test_what_is_cancelled_while_it_is_claimed_is_either_done_or_cancelled(sessi
     [promote, lambda db, ids: reschedule(db, ids, datetime.now(UTC))],
     ids=["promoted", "rescheduled"],
 )
-def test_what_is_moved_while_it_is_claimed_is_done_once(
+def test_job_rescheduled_during_a_claim_is_done_once(
     sessions: Sessions, change: Callable[..., list[Change]]
 ) -> None:
     changes, owned = operate_while_claimed(sessions, lambda db, job_id: change(db, [job_id]))
@@ -96,7 +101,7 @@ def test_what_is_moved_while_it_is_claimed_is_done_once(
     assert states(sessions()) == {"done": 300}
 
 
-def test_offers_are_made_while_the_jobs_at_the_head_are_cancelled(sessions: Sessions) -> None:
+def test_offers_continue_while_jobs_at_the_head_are_cancelled(sessions: Sessions) -> None:
     ids = fill(sessions(), 3000)
     session = sessions()
 
@@ -113,13 +118,13 @@ def test_offers_are_made_while_the_jobs_at_the_head_are_cancelled(sessions: Sess
 
 
 WAITS: dict[str, Callable[[Database, Job, Offer], Any]] = {
-    "finish": lambda db, job, _: finish(at(db, job), Done()).ending,
+    "finish": lambda db, job, _: finish(in_session(db, job), Done()).ending,
     "finish with a retry": lambda db, job, _: (
-        finish(at(db, job), Failed({"type": "E", "message": ""})).ending
+        finish(in_session(db, job), Failed({"type": "E", "message": ""})).ending
     ),
-    "finish with a release": lambda db, job, _: finish(at(db, job), Released()).ending,
-    "finish in a transaction": lambda db, job, _: transact(at(db, job)),
-    "claim": lambda db, _, mine: "lost" if not claim(db, [mine], LEASE, GRACE) else "claimed",
+    "finish with a release": lambda db, job, _: finish(in_session(db, job), Released()).ending,
+    "finish in a transaction": lambda db, job, _: transact(in_session(db, job)),
+    "claim": lambda db, _, offered: "lost" if not claim(db, [offered], LEASE, GRACE) else "claimed",
     "promote": lambda db, job, _: promote(db, [job.id])[0].outcome,
     "reschedule": lambda db, job, _: reschedule(db, [job.id], datetime.now(UTC))[0].outcome,
     "cancel": lambda db, job, _: cancel(db, [job.id])[0].outcome,
@@ -127,35 +132,40 @@ WAITS: dict[str, Callable[[Database, Job, Offer], Any]] = {
 
 
 @pytest.mark.parametrize("what", WAITS)
-def test_who_waited_for_a_row_that_was_finished_meanwhile_is_told_so(sessions: Sessions, what: str) -> None:
-    """The row moves to another partition, and Postgres answers 40001 to who waited for it."""
+def test_waiter_gets_conflict_when_row_was_finished(sessions: Sessions, what: str) -> None:
+    """The row moves to another partition, so Postgres raises 40001 in the waiting session."""
     db, other = sessions(), sessions()
     job_id = enqueue("echo", connection=db).id
-    (mine,) = offer(db, 1, TTL).offers
-    job = Job.from_record({**FACTS, "id": job_id, "ack": mine.ack}, db, LEASE, GRACE)
-    held = Flag()
+    (offered,) = offer(db, 1, TTL).offers
+    job = Job.from_record({**FACTS, "id": job_id, "ack": offered.ack}, db, LEASE, GRACE)
+    locked = Flag()
 
     def finishes() -> None:
         with db.transaction():
             complete(job, None)
-            held.set()
+            locked.set()
             until(lambda: sql(db, WAITING)[0][0])
 
     def waits() -> Any:
-        assert held.wait(DEADLINE_SECONDS)
-        return WAITS[what](other, job, mine)
+        assert locked.wait(DEADLINE_SECONDS)
+        return WAITS[what](other, job, offered)
 
-    _, told = together([finishes, waits])
+    _, outcome = together([finishes, waits])
 
-    assert told in ("lost", "refused")
+    assert outcome in ("lost", "refused")
     assert get(db, job_id).state == "done"
 
 
 FACTS: dict[str, Any] = {
-    "queue": "default", "kind": "echo", "key": None, "payload": None, "headers": None, "priority": 5, "attempts": 1,
-    "max_attempts": 8, "retry": None, "timeout": None, "enqueued": datetime.now(UTC), "run_at": datetime.now(UTC),
-    "claimed": datetime.now(UTC), "visible": datetime.now(UTC) + LEASE,
-}  # fmt: skip
+    **dict.fromkeys(["key", "payload", "headers", "retry", "timeout"]),
+    **dict.fromkeys(["enqueued", "run_at", "claimed"], datetime.now(UTC)),
+    "queue": "default",
+    "kind": "echo",
+    "priority": 5,
+    "attempts": 1,
+    "max_attempts": 8,
+    "visible": datetime.now(UTC) + LEASE,
+}
 
 
 def transact(job: Job) -> str:
@@ -168,23 +178,23 @@ def transact(job: Job) -> str:
     return "done"
 
 
-def at(db: Database, job: Job) -> Job:
-    """The same claim, seen from another session."""
+def in_session(db: Database, job: Job) -> Job:
+    """Return the same claim in another session."""
     return replace(job, lease=replace(job.lease, database=db))
 
 
-def keyed(db: Database, payload: int, key: str, on_conflict: Any) -> tuple[str, UUID | None]:
+def enqueue_keyed(db: Database, payload: int, key: str, on_conflict: Any) -> tuple[str, UUID | None]:
     try:
-        told = enqueue("echo", payload, key=key, on_conflict=on_conflict, connection=db)
+        enqueued = enqueue("echo", payload, key=key, on_conflict=on_conflict, connection=db)
     except KeyTakenError as error:
         return type(error).__name__, None
-    return told.outcome, told.id
+    return enqueued.outcome, enqueued.id
 
 
-def fill(db: Database, most: int) -> list[UUID]:
+def fill(db: Database, count: int) -> list[UUID]:
     return [
         one.id
-        for one in enqueue_many((NewJob("echo", n) for n in range(most)), connection=db)
+        for one in enqueue_many((NewJob("echo", n) for n in range(count)), connection=db)
         if one.outcome == "created"
     ]
 
@@ -192,7 +202,7 @@ def fill(db: Database, most: int) -> list[UUID]:
 def operate_while_claimed(
     sessions: Sessions, change: Callable[[Database, UUID], list[Change]]
 ) -> tuple[list[Change], list[UUID]]:
-    """Change 300 jobs one by one, from the last, while two dispatch-and-work and two take; say who owned what."""
+    """Change 300 jobs one by one, from the last, while four workers claim them; return changes and finished jobs."""
     ids = fill(sessions(), 300)
 
     def operates(session: Database) -> list[Change]:

@@ -1,4 +1,4 @@
-"""A proxy between a client and Postgres that writes down each statement as it goes over the wire."""
+"""A proxy between a client and Postgres that records each statement."""
 
 import socket
 import struct
@@ -11,19 +11,20 @@ from typing import BinaryIO, Self
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-SPECIAL = {80877103, 80877104}  # SSLRequest and GSSENCRequest
+# SSLRequest and GSSENCRequest.
+SPECIAL = {80877103, 80877104}
 
 
 @dataclass(frozen=True)
-class Said:
-    """A statement as the client sent it; `name` is what it asked the server to remember it by."""
+class SentStatement:
+    """A statement that the client sent; `name` is the name of a prepared statement."""
 
     text: str
     name: str = ""
 
 
 class Wire:
-    """Listens on a port of its own and passes everything on; `cut` ends what is open, `close` refuses what is new."""
+    """Listen on a port and forward all data. `cut` ends open connections; `close` also refuses new ones."""
 
     def __init__(self, url: str) -> None:
         parts = conninfo_to_dict(url)
@@ -31,7 +32,7 @@ class Wire:
         self._open: list[socket.socket] = []
         self._threads: list[Thread] = []
         self._url, self.port = url, 0
-        self.said: list[Said] = []
+        self.statements: list[SentStatement] = []
         self.startups: list[dict[str, str]] = []
         self._cut_at = ""
         self.listen()
@@ -49,22 +50,23 @@ class Wire:
         self.close()
 
     def listen(self) -> None:
-        """Answer again, on the same port."""
+        """Listen again on the same port."""
         self._listener = socket.create_server(("127.0.0.1", self.port))
         self.port = self._listener.getsockname()[1]
         self._start(self._accept, self._listener)
 
     def cut(self) -> None:
-        """End every connection that is open, as a server that stops does."""
-        for end in list(self._open):  # not what is opened anew as soon as the first has ended
+        """End all open connections, like a server that stops."""
+        # A copy: a client may reconnect meanwhile.
+        for end in list(self._open):
             _end(end)
 
     def cut_at(self, word: str) -> None:
-        """End every connection when a statement with that word in it comes by next."""
+        """End all connections at the next statement that contains a word."""
         self._cut_at = word
 
     def close(self) -> None:
-        """Be gone: nothing is open, and nobody answers."""
+        """End all connections and stop listening."""
         _end(self._listener)
         self.cut()
         for thread in self._threads:
@@ -112,11 +114,11 @@ class Wire:
 
     def _note(self, kind: bytes, body: bytes) -> None:
         if kind == b"Q":
-            self.said.append(Said(body.rstrip(b"\0").decode()))
+            self.statements.append(SentStatement(body.rstrip(b"\0").decode()))
         elif kind == b"P":
             name, text, _ = body.split(b"\0", 2)
-            self.said.append(Said(text.decode(), name.decode()))
-        if self._cut_at and self.said and self._cut_at in self.said[-1].text:
+            self.statements.append(SentStatement(text.decode(), name.decode()))
+        if self._cut_at and self.statements and self._cut_at in self.statements[-1].text:
             self._cut_at = ""
             self.cut()
 
@@ -131,8 +133,8 @@ def _body(stream: BinaryIO) -> bytes:
     return length + _read(stream, struct.unpack("!I", length)[0] - 4)
 
 
-def _read(stream: BinaryIO, most: int) -> bytes:
-    block = stream.read(most)
-    if len(block) < most:
+def _read(stream: BinaryIO, size: int) -> bytes:
+    block = stream.read(size)
+    if len(block) < size:
         raise EOFError
     return block

@@ -1,1 +1,1 @@
-"""Tests of the queue itself, on every server and through a pooler."""
+"""Tests of the queue: the library against a real database."""

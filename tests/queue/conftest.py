@@ -1,4 +1,4 @@
-"""What the tests of the queue share: the queue they drive, and faults that they must notice."""
+"""Fixtures of the queue tests, and the faults that a test must detect."""
 
 import re
 from collections.abc import Generator, Iterator
@@ -9,13 +9,14 @@ import pytest
 import minutehand.database
 from minutehand import MinutehandError
 from minutehand.database.statements import statement
+from tests.queue.logins import Login, logins
 from tests.queue.stage import Queue
 from tests.servers import Database
 
 
 @pytest.fixture
 def queue(database: Database) -> Iterator[Queue]:
-    """A queue on every server, directly and through a pooler."""
+    """A queue on the server of the run."""
     queue = Queue(database.url, database.admin_url)
     yield queue
     queue.close()
@@ -23,15 +24,22 @@ def queue(database: Database) -> Iterator[Queue]:
 
 @pytest.fixture
 def direct_queue(direct_database: Database) -> Iterator[Queue]:
-    """A queue on one server, for what no server does differently."""
+    """A queue on direct-18, for behaviour that is the same on every server."""
     queue = Queue(direct_database.url, direct_database.admin_url)
     yield queue
     queue.close()
 
 
+@pytest.fixture
+def login(database: Database) -> Iterator[Login]:
+    """Open sessions of new logins: `login("worker")`."""
+    with logins(database) as login:
+        yield login
+
+
 @dataclass(frozen=True)
 class Fault:
-    """A statement with a known fault put back: where its text matches `pattern`, it says `replacement`."""
+    """A known fault to put back into a statement: `replacement` where its text matches `pattern`."""
 
     name: str
     pattern: str
@@ -40,10 +48,8 @@ class Fault:
     def statement(self, name: str) -> str:
         if name != self.name:
             return statement(name)
-        text, places = re.subn(self.pattern, self.replacement, statement(name), flags=re.DOTALL)
-        assert places, (
-            f"sql/{name}.sql has nothing like {self.pattern!r} any more: put the fault back in another way"
-        )
+        text, matches = re.subn(self.pattern, self.replacement, statement(name), flags=re.DOTALL)
+        assert matches, f"sql/{name}.sql does not match {self.pattern!r}: put the fault back in another way"
         return text
 
 
@@ -54,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that names faults once as it is, and once with each fault, when it must fail."""
+    """Run a test that has fault markers once without a fault, and once with each fault, when it must fail."""
     faults = [Fault(*mark.args) for mark in metafunc.definition.iter_markers("fault")]
     if faults:
         names = [f"fault_in_{fault.name}_{number}" for number, fault in enumerate(faults, 1)]
@@ -75,7 +81,7 @@ def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fa
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Expect the failure of a test whose statement has its fault back."""
+    """Expect a test with a fault to fail."""
     if pyfuncitem.funcargs.get("fault") is None:
         return (yield)
     with pytest.raises((AssertionError, pytest.fail.Exception, LookupError, MinutehandError)) as caught:

@@ -1,4 +1,4 @@
-"""Databases with and without the schema, and all that the catalog says of one."""
+"""Databases with and without the schema, and the catalog of a schema."""
 
 from collections.abc import Iterator
 
@@ -40,13 +40,13 @@ CATALOG = """
 
 
 def catalog(queue: Queue) -> dict[tuple[str, str], str]:
-    """Everything that the schema is, but for the days, of which there are others tomorrow."""
+    """Return the catalog of the schema, without the partitions of days."""
     return {(row["what"], row["name"]): row["is"] for row in queue.sql(CATALOG) if "_20" not in row["name"]}
 
 
 @pytest.fixture
 def empty(new_database: NewDatabase, server_name: str) -> Iterator[Queue]:
-    """A database with nothing in it, not even the schema."""
+    """A database without the schema."""
     database = new_database(server_name, migrated=False)
     queue = Queue(database.url, database.admin_url)
     yield queue

@@ -1,4 +1,4 @@
-"""The queue as a test drives it: real rows on a real server, and time that is moved by hand."""
+"""Drive a queue on a real database, with time that the test moves."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,7 +27,7 @@ DEADLINE = timedelta(seconds=20)
 
 
 class Queue:
-    """A queue, and the workers and dispatchers that a test sets on it."""
+    """A queue, with workers and dispatchers that a test controls."""
 
     def __init__(self, url: str, admin_url: str) -> None:
         self._url = url
@@ -41,17 +41,18 @@ class Queue:
         self._sessions.close()
 
     def another(self) -> Database:
-        """Another session at the same database."""
+        """Open another session of the same database."""
         return self._open(self._url)
 
     def _open(self, url: str) -> Database:
         database = Database(url)
-        assert database.connection  # before any thread asks for it
+        # Connect before a thread uses it.
+        assert database.connection
         self._sessions.callback(database.close)
         return database
 
     def sql(self, text: LiteralString, /, **parameters: object) -> list[dict[str, Any]]:
-        """Send a statement straight to the server, whoever pools the others."""
+        """Run a statement directly on the server, without the pooler."""
         with self._admin.connection.cursor(row_factory=dict_row) as cursor:
             cursor.execute(text, parameters or None)
             return cursor.fetchall() if cursor.description else []
@@ -59,8 +60,8 @@ class Queue:
     def enqueue(self, kind: str = "echo", payload: object = None, **options: Any) -> UUID:
         return enqueue(kind, payload, connection=self.database, **options).id
 
-    def take(self, most: int = 1, queue: str = "default", database: Database | None = None) -> list[Job]:
-        return take(database or self.database, queue, most, LEASE, GRACE)
+    def take(self, limit: int = 1, queue: str = "default", database: Database | None = None) -> list[Job]:
+        return take(database or self.database, queue, limit, LEASE, GRACE)
 
     def offer(
         self, capacity: int = 100, database: Database | None = None, now: datetime | None = None
@@ -76,19 +77,19 @@ class Queue:
         return claim(database or self.database, offers, LEASE, GRACE)
 
     def claimed(self, kind: str = "echo", payload: object = None, **options: Any) -> Job:
-        """A job that a worker has just claimed."""
+        """Return a job that a worker has just claimed."""
         job_id = self.enqueue(kind, payload, **options)
         (job,) = self.take(1, options.get("queue") or "default")
         assert job.id == job_id
         job.lease.start()
         return job
 
-    def work(self, handler: Callable[..., Any], most: int = 1, kind: str = "echo") -> list[Finish]:
-        """Have a worker take what is due and handle it."""
-        return run_jobs(self.take(most), HandlerTable({kind: handler}), stopping=lambda: False)
+    def work(self, handler: Callable[..., Any], limit: int = 1, kind: str = "echo") -> list[Finish]:
+        """Let a worker take due jobs and handle them."""
+        return run_jobs(self.take(limit), HandlerTable({kind: handler}), stopping=lambda: False)
 
     def attempt(self, handler: Callable[..., Any], **options: Any) -> tuple[UUID, Finish]:
-        """Have a worker make one attempt at a new job."""
+        """Let a worker make one attempt at a new job."""
         job_id = self.enqueue(**options)
         (ending,) = self.work(handler)
         return job_id, ending
@@ -97,36 +98,36 @@ class Queue:
         return get(self.database, job_id)
 
     def waits(self, job_id: UUID, delay: timedelta) -> bool:
-        """Whether a job waits for that long, of which a slow machine has passed some seconds."""
+        """Whether a job is due after `delay`, less some seconds on a slow machine."""
         (row,) = self.sql("select visible - now() as rest from minutehand.jobs where id = %(id)s", id=job_id)
-        rest: timedelta = row["rest"]
-        return delay - DEADLINE < rest <= delay
+        remaining: timedelta = row["rest"]
+        return delay - DEADLINE < remaining <= delay
 
     def pass_time(self, job_id: UUID, by: timedelta = LONG) -> None:
-        """Let a job's offer, lease or delay end, and some time more pass."""
+        """Let a job's offer, lease or delay end, `by` ago."""
         self.sql(
             "update minutehand.jobs_live set visible = clock_timestamp() - %(by)s where id = %(id)s",
             id=job_id,
             by=by,
         )
 
-    def let(self, call: Callable[..., Any], *args: Any, **options: Any) -> "Future[Any]":
-        """Begin a call in a thread of its own."""
+    def start(self, call: Callable[..., Any], *args: Any, **options: Any) -> "Future[Any]":
+        """Start a call in a thread."""
         return self._threads.submit(call, *args, **options)
 
     def until_done_or_waiting(self, future: "Future[Any]") -> None:
-        """Look on until a call has returned, or its statement waits for a lock that another session holds."""
+        """Wait until a call has returned, or its statement waits for a lock of another session."""
         until(lambda: future.done() or self.sql(WAITING)[0]["waiting"])
 
 
-# From pg_locks alone: what pg_stat_activity shows in a transaction is what it was at the first look.
-WAITING = """select exists (select from pg_locks waits join pg_locks holds using (pid)
-                             where not waits.granted and holds.granted and holds.database =
+# From pg_locks alone: within a transaction, pg_stat_activity returns what it returned at first.
+WAITING = """select exists (select from pg_locks waiter join pg_locks holder using (pid)
+                             where not waiter.granted and holder.granted and holder.database =
                                    (select oid from pg_database where datname = current_database())) as waiting"""
 
 
-def until(happened: Callable[[], object]) -> None:
-    """Look until something has happened; fail when it never does."""
+def until(condition: Callable[[], object]) -> None:
+    """Poll until a condition holds; fail at the deadline."""
     deadline = monotonic() + DEADLINE.total_seconds()
-    while not happened():
-        assert monotonic() < deadline, "it never happened"
+    while not condition():
+        assert monotonic() < deadline, "the condition did not hold before the deadline"

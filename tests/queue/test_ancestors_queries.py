@@ -1,4 +1,4 @@
-"""The ancestors' five queries work word for word on `minutehand.jobs`."""
+"""The five queries of the ancestors work verbatim on `minutehand.jobs`."""
 
 from uuid import UUID
 
@@ -16,13 +16,13 @@ ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 
 def ids(queue: Queue, condition: str, **parameters: object) -> set[UUID]:
-    """The jobs that a query of the ancestors finds."""
+    """Return the jobs that a query finds."""
     return {row["id"] for row in queue.sql(f"select id from minutehand.jobs where {condition}", **parameters)}
 
 
 @pytest.fixture
 def jobs(queue: Queue) -> dict[str, UUID]:
-    """One job of each fate."""
+    """One job in each state."""
     done, dead, cancelled = queue.claimed(), queue.claimed(max_attempts=1), queue.claimed()
     finish(done, Done())
     finish(dead, Failed(ERROR))
@@ -41,30 +41,26 @@ def jobs(queue: Queue) -> dict[str, UUID]:
     }
 
 
-def test_next_is_what_is_visible_and_not_deleted(queue: Queue, jobs: dict[str, UUID]) -> None:
+def test_next_returns_visible_jobs_that_are_not_deleted(queue: Queue, jobs: dict[str, UUID]) -> None:
     assert ids(queue, NEXT) == {jobs["due"]}
 
 
-def test_next_is_a_running_job_again_once_its_lease_is_over(queue: Queue, jobs: dict[str, UUID]) -> None:
+def test_next_returns_a_running_job_after_its_lease(queue: Queue, jobs: dict[str, UUID]) -> None:
     queue.pass_time(jobs["running"])
 
     assert ids(queue, NEXT) == {jobs["due"], jobs["running"]}
 
 
-def test_failed_is_what_is_deleted_and_failed_and_cancelled_counts_as_failed(
-    queue: Queue, jobs: dict[str, UUID]
-) -> None:
+def test_failed_includes_cancelled_jobs(queue: Queue, jobs: dict[str, UUID]) -> None:
     assert ids(queue, FAILED) == {jobs["dead"], jobs["cancelled"]}
     assert ids(queue, FAILED + " and not cancelled") == {jobs["dead"]}
 
 
-def test_completed_is_what_is_deleted_and_not_failed(queue: Queue, jobs: dict[str, UUID]) -> None:
+def test_completed_returns_deleted_jobs_that_did_not_fail(queue: Queue, jobs: dict[str, UUID]) -> None:
     assert ids(queue, COMPLETED) == {jobs["done"]}
 
 
-def test_what_is_cancelled_by_hand_is_no_longer_next_and_counts_as_failed(
-    queue: Queue, jobs: dict[str, UUID]
-) -> None:
+def test_job_cancelled_in_sql_counts_as_failed(queue: Queue, jobs: dict[str, UUID]) -> None:
     cancel(queue.database, [jobs["due"], jobs["scheduled"]])
 
     assert ids(queue, NEXT) == set()
@@ -91,14 +87,14 @@ def test_changing_visible_moves_a_scheduled_job(queue: Queue, jobs: dict[str, UU
     assert {job.id for job in queue.take(10)} == {jobs["due"], jobs["scheduled"]}
 
 
-def test_one_job_is_addressed_by_its_ack(queue: Queue) -> None:
+def test_ack_addresses_one_job(queue: Queue) -> None:
     one, other = queue.claimed(), queue.claimed()
 
     assert ids(queue, "ack = %(ack)s", ack=one.ack) == {one.id}
     assert ids(queue, "ack = %(ack)s", ack=other.ack) == {other.id}
 
 
-def test_an_ack_finishes_exactly_its_job(queue: Queue) -> None:
+def test_ack_finishes_exactly_its_job(queue: Queue) -> None:
     one, other = queue.claimed(), queue.claimed()
     queue.sql("update minutehand.jobs set deleted = now(), failed = false where ack = %(ack)s", ack=one.ack)
 
@@ -106,7 +102,7 @@ def test_an_ack_finishes_exactly_its_job(queue: Queue) -> None:
     assert queue.row(other.id).state == "running"
 
 
-def test_every_claim_has_an_ack_of_its_own(queue: Queue) -> None:
+def test_each_claim_has_its_own_ack(queue: Queue) -> None:
     for _ in range(50):
         queue.enqueue()
     jobs = queue.take(50)
@@ -116,7 +112,7 @@ def test_every_claim_has_an_ack_of_its_own(queue: Queue) -> None:
     assert len({job.ack for job in jobs + again}) == 100
 
 
-def test_a_second_ack_of_the_same_text_is_refused(queue: Queue) -> None:
+def test_duplicate_ack_is_rejected(queue: Queue) -> None:
     one, other = queue.claimed(), queue.claimed()
 
     with pytest.raises(Exception, match="jobs_live_ack"):

@@ -1,4 +1,4 @@
-"""The budget: workers that cannot keep up are not invited again and again for the same backlog."""
+"""The budget: a queue whose workers do not claim its offers gets fewer of them."""
 
 from datetime import datetime, timedelta
 
@@ -15,7 +15,7 @@ CAPACITY = 40
 
 
 def fill(queue: Queue, jobs: int, name: str = "default") -> datetime:
-    """Enqueue jobs; return a moment at which they are due."""
+    """Enqueue jobs; return a time at which they are due."""
     queue.sql(
         "insert into minutehand.lanes (queue, priority) values (%(name)s, 5) on conflict do nothing",
         name=name,
@@ -28,27 +28,27 @@ def fill(queue: Queue, jobs: int, name: str = "default") -> datetime:
         name=name,
         jobs=jobs,
     )
-    (moment,) = queue.sql("select now() + interval '1 second' as now")
-    return moment["now"]
+    (due,) = queue.sql("select now() + interval '1 second' as now")
+    return due["now"]
 
 
-def run_jobs(queue: Queue, most: int, now: datetime) -> int:
-    """Have the workers of the default queue finish some of what is on offer, by a clock that the test moves."""
+def run_jobs(queue: Queue, limit: int, now: datetime) -> int:
+    """Let workers of the default queue finish some offers, by a clock that the test moves."""
     return len(
         queue.sql(
             """update minutehand.jobs set deleted = %(now)s
                 where id in (select id from minutehand.jobs_live
                               where queue = 'default' and ack is not null and visible > %(now)s
-                              order by offered limit %(most)s)
+                              order by offered limit %(limit)s)
              returning id""",
             now=now,
-            most=most,
+            limit=limit,
         )
     )
 
 
 def tick(queue: Queue, now: datetime, capacity: int = CAPACITY) -> tuple[int, int, int]:
-    """Make a tick; return how many were offered, how many lapsed before, and the budget of the default queue."""
+    """Tick, and return the number of offers, of lapsed offers, and the budget of the default queue."""
     offered = queue.offered(capacity, now=now)
     (budget,) = [each for each in offered.budgets if each.queue == "default"] or [
         Budget("default", capacity, 0)
@@ -58,7 +58,7 @@ def tick(queue: Queue, now: datetime, capacity: int = CAPACITY) -> tuple[int, in
 
 @pytest.mark.fault("adjust_budgets", r"then budget - missed else", "then budget else")
 @pytest.mark.fault("offer", r"where turn <= coalesce\(allowed.jobs, turn\)", "")
-def test_what_lapsed_between_two_ticks_is_taken_off_the_budget(queue: Queue) -> None:
+def test_lapsed_offers_reduce_the_budget(queue: Queue) -> None:
     now = fill(queue, 3 * CAPACITY)
     assert tick(queue, now) == (CAPACITY, 0, CAPACITY)
     run_jobs(queue, 10, now)
@@ -68,7 +68,7 @@ def test_what_lapsed_between_two_ticks_is_taken_off_the_budget(queue: Queue) -> 
 
 @pytest.mark.fault("adjust_budgets", r"and j.visible > \(select since from clock\)", "")
 @pytest.mark.fault("start_tick", r"since = ticked, ", "")
-def test_a_lapse_is_counted_once(queue: Queue) -> None:
+def test_lapsed_offer_is_counted_once(queue: Queue) -> None:
     now = fill(queue, CAPACITY)
     tick(queue, now)
     run_jobs(queue, 10, now)
@@ -80,20 +80,20 @@ def test_a_lapse_is_counted_once(queue: Queue) -> None:
 @pytest.mark.fault(
     "offer", r"case when claimed is null then ack else", "case when claimed is null then null else"
 )
-def test_a_job_that_nobody_can_claim_lowers_the_budget_once_and_not_for_ever(queue: Queue) -> None:
+def test_unclaimable_job_reduces_the_budget_only_once(queue: Queue) -> None:
     now = fill(queue, 5)
     tick(queue, now)
 
     lapses = [tick(queue, now + n * TTL)[1:] for n in range(1, 9)]
 
     assert lapses[0] == (5, CAPACITY - 5)
-    assert {vain for vain, _ in lapses[1:]} == {0}
+    assert {lapsed for lapsed, _ in lapses[1:]} == {0}
     assert lapses[-1] == (0, CAPACITY)
 
 
 @pytest.mark.fault("adjust_budgets", r"case when missed \* 10 < budget \* 9 then", "case when true then")
 @pytest.mark.parametrize("done", [0, 1, 2])
-def test_when_hardly_anything_was_claimed_the_budget_is_halved(queue: Queue, done: int) -> None:
+def test_budget_is_halved_if_few_offers_were_claimed(queue: Queue, done: int) -> None:
     now = fill(queue, CAPACITY)
     tick(queue, now)
     run_jobs(queue, done, now)
@@ -104,7 +104,7 @@ def test_when_hardly_anything_was_claimed_the_budget_is_halved(queue: Queue, don
 @pytest.mark.fault(
     "adjust_budgets", r"when missed \* 50 <= budget then budget", "when missed <= 0 then budget"
 )
-def test_two_in_a_hundred_are_bad_luck(queue: Queue) -> None:
+def test_two_percent_of_lapsed_offers_do_not_reduce_the_budget(queue: Queue) -> None:
     now = fill(queue, 2 * CAPACITY)
     tick(queue, now, capacity=100)
     run_jobs(queue, 2 * CAPACITY - 2, now)
@@ -113,7 +113,7 @@ def test_two_in_a_hundred_are_bad_luck(queue: Queue) -> None:
 
 
 @pytest.mark.fault("adjust_budgets", r"%\(capacity\)s / 20, ", "")
-def test_a_twentieth_of_the_capacity_is_always_left(queue: Queue) -> None:
+def test_budget_is_at_least_a_twentieth_of_the_capacity(queue: Queue) -> None:
     now = fill(queue, 20 * CAPACITY)
 
     budgets = [tick(queue, now + n * TTL)[2] for n in range(10)]
@@ -122,7 +122,7 @@ def test_a_twentieth_of_the_capacity_is_always_left(queue: Queue) -> None:
     assert budgets[-1] == CAPACITY // 20
 
 
-def test_a_queue_whose_workers_are_broken_takes_nothing_from_the_others(queue: Queue) -> None:
+def test_budget_of_a_broken_queue_does_not_affect_others(queue: Queue) -> None:
     now = fill(queue, 100 * CAPACITY, name="broken")
 
     for n in range(10):
@@ -136,7 +136,7 @@ def test_a_queue_whose_workers_are_broken_takes_nothing_from_the_others(queue: Q
 )
 @pytest.mark.fault("adjust_budgets", r"budget \+ 2 \^ least\(age - 9, 20\) - 1", "budget")
 @pytest.mark.fault("adjust_budgets", r"least\(%\(capacity\)s, case", "(case")
-def test_ten_minutes_after_the_last_lapse_the_budget_grows_until_it_is_the_capacity(queue: Queue) -> None:
+def test_budget_grows_back_ten_minutes_after_the_last_lapse(queue: Queue) -> None:
     now = fill(queue, CAPACITY)
     tick(queue, now)
     run_jobs(queue, 10, now)
@@ -149,7 +149,7 @@ def test_ten_minutes_after_the_last_lapse_the_budget_grows_until_it_is_the_capac
     assert grown == [10, 10, 11, 13, 17, 25, 40, 40]
 
 
-def test_a_clock_that_went_back_leaves_no_budget_low_for_ever(queue: Queue) -> None:
+def test_clock_set_back_does_not_keep_the_budget_low(queue: Queue) -> None:
     now = fill(queue, CAPACITY)
     tick(queue, now)
     tick(queue, now + TTL)
@@ -161,7 +161,7 @@ def test_a_clock_that_went_back_leaves_no_budget_low_for_ever(queue: Queue) -> N
 
 @pytest.mark.fault("adjust_budgets", r"and j.claimed is null", "")
 @pytest.mark.fault("adjust_budgets", r"and j.offered is not null and j.claimed is null", "")
-def test_a_worker_that_died_takes_nothing_off_the_budget(queue: Queue) -> None:
+def test_crashed_worker_does_not_reduce_the_budget(queue: Queue) -> None:
     for _ in range(3):
         queue.enqueue()
     jobs = queue.claim(*queue.offer())
@@ -173,7 +173,7 @@ def test_a_worker_that_died_takes_nothing_off_the_budget(queue: Queue) -> None:
 
 @pytest.mark.fault("withdraw", r"and j.ack = o.ack", "")
 @pytest.mark.fault("withdraw", r", visible = clock_timestamp\(\)", "")
-def test_offers_that_are_withdrawn_are_due_again_and_nobody_can_claim_them(queue: Queue) -> None:
+def test_withdrawn_offers_are_due_and_cannot_be_claimed(queue: Queue) -> None:
     jobs = {queue.enqueue(), queue.enqueue()}
     stale = queue.offer()
     for job_id in jobs:
@@ -190,7 +190,7 @@ def test_offers_that_are_withdrawn_are_due_again_and_nobody_can_claim_them(queue
 
 
 @pytest.mark.fault("withdraw", r"set ack = j.prior", "set ack = null")
-def test_a_late_finish_is_still_good_after_an_offer_of_its_job_was_withdrawn(queue: Queue) -> None:
+def test_late_finish_is_accepted_after_a_withdrawn_offer(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)
     withdraw(queue.database, queue.offer())
@@ -199,10 +199,8 @@ def test_a_late_finish_is_still_good_after_an_offer_of_its_job_was_withdrawn(que
 
 
 @pytest.mark.parametrize("capacity", [50, 300])
-def test_throttled_to_60_jobs_a_minute_10_000_due_jobs_cost_at_most_1_05_offers_each(
-    queue: Queue, capacity: int
-) -> None:
-    """Minute by minute: a tick, then the workers finish 60 jobs; Lambda drops what waited a minute."""
+def test_throttled_backlog_costs_at_most_1_05_offers_per_job(queue: Queue, capacity: int) -> None:
+    """Each minute has a tick and 60 finished jobs; Lambda drops the other events after a minute."""
     now, offered, done = fill(queue, 10_000), 0, 0
 
     while done < 10_000:
@@ -211,9 +209,10 @@ def test_throttled_to_60_jobs_a_minute_10_000_due_jobs_cost_at_most_1_05_offers_
         done += len(
             queue.sql(
                 "update minutehand.jobs set deleted = %(now)s where id = any (%(ids)s) returning id",
-                now=now, ids=fresh[:60],
+                now=now,
+                ids=fresh[:60],
             )
-        )  # fmt: skip
+        )
         now += MINUTE
 
     assert offered <= 1.05 * done

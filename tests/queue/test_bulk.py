@@ -1,4 +1,4 @@
-"""A bulk says for each of its items what happened, in order, and holds no more than a chunk of them."""
+"""A bulk reports the outcome of each item in order, and holds one chunk of items at a time."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ def outcomes(made: list[Enqueued | Rejected]) -> list[str]:
     return [item.outcome for item in made]
 
 
-def test_a_bulk_of_nothing_is_nothing(queue: Queue) -> None:
+def test_empty_bulk_creates_nothing(queue: Queue) -> None:
     assert bulk(queue, []) == []
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 5000])
-def test_what_no_rule_lets_in_is_named_and_the_others_are_enqueued(queue: Queue, chunk: int) -> None:
+def test_bulk_reports_rejected_items_and_enqueues_the_others(queue: Queue, chunk: int) -> None:
     bad: dict[int, NewJob] = {
         0: NewJob("not a kind"),
         3: NewJob("echo", object()),
@@ -57,20 +57,20 @@ def test_what_no_rule_lets_in_is_named_and_the_others_are_enqueued(queue: Queue,
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_bulk_meets_what_is_there_already_as_one_by_one_does(queue: Queue, mode: str) -> None:
-    there = queue.enqueue(payload="old", key="a")
+def test_bulk_and_existing_jobs_conflict_like_single_enqueues(queue: Queue, mode: str) -> None:
+    existing = queue.enqueue(payload="old", key="a")
     made = bulk(queue, [NewJob("echo", "new", key="a"), NewJob("echo", "new", key="b")], on_conflict=mode)
 
     first = {"replace": "replaced", "ignore": "ignored", "raise": "rejected"}[mode]
     assert outcomes(made) == [first, "created"]
-    assert queue.row(there).payload == ("new" if mode == "replace" else "old")
+    assert queue.row(existing).payload == ("new" if mode == "replace" else "old")
     if isinstance(made[0], Rejected):
         assert isinstance(made[0].error, KeyTakenError)
     else:
-        assert made[0].id == there
+        assert made[0].id == existing
 
 
-def test_of_the_items_of_a_chunk_that_share_a_key_the_last_one_replaces_the_others(queue: Queue) -> None:
+def test_last_item_with_a_key_replaces_the_others_of_its_chunk(queue: Queue) -> None:
     made = bulk(queue, [NewJob("echo", n, key="a") for n in range(3)])
 
     assert outcomes(made) == ["ignored", "ignored", "created"]
@@ -78,7 +78,7 @@ def test_of_the_items_of_a_chunk_that_share_a_key_the_last_one_replaces_the_othe
     assert [job.payload for job in queue.take(9)] == [2]
 
 
-def test_of_the_items_of_a_chunk_that_share_a_key_the_first_one_makes_the_others_be_ignored(
+def test_later_items_with_a_key_in_a_chunk_are_ignored(
     queue: Queue,
 ) -> None:
     made = bulk(queue, [NewJob("echo", n, key="a") for n in range(3)], on_conflict="ignore")
@@ -87,7 +87,7 @@ def test_of_the_items_of_a_chunk_that_share_a_key_the_first_one_makes_the_others
     assert [job.payload for job in queue.take(9)] == [0]
 
 
-def test_of_the_items_of_a_chunk_that_share_a_key_the_first_one_makes_the_others_be_refused(
+def test_later_items_with_a_key_in_a_chunk_are_rejected(
     queue: Queue,
 ) -> None:
     made = bulk(queue, [NewJob("echo", n, key="a") for n in range(3)], on_conflict="raise")
@@ -110,17 +110,18 @@ ITEMS = st.lists(
 
 
 def one_by_one(queue: Queue, jobs: list[NewJob], mode: str) -> list[str]:
-    said: list[str] = []
+    expected: list[str] = []
     for job in jobs:
         try:
-            said.append(enqueue(**vars(replace(job, on_conflict=mode)), connection=queue.database).outcome)  # type: ignore[arg-type]
+            single = replace(job, on_conflict=mode)  # type: ignore[arg-type]
+            expected.append(enqueue(**vars(single), connection=queue.database).outcome)
         except MinutehandError:
-            said.append("rejected")
-    return said
+            expected.append("rejected")
+    return expected
 
 
 def rows(queue: Queue) -> list[dict[str, Any]]:
-    """What there is to run, and forget it."""
+    """Return the upcoming jobs, and delete them."""
     return queue.sql(
         """with gone as (delete from minutehand.jobs returning kind, payload::text, queue, key, priority)
            select * from gone order by queue, key, payload, priority"""
@@ -130,63 +131,61 @@ def rows(queue: Queue) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("mode", MODES)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(jobs=ITEMS, chunk=st.integers(1, 12))
-def test_a_bulk_does_what_one_by_one_does(
-    direct_queue: Queue, mode: str, jobs: list[NewJob], chunk: int
-) -> None:
-    """Its words differ in one case: what a later item of its chunk replaces was never there, and is `ignored`."""
+def test_bulk_equals_single_enqueues(direct_queue: Queue, mode: str, jobs: list[NewJob], chunk: int) -> None:
+    """One outcome differs: an item that a later item of its chunk replaces is `ignored`."""
     for n in range(3):
         direct_queue.enqueue("echo", n, key=f"{'abc'[n]}")
-    said = one_by_one(direct_queue, jobs, mode)
-    there = rows(direct_queue)
+    expected = one_by_one(direct_queue, jobs, mode)
+    remaining = rows(direct_queue)
     for n in range(3):
         direct_queue.enqueue("echo", n, key=f"{'abc'[n]}")
     made = outcomes(bulk(direct_queue, jobs, on_conflict=mode, chunk=chunk))
 
-    assert rows(direct_queue) == there
+    assert rows(direct_queue) == remaining
     assert len(made) == len(jobs)
-    assert [word == "rejected" for word in made] == [word == "rejected" for word in said]
+    assert [word == "rejected" for word in made] == [word == "rejected" for word in expected]
     if mode != "replace" or chunk == 1:
-        assert made == said
+        assert made == expected
 
 
-def test_a_bulk_reads_a_chunk_ahead_and_no_further(queue: Queue) -> None:
-    asked: list[int] = []
+def test_bulk_reads_one_chunk_ahead(queue: Queue) -> None:
+    consumed: list[int] = []
 
     def jobs() -> Iterator[NewJob]:
         for n in range(100):
-            asked.append(n)
+            consumed.append(n)
             yield NewJob("echo", n)
 
     made = enqueue_many(jobs(), connection=queue.database, chunk=10)
-    assert asked == []
+    assert consumed == []
     next(made)
-    assert len(asked) == 10
+    assert len(consumed) == 10
     assert len(queue.sql("select * from minutehand.jobs")) == 10
 
 
-def test_a_bulk_of_any_size_holds_a_chunk_of_it(direct_queue: Queue) -> None:
+def test_bulk_holds_one_chunk_at_a_time(direct_queue: Queue) -> None:
     held: WeakSet[object] = WeakSet()
 
     class Text(str):
-        """A payload of which one can see when it is forgotten."""
+        """A payload with weak references."""
 
     def jobs() -> Iterator[NewJob]:
         for _ in range(100_000):
             held.add(payload := Text("x" * 100))
             yield NewJob("echo", payload)
 
-    most = created = 0
+    most_held = created = 0
     for item in enqueue_many(jobs(), connection=direct_queue.database, chunk=1000):
         created += item.outcome == "created"
-        most = max(most, len(held))
+        most_held = max(most_held, len(held))
 
     assert created == 100_000
-    assert most <= 1001
-    (kept,) = direct_queue.sql("select count(*), count(distinct visible) as moments from minutehand.jobs")
-    assert kept == {"count": 100_000, "moments": 100_000}
+    assert most_held <= 1001
+    (stored,) = direct_queue.sql("select count(*), count(distinct visible) as moments from minutehand.jobs")
+    assert stored == {"count": 100_000, "moments": 100_000}
 
 
-def test_a_bulk_of_any_size_needs_the_memory_of_a_chunk(direct_queue: Queue) -> None:
+def test_bulk_memory_is_bounded_by_the_chunk(direct_queue: Queue) -> None:
     made = enqueue_many(
         (NewJob("echo", "x" * 100) for _ in range(20_000)), connection=direct_queue.database, chunk=500
     )
@@ -204,24 +203,24 @@ def test_a_bulk_of_any_size_needs_the_memory_of_a_chunk(direct_queue: Queue) -> 
     assert many < few + 1_000_000
 
 
-def test_a_source_that_fails_leaves_whole_chunks(queue: Queue) -> None:
+def test_failing_source_leaves_whole_chunks(queue: Queue) -> None:
     def jobs() -> Iterator[NewJob]:
         yield from (NewJob("echo", n) for n in range(25))
-        raise OSError("the file broke off")
+        raise OSError("the file ended early")
 
-    with pytest.raises(OSError, match="broke off"):
+    with pytest.raises(OSError, match="ended early"):
         list(enqueue_many(jobs(), connection=queue.database, chunk=10))
 
     assert len(queue.sql("select * from minutehand.jobs")) == 20
     assert not queue.database.in_transaction
 
 
-def test_two_bulks_at_once_do_not_mix(queue: Queue) -> None:
+def test_concurrent_bulks_do_not_mix(queue: Queue) -> None:
     def load(name: str) -> list[Enqueued | Rejected]:
         jobs = [NewJob("echo", name, key=f"{name}/{n}") for n in range(50)]
         return list(enqueue_many(jobs, connection=queue.another(), chunk=7))
 
-    loads = [queue.let(load, f"load-{n}") for n in range(4)]
+    loads = [queue.start(load, f"load-{n}") for n in range(4)]
 
     assert all(outcomes(future.result()) == ["created"] * 50 for future in loads)
     assert queue.sql("select count(*) from minutehand.jobs") == [{"count": 200}]

@@ -1,4 +1,4 @@
-"""With a caller's own connection, or in SQL, a job is committed or rolled back with the caller's data."""
+"""A job enqueued on the connection of a caller, or in SQL, commits or rolls back with the data of the caller."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,35 +33,37 @@ FACTORIES = {"tuples": None, "dictionaries": dict_row, "named tuples": namedtupl
 
 
 @pytest.fixture(params=[True, False], ids=["autocommit", "no autocommit"])
-def callers(request: pytest.FixtureRequest, database: Database) -> Iterator[psycopg.Connection[Any]]:
-    """The caller's own connection, as psycopg opens it, or with autocommit."""
+def caller(request: pytest.FixtureRequest, database: Database) -> Iterator[psycopg.Connection[Any]]:
+    """A connection of the caller, with and without autocommit."""
     options = {"prepare_threshold": None} if "pgbouncer" in request.node.name else {}
     with psycopg.connect(database.url, autocommit=request.param, **options) as connection:  # type: ignore[arg-type]
         yield connection
 
 
 @pytest.mark.parametrize("factory", FACTORIES.values(), ids=FACTORIES)
-def test_a_job_commits_with_the_callers_data(
-    queue: Queue, callers: psycopg.Connection[Any], factory: Any
+def test_job_commits_with_the_transaction_of_the_caller(
+    queue: Queue, caller: psycopg.Connection[Any], factory: Any
 ) -> None:
     if factory:
-        callers.row_factory = factory
-    with callers.transaction():
-        order(callers)
-        made = enqueue("ship", 1, connection=callers)
+        caller.row_factory = factory
+    with caller.transaction():
+        order(caller)
+        enqueued = enqueue("ship", 1, connection=caller)
         assert count(queue, "minutehand.jobs") == 0
-    callers.commit()
+    caller.commit()
 
-    assert queue.row(made.id).payload == 1
+    assert queue.row(enqueued.id).payload == 1
     assert count(queue) == 1
-    assert not callers.closed
+    assert not caller.closed
 
 
-def test_a_job_rolls_back_with_the_callers_data(queue: Queue, callers: psycopg.Connection[Any]) -> None:
-    with callers.transaction():
-        order(callers)
-        enqueue("ship", 1, connection=callers)
-        assert [item.outcome for item in enqueue_many([NewJob("ship")] * 3, connection=callers)] == [
+def test_job_rolls_back_with_the_transaction_of_the_caller(
+    queue: Queue, caller: psycopg.Connection[Any]
+) -> None:
+    with caller.transaction():
+        order(caller)
+        enqueue("ship", 1, connection=caller)
+        assert [item.outcome for item in enqueue_many([NewJob("ship")] * 3, connection=caller)] == [
             "created"
         ] * 3
         raise psycopg.Rollback
@@ -70,46 +72,46 @@ def test_a_job_rolls_back_with_the_callers_data(queue: Queue, callers: psycopg.C
     assert count(queue, "minutehand.jobs") == 0
 
 
-def test_without_a_block_of_the_caller_its_autocommit_decides(
-    queue: Queue, callers: psycopg.Connection[Any]
+def test_autocommit_determines_the_commit_outside_a_transaction(
+    queue: Queue, caller: psycopg.Connection[Any]
 ) -> None:
-    enqueue("ship", 1, connection=callers)
-    list(enqueue_many([NewJob("ship"), NewJob("ship")], connection=callers))
-    assert count(queue, "minutehand.jobs") == (3 if callers.autocommit else 0)
+    enqueue("ship", 1, connection=caller)
+    list(enqueue_many([NewJob("ship"), NewJob("ship")], connection=caller))
+    assert count(queue, "minutehand.jobs") == (3 if caller.autocommit else 0)
 
-    callers.rollback()
-    assert count(queue, "minutehand.jobs") == (3 if callers.autocommit else 0)
+    caller.rollback()
+    assert count(queue, "minutehand.jobs") == (3 if caller.autocommit else 0)
 
 
-def test_a_bulk_that_is_refused_in_part_leaves_the_callers_transaction_whole(
-    queue: Queue, callers: psycopg.Connection[Any]
+def test_partly_rejected_bulk_does_not_abort_the_transaction(
+    queue: Queue, caller: psycopg.Connection[Any]
 ) -> None:
     jobs = [NewJob("ship", 0), NewJob("not a kind"), NewJob("ship", 2)]
-    with callers.transaction():
-        order(callers)
-        made = list(enqueue_many(jobs, connection=callers))
-        order(callers, 2)
+    with caller.transaction():
+        order(caller)
+        enqueued = list(enqueue_many(jobs, connection=caller))
+        order(caller, 2)
 
-    assert [isinstance(item, Rejected) for item in made] == [False, True, False]
+    assert [isinstance(item, Rejected) for item in enqueued] == [False, True, False]
     assert (count(queue), count(queue, "minutehand.jobs")) == (2, 2)
 
 
-def test_one_that_is_refused_in_a_savepoint_leaves_the_callers_transaction_whole(
-    queue: Queue, callers: psycopg.Connection[Any]
+def test_rejected_job_in_a_savepoint_does_not_abort_the_transaction(
+    queue: Queue, caller: psycopg.Connection[Any]
 ) -> None:
     queue.enqueue(key="report")
-    with callers.transaction():
-        order(callers)
-        with pytest.raises(InvalidJobError), callers.transaction():
-            enqueue("not a kind", connection=callers)
-        with pytest.raises(KeyTakenError), callers.transaction():
-            enqueue("ship", key="report", on_conflict="raise", connection=callers)
-        order(callers, 2)
+    with caller.transaction():
+        order(caller)
+        with pytest.raises(InvalidJobError), caller.transaction():
+            enqueue("not a kind", connection=caller)
+        with pytest.raises(KeyTakenError), caller.transaction():
+            enqueue("ship", key="report", on_conflict="raise", connection=caller)
+        order(caller, 2)
 
     assert count(queue) == 2
 
 
-def test_a_trigger_enqueues_in_the_transaction_of_its_row(queue: Queue) -> None:
+def test_trigger_enqueues_in_the_transaction_of_its_row(queue: Queue) -> None:
     queue.sql(
         """create function ship() returns trigger language plpgsql as $$
            begin
@@ -129,28 +131,28 @@ def test_a_trigger_enqueues_in_the_transaction_of_its_row(queue: Queue) -> None:
     assert (row["payload"], row["key"], row["wait"].days) == ({"order": 2}, "order/2", 2)
 
 
-def test_sql_says_what_became_of_it(queue: Queue) -> None:
-    (made,) = queue.sql(
+def test_sql_enqueue_returns_its_outcome(queue: Queue) -> None:
+    (enqueued,) = queue.sql(
         "select * from minutehand.enqueue('ship', '{\"order\": 1}', key => 'order/1', priority => 9)"
     )
     (again,) = queue.sql(
         "select * from minutehand.enqueue('ship', key => 'order/1', on_conflict => 'ignore')"
     )
 
-    assert [made["outcome"], again["outcome"]] == ["created", "ignored"]
-    assert made["id"] == again["id"]
-    assert (queue.row(made["id"]).payload, queue.row(made["id"]).priority) == ({"order": 1}, 9)
+    assert [enqueued["outcome"], again["outcome"]] == ["created", "ignored"]
+    assert enqueued["id"] == again["id"]
+    assert (queue.row(enqueued["id"]).payload, queue.row(enqueued["id"]).priority) == ({"order": 1}, 9)
 
 
-def test_without_a_connection_it_is_the_database_that_the_environment_names(
+def test_enqueue_uses_the_database_of_the_environment(
     queue: Queue, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database.url)
     thread_database.cache_clear()
-    made = enqueue("ship", 1)
+    enqueued = enqueue("ship", 1)
     many = list(enqueue_many([NewJob("ship", 2)]))
     ambient().close()
     thread_database.cache_clear()
 
-    assert queue.row(made.id).payload == 1
+    assert queue.row(enqueued.id).payload == 1
     assert [item.outcome for item in many] == ["created"]

@@ -1,4 +1,4 @@
-"""A chunk: jobs that wait behind another keep their claims, and what there is no time for goes back unharmed."""
+"""A chunk: jobs that wait for their turn keep their claims, and jobs without enough time are released."""
 
 from datetime import timedelta
 from time import monotonic
@@ -18,7 +18,7 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.mark.fault("extend", r"\+ %\(lease\)s", "")
-def test_a_job_with_a_short_timeout_keeps_its_claim_behind_a_long_one(queue: Queue) -> None:
+def test_short_job_keeps_its_claim_behind_a_long_one(queue: Queue) -> None:
     queue.enqueue("long", priority=9)
     short = queue.enqueue("short", timeout=timedelta(milliseconds=100), max_attempts=1)
     ran = []
@@ -39,31 +39,32 @@ def test_a_job_with_a_short_timeout_keeps_its_claim_behind_a_long_one(queue: Que
     assert ran == ["short"]
 
 
-def test_extending_the_job_in_hand_keeps_those_behind_it(queue: Queue) -> None:
+def test_extending_the_current_job_extends_the_rest_of_the_chunk(queue: Queue) -> None:
     queue.enqueue("long", priority=9)
     behind = queue.enqueue("long")
 
     def long(_payload: Any, job: Job) -> None:
         if job.id != behind:
             job.extend(timedelta(hours=2))
-            assert not queue.waits(behind, timedelta(hours=2))  # longer
+            # It waits longer.
+            assert not queue.waits(behind, timedelta(hours=2))
 
     endings = run_jobs(queue.take(2), HandlerTable({"long": long}), stopping=lambda: False)
 
     assert [ending.ending for ending in endings] == ["done", "done"]
 
 
-@pytest.mark.parametrize("nothing", [timedelta(), timedelta(seconds=-60)])
-def test_extending_by_nothing_is_refused_and_the_claim_stays(queue: Queue, nothing: timedelta) -> None:
+@pytest.mark.parametrize("duration", [timedelta(), timedelta(seconds=-60)])
+def test_extend_by_a_non_positive_duration_is_rejected(queue: Queue, duration: timedelta) -> None:
     job = queue.claimed()
 
     with pytest.raises(ValueError, match="must get a positive duration"):
-        job.extend(nothing)
+        job.extend(duration)
 
     assert queue.row(job.id).state == "running"
 
 
-def test_what_the_time_is_too_short_for_goes_back_without_costing_an_attempt(queue: Queue) -> None:
+def test_job_without_enough_time_left_is_released(queue: Queue) -> None:
     queue.enqueue(priority=9, max_attempts=1)
     rest = queue.enqueue(timeout=timedelta(seconds=30), max_attempts=1)
 
@@ -73,7 +74,7 @@ def test_what_the_time_is_too_short_for_goes_back_without_costing_an_attempt(que
     assert queue.row(rest).attempts == 0
 
 
-def test_an_event_with_a_running_claims_ack_claims_nothing(queue: Queue) -> None:
+def test_event_with_the_ack_of_a_running_claim_claims_nothing(queue: Queue) -> None:
     running = queue.claimed()
     event = {"offers": [[str(running.id), str(running.ack)]]}
 
@@ -84,12 +85,12 @@ def test_an_event_with_a_running_claims_ack_claims_nothing(queue: Queue) -> None
 
 
 @pytest.mark.fault("offer", r"\s+for update skip locked\)", ")")
-def test_the_heads_that_others_hold_do_not_keep_the_rest_from_being_offered(queue: Queue) -> None:
+def test_locked_head_of_the_queue_does_not_block_offers(queue: Queue) -> None:
     held, free = queue.enqueue(), queue.enqueue()
     other = queue.another()
     with other.transaction() as connection:
         connection.execute("select from minutehand.jobs where id = %s for update", (held,))
-        waiting = queue.let(queue.offer, 1)
+        waiting = queue.start(queue.offer, 1)
         queue.until_done_or_waiting(waiting)
 
         assert waiting.done()
@@ -97,12 +98,12 @@ def test_the_heads_that_others_hold_do_not_keep_the_rest_from_being_offered(queu
 
 
 @pytest.mark.fault("raise_floor", r" for update skip locked", "")
-def test_a_floor_that_is_being_lowered_is_neither_waited_for_nor_raised(queue: Queue) -> None:
+def test_floor_locked_by_another_session_is_not_raised(queue: Queue) -> None:
     queue.enqueue()
     other = queue.another()
     with other.transaction() as connection:
         connection.execute("update minutehand.lanes set floor = '2001-01-01+00'")
-        raising = queue.let(queue.database.run, "raise_floor", now=None)
+        raising = queue.start(queue.database.run, "raise_floor", now=None)
         queue.until_done_or_waiting(raising)
 
         assert raising.done()
@@ -112,7 +113,7 @@ def test_a_floor_that_is_being_lowered_is_neither_waited_for_nor_raised(queue: Q
     "function",
     ["upcoming(text, text, text, text)", "make_days(integer, date)", "enqueue_incoming(uuid, text)"],
 )
-def test_a_role_that_may_only_enqueue_may_call_nothing_else(queue: Queue, function: str) -> None:
+def test_role_without_grants_cannot_call_internal_functions(queue: Queue, function: str) -> None:
     allowed = queue.sql(
         "select has_function_privilege('pg_monitor', to_regprocedure(%(name)s)::oid, 'execute') as may",
         name=f"minutehand.{function}",
@@ -122,7 +123,7 @@ def test_a_role_that_may_only_enqueue_may_call_nothing_else(queue: Queue, functi
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
-def test_a_delay_of_days_is_so_many_times_24_hours_wherever_the_database_is(queue: Queue, zone: str) -> None:
+def test_delay_in_days_is_a_multiple_of_24_hours_in_any_zone(queue: Queue, zone: str) -> None:
     queue.sql("select set_config('test.zone', %(zone)s, false)", zone=zone)
     queue.sql(
         "do $$ begin execute format('alter database %%I set timezone = %%L', current_database(),"

@@ -1,4 +1,4 @@
-"""Finished jobs, attempts and events lie in the partition of their day, made ahead; a missing one stops nothing."""
+"""Finished jobs, attempts and events are in the partition of their day, or in the default partition."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -40,13 +40,13 @@ def drop_days(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("home", HOMES)
-def test_today_and_a_week_ahead_are_there_from_the_beginning(queue: Queue, home: str) -> None:
+def test_migrate_creates_partitions_for_today_and_a_week(queue: Queue, home: str) -> None:
     first = datetime.strptime(days(queue, home)[0], f"{home}_%Y%m%d")
 
     assert days(queue, home) == [(first + timedelta(days=n)).strftime(f"{home}_%Y%m%d") for n in range(8)]
 
 
-def test_a_finished_job_lies_in_the_day_on_which_it_was_finished(queue: Queue) -> None:
+def test_finished_job_is_in_the_partition_of_its_day(queue: Queue) -> None:
     job = queue.claimed()
     assert home(queue, job.id) == "jobs_live"
     finish(job, Done())
@@ -56,7 +56,7 @@ def test_a_finished_job_lies_in_the_day_on_which_it_was_finished(queue: Queue) -
     assert home(queue, job.id) == deleted.astimezone(UTC).strftime("jobs_done_%Y%m%d")
 
 
-def test_a_day_is_a_day_of_utc(queue: Queue) -> None:
+def test_partition_boundaries_are_in_utc(queue: Queue) -> None:
     make(queue, 0, date(2029, 12, 31))
     make(queue, 0, date(2030, 1, 1))
     ids = {}
@@ -71,23 +71,23 @@ def test_a_day_is_a_day_of_utc(queue: Queue) -> None:
     ]
 
 
-def test_days_are_made_ahead_once_and_made_again_without_harm(queue: Queue) -> None:
+def test_make_days_is_idempotent(queue: Queue) -> None:
     today = date(2030, 2, 27)
 
     assert [make(queue, 3, today), make(queue, 3, today), make(queue, 4, today)] == [12, 0, 3]
     assert days(queue)[-5:] == [f"jobs_done_2030{day}" for day in ("0227", "0228", "0301", "0302", "0303")]
 
 
-def test_a_missing_day_does_not_stop_a_finish(queue: Queue) -> None:
+def test_finish_uses_the_default_partition_if_the_day_is_missing(queue: Queue) -> None:
     drop_days(queue)
     job = queue.claimed()
 
-    assert finish(job, Done('"kept"')).ending == "done"
+    assert finish(job, Done('"result"')).ending == "done"
     assert home(queue, job.id) == "jobs_done_default"
-    assert get(queue.database, job.id).result == "kept"
+    assert get(queue.database, job.id).result == "result"
 
 
-def test_a_day_whose_rows_are_in_the_default_partition_stays_there(queue: Queue) -> None:
+def test_day_with_rows_in_the_default_partition_is_not_created(queue: Queue) -> None:
     drop_days(queue)
     early, late = queue.claimed(), queue.claimed()
     finish(early, Done())
@@ -98,11 +98,11 @@ def test_a_day_whose_rows_are_in_the_default_partition_stays_there(queue: Queue)
     assert [home(queue, job.id) for job in (early, late)] == ["jobs_done_default"] * 2
 
 
-def test_two_who_make_the_same_days_at_once_do_no_harm(queue: Queue) -> None:
+def test_concurrent_make_days_create_each_day_once(queue: Queue) -> None:
     other, third = queue.another(), queue.another()
     with other.transaction() as connection:
         connection.execute("select minutehand.make_days(0, '2030-01-01')")
-        making = queue.let(third.connection.execute, "select minutehand.make_days(0, '2030-01-01')")
+        making = queue.start(third.connection.execute, "select minutehand.make_days(0, '2030-01-01')")
         queue.until_done_or_waiting(making)
     ((made,),) = making.result()
 
@@ -112,7 +112,7 @@ def test_two_who_make_the_same_days_at_once_do_no_harm(queue: Queue) -> None:
 
 @pytest.mark.parametrize("home", HOMES)
 @pytest.mark.parametrize("missing", [1, 8])
-def test_upkeep_makes_the_days_that_are_missing(queue: Queue, missing: int, home: str) -> None:
+def test_maintenance_creates_missing_days(queue: Queue, missing: int, home: str) -> None:
     there = days(queue, home)
     for name in there[-missing:]:
         queue.sql(f"drop table minutehand.{name}")  # type: ignore[arg-type]
@@ -122,8 +122,8 @@ def test_upkeep_makes_the_days_that_are_missing(queue: Queue, missing: int, home
     assert days(queue, home) == there
 
 
-def test_a_lock_that_another_holds_costs_upkeep_one_wait_only(queue: Queue) -> None:
-    """It gives up at the first day that it cannot make, and makes them all the next time."""
+def test_make_days_stops_at_the_first_locked_table(queue: Queue) -> None:
+    """It stops at the first day that it cannot create, and creates all days at the next call."""
     drop_days(queue)
     other = queue.another()
     with other.transaction() as connection:
@@ -133,7 +133,7 @@ def test_a_lock_that_another_holds_costs_upkeep_one_wait_only(queue: Queue) -> N
     assert make(queue, 7, date(2030, 1, 1)) == 24
 
 
-def test_a_day_that_is_dropped_takes_its_jobs_along_and_no_others(queue: Queue) -> None:
+def test_dropped_day_removes_only_its_own_jobs(queue: Queue) -> None:
     make(queue, 0, date(2029, 12, 31))
     old = queue.enqueue()
     queue.sql("update minutehand.jobs set deleted = '2029-12-31 12:00+00' where id = %(id)s", id=old)

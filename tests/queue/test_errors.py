@@ -1,4 +1,4 @@
-"""Errors are a tree whose every member a program can tell apart, and can be kept from those whom they tell too much."""
+"""Each error has its own type, and stored errors can be redacted."""
 
 import logging
 import re
@@ -21,7 +21,7 @@ LINE = re.compile(r"^([│├└─ ]*)(\w+Error)\b", re.MULTILINE)
 
 
 def tree(error: type[MinutehandError] = MinutehandError) -> dict[str, str]:
-    """Each error's parent, by name."""
+    """Return the parent of each error, by name."""
     below = [each for each in error.__subclasses__() if not each.__module__.startswith("tests.")]
     found = {each.__name__: error.__name__ for each in below}
     for each in below:
@@ -29,8 +29,8 @@ def tree(error: type[MinutehandError] = MinutehandError) -> dict[str, str]:
     return found
 
 
-def drawn(text: str) -> dict[str, str]:
-    """Each error's parent, as a drawing shows it."""
+def hierarchy(text: str) -> dict[str, str]:
+    """Return the parent of each error in a drawing."""
     parents: dict[str, str] = {}
     above: dict[int, str] = {}
     for line in LINE.finditer(text):
@@ -41,21 +41,21 @@ def drawn(text: str) -> dict[str, str]:
     return parents
 
 
-def test_the_tree_of_the_library_is_drawn_where_it_is_defined_and_on_its_page() -> None:
+def test_error_hierarchy_is_in_the_docstring_and_on_the_page() -> None:
     own = {
         error.__name__: error.__bases__[0].__name__
         for error in vars(minutehand.errors).values()
         if isinstance(error, type) and issubclass(error, MinutehandError) and error is not MinutehandError
     }
 
-    assert drawn(minutehand.errors.__doc__ or "") == own
-    assert drawn(PAGE.read_text("utf-8")) == own
+    assert hierarchy(minutehand.errors.__doc__ or "") == own
+    assert hierarchy(PAGE.read_text("utf-8")) == own
 
 
-def test_every_error_has_a_type_of_its_own_that_its_name_says() -> None:
+def test_each_error_has_a_type_derived_from_its_name() -> None:
     types: dict[str, str] = {}
     for name in tree():
-        error = next(each for each in everything() if each.__name__ == name)
+        error = next(each for each in all_errors() if each.__name__ == name)
         assert error.type not in types, f"{name} and {types[error.type]}"
         types[error.type] = name
 
@@ -63,15 +63,15 @@ def test_every_error_has_a_type_of_its_own_that_its_name_says() -> None:
     assert minutehand.errors.PayloadError.type == "payload"
 
 
-def everything(error: type[MinutehandError] = MinutehandError) -> list[type[MinutehandError]]:
-    return [error, *(each for below in error.__subclasses__() for each in everything(below))]
+def all_errors(error: type[MinutehandError] = MinutehandError) -> list[type[MinutehandError]]:
+    return [error, *(each for below in error.__subclasses__() for each in all_errors(below))]
 
 
 def breaks(_: Any) -> None:
     raise ValueError(MARK)
 
 
-def breaks_deeply(_: Any) -> None:
+def fails_with_cause(_: Any) -> None:
     try:
         breaks(_)
     except ValueError as error:
@@ -83,10 +83,10 @@ def retries(_: Any) -> None:
 
 
 def cancels(_: Any) -> None:
-    raise Cancel("nobody wants it")
+    raise Cancel("the customer left")
 
 
-def test_errors_are_kept_whole_unless_somebody_asks_for_less(direct_queue: Queue) -> None:
+def test_errors_are_stored_in_full_by_default(direct_queue: Queue) -> None:
     job_id, _ = direct_queue.attempt(breaks)
 
     error = direct_queue.row(job_id).error or {}
@@ -94,7 +94,7 @@ def test_errors_are_kept_whole_unless_somebody_asks_for_less(direct_queue: Queue
     assert "breaks" in error["trace"]
 
 
-def test_an_error_that_is_redacted_is_an_id_in_the_row_and_whole_in_the_log(
+def test_redacted_error_is_an_id_in_the_row_and_full_in_the_log(
     direct_queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MINUTEHAND_REDACT_ERRORS", "1")
@@ -103,35 +103,37 @@ def test_an_error_that_is_redacted_is_an_id_in_the_row_and_whole_in_the_log(
 
     error = direct_queue.row(job_id).error or {}
     assert set(error) == {"type", "message"}
-    said = re.fullmatch(r"Unknown error: ([0-9a-f-]{36})", error["message"])
-    assert said is not None
+    match = re.fullmatch(r"Unknown error: ([0-9a-f-]{36})", error["message"])
+    assert match is not None
     (record,) = caplog.records
-    assert record.getMessage() == f"unknown error: {said[1]}"
+    assert record.getMessage() == f"unknown error: {match[1]}"
     assert MARK in caplog.text
     assert MARK not in str(direct_queue.sql("select * from minutehand.jobs, minutehand.attempts"))
 
 
 @pytest.mark.parametrize(
-    ("handler", "kept"),
+    ("handler", "expected"),
     [
-        (breaks_deeply, {"type": "Fail", "message": "no such invoice"}),
+        (fails_with_cause, {"type": "Fail", "message": "no such invoice"}),
         (retries, {"type": "RetryAfter", "message": "the bank is closed"}),
-        (cancels, {"type": "Cancelled", "message": "nobody wants it"}),
+        (cancels, {"type": "Cancelled", "message": "the customer left"}),
     ],
 )
-def test_what_a_handler_says_on_purpose_is_kept_without_what_led_to_it(
-    direct_queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, handler: Any, kept: Any
-) -> None:  # fmt: skip
+def test_redaction_keeps_deliberate_messages_without_their_cause(
+    direct_queue: Queue,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    handler: Any,
+    expected: Any,
+) -> None:
     monkeypatch.setenv("MINUTEHAND_REDACT_ERRORS", "1")
     job_id, _ = direct_queue.attempt(handler)
 
-    assert direct_queue.row(job_id).error == kept
+    assert direct_queue.row(job_id).error == expected
     assert caplog.records == []
 
 
-def test_a_payload_that_does_not_fit_is_redacted_and_dead_all_the_same(
-    direct_queue: Queue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_payload_mismatch_is_redacted_and_dead(direct_queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     from pydantic import BaseModel
 
     class Letter(BaseModel):

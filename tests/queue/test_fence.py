@@ -1,4 +1,4 @@
-"""Every way to end an attempt, in everything that may have become of its claim meanwhile: accepted, or lost."""
+"""Each way to end an attempt, after each change of its claim, is accepted or lost."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +37,7 @@ STATES = {
 
 
 def end(job: Job, way: str) -> str:
-    """End an attempt in some way, and say what was made of it: `lost`, or else."""
+    """End an attempt in one way, and return its outcome: `lost`, or another."""
     try:
         if way == "extend":
             job.extend(LEASE)
@@ -51,7 +51,7 @@ def end(job: Job, way: str) -> str:
     return "accepted"
 
 
-def still_mine(queue: Queue, job: Job) -> None:
+def still_claimed(queue: Queue, job: Job) -> None:
     pass
 
 
@@ -90,35 +90,35 @@ def failed_by_another(queue: Queue, job: Job) -> None:
     assert finish(other, Failed(ERROR, delay=LONG)).ending == "retrying"
 
 
-def cancelled_by_hand(queue: Queue, job: Job) -> None:
+def cancelled_by_operator(queue: Queue, job: Job) -> None:
     queue.pass_time(job.id)
     assert cancel(queue.database, [job.id])[0].outcome == "changed"
 
 
-def rescheduled_by_hand(queue: Queue, job: Job) -> None:
+def rescheduled_by_operator(queue: Queue, job: Job) -> None:
     queue.pass_time(job.id)
     assert reschedule(queue.database, [job.id], delay=LONG)[0].outcome == "changed"
 
 
 def replaced(queue: Queue, job: Job) -> None:
-    rescheduled_by_hand(queue, job)
+    rescheduled_by_operator(queue, job)
     assert queue.enqueue(payload="another", key=job.key, delay=LONG) == job.id
 
 
 def deleted(queue: Queue, job: Job) -> None:
-    cancelled_by_hand(queue, job)
+    cancelled_by_operator(queue, job)
     queue.sql("delete from minutehand.jobs where id = %(id)s", id=job.id)
 
 
-ACCEPTED = [still_mine, expired, expired_and_offered_again]
+ACCEPTED = [still_claimed, expired, expired_and_offered_again]
 LOST = [
     claimed_by_another,
     taken_by_another,
     finished_by_itself,
     finished_by_another,
     failed_by_another,
-    cancelled_by_hand,
-    rescheduled_by_hand,
+    cancelled_by_operator,
+    rescheduled_by_operator,
     replaced,
     deleted,
 ]
@@ -141,30 +141,31 @@ def effects(queue: Queue) -> int:
     return len(queue.sql("select * from effects"))
 
 
-@pytest.mark.parametrize("meanwhile", ACCEPTED)
-def test_an_attempt_ends_while_nobody_else_has_claimed(
-    queue: Queue, meanwhile: Callable[[Queue, Job], None]
+@pytest.mark.parametrize("change", ACCEPTED)
+def test_attempt_ends_if_its_job_was_not_claimed_again(
+    queue: Queue, change: Callable[[Queue, Job], None]
 ) -> None:
     endings, states = {}, {}
     for way in WAYS:
         job = claimed(queue, way)
-        meanwhile(queue, job)
+        change(queue, job)
         endings[way], states[way] = end(job, way), queue.row(job.id).state
 
-    if meanwhile is expired_and_offered_again:  # who is invited may claim at any moment: too late to extend
+    if change is expired_and_offered_again:
+        # an offered job can be claimed at any time, so it cannot be extended
         assert (endings.pop("extend"), states.pop("extend")) == ("lost", "offered")
     assert "lost" not in endings.values()
     assert states == {way: STATES[way] for way in endings}
     assert effects(queue) == 1
 
 
-@pytest.mark.parametrize("meanwhile", LOST)
-def test_an_attempt_that_lost_its_claim_changes_nothing(
-    queue: Queue, meanwhile: Callable[[Queue, Job], None]
+@pytest.mark.parametrize("change", LOST)
+def test_attempt_that_lost_its_claim_changes_nothing(
+    queue: Queue, change: Callable[[Queue, Job], None]
 ) -> None:
     for way in WAYS:
         job = claimed(queue, way)
-        meanwhile(queue, job)
+        change(queue, job)
         before = facts(queue, job.id)
 
         assert (way, end(job, way)) == (way, "lost")
@@ -173,7 +174,7 @@ def test_an_attempt_that_lost_its_claim_changes_nothing(
 
 
 @pytest.mark.parametrize("first", [way for way in WAYS if way != "extend"])
-def test_an_attempt_ends_once(queue: Queue, first: str) -> None:
+def test_attempt_ends_once(queue: Queue, first: str) -> None:
     job = claimed(queue, first)
     assert end(job, first) != "lost"
     before = facts(queue, job.id)
@@ -182,7 +183,7 @@ def test_an_attempt_ends_once(queue: Queue, first: str) -> None:
     assert facts(queue, job.id) == before
 
 
-def test_what_would_come_back_to_a_key_that_has_a_newer_job_is_superseded(queue: Queue) -> None:
+def test_returning_job_is_superseded_by_a_newer_job_of_its_key(queue: Queue) -> None:
     for way in ("retry", "snooze", "release"):
         job = claimed(queue, way)
         newer = queue.enqueue(payload="newer", key=job.key)
@@ -195,7 +196,7 @@ def test_what_would_come_back_to_a_key_that_has_a_newer_job_is_superseded(queue:
         cancel(queue.database, [newer])
 
 
-def test_what_does_not_come_back_is_no_matter_to_a_newer_job_of_its_key(queue: Queue) -> None:
+def test_finished_job_does_not_affect_a_newer_job_of_its_key(queue: Queue) -> None:
     for way in ("done", "dead", "cancel", "extend", "transaction"):
         job = claimed(queue, way)
         newer = queue.enqueue(payload="newer", key=job.key)
@@ -206,7 +207,7 @@ def test_what_does_not_come_back_is_no_matter_to_a_newer_job_of_its_key(queue: Q
         cancel(queue.database, [newer])
 
 
-def test_a_snooze_and_a_release_cost_no_attempt_and_a_retry_does(queue: Queue) -> None:
+def test_only_a_retry_uses_an_attempt(queue: Queue) -> None:
     job = claimed(queue, "snooze")
     attempts = [job.attempt]
     for way in ("snooze", "release", "retry", "done"):
@@ -218,7 +219,7 @@ def test_a_snooze_and_a_release_cost_no_attempt_and_a_retry_does(queue: Queue) -
     assert attempts == [1, 1, 1, 2]
 
 
-def test_an_invitation_to_what_was_finished_late_meanwhile_claims_nothing(queue: Queue) -> None:
+def test_offer_of_a_job_finished_late_claims_nothing(queue: Queue) -> None:
     job = claimed(queue, "done")
     queue.pass_time(job.id)
     (offered,) = queue.offer()

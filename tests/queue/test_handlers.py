@@ -1,4 +1,4 @@
-"""What a handler is given: a payload in its type, a job that tells all of itself, and more time if it asks."""
+"""A handler receives its payload in its annotated type, and its job with all facts."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,7 +25,7 @@ class Parcel(BaseModel):
     grams: float
 
 
-def test_a_payload_comes_in_the_type_that_the_signature_asks_for(queue: Queue) -> None:
+def test_payload_is_converted_to_the_annotated_type(queue: Queue) -> None:
     seen: list[object] = []
 
     def post(letter: Letter, job: Job) -> None:
@@ -43,7 +43,7 @@ def test_a_payload_comes_in_the_type_that_the_signature_asks_for(queue: Queue) -
 @pytest.mark.parametrize(
     "payload", [None, "Ada", [], {}, {"to": 1}, {"to": "Ada", "copies": "two"}, {"to": "Ada", "grams": "x"}]
 )
-def test_a_payload_of_another_type_is_dead_at_once(queue: Queue, payload: object) -> None:
+def test_payload_of_another_type_is_dead_immediately(queue: Queue, payload: object) -> None:
     def post(letter: Letter) -> None:
         raise AssertionError("called")
 
@@ -57,7 +57,7 @@ def test_a_payload_of_another_type_is_dead_at_once(queue: Queue, payload: object
             assert (queue.row(job_id).error or {})["type"] == "MismatchError"
 
 
-def test_an_unknown_kind_waits_for_its_deploy_visibly_and_costs_no_attempt(queue: Queue) -> None:
+def test_unknown_kind_is_released_with_an_error(queue: Queue) -> None:
     job_id, ending = queue.attempt(lambda _: None, kind="welcome", max_attempts=1)
 
     row = queue.row(job_id)
@@ -70,7 +70,7 @@ def test_an_unknown_kind_waits_for_its_deploy_visibly_and_costs_no_attempt(queue
 @pytest.mark.parametrize(
     ("waited", "waits"), [(LONG, LONG + DEADLINE), (timedelta(days=2), timedelta(minutes=15))], ids=str
 )
-def test_an_unknown_kind_waits_the_longer_the_longer_it_has_waited(
+def test_unknown_kind_waits_at_increasing_intervals(
     queue: Queue, waited: timedelta, waits: timedelta
 ) -> None:
     job_id = queue.enqueue("welcome")
@@ -80,20 +80,20 @@ def test_an_unknown_kind_waits_the_longer_the_longer_it_has_waited(
     assert queue.waits(job_id, waits)
 
 
-def test_a_handler_that_extends_its_lease_keeps_its_job(queue: Queue) -> None:
+def test_handler_that_extends_its_lease_keeps_its_job(queue: Queue) -> None:
     def slow(_payload: Any, job: Job) -> str:
         queue.pass_time(job.id)
         job.extend(LEASE)
         assert queue.take() == []
         assert LEASE - NEAR < job.remaining <= LEASE
-        return "kept"
+        return "extended"
 
     job_id, ending = queue.attempt(slow)
 
-    assert (ending.ending, queue.row(job_id).result) == ("done", "kept")
+    assert (ending.ending, queue.row(job_id).result) == ("done", "extended")
 
 
-def test_a_handler_that_lost_its_job_is_told_so_when_it_extends(queue: Queue) -> None:
+def test_extend_raises_lost_after_another_claim(queue: Queue) -> None:
     other: list[Job] = []
 
     def slow(_payload: Any, job: Job) -> None:
@@ -108,7 +108,7 @@ def test_a_handler_that_lost_its_job_is_told_so_when_it_extends(queue: Queue) ->
     assert queue.row(other[0].id).state == "running"
 
 
-def test_a_handler_is_told_all_that_is_known_of_its_job(queue: Queue) -> None:
+def test_handler_receives_all_facts_of_its_job(queue: Queue) -> None:
     seen: list[Job] = []
 
     def see_and_fail(_payload: Any, job: Job) -> None:

@@ -1,4 +1,4 @@
-"""Reading jobs: by id and key, pages, filters, attempts and queues."""
+"""Read jobs by id, key, page and filter, and their attempts and queues."""
 
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
@@ -29,7 +29,8 @@ def test_key_finds_the_upcoming_else_running_else_last_finished_job(queue: Queue
         finished(queue, noon(ago(queue, 3)), key="k"),
         finished(queue, noon(ago(queue, 2)), "dead", key="k"),
     )
-    finished(queue, noon(today(queue) - 9 * DAY), key="k")  # its day has no partition
+    # This day has no partition.
+    finished(queue, noon(today(queue) - 9 * DAY), key="k")
     found = [get_by_key(queue.database, "default", "k").id]
     running = queue.claimed(key="k")
     found.append(get_by_key(queue.database, "default", "k").id)
@@ -54,12 +55,12 @@ def test_key_in_a_default_partition_is_found(queue: Queue) -> None:
 
 def test_key_is_scoped_by_queue_and_tenant(queue: Queue) -> None:
     queue.enqueue(key="k", queue="other")
-    mine = queue.enqueue(key="k", tenant="ada")
+    own = queue.enqueue(key="k", tenant="ada")
     for key, tenant in [("k", ""), ("K", "ada"), ("k", "bob")]:
         with pytest.raises(NotFoundError):
             get_by_key(queue.database, "default", key, tenant=tenant)
 
-    assert get_by_key(queue.database, "default", "k", tenant="ada").id == mine
+    assert get_by_key(queue.database, "default", "k", tenant="ada").id == own
 
 
 def test_pages_lead_forward_back_and_to_the_last(queue: Queue) -> None:
@@ -83,7 +84,7 @@ def test_pages_do_not_shift_while_jobs_are_enqueued(queue: Queue) -> None:
     seen: list[UUID] = []
     while len(seen) < 9:
         page = list_jobs(queue.database, before=before, limit=2)
-        enqueuing = queue.let(lambda: [Queue.enqueue(queue, "new") for _ in range(3)])
+        enqueuing = queue.start(lambda: [Queue.enqueue(queue, "new") for _ in range(3)])
         seen, before = seen + [row.id for row in page.rows], page.before
         enqueuing.result()
     back = list_jobs(other, after=created[4], limit=4)
@@ -101,7 +102,7 @@ def test_ids_sort_by_creation_across_milliseconds(queue: Queue) -> None:
     assert stamps == sorted(stamps)
 
 
-def test_total_counts_matches_and_has_the_place_of_the_page(queue: Queue) -> None:
+def test_total_counts_matches_and_has_the_offset_of_the_page(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 2)), count=4)
     for _ in range(3):
         queue.enqueue("other")
@@ -166,13 +167,16 @@ def test_attempts_are_listed_in_order(queue: Queue) -> None:
     attempted(queue, day + timedelta(hours=1), job=job_id, attempt=2, worker="worker-function")
     error = '{"type": "ValueError", "message": "no"}'
     attempted(queue, day, "retrying", job=job_id, error=error)
-    attempted(queue, noon(today(queue) - 9 * DAY), "lapsed", job=job_id)  # in the default partition
+    # In the default partition.
+    attempted(queue, noon(today(queue) - 9 * DAY), "lapsed", job=job_id)
     attempted(queue, day)
     reported = list_attempts(queue.database, job_id)
 
     assert [(each.attempt, each.outcome, each.worker) for each in reported] == [
-        (1, "lapsed", None), (1, "retrying", None), (2, "done", "worker-function")
-    ]  # fmt: skip
+        (1, "lapsed", None),
+        (1, "retrying", None),
+        (2, "done", "worker-function"),
+    ]
     assert reported[1].error == {"type": "ValueError", "message": "no"}
     assert reported[1].ended - reported[1].started == timedelta(seconds=1)
     assert list_attempts(queue.database, uuid4()) == []
@@ -184,8 +188,8 @@ def test_queues_are_those_with_jobs_or_settings(queue: Queue) -> None:
     queue.sql("update minutehand.jobs set deleted = now() where id = %(id)s", id=gone)
     set_defaults(queue.database, Defaults(kind="a", queue="planned"))
     set_defaults(queue.database, Defaults(kind="b"))
-    set_retention(queue.database, Retention(queue="kept", done=DAY))
+    set_retention(queue.database, Retention(queue="retained", done=DAY))
     set_retention(queue.database, Retention(done=DAY))
     queue.sql("insert into minutehand.controls (queue, paused) values ('paused', true), ('', true)")
 
-    assert list_queues(queue.database) == ["gone", "kept", "live", "paused", "planned"]
+    assert list_queues(queue.database) == ["gone", "live", "paused", "planned", "retained"]

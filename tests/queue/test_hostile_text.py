@@ -1,4 +1,4 @@
-"""Thousands of hostile texts, wherever a text may be: refused by a rule, or a row that says the same."""
+"""Hostile text in any place is rejected by a rule, or stored unchanged."""
 
 from typing import Any
 
@@ -14,10 +14,42 @@ from tests.queue.stage import Queue
 
 FRAGMENTS = [
     "'; drop table minutehand.jobs; --",
-    "$$", "%s", "%(id)s", "%", "{}", "\\", "\\0", "\0", "\\u0000", "\ud800", "\U0010ffff", "\u202e", "\ufeff",
-    "../", "../../etc/passwd", "__import__('os')", "null", "NULL", "\\N", "\\.", "\t", "\r\n", ",", '"', "'", "`",
-    "a", "default", "echo", "x" * 101, "k" * 1025, "é" * 512, "\u0661", "\uff45cho", "\u2167",
-]  # fmt: skip
+    "$$",
+    "%s",
+    "%(id)s",
+    "%",
+    "{}",
+    "\\",
+    "\\0",
+    "\0",
+    "\\u0000",
+    "\ud800",
+    "\U0010ffff",
+    "\u202e",
+    "\ufeff",
+    "../",
+    "../../etc/passwd",
+    "__import__('os')",
+    "null",
+    "NULL",
+    "\\N",
+    "\\.",
+    "\t",
+    "\r\n",
+    ",",
+    '"',
+    "'",
+    "`",
+    "a",
+    "default",
+    "echo",
+    "x" * 101,
+    "k" * 1025,
+    "é" * 512,
+    "\u0661",
+    "\uff45cho",
+    "\u2167",
+]
 HOSTILE = st.one_of(
     st.text(st.characters(), max_size=30),
     st.lists(st.sampled_from(FRAGMENTS), max_size=4).map("".join),
@@ -43,7 +75,7 @@ def facts(queue: Queue, job_id: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in options if name != "on_conflict"}
 
 
-def said(options: dict[str, Any]) -> dict[str, Any]:
+def expected(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "on_conflict"}
 
 
@@ -52,12 +84,14 @@ def said(options: dict[str, Any]) -> dict[str, Any]:
 @example(options={"kind": "echo", "key": "\0"})
 @example(options={"kind": "echo", "payload": "a\0b"})
 @example(options={"kind": "echo", "headers": {"\0": "\0"}})
-def test_one_is_refused_by_a_rule_or_says_what_was_said(direct_queue: Queue, options: dict[str, Any]) -> None:
+def test_enqueue_rejects_hostile_text_or_stores_it_unchanged(
+    direct_queue: Queue, options: dict[str, Any]
+) -> None:
     try:
         made = enqueue(**options, connection=direct_queue.database)
     except MinutehandError:
         return
-    assert made.outcome == "ignored" or facts(direct_queue, made.id, options) == said(options)
+    assert made.outcome == "ignored" or facts(direct_queue, made.id, options) == expected(options)
 
 
 @THOUSANDS
@@ -65,10 +99,10 @@ def test_one_is_refused_by_a_rule_or_says_what_was_said(direct_queue: Queue, opt
 @example(options={"kind": "echo", "key": "\\N"})
 @example(options={"kind": "echo", "payload": "\\."})
 @example(options={"kind": "echo", "headers": {"\t": "\\n"}})
-def test_one_of_a_bulk_is_refused_by_a_rule_or_says_what_was_said(
+def test_bulk_rejects_hostile_text_or_stores_it_unchanged(
     direct_queue: Queue, options: dict[str, Any]
 ) -> None:
-    job = NewJob(**said(options))
+    job = NewJob(**expected(options))
     modes = {name: value for name, value in options.items() if name == "on_conflict"}
     (made, neighbour) = enqueue_many(
         [job, NewJob("echo", "neighbour")], **modes, connection=direct_queue.database
@@ -77,13 +111,13 @@ def test_one_of_a_bulk_is_refused_by_a_rule_or_says_what_was_said(
     if isinstance(made, Rejected):
         assert str(made.error)
     else:
-        assert made.outcome == "ignored" or facts(direct_queue, made.id, options) == said(options)
+        assert made.outcome == "ignored" or facts(direct_queue, made.id, options) == expected(options)
         assert neighbour.outcome == "created"
 
 
 @THOUSANDS
 @given(text=HOSTILE)
-def test_whoever_reads_finds_what_there_is_or_is_told_the_rule(direct_queue: Queue, text: str) -> None:
+def test_queries_accept_hostile_text_or_name_the_rule(direct_queue: Queue, text: str) -> None:
     direct_queue.enqueue("echo", key="there")
     for options in ({"queue": text}, {"kind": text}, {"key": text}, {"states": [text]}):
         assume(text not in ("echo", "default", "there"))
@@ -96,9 +130,9 @@ def test_whoever_reads_finds_what_there_is_or_is_told_the_rule(direct_queue: Que
 
 @THOUSANDS
 @given(text=HOSTILE)
-def test_a_reason_and_an_error_are_kept_whatever_they_say(direct_queue: Queue, text: str) -> None:
+def test_reason_and_error_accept_any_text(direct_queue: Queue, text: str) -> None:
     job = direct_queue.claimed()
-    assert finish(job, Cancelled({"type": "Cancelled", "message": "kept"})).ending == "cancelled"
+    assert finish(job, Cancelled({"type": "Cancelled", "message": "stored"})).ending == "cancelled"
     waiting = direct_queue.enqueue(delay=None)
     try:
         (change,) = cancel(direct_queue.database, [waiting], text)
@@ -111,7 +145,7 @@ def test_a_reason_and_an_error_are_kept_whatever_they_say(direct_queue: Queue, t
 
 @THOUSANDS
 @given(text=HOSTILE)
-def test_whatever_a_handler_raises_is_kept_as_text(direct_queue: Queue, text: str) -> None:
+def test_exception_of_any_text_is_stored(direct_queue: Queue, text: str) -> None:
     def handler(_payload: object) -> None:
         raise ValueError(text)
 

@@ -86,7 +86,7 @@ def test_lowered_limit_lets_running_jobs_finish(queue: Queue) -> None:
     assert len(queue.offer()) == 1
 
 
-def test_limit_holds_together_with_the_capacity(queue: Queue) -> None:
+def test_limit_and_capacity_both_apply(queue: Queue) -> None:
     fill(queue, 20)
     limit(queue.database, 5, queue="mail")
 
@@ -97,7 +97,7 @@ def test_limit_holds_together_with_the_capacity(queue: Queue) -> None:
 @pytest.mark.every_server
 @pytest.mark.parametrize("what", [{"queue": "mail"}, {"kind": "slow"}], ids=str)
 def test_trap_eight_concurrent_sessions_never_exceed_a_limit(queue: Queue, what: dict[str, str]) -> None:
-    """The trap of counting outside the lock: with a limit of 2, eight claimers at once had 8."""
+    """Eight sessions that count outside the lock exceed a limit of 2."""
     fill(queue, 200)
     limit(queue.database, 2, **what)  # type: ignore[arg-type]
     barrier = Barrier(8)
@@ -117,7 +117,7 @@ def test_trap_eight_concurrent_sessions_never_exceed_a_limit(queue: Queue, what:
                 assert finish(job, Done()).ending == "done"
         return most
 
-    seen = [each.result() for each in [queue.let(session, place) for place in range(8)]]
+    seen = [each.result() for each in [queue.start(session, place) for place in range(8)]]
     (left,) = queue.sql("select count(*) as done from minutehand.jobs_done")
 
     assert max(seen) == 2
@@ -130,7 +130,7 @@ def test_take_counts_after_a_concurrent_take(queue: Queue) -> None:
     other = queue.another()
     with other.transaction():
         first = queue.take(5, "mail", database=other)
-        second, offering = queue.let(queue.take, 5, "mail"), queue.let(queue.offer, 10, queue.another())
+        second, offering = queue.start(queue.take, 5, "mail"), queue.start(queue.offer, 10, queue.another())
         queue.until_done_or_waiting(second)
         waited = not second.done()
 
@@ -175,7 +175,7 @@ def test_priority_orders_jobs_within_a_tenant_only(
 
 
 def test_lapsed_offer_cannot_be_claimed_under_a_limit(queue: Queue) -> None:
-    """Another job may have its place."""
+    """Another job may have been offered instead."""
     fill(queue, 1)
     limit(queue.database, 1, queue="mail")
     (lapsed,) = queue.offer()

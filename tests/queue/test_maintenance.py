@@ -1,4 +1,4 @@
-"""Maintenance never keeps a tick from offering: what it cannot do now is left to the next tick."""
+"""Maintenance does not block a tick; work that it cannot do is left to the next tick."""
 
 import logging
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.every_version
 
 
 @pytest.mark.parametrize("tenant", ["", "acme"])
-def test_a_lane_that_an_open_transaction_has_made_holds_up_no_sweep(direct_queue: Queue, tenant: str) -> None:
+def test_lane_of_an_open_transaction_does_not_block_the_sweep(direct_queue: Queue, tenant: str) -> None:
     direct_queue.enqueue()
     enqueuer = direct_queue.another()
     with enqueuer.transaction():
@@ -21,7 +21,7 @@ def test_a_lane_that_an_open_transaction_has_made_holds_up_no_sweep(direct_queue
         enqueue("echo", queue="new", tenant=tenant, connection=enqueuer)
 
         assert (
-            direct_queue.let(run_maintenance, direct_queue.another()).result(DEADLINE.total_seconds()).swept
+            direct_queue.start(run_maintenance, direct_queue.another()).result(DEADLINE.total_seconds()).swept
         )
 
     assert direct_queue.sql("select queue from minutehand.lanes order by 1") == [
@@ -30,9 +30,7 @@ def test_a_lane_that_an_open_transaction_has_made_holds_up_no_sweep(direct_queue
     ]
 
 
-def test_schedules_that_cannot_fire_keep_nothing_from_being_offered(
-    direct_queue: Queue, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_failing_schedules_do_not_block_offers(direct_queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
     job_id = direct_queue.enqueue()
     schedules.save(direct_queue.database, schedules.Schedule("hourly", "@hourly", NewJob("echo")))
     direct_queue.sql(

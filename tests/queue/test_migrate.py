@@ -1,9 +1,8 @@
-"""The schema: applied once, however often and by however many, and the same on every path."""
+"""Each migration step is applied once, and every way to apply them gives the same schema."""
 
 import subprocess
 from collections.abc import Callable
 from shutil import which
-from typing import Any
 
 import pytest
 
@@ -37,7 +36,7 @@ def test_second_migrate_changes_nothing(empty: Queue) -> None:
 
 
 def test_concurrent_migrates_apply_each_step_once(empty: Queue) -> None:
-    running = [empty.let(lambda: migrate(empty.another())) for _ in range(6)]
+    running = [empty.start(lambda: migrate(empty.another())) for _ in range(6)]
 
     assert sorted(len(future.result()) for future in running) == [0] * 5 + [len(NAMES)]
     check_schema(empty.database)
@@ -55,10 +54,10 @@ def test_migrated_database_equals_the_committed_dump(new_database: NewDatabase) 
     assert dump(new_database("direct-18").admin_url) == COMMITTED.read_text(), "run: make schema"
 
 
-def test_printed_sql_gives_the_same_schema(empty: Queue, new_database: NewDatabase, request: Any) -> None:
+def test_printed_sql_gives_the_same_schema(empty: Queue, new_database: NewDatabase, server_name: str) -> None:
     printed = migration_sql(empty.database)
     empty.sql(printed)  # type: ignore[arg-type]
-    other = new_database(request.node.callspec.params["empty"])
+    other = new_database(server_name)
     migrated = Queue(other.url, other.admin_url)
 
     try:

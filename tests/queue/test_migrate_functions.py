@@ -1,4 +1,4 @@
-"""Functions and roles: one text each, applied again when it changes, and dropped when no file defines it."""
+"""Functions and roles are applied again when their files change, and dropped when no file defines them."""
 
 import re
 from collections.abc import Callable

@@ -195,7 +195,7 @@ def test_crashed_job_is_not_promoted_over_the_upcoming_job_of_its_key(queue: Que
     assert [change.outcome for change in cancel(queue.database, [crashed.id])] == ["changed"]
 
 
-def test_delete_finished_deletes_jobs_finished_before_a_moment_only(
+def test_delete_finished_deletes_jobs_finished_before_a_time_only(
     queue: Queue, jobs: dict[str, UUID]
 ) -> None:
     now = queue.sql("select now() as now")[0]["now"]
@@ -218,7 +218,7 @@ def test_delete_finished_deletes_jobs_finished_before_a_moment_only(
     }
 
 
-def test_delete_finished_refuses_a_moment_without_a_time_zone(queue: Queue) -> None:
+def test_delete_finished_refuses_a_time_without_a_zone(queue: Queue) -> None:
     with pytest.raises(InvalidJobError):
         count_finished(queue.database, datetime(2500, 1, 1))
     with pytest.raises(InvalidJobError):
@@ -231,7 +231,7 @@ def test_concurrent_cancel_and_finish_have_one_winner(queue: Queue) -> None:
     other = queue.another()
     with other.transaction():
         assert cancel(other, [job.id])[0].outcome == "changed"
-        finishing = queue.let(finish, job, Done())
+        finishing = queue.start(finish, job, Done())
         queue.until_done_or_waiting(finishing)
 
     assert finishing.result().ending == "lost"

@@ -22,8 +22,8 @@ def test_running_job_is_refused_without_the_running_option(queue: Queue) -> None
     assert [(each.outcome, each.state) for each in cancel(queue.database, [job.id])] == [
         ("refused", "running")
     ]
-    (asked,) = cancel(queue.database, [job.id], "no longer wanted", running=True)
-    assert (asked.outcome, asked.state, asked.reason) == (
+    (change,) = cancel(queue.database, [job.id], "no longer wanted", running=True)
+    assert (change.outcome, change.state, change.reason) == (
         "requested",
         "running",
         "the job ends at its next check",
@@ -117,7 +117,7 @@ def test_job_that_finishes_before_its_check_is_done(queue: Queue) -> None:
     assert queue.row(job.id).state == "done"
 
 
-@pytest.mark.fault("give_back", r" and cancelling is null", "")
+@pytest.mark.fault("release", r" and cancelling is null", "")
 @pytest.mark.parametrize(
     "outcome",
     [Failed(ERROR, delay=timedelta()), Snoozed(LONG), Released()],

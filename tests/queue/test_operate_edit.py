@@ -21,9 +21,14 @@ ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 def test_edited_job_runs_with_its_new_values(queue: Queue) -> None:
     job_id = queue.enqueue(payload={"to": "ada"}, headers={"a": "1"}, timeout=LONG, max_attempts=2)
     (change,) = edit(
-        queue.database, [job_id], payload={"to": "bob", "amount": 12345678901234567890}, headers=None,
-        timeout=timedelta(seconds=30), max_attempts=7, retry=Retry(strategy="fixed", min=timedelta(seconds=5)),
-    )  # fmt: skip
+        queue.database,
+        [job_id],
+        payload={"to": "bob", "amount": 12345678901234567890},
+        headers=None,
+        timeout=timedelta(seconds=30),
+        max_attempts=7,
+        retry=Retry(strategy="fixed", min=timedelta(seconds=5)),
+    )
     (job,) = queue.take()
 
     assert change.outcome == "changed"
@@ -62,7 +67,7 @@ def test_offered_job_is_claimed_with_its_edited_payload(queue: Queue) -> None:
     assert [job.payload for job in queue.claim(*offers)] == ["after"]
 
 
-def test_late_worker_cannot_finish_a_job_edited_meanwhile(queue: Queue) -> None:
+def test_late_worker_cannot_finish_an_edited_job(queue: Queue) -> None:
     late = queue.claimed(payload="before")
     queue.pass_time(late.id)
     (change,) = edit(queue.database, [late.id], payload="after")
@@ -139,7 +144,7 @@ def test_concurrent_edits_leave_the_values_of_the_last(queue: Queue) -> None:
     job_id = queue.enqueue(payload=-1)
     sessions = [queue.another() for _ in range(8)]
     for each in [
-        queue.let(edit, session, [job_id], payload=n, actor=str(n)) for n, session in enumerate(sessions)
+        queue.start(edit, session, [job_id], payload=n, actor=str(n)) for n, session in enumerate(sessions)
     ]:
         assert each.result()[0].outcome == "changed"
 
@@ -153,8 +158,10 @@ def test_delete_deletes_upcoming_jobs_only(queue: Queue) -> None:
     changes = delete(queue.database, [done.id, running.id, upcoming], actor="ada")
 
     assert [(change.outcome, change.state) for change in changes] == [
-        ("refused", "done"), ("refused", "running"), ("changed", None),
-    ]  # fmt: skip
+        ("refused", "done"),
+        ("refused", "running"),
+        ("changed", None),
+    ]
     assert ids(queue) == {done.id, running.id}
     (entry,) = list_audit(queue.database)
     assert entry.facts == {"queue": "default", "kind": "echo", "key": "report"}

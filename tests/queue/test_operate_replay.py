@@ -18,7 +18,7 @@ ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 
 def done(queue: Queue, version: str | None = None, **options: object) -> UUID:
-    """A job that is done, by some version of the code."""
+    """Return a job that is done."""
     job = queue.claimed(**options)  # type: ignore[arg-type]
     finish(job, Done())
     queue.sql(
@@ -36,9 +36,15 @@ def dead(stage: Queue, **options: object) -> UUID:
 def test_replay_is_a_new_due_job_with_the_same_values_and_one_attempt(queue: Queue) -> None:
     retry = Retry(strategy="fixed", min=timedelta(seconds=5))
     old = done(
-        queue, payload={"n": 12345678901234567890, "x": 1.10}, headers={"a": "1"}, key="report", priority=7,
-        retry=retry, timeout=LONG, max_attempts=5,
-    )  # fmt: skip
+        queue,
+        payload={"n": 12345678901234567890, "x": 1.10},
+        headers={"a": "1"},
+        key="report",
+        priority=7,
+        retry=retry,
+        timeout=LONG,
+        max_attempts=5,
+    )
     before = queue.row(old)
     (change,) = replay(queue.database, [old], actor="ada")
     (job,) = queue.take()
@@ -76,7 +82,7 @@ def test_payload_is_replayed_verbatim(queue: Queue) -> None:
     assert row["payload"] == text
 
 
-def test_replay_of_a_recurring_job_keeps_its_moment_and_does_not_recur(queue: Queue) -> None:
+def test_replay_of_a_recurring_job_keeps_its_time_and_does_not_recur(queue: Queue) -> None:
     old = done(queue)
     queue.sql("update minutehand.jobs set every = 'P1D', zone = 'UTC', nominal = '2026-01-01 08:00+00'")
     (change,) = replay(queue.database, [old])
@@ -92,21 +98,23 @@ def test_only_finished_jobs_are_replayed(queue: Queue) -> None:
     changes = replay(queue.database, [old, gone, running.id, waiting])
 
     assert [each.reason or each.outcome for each in changes] == [
-        "changed", "changed", "the job is running; only finished jobs can be replayed",
+        "changed",
+        "changed",
+        "the job is running; only finished jobs can be replayed",
         "the job is due; only finished jobs can be replayed",
-    ]  # fmt: skip
+    ]
 
 
 def test_replay_with_a_taken_key_is_refused_without_a_suffix(queue: Queue) -> None:
     old = done(queue, key="report")
-    upcoming = queue.enqueue(key="report", payload="mine", delay=LONG)
+    upcoming = queue.enqueue(key="report", payload="own", delay=LONG)
 
     (refused,) = replay(queue.database, [old])
     (made,) = replay(queue.database, [old], suffix="/again")
     assert (refused.outcome, refused.reason) == ("refused", "its key already has an upcoming job")
     assert made.new is not None
     assert queue.row(made.new).key == "report/again"
-    assert queue.row(upcoming).payload == "mine"
+    assert queue.row(upcoming).payload == "own"
 
 
 def test_job_with_an_erased_payload_is_not_replayed_or_retried(queue: Queue) -> None:

@@ -1,4 +1,4 @@
-"""Options that are stored are read: each changes what happens, and a kind's defaults stand in for what was not said."""
+"""Each option of a job has its effect, and defaults apply to omitted options."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -19,169 +19,169 @@ FIXED = Retry(strategy="fixed", min=LONG, jitter=False)
 
 
 def handled(queue: Queue, **options: Any) -> Job:
-    """The job as its handler sees it."""
+    """Return a job as its handler receives it."""
     seen: list[Job] = []
     queue.enqueue(options.pop("kind", "echo"), options.pop("payload", None), **options)
     queue.work(lambda _, job: seen.append(job), kind="echo")
     return seen[0]
 
 
-def says_kind(queue: Queue) -> None:
+def check_kind(queue: Queue) -> None:
     queue.enqueue("other")
     assert [ending.ending for ending in queue.work(lambda _: None, kind="echo")] == ["released"]
     queue.enqueue("echo")
     assert [ending.ending for ending in queue.work(lambda _: None, kind="echo")] == ["done"]
 
 
-def says_payload(queue: Queue) -> None:
+def check_payload(queue: Queue) -> None:
     assert handled(queue, payload={"a": 1}).payload == {"a": 1}
 
 
-def says_queue(queue: Queue) -> None:
+def check_queue(queue: Queue) -> None:
     job_id = queue.enqueue(queue="slow")
     assert queue.take() == []
     assert [job.id for job in queue.take(1, "slow")] == [job_id]
 
 
-def says_key(queue: Queue) -> None:
+def check_key(queue: Queue) -> None:
     assert queue.enqueue(key="a") == queue.enqueue(key="a") != queue.enqueue(key="b")
 
 
-def says_run_at(queue: Queue) -> None:
+def check_run_at(queue: Queue) -> None:
     queue.enqueue(run_at=datetime(2500, 1, 1, tzinfo=UTC))
     assert queue.take() == []
 
 
-def says_delay(queue: Queue) -> None:
+def check_delay(queue: Queue) -> None:
     queue.enqueue(delay=LONG)
     assert queue.take() == []
 
 
-def says_priority(queue: Queue) -> None:
+def check_priority(queue: Queue) -> None:
     _, first = queue.enqueue(priority=1), queue.enqueue(priority=9)
     assert [job.id for job in queue.take()] == [first]
 
 
-def says_max_attempts(queue: Queue) -> None:
+def check_max_attempts(queue: Queue) -> None:
     assert finish(queue.claimed(max_attempts=1), Failed(ERROR)).ending == "dead"
     assert finish(queue.claimed(max_attempts=2), Failed(ERROR)).ending == "retrying"
 
 
-def says_retry(queue: Queue) -> None:
+def check_retry(queue: Queue) -> None:
     job = queue.claimed(retry=FIXED)
     visible = finish(job, Failed(ERROR)).visible
     assert visible is not None
     assert LONG <= visible - job.claimed < LONG + MINUTE
 
 
-def says_timeout(queue: Queue) -> None:
+def check_timeout(queue: Queue) -> None:
     job = queue.claimed(timeout=timedelta(seconds=5))
     assert job.remaining <= timedelta(seconds=5)
     assert queue.row(job.id).visible - job.claimed <= timedelta(seconds=5) + GRACE < LEASE
 
 
-def says_headers(queue: Queue) -> None:
+def check_headers(queue: Queue) -> None:
     assert handled(queue, headers={"trace": "1-2-3"}).headers == {"trace": "1-2-3"}
 
 
-def says_every(queue: Queue) -> None:
+def check_every(queue: Queue) -> None:
     row = queue.row(queue.enqueue(every="PT1H"))
     assert (row.state, queue.waits(row.id, timedelta(hours=1))) == ("scheduled", True)
 
 
-def says_zone(queue: Queue) -> None:
+def check_zone(queue: Queue) -> None:
     hours = {
         queue.row(queue.enqueue(every="0 8 * * *", zone=zone)).run_at.hour for zone in ("Asia/Tokyo", "UTC")
     }
     assert hours == {23, 8}
 
 
-def says_personal(queue: Queue) -> None:
+def check_personal(queue: Queue) -> None:
     job = queue.claimed(payload={"name": "Ada"}, personal=True)
     finish(job, Done())
     assert queue.row(job.id).payload is None
 
 
-def says_tenant(queue: Queue) -> None:
+def check_tenant(queue: Queue) -> None:
     assert queue.enqueue(key="a", tenant="acme") != queue.enqueue(key="a", tenant="other")
 
 
-def says_on_conflict(queue: Queue) -> None:
+def check_on_conflict(queue: Queue) -> None:
     first = queue.enqueue(payload=[1], key="a")
     queue.enqueue(payload=[2], key="a", on_conflict="merge")
     assert queue.row(first).payload == [1, 2]
 
 
-def says_unique_while(queue: Queue) -> None:
+def check_unique_while(queue: Queue) -> None:
     running = queue.claimed(key="a")
     assert queue.enqueue(key="a", unique_while="running") == running.id != queue.enqueue(key="a")
 
 
-def says_unique_for(queue: Queue) -> None:
+def check_unique_for(queue: Queue) -> None:
     first = queue.claimed(key="a", unique_for=LONG)
     finish(first, Done())
     assert queue.enqueue(key="a", unique_for=LONG) == first.id != queue.enqueue(key="a")
 
 
-def says_debounce(queue: Queue) -> None:
+def check_debounce(queue: Queue) -> None:
     assert queue.waits(queue.enqueue(key="a", debounce=LONG), LONG)
 
 
-def says_debounce_max(queue: Queue) -> None:
+def check_debounce_max(queue: Queue) -> None:
     first = queue.enqueue(key="a", debounce=MINUTE, debounce_max=2 * MINUTE)
     queue.enqueue(key="a", debounce=LONG, debounce_max=LONG)
     assert queue.waits(first, 2 * MINUTE)
 
 
-def says_throttle(queue: Queue) -> None:
+def check_throttle(queue: Queue) -> None:
     first = queue.claimed(key="a", throttle=LONG)
     assert finish(first, Done()).ending == "done"
     assert queue.waits(queue.enqueue(key="a", throttle=LONG), LONG)
 
 
 OPTIONS: dict[str, Callable[[Queue], None]] = {
-    "kind": says_kind,
-    "payload": says_payload,
-    "queue": says_queue,
-    "key": says_key,
-    "run_at": says_run_at,
-    "delay": says_delay,
-    "priority": says_priority,
-    "max_attempts": says_max_attempts,
-    "retry": says_retry,
-    "timeout": says_timeout,
-    "headers": says_headers,
-    "every": says_every,
-    "zone": says_zone,
-    "personal": says_personal,
-    "tenant": says_tenant,
-    "on_conflict": says_on_conflict,
-    "unique_while": says_unique_while,
-    "unique_for": says_unique_for,
-    "debounce": says_debounce,
-    "debounce_max": says_debounce_max,
-    "throttle": says_throttle,
+    "kind": check_kind,
+    "payload": check_payload,
+    "queue": check_queue,
+    "key": check_key,
+    "run_at": check_run_at,
+    "delay": check_delay,
+    "priority": check_priority,
+    "max_attempts": check_max_attempts,
+    "retry": check_retry,
+    "timeout": check_timeout,
+    "headers": check_headers,
+    "every": check_every,
+    "zone": check_zone,
+    "personal": check_personal,
+    "tenant": check_tenant,
+    "on_conflict": check_on_conflict,
+    "unique_while": check_unique_while,
+    "unique_for": check_unique_for,
+    "debounce": check_debounce,
+    "debounce_max": check_debounce_max,
+    "throttle": check_throttle,
 }
 
 
-def test_there_is_a_test_for_every_option() -> None:
+def test_every_option_has_a_test() -> None:
     assert list(OPTIONS) == [field.name for field in fields(NewJob)]
 
 
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.fault("enqueue", r"%\((?!on_conflict)\w+\)s", "null")
-def test_an_option_that_is_said_changes_what_happens(queue: Queue, option: str) -> None:
+def test_each_option_has_its_effect(queue: Queue, option: str) -> None:
     OPTIONS[option](queue)
 
 
-WELCOME = {
+DEFAULTS = {
     "queue": "slow",
     "priority": 2,
     "max_attempts": 3,
     "timeout": timedelta(seconds=7),
     "retry": FIXED.to_json(),
 }
-SET_WELCOME = """insert into minutehand.defaults values
+SET_DEFAULTS = """insert into minutehand.defaults values
     ('welcome', 'slow', 2, 3, '7 seconds', '{"strategy":"fixed","min":600,"max":3600,"factor":3,"jitter":false}')"""
 
 
@@ -195,46 +195,46 @@ def by_bulk(queue: Queue, /, **options: Any) -> Row:
 
 
 def by_sql(queue: Queue, /, **options: Any) -> Row:
-    said = "".join(f", {name} => %({name})s" for name in options)
+    arguments = "".join(f", {name} => %({name})s" for name in options)
     parameters = {
         name: str(value) if isinstance(value, timedelta) else value for name, value in options.items()
     }
-    (made,) = queue.sql(f"select id from minutehand.enqueue('welcome'{said})", **parameters)  # type: ignore[arg-type]
+    (made,) = queue.sql(f"select id from minutehand.enqueue('welcome'{arguments})", **parameters)  # type: ignore[arg-type]
     return queue.row(made["id"])
 
 
 def facts(row: Row) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in WELCOME}
+    return {name: getattr(row, name) for name in DEFAULTS}
 
 
-@pytest.mark.parametrize("way_in", [by_python, by_bulk, by_sql])
-def test_a_kinds_defaults_stand_in_for_what_was_not_said(queue: Queue, way_in: Callable[..., Row]) -> None:
-    queue.sql(SET_WELCOME)
+@pytest.mark.parametrize("interface", [by_python, by_bulk, by_sql])
+def test_defaults_of_a_kind_apply_to_omitted_options(queue: Queue, interface: Callable[..., Row]) -> None:
+    queue.sql(SET_DEFAULTS)
 
-    assert facts(way_in(queue)) == WELCOME
-    assert facts(way_in(queue, priority=9, queue="fast")) == WELCOME | {"priority": 9, "queue": "fast"}
-    assert facts(way_in(queue, max_attempts=1)) == WELCOME | {"max_attempts": 1}
+    assert facts(interface(queue)) == DEFAULTS
+    assert facts(interface(queue, priority=9, queue="fast")) == DEFAULTS | {"priority": 9, "queue": "fast"}
+    assert facts(interface(queue, max_attempts=1)) == DEFAULTS | {"max_attempts": 1}
 
 
-@pytest.mark.parametrize("way_in", [by_python, by_bulk, by_sql])
-def test_without_defaults_of_the_kind_those_of_the_table_hold(
-    queue: Queue, way_in: Callable[..., Row]
+@pytest.mark.parametrize("interface", [by_python, by_bulk, by_sql])
+def test_table_defaults_apply_without_defaults_of_the_kind(
+    queue: Queue, interface: Callable[..., Row]
 ) -> None:
     queue.sql("insert into minutehand.defaults (kind, priority) values ('other', 1)")
     table = {"queue": "default", "priority": 5, "max_attempts": 8, "timeout": None, "retry": None}
 
-    assert facts(way_in(queue)) == table
+    assert facts(interface(queue)) == table
 
 
-def test_defaults_are_those_of_the_moment_of_enqueueing(queue: Queue) -> None:
+def test_defaults_are_applied_at_enqueue_time(queue: Queue) -> None:
     before = queue.enqueue("welcome")
-    queue.sql(SET_WELCOME)
+    queue.sql(SET_DEFAULTS)
 
     assert queue.row(before).priority == 5
 
 
-def test_a_key_is_looked_up_in_the_default_queue_of_its_kind(queue: Queue) -> None:
-    queue.sql(SET_WELCOME)
+def test_key_is_looked_up_in_the_default_queue_of_its_kind(queue: Queue) -> None:
+    queue.sql(SET_DEFAULTS)
     first = queue.enqueue("welcome", key="ada")
 
     assert queue.enqueue("welcome", key="ada", queue="slow") == first

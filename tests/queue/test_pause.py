@@ -23,7 +23,7 @@ WHAT = {
 
 
 class Post:
-    """An invoker that keeps the events."""
+    """An invoker that stores the events."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -155,7 +155,7 @@ def test_concurrent_tick_does_not_offer_paused_jobs(queue: Queue) -> None:
     other = queue.another()
     with other.transaction():
         pause(other, queue="default")
-        offering = queue.let(queue.offer)
+        offering = queue.start(queue.offer)
         queue.until_done_or_waiting(offering)
         waited = not offering.done()
 
@@ -163,7 +163,7 @@ def test_concurrent_tick_does_not_offer_paused_jobs(queue: Queue) -> None:
     assert offering.result() == []
 
 
-def test_pause_ends_at_its_moment(queue: Queue) -> None:
+def test_pause_ends_at_its_time(queue: Queue) -> None:
     (row,) = queue.sql("select id, clock_timestamp() as now from minutehand.enqueue('echo')")
     until = row["now"] + timedelta(hours=1)
     pause(queue.database, queue="default", until=until)
@@ -173,7 +173,7 @@ def test_pause_ends_at_its_moment(queue: Queue) -> None:
     assert [offer.id for offer in queue.offer(now=until)] == [row["id"]]
 
 
-def test_pause_until_a_past_moment_has_no_effect(queue: Queue) -> None:
+def test_pause_until_a_past_time_has_no_effect(queue: Queue) -> None:
     queue.enqueue()
     pause(queue.database, queue="default", until=datetime(2001, 1, 1, tzinfo=UTC))
 
@@ -203,7 +203,7 @@ def test_pause_and_limit_are_independent(queue: Queue) -> None:
     assert (left.paused, left.limit) == (False, 3)
 
 
-def test_pause_requires_a_scope_and_an_aware_moment(direct_queue: Queue) -> None:
+def test_pause_requires_a_scope_and_a_time_with_a_zone(direct_queue: Queue) -> None:
     with pytest.raises(InvalidJobError):
         pause(direct_queue.database)
     with pytest.raises(InvalidJobError):

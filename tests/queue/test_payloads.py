@@ -1,4 +1,4 @@
-"""What goes in comes out: a payload is the same after enqueue, claim, handler, result and reading."""
+"""A payload is the same after enqueue, claim, handler, result and read."""
 
 import json
 from dataclasses import dataclass
@@ -49,12 +49,12 @@ EXAMPLES: list[object] = [
 
 
 def exact(value: object) -> str:
-    """A text that is another for whatever == would pass over: 1 and 1.0, 0.0 and -0.0, the order of keys."""
+    """Return a text that distinguishes values that are equal: 1 and 1.0, 0.0 and -0.0, the order of keys."""
     return repr(value)
 
 
 def round_trip(queue: Queue, payload: object) -> list[Any]:
-    """The payload as the table, the handler, and the table's result say it."""
+    """Return the payload from the table, from the handler, and from the result."""
     seen = []
 
     def echo(payload: object) -> object:
@@ -62,36 +62,34 @@ def round_trip(queue: Queue, payload: object) -> list[Any]:
         return payload
 
     job_id = queue.enqueue(payload=payload)
-    kept = queue.row(job_id).payload
+    stored = queue.row(job_id).payload
     assert [ending.ending for ending in queue.work(echo)] == ["done"]
-    return [kept, *seen, queue.row(job_id).result]
+    return [stored, *seen, queue.row(job_id).result]
 
 
 @pytest.mark.parametrize("payload", EXAMPLES, ids=lambda payload: repr(payload)[:30])
-def test_a_payload_comes_back_as_it_went_in(queue: Queue, payload: object) -> None:
+def test_payload_is_returned_unchanged(queue: Queue, payload: object) -> None:
     assert {exact(value) for value in round_trip(queue, payload)} == {exact(payload)}
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=JSON)
-def test_any_payload_comes_back_as_it_went_in(direct_queue: Queue, payload: object) -> None:
+def test_any_payload_is_returned_unchanged(direct_queue: Queue, payload: object) -> None:
     assert {exact(value) for value in round_trip(direct_queue, payload)} == {exact(payload)}
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payloads=st.lists(JSON, max_size=20))
-def test_any_payload_comes_back_as_it_went_in_through_copy(
-    direct_queue: Queue, payloads: list[object]
-) -> None:
+def test_any_payload_is_returned_unchanged_by_copy(direct_queue: Queue, payloads: list[object]) -> None:
     database = direct_queue.database
     made = list(enqueue_many([NewJob("echo", payload) for payload in payloads], connection=database))
 
-    kept = [exact(get(database, item.id).payload) for item in made if isinstance(item, Enqueued)]
+    stored = [exact(get(database, item.id).payload) for item in made if isinstance(item, Enqueued)]
 
-    assert kept == [exact(payload) for payload in payloads]
+    assert stored == [exact(payload) for payload in payloads]
 
 
-def test_a_dataclass_and_a_model_become_objects(queue: Queue) -> None:
+def test_dataclasses_and_models_become_objects(queue: Queue) -> None:
     from pydantic import BaseModel
 
     @dataclass
@@ -135,7 +133,7 @@ NOT_JSON = {
 
 
 @pytest.mark.parametrize("payload", NOT_JSON.values(), ids=NOT_JSON)
-def test_what_json_would_lose_or_change_is_refused(direct_queue: Queue, payload: object) -> None:
+def test_value_that_json_would_change_is_rejected(direct_queue: Queue, payload: object) -> None:
     with pytest.raises(PayloadError) as refused:
         direct_queue.enqueue(payload=payload)
 
@@ -143,7 +141,7 @@ def test_what_json_would_lose_or_change_is_refused(direct_queue: Queue, payload:
     assert direct_queue.sql("select * from minutehand.jobs") == []
 
 
-def test_a_payload_may_have_as_many_bytes_as_the_settings_say_and_no_more(queue: Queue) -> None:
+def test_payload_size_is_limited_by_the_settings(queue: Queue) -> None:
     longest = "é" * ((262144 - 2) // 2)
     job_id = queue.enqueue(payload=longest)
     assert queue.row(job_id).payload == longest
@@ -159,7 +157,7 @@ def test_a_payload_may_have_as_many_bytes_as_the_settings_say_and_no_more(queue:
     assert len(queue.sql("select * from minutehand.jobs")) == 2
 
 
-def test_a_number_of_sql_reaches_the_handler_with_all_its_digits(queue: Queue) -> None:
+def test_number_from_sql_reaches_the_handler_with_all_its_digits(queue: Queue) -> None:
     queue.sql("select minutehand.enqueue('echo', '[12345678901234567890123, 0.1, -0, 1.50]')")
     seen: list[object] = []
     queue.work(seen.append)
@@ -169,15 +167,15 @@ def test_a_number_of_sql_reaches_the_handler_with_all_its_digits(queue: Queue) -
 
 @pytest.mark.parametrize("depth", [900, 2500])
 @pytest.mark.parametrize("payload", ["depth", "digits"])
-def test_what_only_sql_can_enqueue_does_not_bring_a_worker_down(
+def test_payload_that_only_sql_accepts_does_not_crash_a_worker(
     queue: Queue, payload: str, depth: int
 ) -> None:
-    """Deeper or longer than Python reads: its neighbours in the chunk run all the same."""
+    """A payload that Python cannot parse does not stop the other jobs of its chunk."""
     text = "[" * depth + "]" * depth if payload == "depth" else "9" * depth * 2
     (job,) = queue.sql("select id from minutehand.enqueue('echo', %(text)s::json)", text=text)
     queue.enqueue(payload="neighbour")
     seen: list[object] = []
-    (ending, _) = queue.work(seen.append, most=2)
+    (ending, _) = queue.work(seen.append, limit=2)
 
     assert "neighbour" in seen
     row = queue.row(job["id"])

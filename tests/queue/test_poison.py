@@ -1,4 +1,4 @@
-"""Whatever a handler does, the job comes to an end and its worker goes on."""
+"""Whatever a handler does, its job ends and its worker continues."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,27 +16,25 @@ from tests.queue.stage import Queue
 
 class Mute(Exception):
     def __str__(self) -> str:
-        raise RuntimeError("no words")
+        raise RuntimeError("no text")
 
 
 POISONS: dict[str, Callable[[], BaseException]] = {
     "a message with a NUL": lambda: Cancel("a\0b"),
     "a message with a surrogate": lambda: Cancel("\udc80"),
     "a snooze of no duration": lambda: Snooze(5),  # type: ignore[arg-type]
-    "a moment without a zone": lambda: RetryAfter(datetime(2030, 1, 1)),
-    "a moment that is none": lambda: RetryAfter("tomorrow"),  # type: ignore[arg-type]
-    "no message to be had": Mute,
+    "a time without a zone": lambda: RetryAfter(datetime(2030, 1, 1)),
+    "an invalid time": lambda: RetryAfter("tomorrow"),  # type: ignore[arg-type]
+    "an error without a message": Mute,
     "cancelled": asyncio.CancelledError,
-    "a generator's end": GeneratorExit,
-    "somebody's interrupt": KeyboardInterrupt,
-    "the process's end": SystemExit,
+    "the end of a generator": GeneratorExit,
+    "an interrupt": KeyboardInterrupt,
+    "the exit of the process": SystemExit,
 }
 
 
 @pytest.mark.parametrize("poison", POISONS.values(), ids=POISONS)
-def test_a_handler_that_raises_anything_ends_its_last_attempt(
-    queue: Queue, poison: Callable[[], BaseException]
-) -> None:
+def test_any_exception_ends_the_last_attempt(queue: Queue, poison: Callable[[], BaseException]) -> None:
     def handler(_payload: Any) -> None:
         raise poison()
 
@@ -47,7 +45,7 @@ def test_a_handler_that_raises_anything_ends_its_last_attempt(
 
 
 @pytest.mark.parametrize("far", [Snooze(timedelta.max), RetryAfter(timedelta.max)], ids=["snooze", "retry"])
-def test_a_delay_beyond_all_calendars_ends_at_the_calendars_end(queue: Queue, far: Exception) -> None:
+def test_excessive_retry_delay_is_limited_to_the_maximum_time(queue: Queue, far: Exception) -> None:
     def handler(_payload: Any) -> None:
         raise far
 
@@ -57,21 +55,21 @@ def test_a_delay_beyond_all_calendars_ends_at_the_calendars_end(queue: Queue, fa
     assert queue.row(job_id).visible.year > 9000
 
 
-def test_a_connection_that_broke_during_the_handler_does_not_lose_its_finish(queue: Queue) -> None:
+def test_finish_survives_a_connection_lost_during_the_handler(queue: Queue) -> None:
     def handler(_payload: Any) -> str:
         queue.sql(
             "select pg_terminate_backend(pid) from pg_stat_activity"
             " where datname = current_database() and pid <> pg_backend_pid() and application_name = 'minutehand'"
         )
-        return "done all the same"
+        return "result"
 
     job_id, ending = queue.attempt(handler)
 
     assert ending.ending == "done"
-    assert queue.row(job_id).result == "done all the same"
+    assert queue.row(job_id).result == "result"
 
 
-def test_a_superseded_job_keeps_why_it_had_failed(queue: Queue) -> None:
+def test_superseded_job_keeps_its_error(queue: Queue) -> None:
     def handler(_payload: Any) -> None:
         queue.enqueue(key="k")
         raise ValueError("the real reason")
@@ -82,11 +80,10 @@ def test_a_superseded_job_keeps_why_it_had_failed(queue: Queue) -> None:
     assert "ValueError: the real reason" in (queue.row(job_id).error or {})["message"]
 
 
-def test_what_one_thread_enqueues_does_not_roll_back_with_another(
-    queue: Queue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_do_not_share_a_transaction(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", queue._url)
-    queue.enqueue()  # or the two would wait for each other to announce the lane
+    # Creates the lane, for which the two would otherwise wait.
+    queue.enqueue()
     enqueued: list[UUID] = []
 
     def other() -> None:

@@ -1,4 +1,4 @@
-"""What people ask for by hand and cannot have is refused, and not taken for done."""
+"""Invalid operations are refused, not ignored."""
 
 from datetime import UTC, datetime
 
@@ -10,13 +10,13 @@ from minutehand.operations.jobs import promote, reschedule
 from tests.queue.stage import LONG, Queue
 
 
-def test_a_purge_of_a_state_that_is_none_is_refused_and_not_taken_for_nothing_to_do(queue: Queue) -> None:
+def test_delete_finished_rejects_an_unknown_state(queue: Queue) -> None:
     with pytest.raises(InvalidJobError, match="state must be one of cancelled, dead, done, got 'finished'"):
         next(delete_finished(queue.database, datetime.now(UTC), states=["finished"]), None)
 
 
 @pytest.mark.parametrize("verb", ["promote", "reschedule"])
-def test_what_lost_its_last_worker_is_not_promised_another_run(queue: Queue, verb: str) -> None:
+def test_job_without_attempts_left_cannot_be_moved(queue: Queue, verb: str) -> None:
     job = queue.claimed(max_attempts=1)
     queue.pass_time(job.id)
 

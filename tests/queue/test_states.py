@@ -1,4 +1,4 @@
-"""States are read off the facts: a job walks through all eight, and listings find it in each."""
+"""A job has one of eight states, which rows, lists and statistics agree on."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.every_server
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
 
 
-def seen(queue: Queue, job_id: UUID) -> str:
-    """The job's state, which the row, every listing and the statistics tell alike."""
+def state_of(queue: Queue, job_id: UUID) -> str:
+    """Return the state of a job, on which the row, the lists and the statistics agree."""
     state = queue.row(job_id).state
     assert [row.id for row in list_jobs(queue.database, states=[state]).rows] == [job_id]
     assert list_jobs(queue.database, states=[other for other in STATES if other != state]).rows == ()
@@ -27,64 +27,65 @@ def seen(queue: Queue, job_id: UUID) -> str:
     return state
 
 
-def test_a_job_walks_through_all_eight_states(queue: Queue) -> None:
+def test_job_passes_through_all_eight_states(queue: Queue) -> None:
     job_id = queue.enqueue(delay=LONG, max_attempts=2)
-    walk = [seen(queue, job_id)]
+    states = [state_of(queue, job_id)]
     promote(queue.database, [job_id])
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     offers = queue.offer()
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     (job,) = queue.claim(*offers)
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     finish(job, Failed(ERROR, delay=LONG))
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     queue.pass_time(job_id)
     (job,) = queue.take()
     finish(job, Failed(ERROR))
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     retry(queue.database, [job_id])
     cancel(queue.database, [job_id])
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
     retry(queue.database, [job_id])
     (job,) = queue.take()
     finish(job, Done())
-    walk.append(seen(queue, job_id))
+    states.append(state_of(queue, job_id))
 
-    assert walk == ["scheduled", "due", "offered", "running", "retrying", "dead", "cancelled", "done"]
-    assert set(walk) == set(STATES)
+    assert states == ["scheduled", "due", "offered", "running", "retrying", "dead", "cancelled", "done"]
+    assert set(states) == set(STATES)
 
 
-def test_what_ran_out_is_due(queue: Queue) -> None:
+def test_lapsed_offer_or_claim_is_due(queue: Queue) -> None:
     job_id = queue.enqueue()
     for begin in (queue.offer, queue.take):
         assert len(begin()) == 1
         queue.pass_time(job_id)
-        assert seen(queue, job_id) == "due"
+        assert state_of(queue, job_id) == "due"
 
 
-def test_a_crashed_job_that_is_offered_again_is_offered_and_then_running(queue: Queue) -> None:
+def test_crashed_job_is_offered_and_running_again(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)
     offers = queue.offer()
-    assert seen(queue, job.id) == "offered"
+    assert state_of(queue, job.id) == "offered"
     queue.claim(*offers)
-    assert seen(queue, job.id) == "running"
+    assert state_of(queue, job.id) == "running"
 
 
-def test_a_first_attempt_that_was_snoozed_is_scheduled_and_a_second_is_retrying(queue: Queue) -> None:
+def test_snoozed_job_is_scheduled_or_retrying_by_its_attempts(queue: Queue) -> None:
     job = queue.claimed()
     finish(job, Snoozed(LONG))
-    assert seen(queue, job.id) == "scheduled"
+    assert state_of(queue, job.id) == "scheduled"
     promote(queue.database, [job.id])
     (job,) = queue.take()
     finish(job, Failed(ERROR, delay=timedelta()))
     (job,) = queue.take()
     finish(job, Snoozed(LONG))
-    assert seen(queue, job.id) == "retrying"
+    assert state_of(queue, job.id) == "retrying"
 
 
-def test_a_page_ends_where_the_next_one_begins(queue: Queue) -> None:
-    ids = sorted(queue.enqueue(payload=n) for n in range(25))  # those of one millisecond are in no order
+def test_pages_are_contiguous(queue: Queue) -> None:
+    # Ids of one millisecond are not in order.
+    ids = sorted(queue.enqueue(payload=n) for n in range(25))
     pages, before = [], None
     for _ in range(4):
         page = list_jobs(queue.database, limit=7, before=before)
@@ -96,7 +97,7 @@ def test_a_page_ends_where_the_next_one_begins(queue: Queue) -> None:
     assert before is None
 
 
-def test_a_last_page_that_is_full_has_no_next_one(queue: Queue) -> None:
+def test_full_last_page_has_no_next_page(queue: Queue) -> None:
     for _ in range(4):
         queue.enqueue()
 
@@ -104,7 +105,7 @@ def test_a_last_page_that_is_full_has_no_next_one(queue: Queue) -> None:
     assert list_jobs(queue.database, limit=3).before is not None
 
 
-def test_what_is_enqueued_meanwhile_moves_no_page(queue: Queue) -> None:
+def test_jobs_enqueued_during_paging_do_not_shift_pages(queue: Queue) -> None:
     ids = sorted(queue.enqueue() for _ in range(6))
     first = list_jobs(queue.database, limit=3)
     queue.sql(
@@ -117,7 +118,7 @@ def test_what_is_enqueued_meanwhile_moves_no_page(queue: Queue) -> None:
     assert [row.id for row in first.rows + second.rows] == ids[::-1]
 
 
-def test_filters_narrow_a_listing_together(queue: Queue) -> None:
+def test_list_filters_are_combined(queue: Queue) -> None:
     wanted = queue.enqueue("invoice", queue="slow", key="ada")
     for kind, name, key in [("echo", "slow", "eve"), ("invoice", "fast", "ada"), ("invoice", "slow", "bob")]:
         queue.enqueue(kind, queue=name, key=key)
@@ -126,7 +127,7 @@ def test_filters_narrow_a_listing_together(queue: Queue) -> None:
     assert [row.id for row in page.rows] == [wanted]
 
 
-def test_a_listing_leaves_out_what_may_be_private_or_large(queue: Queue) -> None:
+def test_list_omits_private_and_large_columns(queue: Queue) -> None:
     queue.enqueue(payload="secret", headers={"token": "secret"})
     (row,) = list_jobs(queue.database).rows
 
@@ -135,26 +136,26 @@ def test_a_listing_leaves_out_what_may_be_private_or_large(queue: Queue) -> None
 
 
 @pytest.mark.parametrize("states", [["sleeping"], ["due", "DONE"], [""]])
-def test_a_state_that_is_none_is_refused(queue: Queue, states: list[str]) -> None:
+def test_unknown_state_is_rejected(queue: Queue, states: list[str]) -> None:
     with pytest.raises(
         InvalidJobError, match="must be one of scheduled, due, offered, running, retrying, done, dead"
     ):
         list_jobs(queue.database, states=states)
 
 
-@pytest.mark.parametrize("most", [0, -1, 1001])
-def test_a_page_is_bounded(queue: Queue, most: int) -> None:
+@pytest.mark.parametrize("limit", [0, -1, 1001])
+def test_page_size_is_bounded(queue: Queue, limit: int) -> None:
     with pytest.raises(InvalidJobError):
-        list_jobs(queue.database, limit=most)
+        list_jobs(queue.database, limit=limit)
 
 
-def test_a_job_that_is_not_there_is_not_found(queue: Queue) -> None:
-    nowhere = uuid4()
-    with pytest.raises(NotFoundError, match=str(nowhere)):
-        get(queue.database, nowhere)
+def test_missing_job_is_not_found(queue: Queue) -> None:
+    missing = uuid4()
+    with pytest.raises(NotFoundError, match=str(missing)):
+        get(queue.database, missing)
 
 
-def test_statistics_count_each_queue_and_state_and_tell_since_when(queue: Queue) -> None:
+def test_stats_have_counts_and_oldest_times(queue: Queue) -> None:
     first = queue.enqueue(queue="a")
     queue.enqueue(queue="a")
     later = queue.enqueue(queue="b", delay=LONG)
@@ -165,13 +166,13 @@ def test_statistics_count_each_queue_and_state_and_tell_since_when(queue: Queue)
     ]
 
 
-def test_a_row_tells_all_that_is_known(queue: Queue) -> None:
+def test_row_has_every_column(queue: Queue) -> None:
     job = queue.claimed("echo", {"a": 1}, key="k", headers={"h": "v"}, timeout=LEASE, priority=7)
-    finish(job, Done('["well"]'))
+    finish(job, Done('["result"]'))
     row = queue.row(job.id)
 
     assert (row.id, row.queue, row.kind, row.state, row.key) == (job.id, "default", "echo", "done", "k")
-    assert (row.payload, row.headers, row.result) == ({"a": 1}, {"h": "v"}, ["well"])
+    assert (row.payload, row.headers, row.result) == ({"a": 1}, {"h": "v"}, ["result"])
     assert (row.priority, row.attempts, row.max_attempts, row.timeout) == (7, 1, 8, LEASE)
     assert row.claimed is not None
     assert row.deleted is not None

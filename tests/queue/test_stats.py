@@ -24,16 +24,20 @@ def ends(bins: list[Bin]) -> list[int]:
     return [each.done for each in bins]
 
 
-def test_counts_are_of_all_jobs_or_since_a_moment(queue: Queue) -> None:
+def test_counts_are_of_all_jobs_or_since_a_time(queue: Queue) -> None:
     finished(queue, noon(ago(queue, 5)), count=3)
     finished(queue, noon(ago(queue, 2)), "dead")
-    finished(queue, noon(past.today(queue) - 9 * DAY), "cancelled")  # in the default partition
+    # In the default partition.
+    finished(queue, noon(past.today(queue) - 9 * DAY), "cancelled")
     queue.enqueue(delay=DAY)
     live = ("default", None, "scheduled", 1)
 
     assert jobs(stats(queue.database)) == {
-        live, ("default", None, "done", 3), ("default", None, "dead", 1), ("default", None, "cancelled", 1)
-    }  # fmt: skip
+        live,
+        ("default", None, "done", 3),
+        ("default", None, "dead", 1),
+        ("default", None, "cancelled", 1),
+    }
     assert jobs(stats(queue.database, since=noon(ago(queue, 3)))) == {live, ("default", None, "dead", 1)}
 
 
@@ -80,8 +84,8 @@ def test_histogram_is_by_queue_or_kind_and_filtered(queue: Queue) -> None:
     finished(queue, day, queue="b", kind="y", count=2)
     window = {"since": day, "until": day + 2 * HOUR}
 
-    def counted(**asked: object) -> list[tuple[str | None, int]]:
-        return [(bin.name, bin.done) for bin in histogram(queue.database, **window, **asked)]  # type: ignore[arg-type]
+    def counted(**options: object) -> list[tuple[str | None, int]]:
+        return [(bin.name, bin.done) for bin in histogram(queue.database, **window, **options)]  # type: ignore[arg-type]
 
     assert counted(each="queue") == [("a", 1), ("a", 0), ("b", 2), ("b", 0)]
     assert counted(each="kind") == [("x", 1), ("x", 0), ("y", 2), ("y", 0)]
@@ -96,7 +100,8 @@ def test_histogram_is_by_queue_or_kind_and_filtered(queue: Queue) -> None:
         ("Europe/Berlin", "day", date(2026, 3, 28), [24, 23, 24]),
         ("Europe/Berlin", "day", date(2026, 10, 24), [24, 25, 24]),
         ("Asia/Kolkata", "day", date(2026, 1, 1), [24, 24]),
-        ("Pacific/Apia", "day", date(2011, 12, 29), [24, 24]),  # the 30th never was
+        # The zone skipped the 30th.
+        ("Pacific/Apia", "day", date(2011, 12, 29), [24, 24]),
         ("Australia/Lord_Howe", "day", date(2026, 4, 4), [24, 24.5]),
         ("Europe/Berlin", "hour", date(2026, 3, 29), [1] * 23),
         ("Europe/Berlin", "hour", date(2026, 10, 25), [1] * 25),
@@ -146,7 +151,8 @@ def test_durations_are_of_attempts_and_waits_of_jobs(queue: Queue) -> None:
     for n in range(101):
         attempted(queue, day, seconds=n, kind="x")
         finished(queue, day, seconds=2 * n, kind="x")
-    attempted(queue, day, "lapsed", seconds=10_000, kind="x")  # nobody knows how long it ran
+    # Its duration is unknown.
+    attempted(queue, day, "lapsed", seconds=10_000, kind="x")
     attempted(queue, day - DAY, seconds=10_000, kind="x")
     attempted(queue, day, seconds=5, kind="y", queue="other")
     reported = durations(queue.database, since=day - HOUR, until=day + HOUR, by_kind=True)
@@ -202,7 +208,7 @@ def test_overview_counts_since_midnight(queue: Queue) -> None:
 
 
 def test_midnight_is_that_of_the_zone(direct_queue: Queue) -> None:
-    """At some time of the day, in UTC and 14 hours ahead, midnights are apart."""
+    """UTC and a zone 14 hours ahead have their midnights at different times."""
     queue = direct_queue
     (row,) = queue.sql(
         "select date_trunc('day', now(), 'Pacific/Kiritimati') as there, date_trunc('day', now(), 'UTC') as here"

@@ -1,4 +1,4 @@
-"""An attempt has its time: the worker's, or the job's own if that is shorter, and then it is interrupted."""
+"""An attempt is interrupted at the end of its time: the timeout of the job, or the time of the worker if shorter."""
 
 import random
 import signal
@@ -33,24 +33,24 @@ def swallow(_payload: Any) -> None:
             continue
 
 
-def ask(_payload: Any, job: Job) -> None:
+def query(_payload: Any, job: Job) -> None:
     job.database.connection.execute("select pg_sleep(%s)", [NEVER])
 
 
-def ask_in_a_transaction(_payload: Any, job: Job) -> None:
+def query_in_transaction(_payload: Any, job: Job) -> None:
     with job.transaction() as connection:
         connection.execute("create table half (n int)")
         connection.execute("select pg_sleep(%s)", [NEVER])
 
 
-def ask_within_a_block(_payload: Any, job: Job) -> None:
+def query_in_nested_transaction(_payload: Any, job: Job) -> None:
     with job.transaction() as connection, connection.transaction(), connection.cursor() as cursor:
         cursor.execute("create table half (n int)")
         cursor.execute("select pg_sleep(%s)", [NEVER])
 
 
-@pytest.mark.parametrize("handler", [loop, swallow, ask, ask_in_a_transaction, ask_within_a_block])
-def test_a_handler_that_takes_longer_than_its_job_may_is_interrupted(queue: Queue, handler: Any) -> None:
+@pytest.mark.parametrize("handler", [loop, swallow, query, query_in_transaction, query_in_nested_transaction])
+def test_handler_is_interrupted_at_the_timeout_of_its_job(queue: Queue, handler: Any) -> None:
     job_id = queue.enqueue(timeout=SHORT, retry=Retry(strategy="fixed", jitter=False))
     neighbour = queue.enqueue("neighbour")
     handlers = HandlerTable({"echo": handler, "neighbour": lambda payload: payload})
@@ -66,7 +66,7 @@ def test_a_handler_that_takes_longer_than_its_job_may_is_interrupted(queue: Queu
     assert monotonic() - began < NEVER / 2
 
 
-def test_a_job_without_a_timeout_has_the_time_of_its_worker(queue: Queue) -> None:
+def test_job_without_a_timeout_has_the_time_of_its_worker(queue: Queue) -> None:
     queue.enqueue()
     jobs = take(queue.database, "default", 1, SHORT, GRACE)
     (ending,) = run_jobs(jobs, HandlerTable({"echo": loop}), stopping=lambda: False)
@@ -74,7 +74,7 @@ def test_a_job_without_a_timeout_has_the_time_of_its_worker(queue: Queue) -> Non
     assert (ending.ending, (ending.error or {})["type"]) == ("retrying", "OutOfTime")
 
 
-def test_a_job_has_no_more_time_than_its_worker_whatever_its_timeout(queue: Queue) -> None:
+def test_timeout_is_limited_by_the_time_of_the_worker(queue: Queue) -> None:
     queue.enqueue(timeout=timedelta(hours=5))
     (job,) = queue.take()
     job.lease.start()
@@ -83,7 +83,7 @@ def test_a_job_has_no_more_time_than_its_worker_whatever_its_timeout(queue: Queu
     assert queue.row(job.id).visible - job.claimed <= LEASE + GRACE
 
 
-def test_a_lease_is_as_long_as_the_timeout_of_its_job(queue: Queue) -> None:
+def test_lease_covers_the_timeout_of_its_job(queue: Queue) -> None:
     queue.enqueue(timeout=timedelta(seconds=5))
     (job,) = queue.take()
 
@@ -91,14 +91,15 @@ def test_a_lease_is_as_long_as_the_timeout_of_its_job(queue: Queue) -> None:
     assert timedelta(seconds=5) < lease <= timedelta(seconds=5) + GRACE
 
 
-def test_a_job_that_extends_its_time_is_interrupted_when_that_is_over(queue: Queue) -> None:
+def test_extended_job_is_interrupted_at_its_new_deadline(queue: Queue) -> None:
     queue.enqueue(timeout=LEASE)
     seen: list[timedelta] = []
 
     def extend(_payload: Any, job: Job) -> None:
         job.lease.deadline = monotonic()
         job.extend(LEASE)
-        signal.raise_signal(signal.SIGALRM)  # the alarm of the time before
+        # The alarm of the former deadline.
+        signal.raise_signal(signal.SIGALRM)
         seen.append(job.remaining)
         job.lease.deadline = monotonic()
         signal.raise_signal(signal.SIGALRM)
@@ -110,7 +111,7 @@ def test_a_job_that_extends_its_time_is_interrupted_when_that_is_over(queue: Que
     assert [LEASE / 2 < remaining <= LEASE for remaining in seen] == [True]
 
 
-def test_no_extension_goes_beyond_the_end_of_the_worker(queue: Queue) -> None:
+def test_extension_is_limited_by_the_end_of_the_worker(queue: Queue) -> None:
     queue.enqueue()
     (job,) = queue.take()
     job.lease.start(limit=monotonic() + 10)
@@ -119,7 +120,7 @@ def test_no_extension_goes_beyond_the_end_of_the_worker(queue: Queue) -> None:
     assert job.remaining <= timedelta(seconds=10)
 
 
-def test_no_alarm_is_left_when_a_handler_has_ended(queue: Queue) -> None:
+def test_alarm_is_cleared_after_the_handler(queue: Queue) -> None:
     before = signal.getsignal(signal.SIGALRM)
     for kind, handler in (("echo", lambda _: None), ("echo", lambda _: 1 / 0), ("unknown", lambda _: None)):
         queue.enqueue(kind, timeout=LEASE)
@@ -130,18 +131,18 @@ def test_no_alarm_is_left_when_a_handler_has_ended(queue: Queue) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_alarm_in_the_middle_of_a_statement_never_spoils_the_finish(queue: Queue) -> None:
-    """Wherever it hits, what was begun is rolled back, and the failure is written where others see it."""
+def test_alarm_during_a_statement_does_not_break_the_finish(queue: Queue) -> None:
+    """An alarm at any point rolls the transaction back, and the failure is committed."""
 
     def write_again_and_again(_payload: Any, job: Job) -> None:
         while True:
             with job.database.transaction() as connection:
                 connection.execute("select 1")
 
-    chance = random.Random(1)
+    generator = random.Random(1)
     for _ in range(100):
         queue.enqueue(max_attempts=1)
-        jobs = take(queue.database, "default", 1, timedelta(milliseconds=chance.uniform(1, 4)), LEASE)
+        jobs = take(queue.database, "default", 1, timedelta(milliseconds=generator.uniform(1, 4)), LEASE)
         (ending,) = run_jobs(jobs, HandlerTable({"echo": write_again_and_again}), stopping=lambda: False)
 
         assert (ending.ending, (ending.error or {})["type"]) == ("dead", "OutOfTime")
@@ -153,10 +154,8 @@ def test_an_alarm_in_the_middle_of_a_statement_never_spoils_the_finish(queue: Qu
 
 
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, OutOfTime])
-def test_a_connection_that_was_interrupted_is_not_used_again(
-    direct_queue: Queue, interrupt: type[BaseException]
-) -> None:
-    """A cancellation that is still on its way would hit another statement."""
+def test_interrupted_connection_is_not_reused(direct_queue: Queue, interrupt: type[BaseException]) -> None:
+    """A cancellation that arrives late would cancel another statement."""
     sessions = []
 
     def stop(_payload: Any, job: Job) -> None:
@@ -172,9 +171,7 @@ def test_a_connection_that_was_interrupted_is_not_used_again(
 
 
 @pytest.mark.parametrize("error", [None, ValueError("no")], ids=["returns", "raises"])
-def test_a_transaction_that_a_handler_leaves_open_is_rolled_back(
-    queue: Queue, error: Exception | None
-) -> None:
+def test_transaction_left_open_by_a_handler_is_rolled_back(queue: Queue, error: Exception | None) -> None:
     def forget(_payload: Any, job: Job) -> None:
         job.database.connection.execute("begin")
         job.database.connection.execute("create table half (n int)")
@@ -191,7 +188,7 @@ def test_a_transaction_that_a_handler_leaves_open_is_rolled_back(
     assert queue.sql("select to_regclass('half') as half") == [{"half": None}]
 
 
-def test_a_failure_of_the_last_attempt_by_time_is_death(queue: Queue) -> None:
+def test_timeout_of_the_last_attempt_is_dead(queue: Queue) -> None:
     queue.enqueue(timeout=SHORT, max_attempts=1)
     (ending,) = queue.work(loop)
 

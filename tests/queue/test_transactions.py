@@ -1,4 +1,4 @@
-"""A handler's writes and its job's completion are committed together, or neither is."""
+"""The writes of a handler and the completion of its job commit together."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def order_twice(connection: psycopg.Connection[Any]) -> None:
     order(connection)
 
 
-def test_a_handlers_writes_are_committed_with_the_completion(queue: Queue) -> None:
+def test_writes_of_a_handler_commit_with_the_completion(queue: Queue) -> None:
     def ship(_payload: Any, job: Job) -> None:
         with job.transaction() as connection:
             order(connection)
@@ -48,7 +48,7 @@ def test_a_handlers_writes_are_committed_with_the_completion(queue: Queue) -> No
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), SystemExit(1)], ids=repr)
-def test_a_handler_that_raises_in_the_block_writes_nothing(queue: Queue, error: BaseException) -> None:
+def test_exception_in_the_transaction_rolls_back_all_writes(queue: Queue, error: BaseException) -> None:
     def ship(_payload: Any, job: Job) -> None:
         with job.transaction() as connection:
             order(connection)
@@ -61,7 +61,7 @@ def test_a_handler_that_raises_in_the_block_writes_nothing(queue: Queue, error: 
     assert count(queue) == 0
 
 
-def test_a_handler_whose_write_is_refused_writes_nothing_and_fails(queue: Queue) -> None:
+def test_rejected_write_fails_the_attempt_and_rolls_back(queue: Queue) -> None:
     def ship(_payload: Any, job: Job) -> None:
         with job.transaction() as connection:
             order(connection)
@@ -74,7 +74,7 @@ def test_a_handler_whose_write_is_refused_writes_nothing_and_fails(queue: Queue)
     assert count(queue) == 0
 
 
-def test_what_a_handlers_own_statements_raise_is_its_own(queue: Queue) -> None:
+def test_errors_of_handler_statements_keep_their_type(queue: Queue) -> None:
     def ship(_payload: Any, job: Job) -> str:
         with pytest.raises(psycopg.errors.UniqueViolation), job.transaction() as connection:
             order_twice(connection)
@@ -93,7 +93,7 @@ def test_what_a_handlers_own_statements_raise_is_its_own(queue: Queue) -> None:
     assert count(queue) == 1
 
 
-def test_a_handler_that_lost_its_claim_writes_nothing(queue: Queue) -> None:
+def test_handler_that_lost_its_claim_writes_nothing(queue: Queue) -> None:
     others: list[Job] = []
 
     def lose(connection: psycopg.Connection[Any], job: Job) -> None:
@@ -114,7 +114,7 @@ def test_a_handler_that_lost_its_claim_writes_nothing(queue: Queue) -> None:
     assert finish(others[0], Done()).ending == "done"
 
 
-def test_a_handler_that_raises_after_the_block_stays_done(queue: Queue) -> None:
+def test_exception_after_the_transaction_leaves_the_job_done(queue: Queue) -> None:
     def ship(_payload: Any, job: Job) -> None:
         with job.transaction() as connection:
             order(connection)
@@ -127,7 +127,7 @@ def test_a_handler_that_raises_after_the_block_stays_done(queue: Queue) -> None:
     assert (count(queue), queue.row(job_id).state) == (1, "done")
 
 
-def test_a_job_that_a_handler_enqueues_in_the_block_is_there_with_the_completion(queue: Queue) -> None:
+def test_job_enqueued_in_the_transaction_commits_with_the_completion(queue: Queue) -> None:
     def ship(_payload: Any, job: Job) -> None:
         with job.transaction() as connection:
             enqueue("invoice", connection=connection)

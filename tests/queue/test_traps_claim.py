@@ -1,4 +1,4 @@
-"""The traps that the ancestors' claims fell into; each test must fail when its fault is put back."""
+"""Known faults of claims in other queues. Each test must fail if its fault is put back."""
 
 from threading import Barrier
 from uuid import UUID
@@ -16,13 +16,13 @@ pytestmark = pytest.mark.every_server
 
 @pytest.mark.fault("take", r"clock_timestamp\(\) \+ least", "j.visible + least")
 @pytest.mark.fault("take", r",\s*visible = clock_timestamp\(\) \+ .*?%\(grace\)s", "")
-def test_an_overdue_job_is_taken_by_one_of_25_claimants(queue: Queue) -> None:
+def test_overdue_job_is_taken_by_one_of_25_claimants(queue: Queue) -> None:
     queue.pass_time(queue.enqueue(), by=LONG)
 
     assert [len(queue.take()) for _ in range(25)] == [1] + [0] * 24
 
 
-def test_an_overdue_job_is_taken_by_one_of_25_claimants_at_once(queue: Queue) -> None:
+def test_overdue_job_is_taken_by_one_of_25_concurrent_claimants(queue: Queue) -> None:
     queue.pass_time(queue.enqueue(), by=LONG)
     barrier = Barrier(25)
 
@@ -30,31 +30,31 @@ def test_an_overdue_job_is_taken_by_one_of_25_claimants_at_once(queue: Queue) ->
         barrier.wait()
         return queue.take(database=queue.another())
 
-    takers = [queue.let(claimant) for _ in range(25)]
+    takers = [queue.start(claimant) for _ in range(25)]
 
     assert sorted(len(taker.result()) for taker in takers) == [0] * 24 + [1]
 
 
 @pytest.mark.fault("claim", r"clock_timestamp\(\) \+ least", "j.visible + least")
-def test_a_late_claim_of_an_offer_holds_for_its_whole_lease(queue: Queue) -> None:
+def test_late_claim_of_an_offer_has_its_whole_lease(queue: Queue) -> None:
     queue.enqueue()
     (offered,) = queue.offer()
     queue.pass_time(offered.id, by=LONG)
     (job,) = queue.claim(offered)
 
-    (held,) = queue.sql("select visible - claimed as lease from minutehand.jobs where id = %(id)s", id=job.id)
-    assert LEASE < held["lease"] < 2 * LEASE
+    (row,) = queue.sql("select visible - claimed as lease from minutehand.jobs where id = %(id)s", id=job.id)
+    assert LEASE < row["lease"] < 2 * LEASE
     assert queue.take() == []
 
 
-WHOSE = r"where j.id = o.id and j.ack = o.ack[^\n]*"
-THE_SAME_KEY = r"""in (select id from minutehand.jobs_live
+OWN_ACK = r"where j.id = o.id and j.ack = o.ack[^\n]*"
+SAME_KEY = r"""in (select id from minutehand.jobs_live
                      where key in (select key from minutehand.jobs_live where id = any (\1)))"""
 
 
-@pytest.mark.fault("take", r"= any \((array\(select id from head\)[^)]*\))\)", THE_SAME_KEY)
-@pytest.mark.fault("claim", WHOSE, "where j.key = (select key from minutehand.jobs where id = o.id)")
-def test_a_claim_touches_no_other_generation_of_its_key(queue: Queue) -> None:
+@pytest.mark.fault("take", r"= any \((array\(select id from head\)[^)]*\))\)", SAME_KEY)
+@pytest.mark.fault("claim", OWN_ACK, "where j.key = (select key from minutehand.jobs where id = o.id)")
+def test_claim_does_not_change_other_jobs_of_its_key(queue: Queue) -> None:
     finished = queue.claimed(key="report")
     finish(finished, Done())
     running = queue.claimed(key="report")
@@ -75,14 +75,14 @@ NESTED_LOOPS = (
 )
 
 
-# `id in (select ... limit n for update skip locked)`, where the plan asks anew for every row: all of a sudden it is
-# not n that are taken. `not ... <> all` is the same question in a form for which every version chooses that plan.
+# A plan may evaluate `id in (select ... limit n for update skip locked)` once per row, and then take more than n jobs.
+# Every version chooses that plan for `not ... <> all`, which means the same.
 @pytest.mark.fault(
     "take",
     r", head as materialized \((.*?)\n\), bounded .*?\n\)\n(update.*?)j.id = any \(array.*?from bounded\)\)",
     r"\n\2 not j.id <> all (\1)",
 )
-def test_no_plan_of_the_server_takes_more_than_was_asked(queue: Queue) -> None:
+def test_take_respects_its_limit_under_any_query_plan(queue: Queue) -> None:
     for _ in range(20):
         queue.enqueue()
 
@@ -92,7 +92,7 @@ def test_no_plan_of_the_server_takes_more_than_was_asked(queue: Queue) -> None:
         assert len(queue.take(1)) == 1
 
 
-def test_takers_at_once_never_get_more_than_they_asked_nor_the_same(queue: Queue) -> None:
+def test_concurrent_takes_respect_their_limit_and_do_not_overlap(queue: Queue) -> None:
     for _ in range(60):
         queue.enqueue()
     barrier = Barrier(8)
@@ -102,7 +102,7 @@ def test_takers_at_once_never_get_more_than_they_asked_nor_the_same(queue: Queue
         barrier.wait()
         return [queue.take(3, database=database) for _ in range(4)]
 
-    takers = [queue.let(taker) for _ in range(8)]
+    takers = [queue.start(taker) for _ in range(8)]
     taken = [jobs for future in takers for jobs in future.result()]
 
     assert all(len(jobs) <= 3 for jobs in taken)
@@ -112,14 +112,14 @@ def test_takers_at_once_never_get_more_than_they_asked_nor_the_same(queue: Queue
 
 @pytest.mark.fault("take", r"for update skip locked", "")
 @pytest.mark.fault("take", r"skip locked", "")
-def test_a_taker_passes_over_what_another_is_taking(queue: Queue) -> None:
+def test_take_skips_jobs_that_another_worker_is_taking(queue: Queue) -> None:
     queue.enqueue()
     queue.enqueue()
     other = queue.another()
 
     with other.transaction():
         first = queue.take(database=other)
-        taking = queue.let(queue.take)
+        taking = queue.start(queue.take)
         queue.until_done_or_waiting(taking)
         assert taking.done()
     second = taking.result()
@@ -129,7 +129,7 @@ def test_a_taker_passes_over_what_another_is_taking(queue: Queue) -> None:
 
 
 @pytest.mark.fault("claim", r"j.ack = o.ack and \(j.claimed.*\)", "true")
-def test_an_event_that_comes_twice_claims_once(queue: Queue) -> None:
+def test_duplicate_event_claims_once(queue: Queue) -> None:
     queue.enqueue()
     (offered,) = queue.offer()
 
@@ -137,8 +137,8 @@ def test_an_event_that_comes_twice_claims_once(queue: Queue) -> None:
     assert queue.claim(offered) == []
 
 
-@pytest.mark.fault("claim", WHOSE, "where j.id = o.id")
-def test_an_event_that_comes_late_leaves_the_next_offer_to_its_worker(queue: Queue) -> None:
+@pytest.mark.fault("claim", OWN_ACK, "where j.id = o.id")
+def test_late_event_does_not_claim_a_newer_offer(queue: Queue) -> None:
     queue.enqueue()
     (lost,) = queue.offer()
     queue.pass_time(lost.id)
@@ -149,7 +149,7 @@ def test_an_event_that_comes_late_leaves_the_next_offer_to_its_worker(queue: Que
 
 
 @pytest.mark.fault("take", r"attempts = j.attempts \+ 1", "attempts = j.attempts")
-def test_an_attempt_is_counted_when_it_is_taken_so_that_poison_dies(queue: Queue) -> None:
+def test_take_counts_the_attempt_of_a_crashing_job(queue: Queue) -> None:
     job_id = queue.enqueue(max_attempts=3)
     attempts = []
     for _ in range(3):
@@ -158,21 +158,21 @@ def test_an_attempt_is_counted_when_it_is_taken_so_that_poison_dies(queue: Queue
 
     assert attempts == [1, 2, 3]
     assert queue.take() == []
-    assert_it_dies(queue, job_id)
+    assert_dead(queue, job_id)
 
 
 @pytest.mark.fault("claim", r"attempts = j.attempts \+ 1", "attempts = j.attempts")
-def test_an_attempt_is_counted_when_it_is_claimed_so_that_poison_dies(queue: Queue) -> None:
+def test_claim_counts_the_attempt_of_a_crashing_job(queue: Queue) -> None:
     job_id = queue.enqueue(max_attempts=3)
     for _ in range(3):
         assert len(queue.claim(*queue.offer())) == 1
         queue.pass_time(job_id)
 
     assert queue.offer() == []
-    assert_it_dies(queue, job_id)
+    assert_dead(queue, job_id)
 
 
-def test_an_offer_that_is_lost_costs_no_attempt(queue: Queue) -> None:
+def test_lost_offer_does_not_use_an_attempt(queue: Queue) -> None:
     job_id = queue.enqueue(max_attempts=1)
     for _ in range(5):
         assert len(queue.offer()) == 1
@@ -183,7 +183,7 @@ def test_an_offer_that_is_lost_costs_no_attempt(queue: Queue) -> None:
 
 
 @pytest.mark.fault("take", r"visible <= coalesce", "claimed is null and visible <= coalesce")
-def test_a_job_whose_worker_died_comes_back_by_itself(queue: Queue) -> None:
+def test_job_of_a_crashed_worker_is_due_again(queue: Queue) -> None:
     job = queue.claimed()
     assert queue.take() == []
     queue.pass_time(job.id)
@@ -192,13 +192,13 @@ def test_a_job_whose_worker_died_comes_back_by_itself(queue: Queue) -> None:
 
 
 @pytest.mark.fault("claim", r"where j.id", "where j.visible > clock_timestamp() limit 1 and j.id")
-def test_every_statement_of_a_claim_is_one_that_postgres_takes(queue: Queue) -> None:
+def test_statements_with_faults_are_valid_sql(queue: Queue) -> None:
     queue.enqueue()
 
     assert len(queue.claim(*queue.offer())) == 1
 
 
-def assert_it_dies(queue: Queue, job_id: UUID) -> None:
+def assert_dead(queue: Queue, job_id: UUID) -> None:
     assert [record["id"] for record in run_maintenance(queue.database).reaped] == [job_id]
     row = queue.row(job_id)
     assert (row.state, row.attempts) == ("dead", 3)

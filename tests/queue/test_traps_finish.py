@@ -1,4 +1,4 @@
-"""The traps of finishing and of meddling: an end without the right to it, and a running job made due again."""
+"""Known faults of finishing and of operations on running jobs. Each test must fail if its fault is put back."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ FENCE = r"and %\(ack\)s in \(ack, prior\)"
 
 
 def taken_over(queue: Queue, **options: Any) -> tuple[Job, Job]:
-    """A worker that was too slow, and the one that has its job by now."""
+    """Return the jobs of a worker that was too slow, and of the worker that claimed its job since."""
     slow = queue.claimed(**options)
     queue.pass_time(slow.id)
     (owner,) = queue.take()
@@ -29,8 +29,8 @@ def taken_over(queue: Queue, **options: Any) -> tuple[Job, Job]:
 
 
 @pytest.mark.fault("finish", FENCE, "and %(ack)s::uuid is not null")
-@pytest.mark.fault("give_back", FENCE, "and %(ack)s::uuid is not null")
-def test_a_worker_that_lost_its_claim_ends_nothing(queue: Queue) -> None:
+@pytest.mark.fault("release", FENCE, "and %(ack)s::uuid is not null")
+def test_lost_claim_cannot_finish_the_job(queue: Queue) -> None:
     slow, owner = taken_over(queue)
     outcomes: list[Outcome] = [Done(), Failed(ERROR), Failed(ERROR, final=True), Snoozed(LONG)]
 
@@ -41,7 +41,7 @@ def test_a_worker_that_lost_its_claim_ends_nothing(queue: Queue) -> None:
 
 @pytest.mark.fault("extend", r"and ack = %\(ack\)s", "and %(ack)s::uuid is not null")
 @pytest.mark.fault("extend", r"and ack = %\(ack\)s", FENCE.replace("\\", ""))
-def test_a_worker_that_lost_its_claim_extends_nothing(queue: Queue) -> None:
+def test_lost_claim_cannot_extend_the_lease(queue: Queue) -> None:
     slow, owner = taken_over(queue)
     with pytest.raises(LostError):
         slow.extend(LEASE)
@@ -53,7 +53,7 @@ def test_a_worker_that_lost_its_claim_extends_nothing(queue: Queue) -> None:
 
 
 @pytest.mark.fault("supersede", FENCE, "and %(ack)s::uuid is not null")
-def test_a_worker_that_lost_its_claim_supersedes_nothing(queue: Queue) -> None:
+def test_lost_claim_cannot_supersede_the_job(queue: Queue) -> None:
     slow = queue.claimed(key="report")
     queue.pass_time(slow.id)
     (owner,) = queue.take()
@@ -65,7 +65,7 @@ def test_a_worker_that_lost_its_claim_supersedes_nothing(queue: Queue) -> None:
 
 @pytest.mark.fault("finish", FENCE, FENCE.replace("\\", "") + " and visible > clock_timestamp()")
 @pytest.mark.fault("finish", FENCE, "and ack = %(ack)s")
-def test_work_that_was_finished_late_is_kept_while_nobody_else_has_claimed(queue: Queue) -> None:
+def test_late_finish_is_accepted_until_another_worker_claims(queue: Queue) -> None:
     late, later = queue.claimed(), queue.claimed()
     queue.pass_time(late.id)
     assert finish(late, Done('"late"')).ending == "done"
@@ -78,7 +78,7 @@ def test_work_that_was_finished_late_is_kept_while_nobody_else_has_claimed(queue
 
 @pytest.mark.fault("offer", r"prior = case .*? end", "prior = null")
 @pytest.mark.fault("offer", r"coalesce\(prior, ack\)", "ack")
-def test_any_number_of_lost_offers_leave_a_late_worker_its_right(queue: Queue) -> None:
+def test_late_finish_is_accepted_after_any_number_of_lost_offers(queue: Queue) -> None:
     late = queue.claimed()
     for _ in range(3):
         queue.pass_time(late.id)
@@ -88,7 +88,7 @@ def test_any_number_of_lost_offers_leave_a_late_worker_its_right(queue: Queue) -
 
 
 @pytest.mark.fault("claim", r"prior = null, ", "")
-def test_a_claim_ends_the_right_of_the_worker_before(queue: Queue) -> None:
+def test_new_claim_rejects_the_finish_of_the_previous_worker(queue: Queue) -> None:
     slow = queue.claimed()
     queue.pass_time(slow.id)
     (owner,) = queue.claim(*queue.offer())
@@ -97,7 +97,7 @@ def test_a_claim_ends_the_right_of_the_worker_before(queue: Queue) -> None:
     assert finish(owner, Done()).ending == "done"
 
 
-BY_HAND: list[Callable[[Database, Job], list[Change]]] = [
+OPERATIONS: list[Callable[[Database, Job], list[Change]]] = [
     lambda database, job: promote(database, [job.id]),
     lambda database, job: reschedule(database, [job.id], job.run_at),
     lambda database, job: cancel(database, [job.id]),
@@ -108,10 +108,10 @@ BY_HAND: list[Callable[[Database, Job], list[Change]]] = [
 @pytest.mark.fault("reschedule", r"and minutehand.state\(.*?\) <> 'running'", "")
 @pytest.mark.fault("cancel", r"and minutehand.state\(.*?\) <> 'running'", "")
 @pytest.mark.fault("promote", r"and minutehand.state\(.*?\) <> 'running'", "and visible > now()")
-def test_whoever_meddles_with_a_running_job_is_refused(queue: Queue) -> None:
+def test_operations_on_a_running_job_are_refused(queue: Queue) -> None:
     job = queue.claimed()
     before = queue.row(job.id)
-    changes = [change for meddle in BY_HAND for change in meddle(queue.database, job)]
+    changes = [change for operate in OPERATIONS for change in operate(queue.database, job)]
 
     assert [(change.outcome, change.state) for change in changes] == [("refused", "running")] * 3
     assert queue.row(job.id) == before
@@ -119,7 +119,7 @@ def test_whoever_meddles_with_a_running_job_is_refused(queue: Queue) -> None:
     assert finish(job, Done()).ending == "done"
 
 
-def test_whoever_enqueues_a_running_job_again_gets_another(queue: Queue) -> None:
+def test_enqueue_with_the_key_of_a_running_job_creates_another(queue: Queue) -> None:
     job = queue.claimed(key="report")
     other = queue.enqueue(key="report")
 
@@ -130,16 +130,16 @@ def test_whoever_enqueues_a_running_job_again_gets_another(queue: Queue) -> None
 @pytest.mark.fault(
     "reschedule", r"greatest\(%\(run_at\)s::timestamptz", "greatest(visible + (%(run_at)s - now())"
 )
-def test_a_rescheduled_job_waits_for_the_moment_that_was_said_and_not_from_the_old_one(queue: Queue) -> None:
+def test_rescheduled_job_waits_for_its_new_time(queue: Queue) -> None:
     job_id = queue.enqueue(delay=LONG)
-    moment = queue.sql("select now() + interval '1 hour' as moment")[0]["moment"]
-    reschedule(queue.database, [job_id], moment)
+    time = queue.sql("select now() + interval '1 hour' as moment")[0]["moment"]
+    reschedule(queue.database, [job_id], time)
 
-    assert queue.row(job_id).visible == moment
+    assert queue.row(job_id).visible == time
 
 
 @pytest.mark.fault("extend", r"clock_timestamp\(\) \+", "visible +")
-def test_a_late_extension_counts_from_now(queue: Queue) -> None:
+def test_late_extension_counts_from_now(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)
     job.extend(LEASE)
@@ -147,8 +147,8 @@ def test_a_late_extension_counts_from_now(queue: Queue) -> None:
     assert queue.row(job.id).state == "running"
 
 
-@pytest.mark.fault("give_back", r"clock_timestamp\(\) \+", "visible +")
-def test_a_late_failure_waits_its_whole_delay(queue: Queue) -> None:
+@pytest.mark.fault("release", r"clock_timestamp\(\) \+", "visible +")
+def test_late_failure_waits_its_whole_delay(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)
     finish(job, Failed(ERROR, delay=LEASE))

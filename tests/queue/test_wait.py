@@ -1,4 +1,4 @@
-"""Wait for the end of a job with the library."""
+"""Wait for the end of a job."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -22,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture
 def waiting(queue: Queue) -> minutehand.Database:
-    """A session that waits, while others work."""
+    """A session that waits while others work."""
     return queue.another()
 
 
@@ -39,8 +39,8 @@ def test_wait_returns_when_another_process_finishes_the_job(
 ) -> None:
     for outcome, state in ((Done("1"), "done"), (Failed(ERROR, final=True, result="1"), "dead")):
         job = queue.claimed()
-        future = queue.let(minutehand.wait, job.id, MINUTE, connection=waiting)
-        until(lambda: queue.sql(LOOKED)[0]["looked"])
+        future = queue.start(minutehand.wait, job.id, MINUTE, connection=waiting)
+        until(lambda: queue.sql(POLLED)[0]["polled"])
         assert not future.done()
         finish(job, outcome)
 
@@ -48,7 +48,7 @@ def test_wait_returns_when_another_process_finishes_the_job(
         assert (row.state, row.result) == (state, 1)
 
 
-LOOKED = """select count(*) > 0 as looked from pg_stat_activity
+POLLED = """select count(*) > 0 as polled from pg_stat_activity
              where query like '%j.deleted is null and j.id = %' and datname = current_database()"""
 
 
@@ -62,7 +62,7 @@ def test_wait_returns_a_cancelled_job(queue: Queue) -> None:
 def test_wait_timeout_has_the_state_of_the_job(queue: Queue) -> None:
     running, scheduled = queue.claimed(), queue.enqueue(delay=LONG)
     for job_id, state in ((running.id, "running"), (scheduled, "scheduled")):
-        with pytest.raises(UnfinishedError, match=f"{job_id} is {state} after 0.1 s") as caught:
+        with pytest.raises(UnfinishedError, match=f"job {job_id} is still {state} after 0.1 s") as caught:
             minutehand.wait(job_id, timedelta(seconds=0.1), connection=queue.database)
         assert caught.value.state == state
 
@@ -87,16 +87,16 @@ def test_wait_raises_for_a_missing_job(queue: Queue) -> None:
 def test_wait_is_refused_inside_a_transaction(queue: Queue) -> None:
     with queue.database.transaction():
         job_id = queue.enqueue()
-        with pytest.raises(InvalidJobError, match="outside of a transaction"):
+        with pytest.raises(InvalidJobError, match="outside a transaction"):
             minutehand.wait(job_id, MINUTE, connection=queue.database)
     with psycopg.connect(queue._url) as connection, pytest.raises(InvalidJobError):
         minutehand.wait(job_id, MINUTE, connection=connection)
 
 
 def test_wait_leaves_pooler_connections_free(queue: Queue) -> None:
-    """There are fewer server connections than there are waiters, and the jobs get done all the same."""
+    """Jobs are finished although there are fewer server connections than waiters."""
     jobs = [queue.claimed() for _ in range(6)]
-    waiters = [queue.let(minutehand.wait, job.id, MINUTE, connection=queue.another()) for job in jobs]
+    waiters = [queue.start(minutehand.wait, job.id, MINUTE, connection=queue.another()) for job in jobs]
     for job in jobs:
         assert finish(job, Done()).ending == "done"
 
@@ -105,7 +105,7 @@ def test_wait_leaves_pooler_connections_free(queue: Queue) -> None:
 
 def test_wait_uses_the_database_of_the_environment(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", queue._url)
-    job_id, _ = queue.attempt(lambda _: "well")
+    job_id, _ = queue.attempt(lambda _: "result")
 
-    assert minutehand.wait(job_id).result == "well"
+    assert minutehand.wait(job_id).result == "result"
     minutehand.database.close_thread_databases()

@@ -1,1 +1,1 @@
-"""Tests of `sam local`: the built functions in real containers, as somebody without an account runs them."""
+"""Tests of `sam local`: the built functions in real containers, without an AWS account."""

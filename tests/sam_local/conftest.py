@@ -1,4 +1,4 @@
-"""What the tests of `sam local` share: an engine, a Postgres that containers reach, the built project, its servers.
+"""Shared fixtures of the `sam local` tests: a container engine, a Postgres, the built project, and its servers.
 
 They run with MINUTEHAND_TEST_SAM=<path of sam>, as `make test/containers` says; otherwise none of them is collected.
 """
@@ -22,31 +22,32 @@ from tests.sam_local.sam import ROOT, Sam, copy_project, free_port, runtime_of
 PROGRAM = os.environ.get("MINUTEHAND_TEST_SAM", "")
 collect_ignore_glob = [] if PROGRAM else ["test_*.py"]
 
-told: list[str] = []
+notes: list[str] = []
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was not as it is on Lambda."""
-    for line in told:
+    for line in notes:
         terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")
-def kept() -> Iterator[dict[str, str]]:
+def machine() -> Iterator[dict[str, str]]:
     """Where the engine, the image and the Postgres are; their keeper ends them when this process has ended."""
     home = Path(tempfile.mkdtemp(prefix="minutehand-sam-")).resolve()
     home.chmod(0o755)
     runtime = runtime_of((ROOT / "template.yaml").read_text("utf-8"))
     command = [sys.executable, "-m", "tests.sam_local.keeper", str(home), runtime]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                          start_new_session=True) as keeper:  # fmt: skip
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as keeper:
         assert keeper.stdin is not None
         assert keeper.stdout is not None
         facts = json.loads(keeper.stdout.readline() or '{"lacks": "the keeper of the engine failed"}')
         if "lacks" in facts:
             pytest.exit(facts["lacks"], returncode=1)
         if facts["image"]:
-            told.append(
+            notes.append(
                 f"Lambda's image of {runtime} cannot be pulled: ran in a stand-in with {facts['runtime']}."
             )
         yield {**facts, "home": str(home)}
@@ -54,28 +55,28 @@ def kept() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def lambda_port(kept: dict[str, str]) -> int:
+def lambda_port(machine: dict[str, str]) -> int:
     """Where `sam local start-lambda` will listen."""
-    return free_port(kept["gateway"])
+    return free_port(machine["gateway"])
 
 
 @pytest.fixture(scope="session")
-def sam(kept: dict[str, str], lambda_port: int) -> Sam:
+def sam(machine: dict[str, str], lambda_port: int) -> Sam:
     """The project, built."""
-    engine = Engine(kept["docker"], kept["gateway"], bool(kept["own"]))
-    project = Path(kept["home"]) / "project"
-    copy_project(project, kept["runtime"], kept["database"], lambda_port)
-    sam = Sam(project, Path(PROGRAM).absolute(), engine, Image(kept["image"], kept["runtime"]))
+    engine = Engine(machine["docker"], machine["gateway"], bool(machine["own"]))
+    project = Path(machine["home"]) / "project"
+    copy_project(project, machine["runtime"], machine["database"], lambda_port)
+    sam = Sam(project, Path(PROGRAM).absolute(), engine, Image(machine["image"], machine["runtime"]))
     sam.run("build")
     return sam
 
 
 @pytest.fixture
-def jobs(kept: dict[str, str]) -> Iterator[Database]:
+def jobs(machine: dict[str, str]) -> Iterator[Database]:
     """The database that the functions use, without a job."""
-    with psycopg.connect(kept["database"], autocommit=True) as connection:
+    with psycopg.connect(machine["database"], autocommit=True) as connection:
         connection.execute("delete from minutehand.jobs")
-    database = Database(kept["database"])
+    database = Database(machine["database"])
     yield database
     database.close()
 

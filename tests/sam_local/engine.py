@@ -1,6 +1,6 @@
-"""Find a container engine that runs, or run one of our own in a directory, and leave nothing of it behind.
+"""Use a running container engine, or run a temporary one in a directory.
 
-python -m tests.sam_local.engine    says whether there can be one; if not, why not, and exits with 1
+python -m tests.sam_local.engine    exits with 1 and the reason if no engine can run
 """
 
 import json
@@ -134,8 +134,8 @@ def _add_bridge(number: int) -> bool:
     except subprocess.CalledProcessError as error:
         if "exists" in error.stderr:
             return False
-        why = f"a network for containers cannot be made here: {error.stderr.strip()}"
-        raise NoEngineError(why) from error
+        reason = f"a network for containers cannot be made here: {error.stderr.strip()}"
+        raise NoEngineError(reason) from error
     return True
 
 
@@ -154,10 +154,10 @@ def _until_it_answers(daemon: subprocess.Popen[bytes], host: str, log: Path) -> 
 def _gateway(environment: dict[str, str]) -> str:
     """Return this machine's address on the engine's network; an engine in a virtual machine forwards the loopback."""
     try:
-        told = _run("docker", "network", "inspect", "bridge", env=environment)
+        output = _run("docker", "network", "inspect", "bridge", env=environment)
     except (OSError, subprocess.SubprocessError) as error:
         raise NoEngineError(str(error)) from error
-    address = str(json.loads(told)[0]["IPAM"]["Config"][0].get("Gateway", LOOPBACK))
+    address = str(json.loads(output)[0]["IPAM"]["Config"][0].get("Gateway", LOOPBACK))
     with socket.socket() as probe:
         try:
             probe.bind((address, 0))
@@ -177,8 +177,14 @@ def _stop(daemon: subprocess.Popen[bytes]) -> None:
 
 def _run(program: str, *words: str | Path, **options: object) -> str:
     environment = {**os.environ, **options.pop("env", {}), "PATH": PATH}  # type: ignore[dict-item]
-    done = subprocess.run([program, *words], env=environment, check=True, text=True, capture_output=True,
-                          **{"stdin": subprocess.DEVNULL, "timeout": 60, **options})  # type: ignore[call-overload] # fmt: skip
+    done = subprocess.run(
+        [program, *words],
+        env=environment,
+        check=True,
+        text=True,
+        capture_output=True,
+        **{"stdin": subprocess.DEVNULL, "timeout": 60, **options},
+    )  # type: ignore[call-overload]
     return str(done.stdout)
 
 

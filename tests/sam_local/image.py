@@ -1,4 +1,4 @@
-"""Get the image of Lambda's Python, or where no registry answers make one that stands for it, of a Python that is here.
+"""Get the image of Lambda's Python; without a registry, make a stand-in from a Python of this machine.
 
 The stand-in has the interpreter, the runtime client and the libraries of this machine where Lambda's image has
 Amazon Linux's: it shows that template, layers, handlers and variables fit, not that a wheel suits Amazon Linux.
@@ -140,10 +140,10 @@ def _put_python(root: Path, python: Path, runtime: str) -> None:
 
 def _libraries(programs: Iterable[Path]) -> set[Path]:
     """Return every library of this machine that the programs load, and the loader itself."""
-    told = subprocess.run(["ldd", *programs], check=False, capture_output=True, text=True).stdout
-    found = {Path(path) for path in re.findall(r"(?:=> |^\s+)(/\S+) \(0x", told, re.MULTILINE)}
-    beside = next(path.resolve().parent for path in found if path.name == "libc.so.6")
-    return found | {path for name in LIBRARIES if (path := beside / name).exists()}
+    output = subprocess.run(["ldd", *programs], check=False, capture_output=True, text=True).stdout
+    found = {Path(path) for path in re.findall(r"(?:=> |^\s+)(/\S+) \(0x", output, re.MULTILINE)}
+    libraries = next(path.resolve().parent for path in found if path.name == "libc.so.6")
+    return found | {path for name in LIBRARIES if (path := libraries / name).exists()}
 
 
 def _ask(python: Path, code: str) -> str:

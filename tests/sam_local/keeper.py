@@ -1,4 +1,4 @@
-"""Keep an engine, an image and a Postgres for the tests until they close our standard input, however they end.
+"""Run an engine and a Postgres for the tests until standard input closes, even if the tests are killed.
 
 One line of JSON says where these are, or what they lack.
 """

@@ -1,4 +1,4 @@
-"""What somebody types: `sam` in a copy of the project, with the files and the settings that the project ships."""
+"""Run `sam` in a copy of the project, with the files and settings that the project ships."""
 
 import json
 import os
@@ -41,8 +41,15 @@ class Sam:
 
     def run(self, *words: str) -> str:
         """Run a command and return what it printed; how it went is in its last lines."""
-        done = subprocess.run([self.program, *words], cwd=self.project, env=self._environment, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)  # fmt: skip
+        done = subprocess.run(
+            [self.program, *words],
+            cwd=self.project,
+            env=self._environment,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+        )
         assert done.returncode == 0, f"sam {' '.join(words)}\n{done.stdout}\n{done.stderr}"
         return done.stdout + "\0" + done.stderr
 
@@ -66,8 +73,14 @@ class Sam:
             *self._options,
         ]
         with log.open("w") as output:
-            server = subprocess.Popen(command, cwd=self.project, env=self._environment, stdin=subprocess.DEVNULL,
-                                      stdout=output, stderr=output)  # fmt: skip
+            server = subprocess.Popen(
+                command,
+                cwd=self.project,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
         try:
             until(lambda: answers(host, port) or server.poll() is not None, log.read_text)
             assert server.poll() is None, log.read_text()
@@ -78,18 +91,18 @@ class Sam:
 
     @property
     def _options(self) -> list[str]:
-        """What is said here besides: the processor of this machine, and the image if no registry has given it."""
+        """Return additional options: the architecture of this machine, and the stand-in image if there is one."""
         stand_in = ["--skip-pull-image", "--invoke-image", self.image.name] if self.image.name else []
         return ["--parameter-overrides", f"Architecture={ARCHITECTURE}", *stand_in]
 
     @property
     def _environment(self) -> dict[str, str]:
         foreign = ("AWS_", "MINUTEHAND_", "DATABASE_URL")
-        kept = {
+        variables = {
             name: value for name, value in self.engine.environment.items() if not name.startswith(foreign)
         }
         own = {"HOME": str(self.project.parent), "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"}
-        return {**kept, **own, "SAM_CLI_TELEMETRY": "0"}
+        return {**variables, **own, "SAM_CLI_TELEMETRY": "0"}
 
 
 def copy_project(place: Path, runtime: str, database: str, port: int) -> None:

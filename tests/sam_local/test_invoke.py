@@ -1,4 +1,4 @@
-"""`sam local invoke` with every file in events/: what the function answers, and what is in the table afterwards."""
+"""`sam local invoke` with every file in events/: the response, and the rows afterwards."""
 
 import json
 from collections.abc import Callable
@@ -50,12 +50,12 @@ def facts(jobs: Database, *job_ids: UUID) -> list[tuple[str, int]]:
 
 
 def body(answer: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(answer["body"])
-    return told
+    content: dict[str, Any] = json.loads(answer["body"])
+    return content
 
 
 @replays("api-post-job")
-def test_the_api_enqueues_the_job_that_is_posted(invoke: Invoke, jobs: Database, name: str) -> None:
+def test_api_enqueues_a_posted_job(invoke: Invoke, jobs: Database, name: str) -> None:
     answer = invoke("ApiFunction", name)
 
     row = read.get(jobs, UUID(body(answer)["id"]))
@@ -65,7 +65,7 @@ def test_the_api_enqueues_the_job_that_is_posted(invoke: Invoke, jobs: Database,
 
 
 @replays("api-get-job")
-def test_the_api_shows_a_job(invoke: Invoke, jobs: Database, name: str) -> None:
+def test_api_shows_a_job(invoke: Invoke, jobs: Database, name: str) -> None:
     become(jobs, SHOWN)
 
     answer = invoke("ApiFunction", name)
@@ -74,7 +74,7 @@ def test_the_api_shows_a_job(invoke: Invoke, jobs: Database, name: str) -> None:
 
 
 @replays("api-list-jobs")
-def test_the_api_lists_jobs(invoke: Invoke, jobs: Database, name: str) -> None:
+def test_api_lists_jobs(invoke: Invoke, jobs: Database, name: str) -> None:
     for _ in range(3):
         enqueue("echo", connection=jobs)
 
@@ -85,7 +85,7 @@ def test_the_api_lists_jobs(invoke: Invoke, jobs: Database, name: str) -> None:
 
 
 @replays("api-cancel-job")
-def test_the_api_cancels_a_job(invoke: Invoke, jobs: Database, name: str) -> None:
+def test_api_cancels_a_job(invoke: Invoke, jobs: Database, name: str) -> None:
     become(jobs, SHOWN)
 
     answer = invoke("ApiFunction", name)
@@ -95,12 +95,12 @@ def test_the_api_cancels_a_job(invoke: Invoke, jobs: Database, name: str) -> Non
 
 
 @replays("api-stats-jwt")
-def test_the_api_lets_in_whom_its_gateway_vouched_for(invoke: Invoke, jobs: Database, name: str) -> None:
+def test_api_accepts_a_caller_authorised_by_the_gateway(invoke: Invoke, jobs: Database, name: str) -> None:
     assert invoke("ApiFunction", name)["statusCode"] == 200
 
 
 @replays("scheduler-tick", "eventbridge-rule")
-def test_a_tick_has_the_worker_do_the_job_in_another_container(
+def test_tick_runs_the_job_in_another_container(
     invoke: Invoke, jobs: Database, start_lambda: str, name: str
 ) -> None:
     due, later = (
@@ -117,7 +117,7 @@ def test_a_tick_has_the_worker_do_the_job_in_another_container(
 
 
 @replays("dispatcher-check")
-def test_a_check_makes_no_tick_and_reaches_the_database_though_sam_cannot_say_of_a_worker(
+def test_check_reaches_the_database_without_a_tick(
     invoke: Invoke, jobs: Database, start_lambda: str, name: str
 ) -> None:
     due = enqueue("echo", connection=jobs).id
@@ -131,19 +131,17 @@ def test_a_check_makes_no_tick_and_reaches_the_database_though_sam_cannot_say_of
 
 
 @replays("migrate-create", "migrate-update", "migrate-delete")
-def test_a_deploy_brings_up_a_schema_that_is_not_there_and_never_takes_one_away(
-    sam: Sam, jobs: Database, name: str
-) -> None:
+def test_deploy_creates_a_missing_schema_and_never_drops_one(sam: Sam, jobs: Database, name: str) -> None:
     if name != "migrate-delete":
         jobs.connection.execute("drop schema minutehand cascade")
-    told = {"migrate-delete": "the schema and its jobs stay"}.get(name, "applied 0001")
+    expected = {"migrate-delete": "the schema and its jobs stay"}.get(name, "applied 0001")
 
-    assert told in sam.invoke("MigrateFunction", "--event", f"events/{name}.json").log
+    assert expected in sam.invoke("MigrateFunction", "--event", f"events/{name}.json").log
     assert facts(jobs, enqueue("echo", connection=jobs).id) == [("due", 0)]
 
 
 @replays("worker-offers")
-def test_the_worker_does_the_jobs_that_it_is_invited_to(invoke: Invoke, jobs: Database, name: str) -> None:
+def test_worker_runs_offered_jobs(invoke: Invoke, jobs: Database, name: str) -> None:
     for job_id, ack in zip(INVITED, ACKS, strict=True):
         become(jobs, job_id, ack)
 
@@ -153,9 +151,7 @@ def test_the_worker_does_the_jobs_that_it_is_invited_to(invoke: Invoke, jobs: Da
 
 
 @replays("worker-duplicated")
-def test_the_worker_does_a_job_once_though_it_is_invited_twice(
-    invoke: Invoke, jobs: Database, name: str
-) -> None:
+def test_worker_runs_a_job_once_after_two_offers(invoke: Invoke, jobs: Database, name: str) -> None:
     become(jobs, INVITED[0], ACKS[0])
 
     assert invoke("WorkerFunction", name) == {"done": 1}
@@ -163,7 +159,7 @@ def test_the_worker_does_a_job_once_though_it_is_invited_twice(
 
 
 @replays("worker-empty")
-def test_the_worker_does_nothing_without_an_offer(invoke: Invoke, jobs: Database, name: str) -> None:
+def test_worker_without_an_offer_runs_no_job(invoke: Invoke, jobs: Database, name: str) -> None:
     due = enqueue("echo", connection=jobs).id
 
     assert invoke("WorkerFunction", name) == {}
@@ -171,7 +167,7 @@ def test_the_worker_does_nothing_without_an_offer(invoke: Invoke, jobs: Database
 
 
 @replays("worker-malformed")
-def test_the_worker_refuses_a_malformed_event(invoke: Invoke, jobs: Database, name: str) -> None:
+def test_worker_rejects_a_malformed_event(invoke: Invoke, jobs: Database, name: str) -> None:
     become(jobs, INVITED[0], ACKS[0])
 
     assert invoke("WorkerFunction", name)["errorType"] == "EventError"
@@ -179,16 +175,14 @@ def test_the_worker_refuses_a_malformed_event(invoke: Invoke, jobs: Database, na
 
 
 @replays("worker-queue")
-def test_the_worker_takes_the_next_due_job_of_a_queue(invoke: Invoke, jobs: Database, name: str) -> None:
+def test_worker_claims_the_next_due_job_of_a_queue(invoke: Invoke, jobs: Database, name: str) -> None:
     first, second = (enqueue("echo", connection=jobs).id for _ in range(2))
 
     assert invoke("WorkerFunction", name) == {"done": 1}
     assert facts(jobs, first, second) == [("done", 1), ("due", 0)]
 
 
-def test_without_an_event_the_dispatcher_makes_a_tick_and_the_worker_refuses(
-    sam: Sam, jobs: Database
-) -> None:
+def test_empty_event_runs_a_tick_and_is_rejected_by_the_worker(sam: Sam, jobs: Database) -> None:
     assert sam.invoke("DispatcherFunction").answer["due"] == 0
     assert sam.invoke("WorkerFunction").answer["errorType"] == "EventError"
 

@@ -1,4 +1,4 @@
-"""`sam local start-api` and `start-lambda`: requests and invocations that come over HTTP."""
+"""`sam local start-api` and `start-lambda`: requests and invocations over HTTP."""
 
 import json
 from datetime import timedelta
@@ -22,28 +22,26 @@ def client(url: str) -> Any:
     return session.client("lambda", endpoint_url=url, config=config)
 
 
-def test_a_request_becomes_a_row(start_api: str, jobs: Database) -> None:
+def test_request_creates_a_job(start_api: str, jobs: Database) -> None:
     with httpx.Client(base_url=start_api, timeout=SECONDS) as caller:
         health = caller.get("/health")
-        nobody = caller.post("/jobs", json={"kind": "echo"})
+        unauthorised = caller.post("/jobs", json={"kind": "echo"})
         created = caller.post(
             "/jobs", json={"kind": "echo", "payload": [1]}, headers={"Authorization": f"Bearer {TOKEN}"}
         )
 
-    assert (health.status_code, nobody.status_code, created.status_code) == (200, 401, 201)
+    assert (health.status_code, unauthorised.status_code, created.status_code) == (200, 401, 201)
     row = read.get(jobs, UUID(created.json()["id"]))
     assert (row.kind, row.payload, row.state) == ("echo", [1], "due")
 
 
-def test_the_dispatcher_in_one_container_has_the_worker_in_another_do_each_job(
-    start_lambda: str, jobs: Database
-) -> None:
+def test_dispatcher_invokes_the_worker_in_another_container(start_lambda: str, jobs: Database) -> None:
     due = [enqueue("echo", {"number": number}, connection=jobs).id for number in range(2)]
 
     def tick() -> tuple[int, int, int, int]:
         answer = client(start_lambda).invoke(FunctionName="DispatcherFunction", Payload=b"{}")
-        told = json.loads(answer["Payload"].read())
-        return answer["StatusCode"], told["due"], told["invoked"], told["refused"]
+        body = json.loads(answer["Payload"].read())
+        return answer["StatusCode"], body["due"], body["invoked"], body["refused"]
 
     def states() -> list[tuple[str, int]]:
         return [(row.state, row.attempts) for row in (read.get(jobs, job_id) for job_id in due)]
@@ -58,9 +56,7 @@ def test_the_dispatcher_in_one_container_has_the_worker_in_another_do_each_job(
     until(done, states)
 
 
-def test_an_event_is_accepted_before_its_work_is_done_and_is_not_tried_again(
-    start_lambda: str, jobs: Database
-) -> None:
+def test_event_is_accepted_before_it_runs_and_is_not_retried(start_lambda: str, jobs: Database) -> None:
     job = enqueue("echo", {"fail": "today"}, max_attempts=5, connection=jobs).id
 
     answer = client(start_lambda).invoke(

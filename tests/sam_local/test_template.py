@@ -1,7 +1,7 @@
-"""The template as `sam` reads it."""
+"""The template passes the validation of `sam`."""
 
 from tests.sam_local.sam import Sam
 
 
-def test_sam_finds_no_fault_in_the_template(sam: Sam) -> None:
+def test_template_passes_sam_validation(sam: Sam) -> None:
     assert "is a valid SAM Template" in sam.run("validate")

@@ -1,1 +1,1 @@
-"""Tests of the stack: the template as it is written, and what CloudFormation is given of it."""
+"""Tests of the stack: the template, and the resources that CloudFormation creates from it."""

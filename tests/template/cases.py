@@ -1,4 +1,4 @@
-"""The deploys that the tests look at, by name: together they take every branch of every condition."""
+"""Deploy cases by name. Together they cover every branch of every condition."""
 
 from typing import Any
 

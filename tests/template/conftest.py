@@ -1,4 +1,4 @@
-"""What the tests of the stack share: the stack, and faults that they must notice."""
+"""Shared fixtures of the template tests: the stack, and planted faults that the tests must notice."""
 
 import re
 from collections.abc import Generator

@@ -1,4 +1,4 @@
-"""The stack as the tests read it: translated without an account, with every branch, or as one deploy makes it."""
+"""The stack, translated without an account: the whole template, or the resources of one deploy."""
 
 import json
 import re
@@ -39,13 +39,13 @@ class Stack:
         return self.of_type("AWS::Lambda::Function")
 
     def value(self, value: Any) -> Any:
-        """What a parameter says unless somebody says otherwise."""
+        """Return the value of a parameter, or its default."""
         return (
             self.parameters.get(value["Ref"], value) if isinstance(value, dict) and "Ref" in value else value
         )
 
     def variables(self, function: str) -> dict[str, Any]:
-        """What a function finds in its environment."""
+        """Return the environment variables of a function."""
         return {
             name: self.value(value)
             for name, value in self.functions[function]["Environment"]["Variables"].items()
@@ -162,8 +162,8 @@ class Choice:
         return item != NOTHING
 
     def _substituted(self, text: str) -> Any:
-        said = re.sub(r"\$\{(\w+)\}", lambda found: str(self._parameters.get(found[1], found[0])), text)
-        return {"Fn::Sub": said} if "${" in said else said
+        replaced = re.sub(r"\$\{(\w+)\}", lambda found: str(self._parameters.get(found[1], found[0])), text)
+        return {"Fn::Sub": replaced} if "${" in replaced else replaced
 
 
 def policies_of(role: Properties) -> list[Any]:

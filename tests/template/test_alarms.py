@@ -1,4 +1,4 @@
-"""Alarms and dashboard look at metrics that there are, in the stack's own namespace, and say what to do."""
+"""Alarms and the dashboard use existing metrics, and every alarm is documented."""
 
 import ast
 import json
@@ -88,7 +88,9 @@ def shown(stack: Stack) -> Iterator[Metric]:
 
 def strangers(metrics: Iterator[Metric], stack: Stack) -> list[Metric]:
     """The metrics that nobody emits."""
-    there = {(OURS, name, "service", who) for who in ("dispatcher", "worker") for name in measured(who)}
+    there = {
+        (OURS, name, "service", service) for service in ("dispatcher", "worker") for name in measured(service)
+    }
     resources = stack.translated["Resources"]
     return [
         metric
@@ -125,7 +127,7 @@ def test_every_metric_of_the_dashboard_exists(stack: Stack) -> None:
 
 
 @pytest.mark.planted('"snoozed"', '"done"')
-def test_the_dashboard_shows_every_outcome_of_an_attempt(stack: Stack) -> None:
+def test_dashboard_shows_every_outcome_of_an_attempt(stack: Stack) -> None:
     assert set(get_args(Ending)) <= {name for _, name, _, who in shown(stack) if who == "worker"}
 
 
@@ -141,9 +143,9 @@ def test_missing_data_is_an_alarm_only_for_constant_metrics(stack: Stack) -> Non
         assert alarm["TreatMissingData"] == ("breaching" if name in MUST_BE_THERE else "notBreaching")
 
 
-@pytest.mark.planted("OKActions: \\*tell", "OKActions: []")
-@pytest.mark.planted("AlarmActions: \\*tell", "InsufficientDataActions: *tell")
-@pytest.mark.planted("&tell !If \\[Notifies", "&tell !If [OnArm")
+@pytest.mark.planted("OKActions: \\*notify", "OKActions: []")
+@pytest.mark.planted("AlarmActions: \\*notify", "InsufficientDataActions: *notify")
+@pytest.mark.planted("&notify !If \\[Notifies", "&notify !If [OnArm")
 def test_alarms_notify_the_topic_when_they_start_and_end(stack: Stack) -> None:
     for alarm in alarms(stack, "snapshots").values():
         assert alarm["AlarmActions"] == alarm["OKActions"] == [TOPIC]
@@ -154,7 +156,7 @@ def test_alarms_notify_the_topic_when_they_start_and_end(stack: Stack) -> None:
 
 @pytest.mark.planted("end it \\(docs/operating.md\\)", "end it")
 @pytest.mark.planted("-bloat\n", "-snapshot\n")
-def test_every_alarm_is_named_after_its_stack_and_explained(stack: Stack) -> None:
+def test_alarm_is_named_after_its_stack_and_has_a_description(stack: Stack) -> None:
     found = alarms(stack)
     for alarm in found.values():
         description = alarm["AlarmDescription"]
@@ -173,7 +175,7 @@ THRESHOLDS = {
     "LateAlarm": (180, 60, 3),
     "RefusedAlarm": (0, 60, 5),
     "AcceptanceAlarm": (90, 300, 2),
-    "VainAlarm": (10, 900, 1),
+    "LapsedAlarm": (10, 900, 1),
     "EventAgeAlarm": (30_000, 60, 3),
     "EventsDroppedAlarm": (0, 300, 1),
     "FailuresAlarm": (0, 300, 1),
@@ -190,7 +192,7 @@ THRESHOLDS = {
 @pytest.mark.planted("Threshold: 90", "Threshold: 9")
 @pytest.mark.planted("EvaluationPeriods: 5", "EvaluationPeriods: 500")
 @pytest.mark.planted("Period: 900", "Period: 60")
-def test_the_documented_thresholds_are_correct(stack: Stack) -> None:
+def test_documented_thresholds_are_correct(stack: Stack) -> None:
     found = {}
     for name, alarm in alarms(stack).items():
         stats = [entry["MetricStat"] for entry in alarm.get("Metrics", []) if "MetricStat" in entry] or [
@@ -204,9 +206,9 @@ def test_the_documented_thresholds_are_correct(stack: Stack) -> None:
 
 @pytest.mark.planted("Period: 300(?=.{1,60}EvaluationPeriods: 2)", "Period: 60")
 @pytest.mark.planted("Period: 900(?=.{1,60}EvaluationPeriods: 1)", "Period: 60")
-def test_the_lapsed_share_is_measured_over_more_than_one_offer(stack: Stack) -> None:
+def test_lapsed_share_is_measured_over_several_offers(stack: Stack) -> None:
     """Where nobody claims, offers are only made when those before them have lapsed: most minutes have none."""
-    for name in ("AcceptanceAlarm", "VainAlarm"):
+    for name in ("AcceptanceAlarm", "LapsedAlarm"):
         periods = {
             entry["MetricStat"]["Period"] for entry in alarms(stack)[name]["Metrics"] if "MetricStat" in entry
         }
@@ -218,7 +220,7 @@ def test_the_lapsed_share_is_measured_over_more_than_one_offer(stack: Stack) -> 
     "IF\\(claimed > 0, 100 \\* FILL\\(lost, 0\\) / claimed, 0\\)", "100 * FILL(lost, 0) / claimed"
 )
 @pytest.mark.planted("Id: reaped\n          ReturnData: false", "Id: reaped\n          ReturnData: true")
-def test_ratios_use_named_metrics_and_never_divide_by_zero(stack: Stack) -> None:
+def test_ratio_alarms_name_their_metrics_and_never_divide_by_zero(stack: Stack) -> None:
     for alarm in alarms(stack).values():
         metrics = alarm.get("Metrics", [])
         expressions = [entry["Expression"] for entry in metrics if "Expression" in entry]
@@ -233,7 +235,7 @@ def test_ratios_use_named_metrics_and_never_divide_by_zero(stack: Stack) -> None
 
 
 @pytest.mark.planted("ActionsEnabled: !If \\[Ticks, true, false\\]", "ActionsEnabled: true")
-def test_a_disabled_schedule_raises_no_alarm(stack: Stack) -> None:
+def test_disabled_schedule_raises_no_alarm(stack: Stack) -> None:
     parameters = {**CASES["existing"], "Schedule": "DISABLED"}
     disabled = stack.deployed(**parameters)
 

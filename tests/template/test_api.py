@@ -1,4 +1,4 @@
-"""The API is never open: the gateway asks for what was chosen on its only route, or the function asks for a token."""
+"""The API is never open: the gateway authorises requests, or the function requires a token."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def operations(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.planted("              isDefaultRoute: true\n", "")
 @pytest.mark.planted("          \\$default:\n", "          /jobs:\n")
 @pytest.mark.planted('PayloadFormatVersion: "2.0"', 'PayloadFormatVersion: "1.0"')
-def test_all_requests_use_the_default_route(stack: Stack) -> None:
+def test_api_has_only_the_default_route(stack: Stack) -> None:
     for case in CASES:
         body = definition(stack, case)
         operation = operations(body)[0]
@@ -42,7 +42,7 @@ def test_all_requests_use_the_default_route(stack: Stack) -> None:
 @pytest.mark.planted("authtype: awsSigv4", "authtype: none")
 @pytest.mark.planted(r"issuer: !Ref JwtIssuer", "issuer: !Ref JwtAudience")
 @pytest.mark.planted(r'audience: !Split \[",", !Ref JwtAudience\]', "audience: []")
-def test_the_gateway_enforces_the_chosen_authoriser(stack: Stack) -> None:
+def test_gateway_enforces_the_chosen_authoriser(stack: Stack) -> None:
     jwt, iam = definition(stack, "jwt"), definition(stack, "iam")
 
     assert [operation["security"] for operation in operations(jwt)] == [[{"jwt": []}]]
@@ -58,7 +58,7 @@ def test_the_gateway_enforces_the_chosen_authoriser(stack: Stack) -> None:
 
 @pytest.mark.planted("API_TOKENS_SECRET: !If \\[ByToken", "API_TOKENS_SECRET: !If [ByJwt")
 @pytest.mark.planted("API_TOKENS_SECRET: !If .*?\\]", 'API_TOKENS_SECRET: ""')
-def test_the_function_has_tokens_if_the_gateway_has_no_authoriser(stack: Stack) -> None:
+def test_function_has_tokens_if_the_gateway_has_no_authoriser(stack: Stack) -> None:
     for case, parameters in CASES.items():
         secret = stack.deployed(**parameters).variables("ApiFunction")["MINUTEHAND_API_TOKENS_SECRET"]
         guarded = all(operation["security"] for operation in operations(definition(stack, case)))
@@ -68,7 +68,7 @@ def test_the_function_has_tokens_if_the_gateway_has_no_authoriser(stack: Stack) 
 
 @pytest.mark.planted("AllowedValues: \\[token, jwt, iam\\]", "AllowedValues: [token, jwt, iam, none]")
 @pytest.mark.planted("Default: token", "Default: iam")
-def test_the_api_cannot_be_left_open(stack: Stack) -> None:
+def test_api_cannot_be_deployed_unauthenticated(stack: Stack) -> None:
     facts = stack.template["Parameters"]["ApiAuth"]
 
     assert (facts["Default"], facts["AllowedValues"]) == ("token", ["token", "jwt", "iam"])
@@ -87,7 +87,7 @@ def scope(authorizer: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def test_the_function_without_tokens_or_authoriser_is_closed() -> None:
+def test_function_without_tokens_or_authoriser_is_closed() -> None:
     with pytest.raises(ApiError) as refusal:
         authenticate(scope(None))
 
@@ -101,7 +101,7 @@ def test_the_function_without_tokens_or_authoriser_is_closed() -> None:
 @pytest.mark.planted("FunctionName: !Ref ApiLive", "FunctionName: !Ref ApiFunction")
 @pytest.mark.planted("Principal: apigateway.amazonaws.com", 'Principal: "*"')
 @pytest.mark.planted("      SourceArn: !Sub [^\n]*\n", "")
-def test_only_the_gateway_may_invoke_the_live_function(stack: Stack) -> None:
+def test_live_function_is_invoked_only_by_the_gateway(stack: Stack) -> None:
     for case in ("existing", "snapshots"):
         (operation,) = operations(definition(stack, case))
         called = operation["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]

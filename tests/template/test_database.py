@@ -1,4 +1,4 @@
-"""The database that the stack makes, and the ways out of a network that has none."""
+"""The database of the stack, and the endpoints of a network without internet access."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def only(stack: Stack, case: str, kind: str) -> Properties:
 @pytest.mark.planted("PubliclyAccessible: false", "PubliclyAccessible: true")
 @pytest.mark.planted("SecondsUntilAutoPause: !If \\[MayPause", "SecondsUntilAutoPause: !If [OnArm")
 @pytest.mark.planted("KmsKeyId: !Ref KmsKeyArn", "KmsKeyId: alias/aws/secretsmanager")
-def test_the_database_is_private_encrypted_and_may_pause(stack: Stack) -> None:
+def test_database_is_private_encrypted_and_may_pause(stack: Stack) -> None:
     cluster = only(stack, "created", "AWS::RDS::DBCluster")
     busy = only(stack, "created, closed network", "AWS::RDS::DBCluster")
     instance = only(stack, "created", "AWS::RDS::DBInstance")
@@ -48,7 +48,7 @@ def test_no_database_is_created_if_one_exists(stack: Stack) -> None:
 @pytest.mark.planted("SourceSecurityGroupId: !GetAtt FunctionsGroup.GroupId", "CidrIp: 0.0.0.0/0")
 @pytest.mark.planted("FromPort: 5432", "FromPort: 0")
 @pytest.mark.planted("FromPort: 443", "FromPort: 0")
-def test_only_the_functions_reach_the_database_and_the_endpoints(stack: Stack) -> None:
+def test_database_and_endpoints_are_reached_only_by_functions(stack: Stack) -> None:
     groups = stack.deployed(**CASES["created, closed network"]).of_type("AWS::EC2::SecurityGroup")
     reached = {
         name: [
@@ -80,9 +80,9 @@ def test_only_the_functions_reach_the_database_and_the_endpoints(stack: Stack) -
 @pytest.mark.planted(
     "DatabaseTls:\n    Type: String\n    Default: verify", 'DatabaseTls:\n    Type: String\n    Default: ""'
 )
-def test_the_functions_have_what_the_rds_secret_lacks(stack: Stack) -> None:
+def test_functions_have_the_settings_missing_from_the_rds_secret(stack: Stack) -> None:
     created, existing = stack.deployed(**CASES["created"]), stack.deployed(**CASES["existing"])
-    said = {
+    expected = {
         "MINUTEHAND_DATABASE_SECRET": {"Fn::GetAtt": ["Database", "MasterUserSecret.SecretArn"]},
         "MINUTEHAND_DATABASE_HOST": {"Fn::GetAtt": ["Database", "Endpoint.Address"]},
         "MINUTEHAND_DATABASE_PORT": {"Fn::GetAtt": ["Database", "Endpoint.Port"]},
@@ -91,7 +91,7 @@ def test_the_functions_have_what_the_rds_secret_lacks(stack: Stack) -> None:
         "MINUTEHAND_DATABASE_IAM": "",
     }
     for name in created.functions:
-        assert created.variables(name).items() >= said.items()
+        assert created.variables(name).items() >= expected.items()
         assert {
             existing.variables(name)[f"MINUTEHAND_DATABASE_{part}"] for part in ("HOST", "PORT", "NAME")
         } == {""}
@@ -103,16 +103,17 @@ def test_the_functions_have_what_the_rds_secret_lacks(stack: Stack) -> None:
 @pytest.mark.planted(
     "CreatesDatabase, minutehand, !Ref DatabaseName", "CreatesDatabase, minutehand, minutehand"
 )
-def test_the_rds_secret_of_an_existing_database_is_sufficient(
+def test_rds_secret_of_an_existing_database_is_sufficient(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Manager(monkeypatch) as manager:
-        kept = {"MINUTEHAND_DATABASE_SECRET": manager.keep('{"username": "jobs", "password": "p"}')}
-        for port, said in (("", "5432"), ("6432", "6432")):
+        settings = {"MINUTEHAND_DATABASE_SECRET": manager.store('{"username": "jobs", "password": "p"}')}
+        for port, used in (("", "5432"), ("6432", "6432")):
             deployed = stack.deployed(**CASES["secret of RDS"], DatabasePort=port)
             for name in deployed.functions:
                 assert (
-                    database_url(deployed.variables(name) | kept) == f"postgresql://jobs:p@{HOST}:{said}/app"
+                    database_url(deployed.variables(name) | settings)
+                    == f"postgresql://jobs:p@{HOST}:{used}/app"
                 )
 
 
@@ -120,7 +121,7 @@ def test_the_rds_secret_of_an_existing_database_is_sufficient(
 @pytest.mark.planted("VpcEndpointType: Gateway", "VpcEndpointType: Interface")
 @pytest.mark.planted("PrivateDnsEnabled: true", "PrivateDnsEnabled: false")
 @pytest.mark.planted("Condition: MakesRoutes", "Condition: MakesEndpoints")
-def test_a_closed_network_gets_only_the_required_endpoints(stack: Stack) -> None:
+def test_closed_network_gets_only_the_required_endpoints(stack: Stack) -> None:
     endpoints = stack.deployed(**CASES["created, closed network"]).of_type("AWS::EC2::VPCEndpoint")
     services = {
         endpoint["ServiceName"]["Fn::Sub"].rpartition(".")[2]: endpoint for endpoint in endpoints.values()

@@ -1,4 +1,4 @@
-"""Where events go is said by parameters, and the functions may send them there and nowhere else."""
+"""The parameters configure the event sinks, and the functions may send events only to these."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def granted(stack: Stack, **parameters: Any) -> list[tuple[str, Any]]:
 @pytest.mark.planted(
     r"TellsBus: !Not \[!Equals \[!Ref EventBusArn", "TellsBus: !Not [!Equals [!Ref EventTopicArn"
 )
-def test_the_functions_may_send_events_only_to_configured_sinks(stack: Stack) -> None:
+def test_functions_may_send_events_only_to_configured_sinks(stack: Stack) -> None:
     secret = f"{SECRET}events"
 
     assert granted(stack) == []
@@ -38,10 +38,12 @@ def test_the_functions_may_send_events_only_to_configured_sinks(stack: Stack) ->
 
 @pytest.mark.planted('!Sub "eventbridge:', '!Sub "events:')
 @pytest.mark.planted("- - !Ref Events\n", "- - table\n")
-def test_the_setting_lists_every_configured_sink(stack: Stack, caplog: pytest.LogCaptureFixture) -> None:
+def test_setting_lists_every_configured_sink(stack: Stack, caplog: pytest.LogCaptureFixture) -> None:
     def named(**parameters: Any) -> list[str]:
-        said = stack.deployed(**{**EXISTING, **parameters}).variables("WorkerFunction")["MINUTEHAND_EVENTS"]
-        separator, parts = said["Fn::Join"]
+        configured = stack.deployed(**{**EXISTING, **parameters}).variables("WorkerFunction")[
+            "MINUTEHAND_EVENTS"
+        ]
+        separator, parts = configured["Fn::Join"]
         return [outlet.name for outlet in deliveries(separator.join(parts))]
 
     assert named() == []

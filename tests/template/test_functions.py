@@ -1,4 +1,4 @@
-"""The functions: their runtime, time, layers, logs, and what happens to events that they did not get."""
+"""Functions of the template: runtime, timeouts, layers, logs, network and tags."""
 
 import re
 
@@ -14,19 +14,24 @@ NAMES = {
     "MigrateFunction": "migrate",
     "WorkerFunction": "worker",
 }
+
+
 FUNCTIONS = set(NAMES)
+
+
 # A tick may take no longer than the next one is away; API Gateway hangs up after 30 s; Lambda ends all after 900.
 LONGEST = {"ApiFunction": 29, "DispatcherFunction": 60, "MigrateFunction": 300, "WorkerFunction": 900}
-# An event of the migration is late while accounts are short of concurrency, and CloudFormation waits for it.
-OLDEST = {"DispatcherFunction": 60, "MigrateFunction": 300, "WorkerFunction": 60}
+
+
 API_LAYERS = [("layers/api", ["arm64"]), ("layers/api", ["x86_64"])]
+
+
 ENCRYPTION_LAYERS = [("layers/encryption", ["arm64"]), ("layers/encryption", ["x86_64"])]
-FOURTEEN_DAYS = 14 * 24 * 3600
 
 
 @pytest.mark.planted("Runtime: python3.13", "Runtime: python3.99")
 @pytest.mark.planted(r"CompatibleRuntimes: \[python3.13\]", "CompatibleRuntimes: [python3.12]")
-def test_the_layers_are_built_for_a_supported_runtime(stack: Stack) -> None:
+def test_layers_are_built_for_a_supported_runtime(stack: Stack) -> None:
     service = boto3.client("lambda", region_name="eu-central-1").meta.service_model
     (runtime,) = {function["Runtime"] for function in stack.functions.values()}
 
@@ -59,66 +64,6 @@ def test_functions_are_named_after_their_stack(stack: Stack) -> None:
     names = {name: function["FunctionName"] for name, function in stack.functions.items()}
 
     assert names == {name: {"Fn::Sub": f"${{AWS::StackName}}-{short}"} for name, short in NAMES.items()}
-
-
-@pytest.mark.planted(
-    "MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60",
-    "MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 60",
-)
-@pytest.mark.planted(
-    "MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 300",
-    "MaximumRetryAttempts: 1, MaximumEventAgeInSeconds: 300",
-)
-@pytest.mark.planted(
-    "EventInvokeConfig:\n        MaximumRetryAttempts: 0",
-    "EventInvokeConfig:\n        MaximumRetryAttempts: 1",
-)
-@pytest.mark.planted("        MaximumEventAgeInSeconds: 60\n", "        MaximumEventAgeInSeconds: 21600\n")
-@pytest.mark.planted("        MaximumEventAgeInSeconds: 60\n", "")
-@pytest.mark.planted("Qualifier: live\n", "Qualifier: $LATEST\n")
-@pytest.mark.planted(
-    "Qualifier: live\n      MaximumRetryAttempts: 0", "Qualifier: live\n      MaximumRetryAttempts: 2"
-)
-def test_an_event_is_delivered_once_within_its_time_or_never(stack: Stack) -> None:
-    for parameters in CASES.values():
-        deployed = stack.deployed(**parameters)
-        configured = {
-            (config["FunctionName"]["Ref"], config["Qualifier"]): (
-                config["MaximumRetryAttempts"],
-                config["MaximumEventAgeInSeconds"],
-            )
-            for config in deployed.of_type("AWS::Lambda::EventInvokeConfig").values()
-        }
-        aliases = deployed.of_type("AWS::Lambda::Alias")
-        asynchronous = {(name, "$LATEST") for name in OLDEST} | {
-            ("WorkerFunction", alias["Name"]) for name, alias in aliases.items() if name == "WorkerLive"
-        }
-
-        assert configured == {place: (0, OLDEST[place[0]]) for place in asynchronous}
-
-
-@pytest.mark.planted("(OfferTtl:.*?)MinValue: 90", r"\1MinValue: 60")
-def test_an_offer_outlives_the_event_that_carries_it(stack: Stack) -> None:
-    assert stack.template["Parameters"]["OfferTtl"]["MinValue"] > OLDEST["WorkerFunction"]
-
-
-@pytest.mark.planted("Destination: !GetAtt WorkerFailures.Arn", "Destination: !GetAtt WorkerLogs.Arn")
-@pytest.mark.planted(
-    "OnFailure: {Destination: !GetAtt WorkerFailures.Arn", "OnFailure: {Destination: !GetAtt WorkerLogs.Arn"
-)
-@pytest.mark.planted("MessageRetentionPeriod: 1209600", "MessageRetentionPeriod: 345600")
-@pytest.mark.planted("SqsManagedSseEnabled: true", "SqsManagedSseEnabled: false")
-def test_failed_worker_events_are_stored_encrypted_for_two_weeks(stack: Stack) -> None:
-    destinations = {
-        config["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]
-        for config in stack.of_type("AWS::Lambda::EventInvokeConfig").values()
-        if config["FunctionName"] == {"Ref": "WorkerFunction"}
-    }
-    queue = stack.of_type("AWS::SQS::Queue")["WorkerFailures"]
-
-    assert destinations == {"WorkerFailures"}
-    assert queue["MessageRetentionPeriod"] == FOURTEEN_DAYS
-    assert queue["SqsManagedSseEnabled"] is True
 
 
 @pytest.mark.planted("- !Ref LibraryLayer", "- !Ref DependenciesX86Layer")
@@ -192,7 +137,7 @@ def test_every_log_group_has_a_retention(stack: Stack) -> None:
 @pytest.mark.planted(
     "LogFormat: JSON, LogGroup: !Ref DispatcherLogs", "LogFormat: Text, LogGroup: !Ref DispatcherLogs"
 )
-def test_an_uncaught_error_is_one_log_line(stack: Stack) -> None:
+def test_uncaught_error_is_one_log_line(stack: Stack) -> None:
     formats = {name: function["LoggingConfig"].get("LogFormat") for name, function in stack.functions.items()}
 
     assert formats == dict.fromkeys(FUNCTIONS, "JSON")
@@ -250,7 +195,7 @@ def test_every_function_is_tagged_and_traced_on_demand(stack: Stack) -> None:
 
 @pytest.mark.planted("DeletionPolicy: Snapshot", "DeletionPolicy: Delete")
 @pytest.mark.planted("UpdateReplacePolicy: Snapshot", "UpdateReplacePolicy: Delete")
-def test_a_removed_stack_leaves_only_a_database_snapshot(stack: Stack) -> None:
+def test_removed_stack_leaves_only_a_database_snapshot(stack: Stack) -> None:
     for name, resource in stack.translated["Resources"].items():
         policy = "Snapshot" if name == "Database" else "Delete"
         assert resource.get("DeletionPolicy", "Delete") == policy

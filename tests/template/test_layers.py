@@ -1,4 +1,4 @@
-"""The layers: what the functions import is in them, in the versions that the tests run with."""
+"""Layers contain the imports of the functions, in the tested versions."""
 
 import ast
 import re
@@ -76,7 +76,7 @@ def test_every_import_of_a_function_is_in_its_layers_or_runtime(function: str) -
 
 
 @pytest.mark.parametrize("layer", ["dependencies", "api", "encryption"])
-def test_a_layer_has_the_tested_versions(layer: str) -> None:
+def test_layer_has_the_tested_versions(layer: str) -> None:
     tested = dict(pinned(ROOT / "requirements.lock"))
 
     assert pins(layer)
@@ -110,14 +110,16 @@ def test_no_package_is_in_two_layers() -> None:
 
 
 @pytest.mark.parametrize("layer", ["dependencies", "api", "encryption"])
-def test_a_layer_contains_its_requirements(layer: str) -> None:
-    asked = re.findall(r"^[a-z0-9-]+", (LAYERS / layer / "requirements.in").read_text("utf-8"), re.MULTILINE)
+def test_layer_contains_its_requirements(layer: str) -> None:
+    required = re.findall(
+        r"^[a-z0-9-]+", (LAYERS / layer / "requirements.in").read_text("utf-8"), re.MULTILINE
+    )
 
-    assert asked
-    assert set(asked) <= set(pins(layer))
+    assert required
+    assert set(required) <= set(pins(layer))
 
 
-def test_every_package_is_pinned_to_hashes_and_installed_by_them() -> None:
+def test_packages_are_pinned_and_installed_by_hash() -> None:
     for layer in ("dependencies", "api", "encryption"):
         text = (LAYERS / layer / "requirements.txt").read_text("utf-8")
         assert len(re.findall(r"^\S+==\S+ \\\n    --hash=sha256:", text, re.MULTILINE)) == len(pins(layer))
@@ -142,14 +144,14 @@ def test_every_layer_of_the_template_has_a_makefile_that_builds_it(stack: Stack)
     "      - Encrypts\n      - - &packages",
     "      - OnX86\n      - - &packages",
 )
-def test_the_encryption_layer_is_attached_only_if_needed(stack: Stack) -> None:
+def test_encryption_layer_is_attached_only_if_needed(stack: Stack) -> None:
     wanted = {
         "existing": None,
         "x86": "EncryptionX86Layer",
         "encrypted by KMS": "EncryptionArm64Layer",
-        "x86 in clear": None,
+        "x86 unencrypted": None,
     }
-    cases = CASES | {"x86 in clear": CASES["existing"] | {"Architecture": "x86_64"}}
+    cases = CASES | {"x86 unencrypted": CASES["existing"] | {"Architecture": "x86_64"}}
     for case, layer in wanted.items():
         deployed = stack.deployed(**cases[case])
         made = {

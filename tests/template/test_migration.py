@@ -1,4 +1,4 @@
-"""A deploy brings the schema up before its code is live, and is not live if that fails."""
+"""A deploy migrates the schema before new code goes live, and fails if the migration fails."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def test_all_functions_wait_for_the_migration(stack: Stack) -> None:
 @pytest.mark.planted("      Library: !Ref LibraryLayer\n", "")
 @pytest.mark.planted("Library: !Ref LibraryLayer", "Library: !Ref Architecture")
 @pytest.mark.planted("!If \\[CreatesDatabase, !Ref DatabaseInstance,", "!If [CreatesDatabase, !Ref VpcId,")
-def test_a_new_library_or_another_database_is_migrated(stack: Stack) -> None:
+def test_new_library_or_another_database_is_migrated(stack: Stack) -> None:
     (created,) = stack.deployed(**CASES["created"]).of_type("Custom::Migration").values()
     (existing,) = stack.deployed(**CASES["existing"]).of_type("Custom::Migration").values()
 
@@ -41,7 +41,7 @@ def test_a_new_library_or_another_database_is_migrated(stack: Stack) -> None:
 @pytest.mark.planted("!Ref SecretsEndpoint, !Ref LambdaEndpoint, ", "!Ref SecretsEndpoint, ")
 @pytest.mark.planted('!If \\[MakesRoutes, !Ref StorageEndpoint, ""\\]', "!Ref SecretsEndpoint")
 @pytest.mark.planted("      Network: !If\n        - MakesEndpoints", "      Network: !If\n        - OnX86")
-def test_the_endpoints_are_created_before_the_migration(stack: Stack) -> None:
+def test_endpoints_are_created_before_the_migration(stack: Stack) -> None:
     deployed = stack.deployed(**CASES["created, closed network"])
     (migration,) = deployed.of_type("Custom::Migration").values()
 
@@ -60,7 +60,7 @@ def referred(value: Any) -> set[str]:
 
 @pytest.mark.planted("ServiceTimeout: 660", "ServiceTimeout: 300")
 @pytest.mark.planted("      ServiceTimeout: 660\n", "")
-def test_cloudformation_waits_as_long_as_the_migration_may_take(stack: Stack) -> None:
+def test_cloudformation_timeout_covers_the_migration(stack: Stack) -> None:
     (migration,) = stack.of_type("Custom::Migration").values()
     config = stack.of_type("AWS::Lambda::EventInvokeConfig")["MigrateFunctionEventInvokeConfig"]
     longest = stack.functions["MigrateFunction"]["Timeout"] + config["MaximumEventAgeInSeconds"]
@@ -72,7 +72,7 @@ def test_cloudformation_waits_as_long_as_the_migration_may_take(stack: Stack) ->
 @pytest.mark.planted(
     "!If \\[MigratesAsOwner, !Ref MigrateSecretArn", "!If [MigratesAsOwner, !Ref DatabaseUrlSecretArn"
 )
-def test_the_schema_may_have_another_owner_than_the_functions(stack: Stack) -> None:
+def test_schema_owner_may_differ_from_the_function_role(stack: Stack) -> None:
     parameters = CASES["tokens of RDS"]
     deployed = stack.deployed(**parameters)
     migrate, worker = deployed.variables("MigrateFunction"), deployed.variables("WorkerFunction")

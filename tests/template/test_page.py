@@ -1,4 +1,4 @@
-"""The page of deploying explains the template: every parameter, every alarm, and none that there is not."""
+"""The deployment page documents every parameter and alarm, and no others."""
 
 import re
 
@@ -33,14 +33,14 @@ def test_every_parameter_is_documented_in_order(stack: Stack) -> None:
 @pytest.mark.planted("Default: 50", "Default: 51")
 @pytest.mark.planted('Default: "17.5"', 'Default: "16.3"')
 @pytest.mark.planted("Default: PassThrough", "Default: Active")
-def test_the_documented_defaults_are_correct(stack: Stack) -> None:
+def test_documented_defaults_are_correct(stack: Stack) -> None:
     for name, _, default in rows("Parameters"):
-        said = str(stack.template["Parameters"][name.strip("`")]["Default"])
-        if said:
-            assert default.strip("`").partition(",")[0] == said, name
+        value = str(stack.template["Parameters"][name.strip("`")]["Default"])
+        if value:
+            assert default.strip("`").partition(",")[0] == value, name
 
 
-def test_every_parameter_that_the_pages_set_exists(stack: Stack) -> None:
+def test_parameters_set_in_the_documentation_exist(stack: Stack) -> None:
     for page in (PAGE, README):
         named = set(re.findall(r"\b([A-Z][A-Za-z]+[a-z])=(?=[a-z0-9<$])", page.read_text("utf-8")))
         assert named <= set(stack.template["Parameters"]), page.name

@@ -1,48 +1,25 @@
-"""Every role may do what its function does, and nothing else."""
-
-from itertools import product
-from typing import Any
+"""Every role has only the permissions of its function."""
 
 import pytest
 
 from tests.template.cases import CASES, KEY, SECRET
-from tests.template.stack import Deployed, Stack, arn, branches, listed, policies_of
-
-INTERFACES = "the interfaces of a function in a VPC: Lambda accepts no narrower resource for them"
-STARS = {
-    "ec2:CreateNetworkInterface": INTERFACES,
-    "ec2:DescribeNetworkInterfaces": INTERFACES,
-    "ec2:DescribeSubnets": INTERFACES,
-    "ec2:DeleteNetworkInterface": INTERFACES,
-    "ec2:AssignPrivateIpAddresses": INTERFACES,
-    "ec2:UnassignPrivateIpAddresses": INTERFACES,
-    "xray:PutTraceSegments": "X-Ray has no resource that is narrower",
-    "xray:PutTelemetryRecords": "X-Ray has no resource that is narrower",
-}
-FUNCTION = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-worker"
-PARTLY = {f"{FUNCTION}-*": "further workers are named after the stack, and the dispatcher invokes them all"}
-ATTACHED = {"ReachPostgres", "TellEvents", "UseEncryption", "UseKey", "UseNetwork", "WriteTraces"}
-ROLES = {"ApiRole", "DispatcherRole", "MigrateRole", "WorkerRole"}
-INVOKES = "lambda:InvokeFunction"
-READS = "secretsmanager:GetSecretValue"
-TO_CONNECT = {"rds-db:connect", "kms:Decrypt"}
-TO_ENCRYPT = {"kms:GenerateDataKey", "kms:Decrypt"}
-TO_TELL = {"events:PutEvents", "sns:Publish"}
-WRITES_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
-
-
-def rights(stack: Stack, role: str) -> list[tuple[str, Any]]:
-    """The pairs of an action and a resource that a role has."""
-    return [
-        (action, resource)
-        for statement in stack.statements(role)
-        for action, named in product(listed(statement["Action"]), listed(statement["Resource"]))
-        for resource in branches(named)
-    ]
-
-
-def rights_of(stack: Stack, function: str) -> list[tuple[str, Any]]:
-    return rights(stack, stack.role_of(function))
+from tests.template.permissions import (
+    ATTACHED,
+    FUNCTION,
+    INVOKES,
+    PARTLY,
+    READS,
+    ROLES,
+    STARS,
+    TO_CONNECT,
+    TO_ENCRYPT,
+    TO_TELL,
+    WRITES_LOGS,
+    invocations,
+    rights,
+    rights_of,
+)
+from tests.template.stack import Stack, arn, policies_of
 
 
 @pytest.mark.planted("Action: sqs:SendMessage", 'Action: "sqs:*"')
@@ -87,7 +64,7 @@ def test_every_function_has_an_explicit_role(stack: Stack) -> None:
 @pytest.mark.planted("Action: sqs:SendMessage", "Action: lambda:InvokeFunction")
 @pytest.mark.planted("Action: sqs:SendMessage", "Action: lambda:InvokeAsync")
 @pytest.mark.planted("Resource: !GetAtt DispatcherFunction.Arn", "Resource: !GetAtt WorkerFunction.Arn")
-def test_only_schedule_and_dispatcher_may_invoke_functions(
+def test_functions_are_invoked_only_by_schedule_and_dispatcher(
     stack: Stack,
 ) -> None:
     for case, parameters in CASES.items():
@@ -113,28 +90,10 @@ def test_only_schedule_and_dispatcher_may_invoke_functions(
             assert FUNCTION.endswith(worker["Fn::Sub"])
 
 
-def invocations(deployed: Deployed) -> dict[str, list[tuple[str, Any]]]:
-    """What each role may do with functions."""
-    policies = deployed.of_type("AWS::IAM::ManagedPolicy")
-    return {
-        name: [
-            (action, resource)
-            for policy in [
-                *role["Policies"],
-                *(policies[attached["Ref"]] for attached in role.get("ManagedPolicyArns", [])),
-            ]
-            for statement in policy["PolicyDocument"]["Statement"]
-            for action, resource in product(listed(statement["Action"]), listed(statement["Resource"]))
-            if action.startswith("lambda:")
-        ]
-        for name, role in deployed.of_type("AWS::IAM::Role").items()
-    }
-
-
 @pytest.mark.planted("- &network !If \\[InVpc, !Ref UseNetwork", "- &network !If [OnArm, !Ref UseNetwork")
 @pytest.mark.planted("- &traces !If \\[Traces", "- &traces !If [OnX86")
 @pytest.mark.planted("- &key !If \\[HasKey, !Ref UseKey, !Ref AWS::NoValue\\]", "- &key !Ref AWS::NoValue")
-def test_a_role_has_no_right_that_its_deploy_does_not_need(stack: Stack) -> None:
+def test_role_has_only_the_permissions_of_its_deploy_case(stack: Stack) -> None:
     wanted = {
         "existing": set(),
         "created": {"UseNetwork"},
@@ -154,7 +113,7 @@ def test_a_role_has_no_right_that_its_deploy_does_not_need(stack: Stack) -> None
     "Statement:\n +- Effect: Allow\n +Action: sqs:SendMessage\n +Resource: !GetAtt WorkerFailures.Arn\n",
     "Statement:\n",
 )
-def test_the_worker_writes_its_log_and_its_failures_and_reads_its_secrets(stack: Stack) -> None:
+def test_worker_role_covers_its_log_failures_and_secrets(stack: Stack) -> None:
     destination = stack.of_type("AWS::Lambda::EventInvokeConfig")["WorkerFunctionEventInvokeConfig"]
     failures = destination["DestinationConfig"]["OnFailure"]["Destination"]
 
@@ -167,7 +126,7 @@ def test_the_worker_writes_its_log_and_its_failures_and_reads_its_secrets(stack:
 
 @pytest.mark.planted("Resource: !GetAtt ApiLogs.Arn", "Resource: !GetAtt WorkerLogs.Arn")
 @pytest.mark.planted("logs:CreateLogStream, logs:PutLogEvents", "logs:CreateLogGroup, logs:PutLogEvents")
-def test_every_function_writes_to_its_own_log_and_to_no_other(stack: Stack) -> None:
+def test_function_writes_only_to_its_own_log(stack: Stack) -> None:
     for name, function in stack.functions.items():
         group = function["LoggingConfig"]["LogGroup"]["Ref"]
         written = {
@@ -182,7 +141,7 @@ def test_every_function_writes_to_its_own_log_and_to_no_other(stack: Stack) -> N
 @pytest.mark.planted("Resource: !Ref MigrateSecretArn", "Resource: !Ref DatabaseUrlSecretArn")
 @pytest.mark.planted("MINUTEHAND_DATABASE_SECRET: &secret", "DATABASE_SECRET: &secret")
 @pytest.mark.planted(r"!If \[MigratesAsOwner, !Ref AWS::NoValue, !Ref ReachPostgres\]", "!Ref ReachPostgres")
-def test_every_function_reads_the_secrets_that_its_variables_name_and_no_others(stack: Stack) -> None:
+def test_function_reads_only_the_secrets_in_its_variables(stack: Stack) -> None:
     for parameters in CASES.values():
         deployed = stack.deployed(**parameters)
         policies = deployed.of_type("AWS::IAM::ManagedPolicy")
@@ -196,7 +155,7 @@ def test_every_function_reads_the_secrets_that_its_variables_name_and_no_others(
                 if statement["Action"] == READS
             ]
             variables = deployed.variables(name)
-            named = [said for variable, said in variables.items() if variable.endswith("_SECRET") and said]
+            named = [value for variable, value in variables.items() if variable.endswith("_SECRET") and value]
 
             assert sorted(map(str, named)) == sorted(map(str, readable))
             assert "MINUTEHAND_DATABASE_SECRET" in variables
@@ -206,7 +165,7 @@ def test_every_function_reads_the_secrets_that_its_variables_name_and_no_others(
     "!If \\[ServesAsItself, !Ref ApiSecretArn", "!If [ServesAsItself, !Ref DatabaseUrlSecretArn"
 )
 @pytest.mark.planted('!If \\[ServesAsItself, "",', "!If [ServesAsItself, '1',")
-def test_the_api_may_have_a_user_of_its_own(stack: Stack) -> None:
+def test_api_may_have_its_own_database_user(stack: Stack) -> None:
     parameters = CASES["tokens of RDS"]
     api = stack.deployed(**parameters).variables("ApiFunction")
     shared = stack.deployed(**{**parameters, "ApiSecretArn": ""}).variables("ApiFunction")
@@ -222,7 +181,7 @@ def test_the_api_may_have_a_user_of_its_own(stack: Stack) -> None:
 @pytest.mark.planted("Service: scheduler.amazonaws.com", 'AWS: "*"')
 @pytest.mark.planted("Service: lambda.amazonaws.com", "Service: ec2.amazonaws.com")
 @pytest.mark.planted("Condition: {StringEquals: {aws:SourceAccount: !Ref AWS::AccountId}}", "Sid: Tick")
-def test_only_lambda_and_own_schedules_may_assume_roles(stack: Stack) -> None:
+def test_roles_trust_only_lambda_and_the_schedules_of_the_stack(stack: Stack) -> None:
     own_account = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
     for name, role in stack.of_type("AWS::IAM::Role").items():
         (statement,) = role["AssumeRolePolicyDocument"]["Statement"]
@@ -237,7 +196,7 @@ def test_only_lambda_and_own_schedules_may_assume_roles(stack: Stack) -> None:
 @pytest.mark.planted("&encryption !If \\[Encrypts", "&encryption !If [OnArm")
 @pytest.mark.planted("Action: \\[kms:GenerateDataKey, kms:Decrypt\\]", "Action: kms:Decrypt")
 @pytest.mark.planted("Resource: !Ref EncryptionKmsKeyArn", "Resource: !Ref KmsKeyArn")
-def test_the_functions_may_use_only_the_encryption_key(
+def test_functions_may_use_only_the_encryption_key(
     stack: Stack,
 ) -> None:
     for case, parameters in CASES.items():

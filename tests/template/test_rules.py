@@ -1,4 +1,4 @@
-"""What contradicts itself is refused by a sentence, before anything is made."""
+"""Contradictory parameters are rejected with a message before any resource is created."""
 
 import re
 from typing import Any
@@ -64,7 +64,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.planted(
     "RuleCondition: !Equals \\[!Ref ApiAuth, token\\]", "RuleCondition: !Equals [!Ref ApiAuth, iam]"
 )
-def test_contradictory_parameters_are_refused_and_explained(stack: Stack) -> None:
+def test_contradictory_parameters_are_rejected_and_explained(stack: Stack) -> None:
     assert stack.translated["Rules"] == stack.template["Rules"]
     for parameters, sentence in REFUSED:
         assert any(sentence in refusal for refusal in stack.refusals(**parameters)), parameters
@@ -86,7 +86,7 @@ def test_valid_parameters_are_accepted(stack: Stack) -> None:
         assert stack.refusals(**parameters) == []
 
 
-def test_every_rule_can_fail(stack: Stack) -> None:
+def test_each_rule_has_a_failing_case(stack: Stack) -> None:
     heard = {refusal for parameters, _ in REFUSED for refusal in stack.refusals(**parameters)}
     rules = stack.template["Rules"].values()
 
@@ -97,7 +97,7 @@ def test_every_rule_can_fail(stack: Stack) -> None:
     "Default: 5\n    MinValue: 1\n    MaxValue: 25", "Default: 26\n    MinValue: 1\n    MaxValue: 25"
 )
 @pytest.mark.planted("\\(subnet-\\[0-9a-z\\]\\+\\(,subnet-\\[0-9a-z\\]\\+\\)\\+\\)", "(subnet-[0-9a-f]+)")
-def test_the_deploy_cases_are_accepted(stack: Stack) -> None:
+def test_deploy_cases_are_accepted(stack: Stack) -> None:
     for parameters in CASES.values():
         for name, value in (stack.parameters | parameters).items():
             facts = stack.template["Parameters"][name]
@@ -108,7 +108,7 @@ def test_the_deploy_cases_are_accepted(stack: Stack) -> None:
 
 
 @pytest.mark.planted("\\(,subnet-\\[0-9a-z\\]\\+\\)\\+\\)\\?", "(,subnet-[0-9a-z]+)*)?")
-def test_a_database_requires_two_subnets(stack: Stack) -> None:
+def test_database_requires_two_subnets(stack: Stack) -> None:
     pattern = stack.template["Parameters"]["SubnetIds"]["AllowedPattern"]
 
     assert re.fullmatch(pattern, "") and re.fullmatch(pattern, SUBNETS)
@@ -116,7 +116,7 @@ def test_a_database_requires_two_subnets(stack: Stack) -> None:
 
 
 @pytest.mark.planted("  Ticks: ", "  Never: !Equals [a, b]\n  Ticks: ")
-def test_the_deploy_cases_cover_every_condition(stack: Stack) -> None:
+def test_deploy_cases_cover_every_condition(stack: Stack) -> None:
     conditions = stack.translated["Conditions"]
     for name in conditions:
         taken = {

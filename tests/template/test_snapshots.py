@@ -1,4 +1,4 @@
-"""With SnapStart, what is live is a published version of the worker and of the API, and a new release replaces it."""
+"""With SnapStart, a published version is live, and a new release replaces it."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_snapstart_is_off_by_default(stack: Stack) -> None:
 @pytest.mark.planted(
     "FunctionVersion: !GetAtt ApiVersion.Version", "FunctionVersion: !GetAtt WorkerVersion.Version"
 )
-def test_a_new_release_is_a_new_version_and_goes_live(stack: Stack) -> None:
+def test_new_release_is_a_new_version_and_goes_live(stack: Stack) -> None:
     deployed = stack.deployed(**CASES["snapshots"])
     aliases = {
         alias["FunctionName"]["Ref"]: alias["FunctionVersion"]["Fn::GetAtt"][0]
@@ -53,7 +53,7 @@ def test_a_new_release_is_a_new_version_and_goes_live(stack: Stack) -> None:
 @pytest.mark.planted("!Ref WorkerLive, ", '!Sub "${AWS::StackName}-worker:live", ')
 @pytest.mark.planted("!Ref WorkerLive, ", "!Ref ApiLive, ")
 @pytest.mark.planted("Name: live}", "Name: newest}")
-def test_the_dispatcher_invokes_the_live_alias(stack: Stack) -> None:
+def test_dispatcher_invokes_the_live_alias(stack: Stack) -> None:
     deployed = stack.deployed(**CASES["snapshots"])
     alias = deployed.of_type("AWS::Lambda::Alias")["WorkerLive"]
 

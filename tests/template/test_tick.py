@@ -1,4 +1,4 @@
-"""The tick comes once a minute, at its time or not at all."""
+"""The tick runs once a minute, on time or not at all."""
 
 import json
 import re
@@ -19,7 +19,7 @@ def schedule(stack: Stack) -> Properties:
 @pytest.mark.planted(r"rate\(1 minute\)", "rate(30 seconds)")
 @pytest.mark.planted(r"rate\(1 minute\)", "rate(1 minutes)")
 @pytest.mark.planted(r"rate\(1 minute\)", "rate(5 minutes)")
-def test_a_tick_comes_every_minute(stack: Stack) -> None:
+def test_tick_runs_every_minute(stack: Stack) -> None:
     expression = schedule(stack)["ScheduleExpression"]
 
     assert RATE.fullmatch(expression)
@@ -33,13 +33,13 @@ def test_a_tick_comes_every_minute(stack: Stack) -> None:
     "RetryPolicy: {MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 86400}",
 )
 @pytest.mark.planted(r"RetryPolicy: {[^}]*}", "State: ENABLED")
-def test_a_tick_that_missed_its_minute_is_dropped(stack: Stack) -> None:
+def test_tick_that_missed_its_minute_is_dropped(stack: Stack) -> None:
     assert schedule(stack)["Target"]["RetryPolicy"] == AT_ITS_TIME
 
 
 @pytest.mark.planted("aws.scheduler.scheduled-time", "aws.scheduler.execution-id")
 @pytest.mark.planted('"scheduled": ', '"when": ')
-def test_a_tick_has_its_scheduled_time(stack: Stack) -> None:
+def test_tick_has_its_scheduled_time(stack: Stack) -> None:
     assert json.loads(schedule(stack)["Target"]["Input"]) == {"scheduled": "<aws.scheduler.scheduled-time>"}
 
 
@@ -48,6 +48,6 @@ def test_schedules_of_two_stacks_have_different_names(stack: Stack) -> None:
     assert schedule(stack)["Name"] == {"Fn::Sub": "${AWS::StackName}-tick"}
 
 
-def test_a_tick_wakes_the_dispatcher(stack: Stack) -> None:
+def test_tick_wakes_the_dispatcher(stack: Stack) -> None:
     assert arn("DispatcherFunction") == schedule(stack)["Target"]["Arn"]
     assert arn("ScheduleRole") == schedule(stack)["Target"]["RoleArn"]

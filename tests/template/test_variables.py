@@ -1,4 +1,4 @@
-"""The variables that the template sets are those that the functions read, and contain no secret."""
+"""The template sets the variables that the functions read, and no secrets."""
 
 import pytest
 
@@ -26,7 +26,7 @@ SECRETS = {"DATABASE_URL", "MINUTEHAND_API_TOKENS", "MINUTEHAND_EVENTS_SECRETS",
     "MINUTEHAND_GRACE: !Ref Grace", "MINUTEHAND_GRACE: !Ref Grace\n          MINUTEHAND_PACE: 1"
 )
 @pytest.mark.planted("          MINUTEHAND_API_TOKENS_SECRET: [^\n]*\n", "")
-def test_template_sets_what_each_function_reads(stack: Stack) -> None:
+def test_template_sets_every_variable_that_a_function_reads(stack: Stack) -> None:
     for function, part in FUNCTIONS.items():
         written = stack.variables(function).keys() - READ_BY_OTHERS.keys()
 

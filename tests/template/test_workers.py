@@ -1,4 +1,4 @@
-"""A further worker is a resource of five lines and a route, as docs/deploying.md says."""
+"""An additional worker needs five lines in the template and a route, as in docs/deploying.md."""
 
 import json
 import re
@@ -38,17 +38,17 @@ def text() -> str:
     return text
 
 
-def test_the_documented_worker_is_five_lines_and_a_route() -> None:
+def test_documented_worker_has_five_lines_and_a_route() -> None:
     assert len(snippet("ReportsFunction:").splitlines()) == 5
     assert len(snippet("MINUTEHAND_WORKERS:").splitlines()) == 1
 
 
-def test_the_template_with_another_worker_is_clean(text: str, stack: Stack) -> None:
+def test_template_with_an_additional_worker_is_clean(text: str, stack: Stack) -> None:
     assert lint(text, regions=["eu-central-1"]) == []
     assert faults(stack.deployed(**CASES["existing"])) == []
 
 
-def test_another_worker_inherits_the_worker_properties(stack: Stack) -> None:
+def test_additional_worker_inherits_the_worker_properties(stack: Stack) -> None:
     functions = stack.deployed(**CASES["existing"]).functions
     worker, reports = functions["WorkerFunction"], functions["ReportsFunction"]
     own = {name for name in worker if worker[name] != reports[name]}
@@ -60,7 +60,7 @@ def test_another_worker_inherits_the_worker_properties(stack: Stack) -> None:
     )
 
 
-def test_events_of_another_worker_are_delivered_once_or_stored(stack: Stack) -> None:
+def test_events_of_an_additional_worker_are_delivered_or_stored(stack: Stack) -> None:
     config = stack.of_type("AWS::Lambda::EventInvokeConfig")["ReportsFunctionEventInvokeConfig"]
 
     assert (config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"]) == (0, 60)
@@ -69,7 +69,7 @@ def test_events_of_another_worker_are_delivered_once_or_stored(stack: Stack) -> 
     }
 
 
-def test_the_dispatcher_may_invoke_another_worker(stack: Stack) -> None:
+def test_dispatcher_may_invoke_an_additional_worker(stack: Stack) -> None:
     deployed = stack.deployed(**CASES["existing"])
     variables = deployed.variables("DispatcherFunction")
     routes = named(variables["MINUTEHAND_WORKERS"])

@@ -1,1 +1,1 @@
-"""Tests of minutehand.testing: projects of users, whose tests are run by a pytest of their own."""
+"""Tests of minutehand.testing: they run pytest on the projects of users."""

@@ -1,4 +1,4 @@
-"""What the tests of minutehand.testing share: a user's project to run pytest on."""
+"""A user's project to run pytest on."""
 
 from collections.abc import Iterator
 from shutil import rmtree

@@ -1,4 +1,4 @@
-"""A project of somebody who uses minutehand: files in a folder, and pytest run on them in a process of its own."""
+"""A user's project: files in a folder, and a pytest run in a separate process."""
 
 import os
 import re
@@ -15,7 +15,7 @@ SECONDS = 120
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of pytest said, and how its tests ended."""
+    """The output of a pytest run, and the outcomes of its tests."""
 
     text: str
     code: int
@@ -72,9 +72,14 @@ class Project:
     def test(self, *options: str) -> Run:
         """Run its tests."""
         done = subprocess.run(
-            self.command(*options), cwd=self.home, env=self.everything(), capture_output=True, text=True,
-            stdin=subprocess.DEVNULL, timeout=SECONDS,
-        )  # fmt: skip
+            self.command(*options),
+            cwd=self.home,
+            env=self.everything(),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=SECONDS,
+        )
         return Run(done.stdout + done.stderr, done.returncode)
 
     def left(self) -> list[str]:
@@ -83,7 +88,35 @@ class Project:
 
 
 def in_a_short_place() -> Path:
-    """Make a folder that the server's user can enter, whoever runs the tests."""
+    """Make a folder that the server's user can enter, also if root runs the tests."""
     home = Path(tempfile.mkdtemp(prefix="minutehand-project-")).resolve()
     home.chmod(0o755)
     return home
+
+
+HANDLERS = {
+    "handlers__welcome": """
+        from dataclasses import dataclass
+
+        letters = []
+
+        @dataclass
+        class Welcome:
+            email: str
+
+        def handle(payload: Welcome):
+            letters.append(payload.email)
+            return {"sent": payload.email}
+    """,
+    "handlers__broken": """
+        def handle(payload):
+            raise ZeroDivisionError("the handler divides by zero")
+    """,
+    "handlers__daily": """
+        from datetime import timedelta
+        from minutehand import enqueue
+
+        def handle(payload, job):
+            enqueue("daily", {"day": payload["day"] + 1}, key="daily", delay=timedelta(days=1))
+    """,
+}

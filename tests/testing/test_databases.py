@@ -1,4 +1,4 @@
-"""Where the databases of tests are: at the server of the URL that is given, and never in a database of somebody's."""
+"""Test databases are created on the server of the given URL, and never in a user's database."""
 
 from contextlib import closing
 
@@ -8,7 +8,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from minutehand.database import connect
 from minutehand.errors import ConfigurationError
-from minutehand.testing.databases import at, refuse_another
+from minutehand.testing.databases import at, check_database
 from tests.servers import Database
 from tests.testing.project import Project
 
@@ -28,13 +28,13 @@ from tests.testing.project import Project
         "dbname=precious",
     ],
 )
-def test_another_database_of_a_server_differs_in_nothing_but_its_name(url: str) -> None:
+def test_derived_url_differs_only_in_the_database_name(url: str) -> None:
     assert conninfo_to_dict(at(url, "own")) == {**conninfo_to_dict(url), "dbname": "own"}
     assert at(url, "own").startswith("postgresql://")
 
 
-def test_a_database_in_the_query_of_the_url_is_left_alone(project: Project, empty_database: Database) -> None:
-    """The query goes before the path, so that what stands there alone is where a template must not be."""
+def test_database_in_the_query_of_the_url_is_rejected(project: Project, empty_database: Database) -> None:
+    """The query takes precedence over the path, so a template must not be created there."""
     name = conninfo_to_dict(empty_database.admin_url)["dbname"]
     project.environment["MINUTEHAND_TEST_DATABASE_URL"] = f"{at(empty_database.admin_url, 'x')}?dbname={name}"
     project.write(
@@ -56,9 +56,9 @@ def test_a_database_in_the_query_of_the_url_is_left_alone(project: Project, empt
     assert found == []
 
 
-def test_nothing_is_written_where_another_database_answers(empty_database: Database) -> None:
+def test_database_of_another_server_is_not_modified(empty_database: Database) -> None:
     name = str(conninfo_to_dict(empty_database.admin_url)["dbname"])
     with closing(connect(empty_database.admin_url)) as connection:
-        refuse_another(connection, name)
-        with pytest.raises(ConfigurationError, match="leads to another database than own"):
-            refuse_another(connection, "own")
+        check_database(connection, name)
+        with pytest.raises(ConfigurationError, match="connected to another database than own"):
+            check_database(connection, "own")

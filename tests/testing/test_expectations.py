@@ -1,9 +1,9 @@
-"""What a test expects to be enqueued: found, or told from what is there instead."""
+"""Expectations about enqueued jobs, and the messages of failed ones."""
 
 from tests.testing.project import Project
 
 
-def test_what_is_enqueued_is_found_by_any_of_its_facts(serverless_project: Project) -> None:
+def test_expectation_finds_jobs_by_any_attribute(serverless_project: Project) -> None:
     serverless_project.write(
         test_it="""
             from dataclasses import dataclass
@@ -47,7 +47,7 @@ def test_what_is_enqueued_is_found_by_any_of_its_facts(serverless_project: Proje
     assert ran.outcomes == {"passed": 2}, ran.text
 
 
-def test_a_failing_expectation_says_what_there_is_instead_and_where_it_differs(project: Project) -> None:
+def test_failing_expectation_shows_the_differences(project: Project) -> None:
     project.write(
         test_it="""
             from datetime import timedelta
@@ -85,17 +85,17 @@ def test_a_failing_expectation_says_what_there_is_instead_and_where_it_differs(p
         'payload.email is "bob@example.com", not "ada@example.com"',
         "payload.to has no 'title'",
         'kind is "report", not "welcome"',
-        'a job with kind "welcome" is not enqueued; nothing is.',
-        '2 jobs are enqueued, not one, for a job with kind "welcome":',
-        'a job with kind "welcome" is not enqueued any more:',
+        'a job with kind "welcome" is not enqueued; no job is.',
+        'a job with kind "welcome" is enqueued 2 times, expected once:',
+        'a job with kind "welcome" is no longer enqueued:',
         "welcome (done, queue 'default') null",
-        'a job with kind "welcome" is enqueued, and should not be:',
+        'a job with kind "welcome" is enqueued but should not be:',
     ]:
         assert line in ran.text
     assert "job_queue.py" not in ran.text, "the trace begins in the user's test"
 
 
-def test_what_a_transaction_has_enqueued_is_seen_through_it_and_after_its_commit(project: Project) -> None:
+def test_expectation_sees_jobs_of_a_transaction(project: Project) -> None:
     project.write(
         test_it="""
             import os
@@ -129,7 +129,7 @@ def test_what_a_transaction_has_enqueued_is_seen_through_it_and_after_its_commit
     assert ran.outcomes == {"passed": 2}, ran.text
 
 
-def test_ambient_enqueuing_goes_to_the_test_s_own_database_from_threads_and_async_code(
+def test_ambient_enqueue_uses_the_test_database(
     project: Project,
 ) -> None:
     project.write(

@@ -1,4 +1,4 @@
-"""The recording invoker, in the hands of a real tick."""
+"""The recording invoker with a real tick."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def database(direct_database: servers.Database) -> Database:
     return Database(direct_database.url)
 
 
-def test_it_keeps_what_a_tick_hands_over(database: Database) -> None:
+def test_invoker_records_the_events_of_a_tick(database: Database) -> None:
     job = enqueue("echo", queue="shipping", connection=database)
     invoker = RecordingInvoker()
     made = tick(database, invoker, Settings(workers=WorkerRoutes("ships-worker")))
@@ -26,7 +26,7 @@ def test_it_keeps_what_a_tick_hands_over(database: Database) -> None:
     assert invoker.events[0]["queue"] == "shipping" and job_id == str(job.id)
 
 
-def test_it_refuses_as_often_as_it_is_told_to(database: Database) -> None:
+def test_invoker_refuses_the_given_number_of_times(database: Database) -> None:
     for _ in range(3):
         enqueue("echo", connection=database)
     invoker = RecordingInvoker()
@@ -39,7 +39,7 @@ def test_it_refuses_as_often_as_it_is_told_to(database: Database) -> None:
     assert (len(invoker.accepted), len(invoker.refused)) == (1, 2)
 
 
-def test_it_refuses_everything_until_it_accepts_again() -> None:
+def test_invoker_refuses_until_it_accepts_again() -> None:
     invoker = RecordingInvoker()
     invoker.refuse()
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""The databases of a run: one server for all its processes, one template, a copy for each test, nothing left."""
+"""Databases of a run: one server and one template for all processes, a copy for each test, and clean-up."""
 
 import signal
 import subprocess
@@ -64,7 +64,7 @@ def project(serverless_project: Project) -> Project:
     return serverless_project
 
 
-def test_processes_share_a_server_and_a_template_and_leave_nothing(project: Project) -> None:
+def test_processes_share_a_server_and_template_and_clean_up(project: Project) -> None:
     project.write(conftest=CONFTEST, test_it=TESTS)
     ran = project.test("-p", "xdist", "-n2")
 
@@ -74,7 +74,7 @@ def test_processes_share_a_server_and_a_template_and_leave_nothing(project: Proj
     assert project.left() == []
 
 
-def test_a_process_that_crashes_leaves_the_server_to_the_others(project: Project) -> None:
+def test_crashed_process_leaves_the_server_to_the_others(project: Project) -> None:
     crash = "def test_crash(queue): __import__('os')._exit(1)"
     project.write(conftest=CONFTEST, test_a_crash=crash, test_it=TESTS)
     ran = project.test("-p", "xdist", "-n2")
@@ -85,7 +85,7 @@ def test_a_process_that_crashes_leaves_the_server_to_the_others(project: Project
     assert project.left() == []
 
 
-def test_a_server_that_is_named_is_used_and_keeps_nothing(project: Project, empty_database: Database) -> None:
+def test_given_server_is_used_and_cleaned_up(project: Project, empty_database: Database) -> None:
     def databases() -> set[str]:
         with psycopg.connect(empty_database.admin_url) as connection:
             rows = connection.execute("select datname from pg_database").fetchall()
@@ -103,7 +103,7 @@ def test_a_server_that_is_named_is_used_and_keeps_nothing(project: Project, empt
     assert project.left() == []
 
 
-def test_what_the_shell_says_of_a_database_is_unset_for_the_run_and_back_after_it(project: Project) -> None:
+def test_database_variables_are_unset_during_the_run(project: Project) -> None:
     precious = {"DATABASE_URL": "postgresql://h/precious", "MINUTEHAND_DATABASE_SECRET": "precious"}
     project.environment.update(precious)
     project.write(
@@ -148,7 +148,7 @@ def test_what_the_shell_says_of_a_database_is_unset_for_the_run_and_back_after_i
     assert (project.home / "after").read_text() == "postgresql://h/preciousprecious"
 
 
-def test_a_run_that_is_killed_leaves_no_server_and_no_directory(project: Project) -> None:
+def test_killed_run_leaves_no_server_and_no_directory(project: Project) -> None:
     project.write(
         test_it="""
             from pathlib import Path
@@ -207,7 +207,7 @@ def test_a_run_that_is_killed_leaves_no_server_and_no_directory(project: Project
     ],
     ids=["unreachable", "no-wheel", "migrations-fail"],
 )
-def test_what_is_missing_is_said_once_for_each_test_and_nothing_is_left(
+def test_missing_requirement_is_reported_for_each_test(
     project: Project, environment: dict[str, str], conftest: str, says: str
 ) -> None:
     project.environment.update(environment)
@@ -219,7 +219,7 @@ def test_what_is_missing_is_said_once_for_each_test_and_nothing_is_left(
     assert project.left() == []
 
 
-def test_the_plug_in_loads_only_where_it_is_asked_for(project: Project) -> None:
+def test_plugin_is_loaded_only_on_request(project: Project) -> None:
     project.write(conftest="", test_it="def test_it(queue): pass")
 
     assert "fixture 'queue' not found" in project.test().text

@@ -93,10 +93,12 @@ def _put_all() -> Iterator[Place]:
 
 def _copies() -> Iterator[Place]:
     file = f"{LIBRARY}/schema/functions/jobs.sql"
-    insert, values = between(function("jobs", "bear"), "jobs_live\n", "on conflict").split("values")
-    yield Place(file, "bear, the inserted columns", names(insert), STORED)
+    insert, values = between(function("jobs", "create_occurrence"), "jobs_live\n", "on conflict").split(
+        "values"
+    )
+    yield Place(file, "create_occurrence, the inserted columns", names(insert), STORED)
     # The next occurrence has a time of its own.
-    yield Place(file, "bear, the values", names(values, r"\bjob\.(\w+)"), STORED - {"run_at"})
+    yield Place(file, "create_occurrence, the values", names(values, r"\bjob\.(\w+)"), STORED - {"run_at"})
     # A copy does not recur.
     copied = names(function("jobs", "copy_of"), r"item\.(\w+) := (?:coalesce\()?\w+\.\1\b")
     yield Place(file, "the item of copy_of", copied, STORED - {"every", "zone"})

@@ -1,4 +1,4 @@
-"""Which suites CI runs beside `make test`, by the paths that a change touches."""
+"""CI selects its suites by the paths of a change."""
 
 import subprocess
 from importlib.util import module_from_spec, spec_from_file_location
@@ -37,43 +37,51 @@ def ci() -> ModuleType:
         ("template.yaml", {"mutations", "containers"}),
     ],
 )
-def test_a_path_selects_the_suites_of_its_subject(ci: ModuleType, path: str, wanted: set[str]) -> None:
+def test_path_selects_the_suites_of_its_subject(ci: ModuleType, path: str, wanted: set[str]) -> None:
     assert set(ci.suites([path])) == wanted
 
 
 @pytest.mark.parametrize("path", ["Makefile", ".ci/run", "pyproject.toml", "tests/conftest.py", "new/file"])
-def test_a_path_without_a_subject_selects_all_that_fit(ci: ModuleType, path: str) -> None:
+def test_path_without_a_subject_selects_all_quick_suites(ci: ModuleType, path: str) -> None:
     assert ci.suites([path]) == ci.suites(None) == ci.UNSURE
 
 
-def test_suites_of_several_paths_come_in_the_order_of_their_runs(ci: ModuleType) -> None:
+def test_suites_of_several_paths_are_in_run_order(ci: ModuleType) -> None:
     both = ci.suites(["template.yaml", "shared/minutehand/sql/claim.sql", "docs/events.md"])
 
     assert both == ["mutations", "plans", "servers", "kill", "containers"]
 
 
-def test_no_change_needs_no_suite(ci: ModuleType) -> None:
+def test_unchanged_tree_selects_no_suite(ci: ModuleType) -> None:
     assert ci.suites([]) == []
 
 
 def test_every_suite_has_a_make_target(ci: ModuleType) -> None:
-    listed = subprocess.run(["make", "--dry-run", *(f"test/{suite}" for suite in ci.SUITES)],
-                            cwd=ROOT, capture_output=True, check=False)  # fmt: skip
+    listed = subprocess.run(
+        ["make", "--dry-run", *(f"test/{suite}" for suite in ci.SUITES)],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
 
     assert listed.returncode == 0, listed.stderr
 
 
-def test_every_pattern_of_a_suite_names_files_that_exist(ci: ModuleType) -> None:
+def test_every_pattern_of_a_suite_matches_files(ci: ModuleType) -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     paths = tracked.stdout.splitlines()
     later = {"shared/minutehand/schema/*", "shared/minutehand/migrations/*"}
 
-    unused = {pattern for patterns in ci.SUITES.values() for pattern in patterns
-              if pattern not in later and not any(ci._in(path, [pattern]) for path in paths)}  # fmt: skip
+    unused = {
+        pattern
+        for patterns in ci.SUITES.values()
+        for pattern in patterns
+        if pattern not in later and not any(ci._in(path, [pattern]) for path in paths)
+    }
     assert unused == set()
 
 
-def test_a_base_that_is_unknown_is_an_unknown_change(ci: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_base_is_an_unknown_change(ci: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
     assert ci.changed("no-such-commit") is None

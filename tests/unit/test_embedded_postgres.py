@@ -1,66 +1,25 @@
-"""The Postgres that comes in a wheel: it starts, stops, remembers, recovers, and says what is wrong."""
+"""The Postgres of a wheel: it starts, stops, restarts and recovers."""
 
 import os
 import shutil
-import signal
 import socket
-import stat
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import psutil
 import psycopg
 import pytest
 
 from minutehand.local import postgres, programs
-from minutehand.local.postgres import Server
+from tests.unit.embedded import Start, execute, kill, working_in
 
 pytestmark = pytest.mark.data
 
-Start = Callable[..., Server]
+
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as somebody else")
 
 
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """A directory with a short path, at a place that is open to every user."""
-    with tempfile.TemporaryDirectory(prefix="minutehand-") as directory:
-        Path(directory).chmod(0o755)
-        yield Path(directory) / "postgres"
-
-
-@pytest.fixture
-def start(home: Path) -> Iterator[Start]:
-    """Start a server on `home`; whatever runs there at the end is stopped."""
-    yield lambda **options: postgres.start(home, **options)
-    postgres.stop(home)
-
-
-def execute(server: Server, statement: str) -> object:
-    with psycopg.connect(server.url, autocommit=True) as connection:
-        cursor = connection.execute(statement)
-        row = cursor.fetchone() if cursor.description else None
-        return row and row[0]
-
-
-def kill(server: Server) -> None:
-    os.kill(int((server.directory / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-
-
-def working_in(home: Path) -> list[psutil.Process]:
-    def works(process: psutil.Process) -> bool:
-        try:
-            return Path(process.cwd()) == (home / "data").resolve()
-        except psutil.Error:
-            return False
-
-    return [process for process in psutil.process_iter() if works(process)]
-
-
-def test_data_and_address_survive_a_restart(start: Start) -> None:
+def test_server_keeps_data_and_address_after_a_restart(start: Start) -> None:
     first = start()
     execute(first, "create table kept as select 42 as number")
     first.stop()
@@ -71,13 +30,13 @@ def test_data_and_address_survive_a_restart(start: Start) -> None:
 
 
 @pytest.mark.parametrize("version", [16, 18])
-def test_the_version_is_the_one_asked_for(start: Start, version: int) -> None:
+def test_server_has_the_requested_version(start: Start, version: int) -> None:
     server = start(version=version)
 
     assert str(execute(server, "show server_version")).startswith(f"{version}.")
 
 
-def test_nothing_runs_after_a_stop_and_a_second_stop_does_nothing(start: Start, home: Path) -> None:
+def test_stop_ends_all_processes_and_may_be_repeated(start: Start, home: Path) -> None:
     server = start()
     assert working_in(home)
 
@@ -88,7 +47,7 @@ def test_nothing_runs_after_a_stop_and_a_second_stop_does_nothing(start: Start, 
     assert working_in(home) == []
 
 
-def test_a_killed_server_comes_back_with_what_was_committed(start: Start) -> None:
+def test_killed_server_restarts_with_committed_data(start: Start) -> None:
     server = start()
     execute(server, "create table kept as select 42 as number")
     kill(server)
@@ -96,7 +55,7 @@ def test_a_killed_server_comes_back_with_what_was_committed(start: Start) -> Non
     assert execute(start(), "select number from kept") == 42
 
 
-def test_a_killed_server_comes_back_though_one_of_its_children_is_busy(start: Start, home: Path) -> None:
+def test_killed_server_restarts_despite_a_busy_child(start: Start, home: Path) -> None:
     server = start()
     with closing(psycopg.connect(server.url)) as connection:
         # Nobody reads the endless answer, and while it cannot send, this child notices nothing else.
@@ -107,7 +66,7 @@ def test_a_killed_server_comes_back_though_one_of_its_children_is_busy(start: St
     assert execute(again, "select 42") == 42
 
 
-def test_a_pid_file_that_names_another_process_is_not_believed(start: Start, home: Path) -> None:
+def test_pid_file_of_another_process_is_ignored(start: Start, home: Path) -> None:
     server = start()
     execute(server, "create table kept as select 42 as number")
     left = (home / "data" / "postmaster.pid").read_text()
@@ -118,96 +77,13 @@ def test_a_pid_file_that_names_another_process_is_not_believed(start: Start, hom
         assert execute(start(), "select number from kept") == 42
 
 
-def test_a_second_start_is_refused_and_harms_nobody(start: Start, home: Path) -> None:
-    server = start()
-    pid = (home / "data" / "postmaster.pid").read_text().split()[0]
-
-    with pytest.raises(postgres.AlreadyRunningError) as refused:
-        start()
-
-    assert str(refused.value) == (
-        f"Postgres is already running on {home}; use it, or end it with: kill -INT {pid}"
-    )
-    assert execute(server, "select 42") == 42
-
-
-def test_a_port_in_use_is_refused_if_it_was_asked_for(start: Start) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-
-        with pytest.raises(postgres.PortInUseError) as refused:
-            start(port=port)
-
-    expected = f"port {port} is in use; choose another, or end the process that listens on it"
-    assert str(refused.value) == expected
-    assert start(port=port).port == port
-
-
-def test_a_port_in_use_is_avoided_if_it_was_only_remembered(start: Start) -> None:
+def test_remembered_port_in_use_is_replaced(start: Start) -> None:
     first = start()
     first.stop()
     with socket.create_server(("127.0.0.1", first.port)):
         second = start()
 
     assert second.port != first.port
-
-
-def test_data_of_another_version_are_left_alone(start: Start, home: Path) -> None:
-    start(version=16).stop()
-
-    with pytest.raises(postgres.OtherVersionError) as refused:
-        start(version=18)
-
-    assert str(refused.value) == (
-        f"{home} contains the data of Postgres 16, but this is Postgres 18; "
-        "use another directory, or delete this one to start with new data"
-    )
-    assert start(version=16)
-
-
-def test_nobody_gets_in_without_the_password_and_its_file_is_private(start: Start, home: Path) -> None:
-    server = start()
-    password = (home / "password").read_text()
-
-    for url in (server.url.replace(password, "guessed"), server.url.replace(f":{password}", "")):
-        with pytest.raises(psycopg.OperationalError, match="password"):
-            psycopg.connect(url)
-    assert stat.S_IMODE((home / "password").stat().st_mode) == 0o600
-    assert stat.S_IMODE((home / "data").stat().st_mode) == 0o700
-
-
-def test_a_lost_password_is_told_before_the_start(start: Start, home: Path) -> None:
-    start().stop()
-    (home / "password").unlink()
-
-    with pytest.raises(postgres.NoPasswordError) as refused:
-        start()
-
-    assert str(refused.value) == (
-        f"the password file in {home} is missing; restore it, or delete the directory to start with new data"
-    )
-
-
-def test_a_directory_that_is_somebody_elses_is_left_alone(start: Start, home: Path) -> None:
-    (home / "data").mkdir(parents=True)
-    (home / "data" / "theirs").write_text("precious")
-
-    with pytest.raises(postgres.StartError, match="contains other files; move it away"):
-        start()
-
-    assert (home / "data" / "theirs").read_text() == "precious"
-
-
-def test_why_a_server_would_not_start_is_told(start: Start, home: Path) -> None:
-    with pytest.raises(postgres.StartError, match=r"^Postgres did not start: .*shared_bufers.* \(see .*\)$"):
-        start(settings={"shared_bufers": "1MB"})
-
-    assert working_in(home) == []
-
-
-def test_a_version_that_the_wheel_has_not_is_refused() -> None:
-    with pytest.raises(postgres.NoPostgresError, match=r"^minutehand\[local\] does not contain Postgres 9"):
-        programs.from_the_wheel(9)
 
 
 @needs_root
@@ -225,7 +101,7 @@ def test_data_below_a_private_directory_are_linked(tmp_path: Path) -> None:
 
 
 @needs_root
-def test_linked_data_go_after_their_temporary_directory_went(tmp_path: Path) -> None:
+def test_link_to_deleted_temporary_data_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "private").mkdir(mode=0o700)
     places = []
     for name in ("first", "second"):

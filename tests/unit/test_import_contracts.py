@@ -1,4 +1,4 @@
-"""Who may import whom: the tree keeps every contract, and every contract notices when it is broken."""
+"""The import contracts hold, and each contract detects a violation."""
 
 import os
 import shutil
@@ -101,14 +101,14 @@ def lint(packages: Path, *contracts: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_tree_keeps_every_contract() -> None:
+def test_library_keeps_every_contract() -> None:
     linted = lint(ROOT / "shared")
 
     assert linted.returncode == 0, linted.stdout
 
 
 @pytest.mark.parametrize("contract", [contract["id"] for contract in CONTRACTS])
-def test_a_contract_notices_every_import_that_it_forbids(tmp_path: Path, contract: str) -> None:
+def test_contract_detects_every_forbidden_import(tmp_path: Path, contract: str) -> None:
     shutil.copytree(ROOT / "shared" / "minutehand", tmp_path / "minutehand")
     shutil.copytree(ROOT / "pipeline" / "minutehand_pipeline", tmp_path / "minutehand_pipeline")
     forbidden = [(line, link) for broken, line, link in FORBIDDEN if broken == contract]

@@ -40,16 +40,7 @@ def cycles(imports: Mapping[str, set[str]]) -> list[list[str]]:
     return sorted(component for component in found if len(component) > 1)
 
 
-@pytest.mark.parametrize(
-    "package",
-    [
-        "minutehand",
-        pytest.param(
-            "minutehand_pipeline",
-            marks=pytest.mark.xfail(strict=True, reason="lake and lake.table import each other"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("package", PACKAGES)
 def test_package_has_no_import_cycle(graph: grimp.ImportGraph, package: str) -> None:
     modules = {module for module in graph.modules if module.split(".")[0] == package}
     imports = {module: graph.find_modules_directly_imported_by(module) & modules for module in modules}

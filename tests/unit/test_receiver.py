@@ -1,4 +1,4 @@
-"""The receiver of local runs: what it checks, what it remembers, and how it misbehaves."""
+"""The receiver of local runs: signature checks, recorded deliveries and deliberate failures."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ def signed(body: bytes = b"{}", moment: datetime | None = None, id: str = "job-1
     }
 
 
-def test_a_delivery_is_remembered_as_it_came_in():
+def test_delivery_is_recorded_unchanged():
     with Receiver() as receiver:
         answer = post(receiver.url + "/ok?a=1&b=2", b'{"n": 1}', X_Name="Value")
 
@@ -47,13 +47,13 @@ def test_a_delivery_is_remembered_as_it_came_in():
     assert abs(received.at - datetime.now(UTC)) < timedelta(seconds=10)
 
 
-def test_it_listens_on_the_loopback_and_nowhere_else():
+def test_receiver_listens_on_the_loopback_only():
     with Receiver() as receiver:
         assert receiver.url.startswith("http://127.0.0.1:")
         assert receiver._server.server_address[0] == "127.0.0.1"
 
 
-def test_it_listens_at_the_port_given():
+def test_receiver_listens_on_the_given_port():
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
 
@@ -62,7 +62,7 @@ def test_it_listens_at_the_port_given():
         assert post(receiver.url + "/ok").status == 200
 
 
-def test_a_delivery_signed_by_an_independent_library_is_verified():
+def test_signature_of_an_independent_library_is_verified():
     with Receiver(SECRET) as receiver:
         assert post(receiver.url + "/ok", b'{"a":1}', **signed(b'{"a":1}')).status == 200
 
@@ -82,7 +82,7 @@ def test_a_delivery_signed_by_an_independent_library_is_verified():
         signed() | {"webhook-signature": "v2," + signed()["webhook-signature"][3:]},
     ],
 )
-def test_what_is_not_signed_with_the_secret_is_refused_and_remembered(headers):
+def test_wrongly_signed_delivery_is_rejected_and_recorded(headers):
     with Receiver(SECRET) as receiver:
         assert post(receiver.url + "/ok", **headers).status == 401
 
@@ -96,7 +96,7 @@ def test_one_of_several_signatures_is_enough():
     assert is_signed(SECRET, headers, b"{}", datetime.now(UTC))
 
 
-def test_a_flaky_receiver_refuses_the_first_attempts_of_each_job():
+def test_flaky_receiver_rejects_the_first_attempts_of_each_job():
     with Receiver() as receiver:
         answers = [
             (job, post(receiver.url + "/flaky?fail=2", webhook_id=job))
@@ -111,7 +111,7 @@ def test_a_flaky_receiver_refuses_the_first_attempts_of_each_job():
 @pytest.mark.parametrize(
     ("query", "expected"), [("", "1"), ("?after=7", "7"), ("?after=0", None), ("?after=x%0d%0ay:1", "1")]
 )
-def test_a_flaky_receiver_says_when_to_come_back(query, expected):
+def test_flaky_receiver_sets_retry_after(query, expected):
     with Receiver() as receiver:
         assert post(receiver.url + "/flaky" + query).headers.get("retry-after") == expected
 
@@ -119,12 +119,12 @@ def test_a_flaky_receiver_says_when_to_come_back(query, expected):
 @pytest.mark.parametrize(
     ("path", "status"), [("/broken", 500), ("/gone", 410), ("/elsewhere", 404), ("/slow?seconds=0", 200)]
 )
-def test_the_path_says_how_it_behaves(path, status):
+def test_path_selects_the_behaviour(path, status):
     with Receiver() as receiver:
         assert [post(receiver.url + path).status for _ in range(3)] == [status] * 3
 
 
-def test_a_slow_delivery_is_answered_when_the_receiver_stops():
+def test_slow_delivery_is_answered_when_the_receiver_stops():
     waiting, statuses = Event(), []
     receiver = Receiver(on_delivery=lambda _: waiting.set())
     receiver.start()
@@ -138,7 +138,7 @@ def test_a_slow_delivery_is_answered_when_the_receiver_stops():
     assert statuses == [200]
 
 
-def test_only_the_latest_deliveries_are_remembered():
+def test_receiver_records_only_the_latest_deliveries():
     with Receiver(keep=2) as receiver:
         for number in range(4):
             post(receiver.url + f"/ok?n={number}")
@@ -146,18 +146,18 @@ def test_only_the_latest_deliveries_are_remembered():
     assert [received.query["n"] for received in receiver.received] == ["2", "3"]
 
 
-def test_each_delivery_is_told_of_before_it_is_answered():
-    told = []
+def test_delivery_is_reported_before_it_is_answered():
+    reported = []
 
-    with Receiver(on_delivery=told.append) as receiver:
+    with Receiver(on_delivery=reported.append) as receiver:
         post(receiver.url + "/ok")
-        assert told == receiver.received
+        assert reported == receiver.received
         post(receiver.url + "/gone")
 
-    assert [received.status for received in told] == [200, 410]
+    assert [received.status for received in reported] == [200, 410]
 
 
-def test_a_body_that_is_too_large_is_refused_unread():
+def test_body_above_the_limit_is_rejected_unread():
     with (
         Receiver() as receiver,
         socket.create_connection(("127.0.0.1", int(receiver.url.rpartition(":")[2]))) as client,
@@ -169,7 +169,7 @@ def test_a_body_that_is_too_large_is_refused_unread():
     assert receiver.received == []
 
 
-def test_it_prints_nothing_and_stops_twice_and_starts_again(capfd):
+def test_receiver_is_silent_and_restarts_after_two_stops(capfd):
     receiver = Receiver()
     with receiver:
         post(receiver.url + "/ok")
@@ -182,7 +182,7 @@ def test_it_prints_nothing_and_stops_twice_and_starts_again(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_nobody_listens_any_more_once_it_has_stopped():
+def test_stopped_receiver_does_not_listen():
     with Receiver() as receiver:
         url = receiver.url
 

@@ -1,197 +1,17 @@
-"""When a recurrence comes next: every change of awkward clocks, never twice, and never zero times but by the rule."""
+"""Recurrences: supported expressions, invalid ones, months and leap days."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from minutehand.errors import InvalidJobError
 from minutehand.model.recurrence import check, next_after
-
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-# The clocks: ordinary ones, half an hour (Lord Howe), 45 minutes off (Chatham), Ramadan (Casablanca), changes at
-# midnight (Santiago, Beirut, Cairo, Asuncion), at different days (Jerusalem), backwards (Dublin), two hours (Troll), a
-# change of the law (Sao Paulo, Volgograd, Apia), and those that never change.
-ZONES = [
-    "America/Los_Angeles", "America/Phoenix", "Australia/Lord_Howe", "Pacific/Chatham", "Pacific/Apia",
-    "Africa/Casablanca", "Europe/Berlin", "America/Sao_Paulo", "America/Santiago", "Asia/Beirut", "Africa/Cairo",
-    "America/Asuncion", "Asia/Jerusalem", "Europe/Dublin", "Antarctica/Troll", "Europe/Volgograd",
-    "America/Scoresbysund", "Asia/Kolkata", "Asia/Kathmandu", "UTC",
-]  # fmt: skip
-FIRST, LAST = datetime(2020, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, tzinfo=UTC)
-
-
-@cache
-def changes(zone: str, first: datetime = FIRST, last: datetime = LAST) -> tuple[datetime, ...]:
-    """Every second at which a zone's clocks are changed, found by another way than the code's."""
-    clocks, found = ZoneInfo(zone), []
-    hours = int((last - first) / HOUR)
-    offsets = [(first + n * HOUR).astimezone(clocks).utcoffset() for n in range(hours)]
-    for n in (n for n in range(1, hours) if offsets[n] != offsets[n - 1]):
-        begin = first + (n - 1) * HOUR
-        found.append(
-            next(
-                begin + timedelta(minutes=m)
-                for m in range(1, 61)
-                if (begin + timedelta(minutes=m)).astimezone(clocks).utcoffset() != offsets[n - 1]
-            )
-        )
-    return tuple(found)
-
-
-ALL = [(zone, change) for zone in ZONES for change in changes(zone)]
-LOST_DAY = ("Pacific/Apia", datetime(2011, 12, 30, 10, tzinfo=UTC))
-ALL.append(LOST_DAY)
-
-
-def minutes(begin: datetime, end: datetime) -> Iterator[datetime]:
-    while begin < end:
-        yield begin
-        begin += timedelta(minutes=1)
-
-
-def fired(every: str, zone: str, begin: datetime, end: datetime) -> list[datetime]:
-    """All moments after `begin` and before `end`."""
-    found, moment = [], begin
-    while (moment := next_after(every, zone, moment)) < end:  # type: ignore[assignment,operator]
-        found.append(moment)
-    return found
-
-
-def walls(zone: str, begin: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
-    """Every minute with what the wall clock shows then."""
-    clocks = ZoneInfo(zone)
-    return [(m, m.astimezone(clocks).replace(tzinfo=None)) for m in minutes(begin, end)]
-
-
-def expected_by_name(wall: datetime, shown: list[tuple[datetime, datetime]]) -> datetime:
-    """The rule in its simplest form: the first minute that shows the time, or a later time of a day that jumped."""
-    return next(moment for moment, at in shown if at >= wall)
-
-
-def test_the_changes_are_as_many_as_the_zones_have() -> None:
-    counts = {zone: len(changes(zone)) for zone in ZONES}
-
-    assert (
-        counts["America/Phoenix"] == counts["Asia/Kolkata"] == counts["Asia/Kathmandu"] == counts["UTC"] == 0
-    )
-    assert counts["America/Los_Angeles"] == counts["Europe/Berlin"] == counts["Pacific/Chatham"] == 40
-    assert counts["Africa/Casablanca"] >= 38
-    assert len(ALL) > 400
-
-
-def test_what_names_its_hour_and_minute_fires_once_a_day_around_every_change() -> None:
-    """In a gap at its end, of two moments the first."""
-    for zone, change in ALL:
-        reach = (30 if (zone, change) == LOST_DAY else 12) * HOUR
-        begin, end = change - reach, change + reach
-        shown = walls(zone, begin - 3 * HOUR, end + 3 * HOUR)
-        wall_of = dict(shown)
-        near = [wall_of[change], wall_of[change - timedelta(minutes=1)]]
-        times = {(wall + timedelta(minutes=m)).time() for wall in near for m in range(-60, 61, 30)}
-        days = [near[0].date() + n * DAY for n in range(-4, 5)]
-        for time in sorted(times):
-            found = fired(f"{time.minute} {time.hour} * * *", zone, begin, end)
-
-            named = [
-                wall
-                for wall in (datetime.combine(day, time) for day in days)
-                if shown[0][1] < wall < shown[-1][1]
-            ]
-            wanted = {expected_by_name(wall, shown) for wall in named}
-            assert found == sorted(m for m in wanted if begin < m < end), (zone, change, time)
-            assert found, "never zero times"
-
-
-def test_every_ten_minutes_follows_real_time_through_every_change() -> None:
-    for zone, change in ALL:
-        begin, end = change - 3 * HOUR, change + 3 * HOUR
-
-        found = fired("*/10 * * * *", zone, begin, end)
-
-        assert found == [m for m, at in walls(zone, begin, end) if at.minute % 10 == 0 and m > begin], (
-            zone,
-            change,
-        )
-
-
-def test_every_hour_fires_whenever_the_clock_shows_a_full_hour() -> None:
-    for zone, change in ALL:
-        begin, end = change - 6 * HOUR, change + 6 * HOUR
-
-        found = fired("@hourly", zone, begin, end)
-
-        assert found == [m for m, at in walls(zone, begin, end) if at.minute == 0 and m > begin], (
-            zone,
-            change,
-        )
-
-
-def test_a_star_in_the_minute_fires_at_each_time_that_is_shown_and_at_no_other() -> None:
-    for zone, change in ALL:
-        hour = (change - timedelta(minutes=1)).astimezone(ZoneInfo(zone)).hour
-        begin, end = change - 4 * HOUR, change + 4 * HOUR
-
-        found = fired(f"*/15 {hour} * * *", zone, begin, end)
-
-        wanted = [
-            m for m, at in walls(zone, begin, end) if at.hour == hour and at.minute % 15 == 0 and m > begin
-        ]
-        assert found == wanted, (zone, change)
-
-
-def test_wherever_one_begins_to_look_the_next_moment_is_the_same() -> None:
-    for zone, change in ALL[::20]:
-        begin, end = change - 3 * HOUR, change + 3 * HOUR
-        for every in ("30 1,2 * * *", "*/20 * * * *", "0 * * * *", "15 0-3 * * *"):
-            moments = fired(every, zone, begin, end + 26 * HOUR)
-            for start in (
-                begin + n * timedelta(minutes=7) for n in range(int((end - begin) / timedelta(minutes=7)))
-            ):
-                assert next_after(every, zone, start) == next(m for m in moments if m > start)
-
-
-@pytest.mark.parametrize(("every", "most"), [("P1D", 26), ("PT24H", 24), ("P1W", 7 * 24 + 2), ("PT1H", 1)])
-def test_a_duration_never_fires_twice_and_never_leaves_one_out(every: str, most: int) -> None:
-    for zone, change in ALL:
-        if (zone, change) == LOST_DAY:
-            continue
-        anchor = datetime(2001, 1, 1, 2, 15, tzinfo=ZoneInfo(zone))
-        moment = change - (
-            8 * DAY if every == "P1W" else 30 * HOUR if every[1] != "T" or every == "PT24H" else 4 * HOUR
-        )
-        for _ in range(6):
-            following = next_after(every, zone, moment, anchor=anchor)
-            assert following is not None
-            assert timedelta() < following - moment <= most * HOUR + HOUR
-            moment = following
-
-
-def test_a_day_is_23_or_25_hours_in_los_angeles_and_24_in_phoenix() -> None:
-    for change in changes("America/Los_Angeles"):
-        for zone, hours in (("America/Los_Angeles", {23, 25}), ("America/Phoenix", {24})):
-            noon = (change - DAY).astimezone(ZoneInfo(zone)).replace(hour=12, minute=0)
-            after = next_after("P1D", zone, noon.astimezone(UTC), anchor=noon)
-            assert after is not None
-            assert (after - noon.astimezone(UTC)) / HOUR in hours
-            assert after.astimezone(ZoneInfo(zone)).hour == 12
-            assert next_after("PT24H", zone, noon.astimezone(UTC)) == noon.astimezone(UTC) + 24 * HOUR
-
-
-def test_the_day_that_apia_never_had_fires_at_the_first_moment_of_the_next() -> None:
-    zone = LOST_DAY[0]
-    found = fired("0 8 * * *", zone, LOST_DAY[1] - 30 * HOUR, LOST_DAY[1] + 30 * HOUR)
-
-    told = [moment.astimezone(ZoneInfo(zone)).isoformat() for moment in found]
-    assert told == ["2011-12-29T08:00:00-10:00", "2011-12-31T00:00:00+14:00", "2011-12-31T08:00:00+14:00"]
-
+from tests.unit.clock_changes import DAY
 
 MONTHS = ["2026-06-30", "2026-07-31", "2026-08-31", "2026-09-30", "2026-10-31", "2026-11-30", "2026-12-31"]
 
 
-def test_months_are_counted_from_their_anchor_and_not_from_the_last_one() -> None:
+def test_months_are_counted_from_the_anchor() -> None:
     anchor = moment = datetime(2026, 5, 31, 8, tzinfo=UTC)
     found = []
     for _ in MONTHS:
@@ -203,7 +23,7 @@ def test_months_are_counted_from_their_anchor_and_not_from_the_last_one() -> Non
     assert chained == datetime(2026, 7, 30, 8, tzinfo=UTC)  # where the last one is all that is known
 
 
-def test_a_leap_day_is_kept_every_four_years() -> None:
+def test_leap_day_recurs_every_four_years() -> None:
     anchor = datetime(2024, 2, 29, tzinfo=UTC)
     assert next_after("P1Y", None, anchor, anchor=anchor) == datetime(2025, 2, 28, tzinfo=UTC)
     assert next_after("P1Y", None, datetime(2027, 3, 1, tzinfo=UTC), anchor=anchor) == anchor.replace(
@@ -234,7 +54,7 @@ def test_a_leap_day_is_kept_every_four_years() -> None:
         ("P2W", "2026-01-15T00:00:00"),
     ],
 )
-def test_what_recurs(every: str, wanted: str) -> None:
+def test_expression_is_recognised_as_recurring(every: str, wanted: str) -> None:
     moment = next_after(every, None, datetime(2026, 1, 1, tzinfo=UTC))
 
     assert moment == datetime.fromisoformat(f"{wanted}+00:00")
@@ -243,10 +63,33 @@ def test_what_recurs(every: str, wanted: str) -> None:
 
 @pytest.mark.parametrize(
     "every",
-    ["", "x", "* * * *", "60 * * * *", "0 0 30 2 *", "0 0 * * * * *", "@often", "@reboot", "P", "PT", "P0D", "PT0.5S",
-     "P0.5D", "P1.5M", "-P1D", "P-1D", "P99999Y", "P9999999999D", "\0", "0 8 * * mon;", 5, None, b"@daily"],
-)  # fmt: skip
-def test_what_does_not_recur_is_refused(every: object) -> None:
+    [
+        "",
+        "x",
+        "* * * *",
+        "60 * * * *",
+        "0 0 30 2 *",
+        "0 0 * * * * *",
+        "@often",
+        "@reboot",
+        "P",
+        "PT",
+        "P0D",
+        "PT0.5S",
+        "P0.5D",
+        "P1.5M",
+        "-P1D",
+        "P-1D",
+        "P99999Y",
+        "P9999999999D",
+        "\0",
+        "0 8 * * mon;",
+        5,
+        None,
+        b"@daily",
+    ],
+)
+def test_invalid_recurrence_is_rejected(every: object) -> None:
     with pytest.raises(InvalidJobError) as refused:
         check(every, None)
 
@@ -256,19 +99,19 @@ def test_what_does_not_recur_is_refused(every: object) -> None:
 @pytest.mark.parametrize(
     "zone", ["Mars/Olympus", "Europe", "../etc/passwd", "/etc/localtime", "a\0b", "europe berlin", 1]
 )
-def test_what_is_no_zone_is_refused(zone: object) -> None:
+def test_invalid_time_zone_is_rejected(zone: object) -> None:
     with pytest.raises(InvalidJobError) as refused:
         check("@daily", zone)
 
     assert refused.value.rule == "zone_is_known"
 
 
-def test_a_recurrence_ends_with_the_calendar() -> None:
+def test_recurrence_ends_with_the_calendar() -> None:
     assert next_after("P9000Y", None, datetime(2026, 1, 1, tzinfo=UTC)) is None
     assert next_after("@daily", "Asia/Kolkata", datetime(9999, 12, 31, 23, tzinfo=UTC)) is None
 
 
-def test_microseconds_do_not_make_a_moment_come_again() -> None:
+def test_microseconds_do_not_repeat_an_occurrence() -> None:
     just_before = datetime(2026, 1, 1, 7, 59, 59, 999_999, tzinfo=UTC)
     eight = datetime(2026, 1, 1, 8, tzinfo=UTC)
 

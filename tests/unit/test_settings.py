@@ -1,4 +1,4 @@
-"""Settings: how each kind is parsed, and that everything which is read is declared."""
+"""Settings: parsing of each kind, and a declaration for every variable that the code reads."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "shared" / "minutehand"
 NAME = re.compile(r"(?<!_)MINUTEHAND_[A-Z_]*[A-Z]\b")
 FLAGS = sorted(name for name, setting in SETTINGS.items() if setting.kind.name == "flag")
-# Variables of this repository's own tests, which are not settings of the product.
+# Variables of the tests of this repository. They are not settings of the product.
 DEVELOPMENT = {
     "MINUTEHAND_TEST_REQUIRE",
     "MINUTEHAND_TEST_SAM",
@@ -27,8 +27,8 @@ DEVELOPMENT = {
 WHOLE_ENVIRONMENT = {
     "aws/role.py": "reads variables of AWS",
     "aws/secrets.py": "reads variables of AWS",
-    "cli/doctor.py": "compares the environment with a function's",
-    "cli/work.py": "passes the environment on to processes",
+    "cli/commands/doctor.py": "compares the environment with a function's",
+    "cli/commands/work.py": "passes the environment on to processes",
     "local/dev.py": "passes the environment on to processes",
     "local/pool.py": "passes the environment on to processes",
     "local/programs.py": "passes the environment on to processes",
@@ -47,7 +47,7 @@ def test_flag_accepts_1_0_true_and_false(name: str, text: str, value: bool) -> N
 
 @pytest.mark.parametrize("text", ["yes", "on", "TRUE", "11", " 1"])
 @pytest.mark.parametrize("name", FLAGS)
-def test_flag_refuses_other_words(name: str, text: str) -> None:
+def test_flag_rejects_other_words(name: str, text: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         SETTINGS[name].read({name: text})
 
@@ -73,7 +73,7 @@ def test_integer_is_limited_to_its_range(name: str, maximum: int, unit: str) -> 
         assert str(raised.value) == f"{name} must be an integer from 1 to {maximum}{unit}, got {text!r}"
 
 
-def test_choice_refuses_other_words() -> None:
+def test_choice_rejects_other_words() -> None:
     tls = SETTINGS["MINUTEHAND_DATABASE_TLS"]
 
     assert tls.read({tls.name: "verify"}) == "verify"
@@ -140,7 +140,7 @@ def test_every_setting_has_a_description_and_a_reader() -> None:
         assert setting.read({}) == setting.default
 
 
-def test_every_name_in_code_template_and_pages_is_declared() -> None:
+def test_every_mentioned_setting_is_declared() -> None:
     files = [ROOT / "template.yaml", ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     files += [*LIBRARY.rglob("*.py"), *(ROOT / "functions").rglob("*.py"), *(ROOT / "emulator").glob("*.py")]
     mentioned = {name for path in files for name in NAME.findall(path.read_text("utf-8"))}
@@ -148,7 +148,7 @@ def test_every_name_in_code_template_and_pages_is_declared() -> None:
     assert mentioned - DEVELOPMENT - {"MINUTEHAND_DATABASE"} <= SETTINGS.keys()
 
 
-def test_only_settings_read_variables_of_minutehand() -> None:
+def test_settings_package_alone_reads_minutehand_variables() -> None:
     library = [path for path in LIBRARY.rglob("*.py") if not is_allowed(path)]
     reading = {
         str(path.relative_to(ROOT)): found
@@ -170,12 +170,12 @@ def test_only_settings_read_variables_of_minutehand() -> None:
         "import os\nname = 'MINUTEHAND_X'\nos.environ.get(name)",
     ],
 )
-def test_this_check_finds_reads_of_the_environment(code: str) -> None:
+def test_environment_check_finds_reads(code: str) -> None:
     assert list(environment_reads(code))
     assert not list(environment_reads("import os\nos.environ.get('POWERTOOLS_METRICS_NAMESPACE', 'x')"))
 
 
-def test_allowed_files_exist() -> None:
+def test_files_that_may_read_the_environment_exist() -> None:
     assert all((LIBRARY / name).exists() for name in WHOLE_ENVIRONMENT)
 
 
@@ -185,7 +185,7 @@ def is_allowed(path: Path) -> bool:
 
 
 def environment_reads(code: str) -> Iterator[str]:
-    """Reads of the environment, except those of a constant name that is not ours."""
+    """Yield reads of the environment, except those of a constant name that is not a setting."""
     module = ast.parse(code)
     others = {id(node) for node in ast.walk(module) if isinstance(node, ast.Call) and reads_other(node)}
     allowed = {id(inner) for node in ast.walk(module) if id(node) in others for inner in ast.walk(node)}
@@ -199,7 +199,7 @@ def environment_reads(code: str) -> Iterator[str]:
 
 
 def reads_other(call: ast.Call) -> bool:
-    """Whether it is `os.environ.get("NAME")`, and NAME is not a variable of minutehand."""
+    """Whether the call is `os.environ.get("NAME")` and NAME is not a setting."""
     if ast.unparse(call.func) != "os.environ.get" or not isinstance(call.args[0], ast.Constant):
         return False
     name = str(call.args[0].value)

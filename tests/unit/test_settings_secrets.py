@@ -1,4 +1,4 @@
-"""The cache of secrets: how long a text is used, and what happens when a new one cannot be fetched."""
+"""The cache of secrets: its lifetime, and failures to fetch a new text."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -66,7 +66,7 @@ def test_without_routes_the_default_worker_serves_all_jobs(text: str) -> None:
         ('{"queue:reports": 5}', "the value of 'queue:reports' must be"),
     ],
 )
-def test_invalid_routes_are_refused(text: str, reason: str) -> None:
+def test_invalid_routes_are_rejected(text: str, reason: str) -> None:
     with pytest.raises(
         ConfigurationError, match=r"^MINUTEHAND_WORKERS must be a JSON object such as"
     ) as raised:

@@ -1,4 +1,4 @@
-"""What the tests of routes share: applications on real servers, and a worker that delivers to them."""
+"""Shared fixtures of the route tests: applications on real servers, and a worker that delivers to them."""
 
 import base64
 import json
@@ -41,7 +41,7 @@ Serve = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class App:
-    """An application that serves a route, and the queue and worker beside it."""
+    """An application that serves a route, its queue and its worker."""
 
     route: Route
     database: Database
@@ -52,7 +52,7 @@ class App:
         return self.origin + PATH
 
     def work(self) -> None:
-        """Have a worker deliver what is due, until nothing is."""
+        """Run a worker until no job is due."""
         handlers = HandlerPackage("handlers", deliver_if_routed)
         work(self.database, handlers, threading.Event(), queue=self.route.queue, drain=True)
 
@@ -63,7 +63,7 @@ class App:
         return get(self.database, job_id)
 
     def worked(self, kind: str = "welcome", payload: Any = None, **options: Any) -> Row:
-        """What became of a job that a worker has delivered."""
+        """Enqueue a job, run a worker, and return the row of the job."""
         job_id = self.enqueue(kind, payload, **options)
         self.work()
         return self.row(job_id)
@@ -71,7 +71,7 @@ class App:
     def post(
         self, body: bytes | dict[str, Any], method: str = "POST", **headers: str
     ) -> tuple[int, dict[str, Any]]:
-        """Post to the route as somebody does who is no worker."""
+        """Post to the route without a worker."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(self.url, data, named, method=method)
@@ -182,7 +182,7 @@ def running(serve: Serve, database: Database, **options: Any) -> Iterator[App]:
 def app(
     request: pytest.FixtureRequest, direct_database: Address, setting: pytest.MonkeyPatch
 ) -> Iterator[App]:
-    """Each application in turn."""
+    """Each application."""
     with (
         closing(Database(direct_database.url)) as database,
         running(APPLICATIONS[request.param], database) as app,
@@ -194,7 +194,7 @@ def app(
 def either(
     request: pytest.FixtureRequest, direct_database: Address, setting: pytest.MonkeyPatch
 ) -> Iterator[App]:
-    """An application of each kind, for what is the same code in all."""
+    """One ASGI and one WSGI application."""
     with (
         closing(Database(direct_database.url)) as database,
         running(APPLICATIONS[request.param], database) as app,

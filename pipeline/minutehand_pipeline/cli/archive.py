@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from minutehand.cli.options import connection_options, output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.progress import progress
 from minutehand.cli.values import duration
 from minutehand_pipeline.cli.database import export_database_url
@@ -109,14 +109,14 @@ def _put(result: "ArchiveResult", form: str, dry_run: bool) -> None:
             ["home", "day", "outcome", "rows", "batch", "partition"], [_row(each) for each in result.days]
         )
     else:
-        say("No finished day has rows to archive.")
+        print_message("No finished day has rows to archive.")
     for each in result.days:
         if each.reason:
-            say(f"{each.home} of {each.day} is open: {each.reason}.")
+            print_message(f"{each.home} of {each.day} is open: {each.reason}.")
     if result.vacuumed:
-        say(f"Deleted {result.vacuumed} unreferenced files.")
+        print_message(f"Deleted {result.vacuumed} unreferenced files.")
     if dry_run:
-        say("This was a dry run: nothing was archived.")
+        print_message("This was a dry run: nothing was archived.")
 
 
 def _row(each: "DayResult") -> list[str]:

@@ -7,7 +7,7 @@ import click
 
 from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand_pipeline.cli.database import export_database_url
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def _put(result: "EraseResult", form: str, dry_run: bool) -> None:
         [[name, str(rows), str(left)] for (name, rows), left in pairs],
     )
     if dry_run:
-        say("This was a dry run: nothing was erased.")
+        print_message("This was a dry run: nothing was erased.")
     else:
-        say(f"Deleted {result.vacuumed} files that had the data or were unreferenced.")
+        print_message(f"Deleted {result.vacuumed} files that had the data or were unreferenced.")
     if any(result.left.values()):
-        say(
+        print_message(
             "To clear the rows that are left in the database, run `minutehand delete --finished-until` "
             "or drop their days."
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minutehand.cli.options import connection_options, output_option, tz_option
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.cli.progress import progress
 from minutehand.cli.values import duration, option_moment, zone
 from minutehand_pipeline.cli.database import export_database_url
@@ -162,10 +162,10 @@ def _put(result: "LoadResult", config: "LoadConfig", rejects: str, form: str) ->
         f"{getattr(result, name):,} {name}" for name in ("created", "replaced", "ignored", "rejected")
     )
     if config.dry_run:
-        say(f"load {result.load}: {counts} (dry run: nothing was enqueued)")
+        print_message(f"load {result.load}: {counts} (dry run: nothing was enqueued)")
     elif result.fresh:
-        say(f"load {result.load}: {counts}")
+        print_message(f"load {result.load}: {counts}")
     else:
-        say(f"load {result.load} was already entered at {result.at:%Y-%m-%d %H:%M:%S%z}: {counts}")
+        print_message(f"load {result.load} was already entered at {result.at:%Y-%m-%d %H:%M:%S%z}: {counts}")
     if result.rejected and result.fresh:
-        say(f"rejected rows: {rejects}")
+        print_message(f"rejected rows: {rejects}")

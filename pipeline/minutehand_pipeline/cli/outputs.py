@@ -53,7 +53,8 @@ def output_file(path: str) -> Iterator[Path]:
         return
     from minutehand_pipeline.lake.store import Store
 
-    Store(path).names()  # raises LakeError if the bucket is not reachable
+    # Raises LakeError if the bucket is not reachable.
+    Store(path).names()
     folder, _, name = path.rpartition("/")
     with TemporaryDirectory(prefix="minutehand-") as scratch:
         file = Path(scratch, name)

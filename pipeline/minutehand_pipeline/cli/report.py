@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minutehand.cli.options import output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.progress import progress
 from minutehand.cli.values import duration
 from minutehand_pipeline.cli.days import DAY, to_date
@@ -18,7 +18,8 @@ from minutehand_pipeline.cli.outputs import is_address, output_folder
 if TYPE_CHECKING:
     from minutehand_pipeline.report.config import ReportConfig, ReportResult
 
-TABLES = 11  # computed by Spark
+# Computed by Spark.
+TABLES = 11
 
 Decorated = Callable[..., Any]
 OPTIONS = (
@@ -109,7 +110,7 @@ def report(
         result = _run(replace(config, out=folder))
     page = f"{out.rstrip('/')}/index.html"
     _put(result, form)
-    say(f"Page: {page}")
+    print_message(f"Page: {page}")
     if open_page:
         click.launch(page)
 
@@ -155,7 +156,9 @@ def _put_plan(config: "ReportConfig", form: str) -> None:
         put_json({"since": window.since.isoformat(), "until": window.until.isoformat(), **rows})
     else:
         put_table(["table", "rows"], [[name, f"{count:,}"] for name, count in rows.items()])
-    say(f"The report would cover {window.since} to {window.until}. This was a dry run: nothing was written.")
+    print_message(
+        f"The report would cover {window.since} to {window.until}. This was a dry run: nothing was written."
+    )
 
 
 def _put(result: "ReportResult", form: str) -> None:

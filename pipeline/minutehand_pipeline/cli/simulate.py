@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minutehand.cli.options import output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.progress import progress
 from minutehand_pipeline.cli.days import DAY, to_date
 from minutehand_pipeline.cli.outputs import output_folder
@@ -102,7 +102,8 @@ def simulate(
     from minutehand_pipeline.simulate.simulate import simulate as simulate_policies
 
     if config.lake is not None:
-        config.lake.check_exists()  # before Spark starts
+        # Before Spark starts.
+        config.lake.check_exists()
     with output_folder(out, MARK) as folder, progress("simulating", None):
         spark = build_session("minutehand simulate")
         result = simulate_policies(spark, replace(config, out=folder), dry_run=dry_run)
@@ -142,11 +143,11 @@ def _policies(options: dict[str, Any]) -> "list[Policy]":
 
 def _put_notes(result: "SimulationResult", out: str | None) -> None:
     if not result.jobs:
-        say("nothing to simulate: the lake has no finished job with an attempt on these days")
+        print_message("nothing to simulate: the lake has no finished job with an attempt on these days")
     if result.skipped:
-        say(f"{result.skipped} jobs were skipped: the lake has no attempt of theirs")
+        print_message(f"{result.skipped} jobs were skipped: the lake has no attempt of theirs")
     if out is not None and result.simulated:
-        say(f"written to {out}")
+        print_message(f"written to {out}")
 
 
 def _put_json(result: "SimulationResult", dry_run: bool) -> None:
@@ -159,7 +160,7 @@ def _put_json(result: "SimulationResult", dry_run: bool) -> None:
 
 def _put(result: "SimulationResult", dry_run: bool) -> None:
     if dry_run:
-        say(f"{result.jobs} jobs would be simulated")
+        print_message(f"{result.jobs} jobs would be simulated")
     rows = [_row(each) for each in filter(None, (result.recorded, *result.simulated))]
     if rows:
         put_table(HEADERS, rows)

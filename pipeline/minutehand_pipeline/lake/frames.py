@@ -49,7 +49,8 @@ def read_files(spark: SparkSession, lake: Lake, home: Home, files: Sequence[Data
     if not files:
         return spark.createDataFrame([], home.schema)
     table = lake.table(home)
-    table.columns()  # raises LakeError if the table is not readable
+    # Raises LakeError if the table is not readable.
+    table.columns()
     if not lake.local:
         return spark.range(0, len(files), 1, len(files)).mapInArrow(_reader(lake, home, files), home.schema)
     return (

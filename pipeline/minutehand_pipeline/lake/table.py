@@ -162,7 +162,7 @@ class Table:
     def vacuum(self, retention: timedelta, *, dry_run: bool = False) -> int:
         """Delete unreferenced files that are older than `retention`, and return how many.
 
-        No other run may be writing: its files cannot be told from those that a killed run left.
+        No other run may be writing: its files look like those of a killed run.
         """
         hours = int(retention.total_seconds() // 3600)
         with translated_errors(self.uri):

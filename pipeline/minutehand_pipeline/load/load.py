@@ -149,7 +149,8 @@ def translated_errors() -> Iterator[None]:
         yield
     except MinutehandError:
         raise
-    except Exception as error:  # PySparkException or, without Spark Connect, py4j's
+    # PySparkException or, without Spark Connect, the error of py4j.
+    except Exception as error:
         found = [message for name, message in PYTHON_ERROR.findall(str(error)) if name not in SPARK_ERRORS]
         raise InputError(found[-1].strip() if found else str(error).splitlines()[0]) from error
 

@@ -10,7 +10,7 @@ from minutehand_pipeline.queue.writing import staging_table
 QUEUES = "select kind::text, queue::text from minutehand.defaults where queue is not null"
 MAX_PAYLOAD = "select max_payload from minutehand.settings"
 FIND = """
-select load, run::text, at, who, created, replaced, ignored, rejected from minutehand.loads where load = %(load)s
+select load, run::text, at, actor, created, replaced, ignored, rejected from minutehand.loads where load = %(load)s
 """
 STAGED_BYTES = "select coalesce(pg_total_relation_size(to_regclass('minutehand.' || %s)), 0)"
 

@@ -95,7 +95,7 @@ class QueueWriter(DataSourceArrowWriter):
                 self._end(database)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Drop the staging table, unless the caller still wants to read the rejected rows."""
+        """Drop the staging table, unless the caller needs to read the rejected rows."""
         if self._terms.run is None:
             with closing(Database(self._url)) as database:
                 self._end(database)

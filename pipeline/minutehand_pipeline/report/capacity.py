@@ -65,7 +65,7 @@ class Goal:
     architecture: str
 
 
-def why_no_advice(workload: Workload) -> str:
+def no_advice_reason(workload: Workload) -> str:
     """Return the reason why there is no advice, or an empty string."""
     jobs, minutes = int(workload.jobs.sum()), len(workload.jobs)
     if jobs < MIN_JOBS:
@@ -78,7 +78,7 @@ def why_no_advice(workload: Workload) -> str:
 
 def advise(workload: Workload, goal: Goal) -> Advice | None:
     """Return the fewest workers that meet the target, with their cost; None if there is too little data."""
-    if why_no_advice(workload):
+    if no_advice_reason(workload):
         return None
     chunk = choose_chunk(workload, goal)
     workers, within = workers_for(workload, chunk, goal.objective, goal.target)

@@ -15,7 +15,8 @@ DOUBLE = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a\u300a\u300b\u300c\u30
 SINGLE = "\u2018\u2019\u201a\u201b\u2032\u00b4\uff07`"
 
 LETTER = r"[\p{L}\p{N}_]"
-PREFIX = r"(?:[bBfFrRtTuU]{1,2}|u8|[ENX])"  # as in b'bytes'
+# As in b'bytes'.
+PREFIX = r"(?:[bBfFrRtTuU]{1,2}|u8|[ENX])"
 
 
 def _quoted(mark: str) -> tuple[str, str]:

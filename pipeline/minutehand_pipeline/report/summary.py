@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from minutehand_pipeline.report import words
-from minutehand_pipeline.report.capacity import ASSUMPTIONS, Advice, Goal, advice_sentences, why_no_advice
+from minutehand_pipeline.report.capacity import ASSUMPTIONS, Advice, Goal, advice_sentences, no_advice_reason
 from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.window import Window
 from minutehand_pipeline.report.workload import Workload
@@ -42,7 +42,7 @@ def summarize(
         "peak_busy": float(workload.busy.max()),
         "notes": notes(tables),
         "advice": advice_sentences(advice, goal) if advice else [],
-        "no_advice": why_no_advice(workload),
+        "no_advice": no_advice_reason(workload),
         "assumptions": list(ASSUMPTIONS),
     }
 

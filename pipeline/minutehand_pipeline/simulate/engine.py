@@ -191,9 +191,11 @@ class Simulation:
 
     def _claim(self, job: int, invocation: Invocation, at: float) -> bool:
         if self._open.get(job) != invocation.offered:
-            return False  # it was offered again
+            # It was offered again.
+            return False
         if self.policy.limits and at >= invocation.offered + self.policy.offer_ttl:
-            return False  # another job may have taken its place in the limit
+            # Another job may have taken its place in the limit.
+            return False
         if job in self._lapsed:
             self._lapsed.discard(job)
             self.lanes.remove(invocation.offered + self.policy.offer_ttl, job)
@@ -209,7 +211,8 @@ class Simulation:
         now, longest = began + self.policy.claim, 0.0
         for place, job in enumerate(jobs):
             if not self.attempts.fits(job, place, now, end, longest):
-                heappush(self._ends, (now, job, now))  # released without an attempt
+                # Released without an attempt.
+                heappush(self._ends, (now, job, now))
                 now += self.policy.finish
                 continue
             self.tally.start(job, now)

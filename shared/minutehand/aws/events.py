@@ -29,8 +29,8 @@ class EventBus:
     def send(self, events: Sequence[Event]) -> None:
         """Put up to ten events; refused events are not retried."""
         with _translated():
-            answer = self._client.put_events(Entries=[self._entry(event) for event in events])
-        _check(entry["ErrorCode"] for entry in answer["Entries"] if "ErrorCode" in entry)
+            response = self._client.put_events(Entries=[self._entry(event) for event in events])
+        _check(entry["ErrorCode"] for entry in response["Entries"] if "ErrorCode" in entry)
 
     def _entry(self, event: Event) -> Any:
         detail = json.dumps(event.to_json())
@@ -59,8 +59,8 @@ class Topic:
         """Publish up to ten events; refused events are not retried."""
         entries = [_message(number, event) for number, event in enumerate(events)]
         with _translated():
-            answer = self._client.publish_batch(TopicArn=self._arn, PublishBatchRequestEntries=entries)
-        _check(failed["Code"] for failed in answer.get("Failed", ()))
+            response = self._client.publish_batch(TopicArn=self._arn, PublishBatchRequestEntries=entries)
+        _check(failed["Code"] for failed in response.get("Failed", ()))
 
 
 def _message(number: int, event: Event) -> Any:

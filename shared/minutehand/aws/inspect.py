@@ -20,7 +20,7 @@ PATIENT = Config(connect_timeout=5, read_timeout=PATIENCE, retries={"total_max_a
 ABSENT = {"ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"}
 FORBIDDEN = {"AccessDeniedException"}
 
-Answer = TypeVar("Answer")
+Response = TypeVar("Response")
 
 
 class InspectionError(MinutehandError):
@@ -53,7 +53,7 @@ def _read(stack: str, named: dict[str, str]) -> Stack:
         schedule=_schedule(stack, f"{stack}-tick"),
         unreserved=_client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"],
         failures={queue: _depth(queue) for queue in dict.fromkeys(queues)},
-        reach=_reach(named["dispatcher"]) if dispatcher else Reach(error="existing is no dispatcher"),
+        reach=_reach(named["dispatcher"]) if dispatcher else Reach(error="no dispatcher function"),
     )
 
 
@@ -62,7 +62,7 @@ def _client(service: str, waiting: bool = False) -> Any:
     return boto3.client(service, config=PATIENT if waiting else QUICK)  # type: ignore[call-overload]
 
 
-def _unless_absent(request: Callable[[], Answer], absent: set[str] = ABSENT) -> Answer | None:
+def _unless_absent(request: Callable[[], Response], absent: set[str] = ABSENT) -> Response | None:
     try:
         return request()
     except ClientError as error:
@@ -112,10 +112,10 @@ def _function(name: str) -> Function | None:
 
 def _event_invoke_config(name: str) -> dict[str, Any]:
     """Return the asynchronous configuration of the function's alias, if there is one, or of the function."""
-    answer = _client("lambda").list_function_event_invoke_configs(FunctionName=name)
-    found: list[dict[str, Any]] = answer["FunctionEventInvokeConfigs"]
-    own = (f":{name}", f":{name}:$LATEST")
-    return min(found, key=lambda config: config["FunctionArn"].endswith(own), default={})
+    response = _client("lambda").list_function_event_invoke_configs(FunctionName=name)
+    found: list[dict[str, Any]] = response["FunctionEventInvokeConfigs"]
+    suffixes = (f":{name}", f":{name}:$LATEST")
+    return min(found, key=lambda config: config["FunctionArn"].endswith(suffixes), default={})
 
 
 def _layer(arn: str) -> Layer:
@@ -163,13 +163,13 @@ def _depth(arn: str) -> int | None:
 def _reach(dispatcher: str) -> Reach:
     """Let the dispatcher test its connections; this makes no tick."""
     try:
-        answer = _client("lambda", waiting=True).invoke(FunctionName=dispatcher, Payload=b'{"check": true}')
-        result = json.loads(answer["Payload"].read())
+        response = _client("lambda", waiting=True).invoke(FunctionName=dispatcher, Payload=b'{"check": true}')
+        result = json.loads(response["Payload"].read())
     except (ReadTimeoutError, ConnectTimeoutError):
         return Reach(error=f"no answer in {PATIENCE} s", timed_out=True)
     except (ClientError, ValueError) as error:
         return Reach(error=str(error))
-    if "FunctionError" in answer:
+    if "FunctionError" in response:
         failure = str(result.get("errorMessage", "it failed"))
         return Reach(error=failure, timed_out="timed out" in failure.lower())
     return Reach(database=result.get("database", {}), workers=result.get("workers", {}))

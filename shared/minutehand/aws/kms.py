@@ -25,8 +25,8 @@ class KmsKeys:
 
     def make(self, key: str) -> tuple[bytes, bytes]:
         """Return a new data key, as plain text and encrypted."""
-        answer = self._request(key, "generate_data_key", KeySpec="AES_256")
-        return bytes(answer["Plaintext"]), bytes(answer["CiphertextBlob"])
+        response = self._request(key, "generate_data_key", KeySpec="AES_256")
+        return bytes(response["Plaintext"]), bytes(response["CiphertextBlob"])
 
     def open(self, key: str, data_key: bytes) -> bytes:
         """Return the plain text of a data key; `key` must be the key that encrypted it."""

@@ -43,8 +43,8 @@ def region(environment: Mapping[str, str] = os.environ) -> str:
 
 def endpoint(service: str, region: str, environment: Mapping[str, str] = os.environ) -> str:
     """Return the URL of a service: AWS_ENDPOINT_URL_<SERVICE>, or the endpoint in the region's partition."""
-    own = environment.get(f"AWS_ENDPOINT_URL_{service.upper().replace(' ', '_')}")
-    if url := own or environment.get("AWS_ENDPOINT_URL"):
+    specific = environment.get(f"AWS_ENDPOINT_URL_{service.upper().replace(' ', '_')}")
+    if url := specific or environment.get("AWS_ENDPOINT_URL"):
         return url
     partition = RuleSetStandardLibrary(Loader().load_data("partitions")).aws_partition(region)
     return f"https://{service.lower().replace(' ', '')}.{region}.{partition['dnsSuffix']}"

@@ -20,7 +20,7 @@ from minutehand.errors import ConfigurationError
 SECONDS = (3, 5)
 # Seconds before the second and third attempt.
 PAUSES = (0.1, 0.4)
-NO_ANSWER = (NoConnection, HTTPClientError)
+NO_RESPONSE = (NoConnection, HTTPClientError)
 HEADERS = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "secretsmanager.GetSecretValue"}
 TEMPORARY = {"ThrottlingException", "TooManyRequestsException", "InternalServiceError"}
 
@@ -41,12 +41,12 @@ def secret_text(name: str) -> str:
     An ARN is read in its own region. Errors contain nothing of the secret.
     """
     where = name.split(":")[3] if name.startswith("arn:") and name.count(":") > 5 else region()
-    answer = _request(name, where)
-    if answer.status_code != 200:
-        code = _code(answer)
+    response = _request(name, where)
+    if response.status_code != 200:
+        code = _code(response)
         advice = ADVICE.get(code, "").format(region=where)
         raise ConfigurationError(f"the secret {name} cannot be read: Secrets Manager answered {code}{advice}")
-    secret: dict[str, Any] = json.loads(answer.content)
+    secret: dict[str, Any] = json.loads(response.content)
     if "SecretString" not in secret:
         raise ConfigurationError(f"the secret {name} is binary; store it as text")
     return str(secret["SecretString"])
@@ -56,14 +56,14 @@ def _request(name: str, where: str) -> AWSResponse:
     """Request the secret; retry temporary errors twice."""
     address = endpoint("Secrets Manager", where)
     for pause in PAUSES:
-        with suppress(*NO_ANSWER):
-            answer = _send(name, where, address)
-            if not _is_temporary(answer):
-                return answer
+        with suppress(*NO_RESPONSE):
+            response = _send(name, where, address)
+            if not _is_temporary(response):
+                return response
         sleep(pause)
     try:
         return _send(name, where, address)
-    except NO_ANSWER as error:
+    except NO_RESPONSE as error:
         raise ConfigurationError(
             f"the secret {name} cannot be read: Secrets Manager at {address} does not answer "
             f"({type(error).__name__}); a VPC needs a NAT gateway or an endpoint for secretsmanager"
@@ -84,13 +84,13 @@ def _send(name: str, where: str, address: str) -> AWSResponse:
         http.close()
 
 
-def _is_temporary(answer: AWSResponse) -> bool:
-    return answer.status_code >= 500 or answer.status_code == 429 or _code(answer) in TEMPORARY
+def _is_temporary(response: AWSResponse) -> bool:
+    return response.status_code >= 500 or response.status_code == 429 or _code(response) in TEMPORARY
 
 
-def _code(answer: AWSResponse) -> str:
+def _code(response: AWSResponse) -> str:
     """Return the name of an error; `com.amazonaws.x#AccessDeniedException` has a prefix that is removed."""
     try:
-        return str(json.loads(answer.content)["__type"]).rpartition("#")[2]
+        return str(json.loads(response.content)["__type"]).rpartition("#")[2]
     except (ValueError, TypeError, KeyError):
-        return f"status {answer.status_code}"
+        return f"status {response.status_code}"

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command that the arguments name, or say which extra is missing."""
+    """Run the command that the arguments name, or print which extra is missing."""
     try:
         from minutehand.cli.app import cli
     except ModuleNotFoundError as error:

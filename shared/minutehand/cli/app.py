@@ -1,4 +1,4 @@
-"""The command group. Each command is imported when it is called, so that `--help` is quick and boto3 stays out."""
+"""The command group. Each command is imported when it is called, so that `--help` is fast and does not import boto3."""
 
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,7 @@ from minutehand.cli.options import connection_options
 
 COMMANDS = {
     "migrate": "Update the database schema to this version.",
-    "dev": "Run everything on this machine and show what happens.",
+    "dev": "Run everything on this machine and print its events.",
     "enqueue": "Enqueue one job, or many from a file.",
     "ls": "List jobs, newest first.",
     "show": "Show a job and its attempts.",
@@ -39,7 +39,7 @@ COMMANDS = {
     "tick": "Run one dispatcher tick.",
     "work": "Process a queue on this machine.",
     "pipeline": "Archive, report, load and simulate with Spark.",
-    "doctor": "Check an installation and say how to fix it.",
+    "doctor": "Check an installation and print how to fix problems.",
     "settings": "Print settings, their values and origins.",
     "completion": "Print a shell completion script.",
 }
@@ -71,7 +71,7 @@ Examples:
 
 
 class Commands(click.Group):
-    """The group of all commands, in the order in which a newcomer needs them."""
+    """The group of all commands, ordered by use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""

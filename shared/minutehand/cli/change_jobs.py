@@ -13,7 +13,7 @@ from minutehand.cli import text
 from minutehand.cli.confirm import confirmed
 from minutehand.cli.ids import named_ids
 from minutehand.cli.options import open_database
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.cli.selection import Selection, find_by_filters
 from minutehand.database import Database
 from minutehand.errors import NotFoundError
@@ -64,9 +64,9 @@ class Report(Counter[str]):
         elif self.form == "ids" and change.outcome in ("changed", "requested"):
             click.echo(str(change.new or change.id))
         else:
-            click.echo(f"{change.id} {self._words(change)}", err=self.form == "ids")
+            click.echo(f"{change.id} {self._describe(change)}", err=self.form == "ids")
 
-    def _words(self, change: Change) -> str:
+    def _describe(self, change: Change) -> str:
         if change.outcome == "changed":
             return f"{self.action.done}{f': {change.new}' if change.new else ''}"
         return f"{'requested' if change.outcome == 'requested' else 'refused'}: {change.reason}"
@@ -74,16 +74,16 @@ class Report(Counter[str]):
     def put_fault(self, fault: str) -> None:
         """Print and count a line of input that is not a job id."""
         self["refused"] += 1
-        say(fault)
+        print_message(fault)
 
     def conclude(self) -> int:
         """Print the counts and return the exit code, which is 1 if any job was refused."""
         refused = self["refused"] + self["absent"]
         if not self.total():
-            say(f"No jobs were given; nothing was {self.action.done}.")
+            print_message(f"No jobs were given; nothing was {self.action.done}.")
         elif self.total() > 1:
             requested = f", {self['requested']} requested" if self["requested"] else ""
-            say(f"{self['changed']} {self.action.done}{requested}, {refused} refused")
+            print_message(f"{self['changed']} {self.action.done}{requested}, {refused} refused")
         return 1 if refused else 0
 
 
@@ -99,7 +99,7 @@ def change_jobs(action: Action, selection: Selection) -> int:
         if named is None:
             found = action.find(database, selection, action.default or action.possible)
             if not found:
-                say("No job matches.")
+                print_message("No job matches.")
                 return 0
             if not selection.dry_run and not _confirmed(action, len(found), selection.yes):
                 return 1
@@ -142,5 +142,5 @@ def _preview(database: Database, action: Action, ids: Iterable[UUID], report: Re
             click.echo(str(job_id))
         else:
             click.echo(f"{job_id} would be {action.done}: {row.kind}, {text.state(row, now)}")
-    say(f"{text.jobs(report['changed'])} would be {action.done}; nothing was changed")
+    print_message(f"{text.jobs(report['changed'])} would be {action.done}; nothing was changed")
     return 1 if report["refused"] + report["absent"] else 0

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from minutehand.cli.output import say
+from minutehand.cli.output import print_message
 
 
 def confirmed(consequence: str, *, yes: bool) -> bool:
@@ -15,5 +15,5 @@ def confirmed(consequence: str, *, yes: bool) -> bool:
         raise click.UsageError(f"{consequence} Use --yes to confirm, or --dry-run to preview.")
     if click.confirm(f"{consequence} Continue?", err=True):
         return True
-    say("Nothing was changed.")
+    print_message("Nothing was changed.")
     return False

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import FrameType
 
 from minutehand.cli.exits import DATABASE, INTERRUPTED, OK, SCHEMA, USAGE
-from minutehand.cli.output import say
+from minutehand.cli.output import print_message
 
 FINAL = {OK, USAGE, DATABASE, SCHEMA, INTERRUPTED}
 PAUSE_SECONDS = 1.0
@@ -57,7 +57,7 @@ class Crew:
         if code in FINAL or self._stopping:
             self._worst = max(self._worst, code if code >= 0 else INTERRUPTED)
             return
-        say(f"worker {process} {_cause(code)}; restarting it")
+        print_message(f"worker {process} {_cause(code)}; restarting it")
         time.sleep(PAUSE_SECONDS)
         if not self._stopping:
             self._start()

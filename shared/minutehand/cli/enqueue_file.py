@@ -14,7 +14,7 @@ import click
 
 from minutehand.cli.job_file import Item, read_csv, read_ndjson
 from minutehand.cli.options import open_database
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.cli.progress import Advance, progress
 from minutehand.database import Database
 from minutehand.enqueue import enqueue_many
@@ -73,7 +73,7 @@ class Load:
         """Print the counts and, if the run stopped early, the last line that was enqueued."""
         shown = [outcome for outcome in OUTCOMES if outcome != "merged" or self.counts[outcome]]
         counts = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in shown)
-        say(counts if not self._lines else f"{counts}; stopped after line {self._last}")
+        print_message(counts if not self._lines else f"{counts}; stopped after line {self._last}")
 
     def _jobs(self, items: Iterable[Item]) -> Iterator[NewJob]:
         for item in items:
@@ -101,7 +101,7 @@ class Load:
         if self._rejects is not None:
             print(json.dumps({"line": line, "reason": reason}), file=self._rejects)
         elif self._form != "json":
-            say(f"line {line}: {reason}")
+            print_message(f"line {line}: {reason}")
 
 
 def _format_of(path: str) -> str:

@@ -31,7 +31,7 @@ def connection_options(command: Decorated) -> Decorated:
         metavar="URL",
         expose_value=False,
         callback=partial(_store, URL),
-        help="Postgres connection URL; prefer DATABASE_URL; arguments are visible in `ps`.",
+        help="Postgres connection URL. Prefer DATABASE_URL: arguments are visible in `ps`.",
     )
     debug = click.option(
         "--debug",

@@ -22,7 +22,7 @@ STYLES = {
 }
 
 
-def say(message: str) -> None:
+def print_message(message: str) -> None:
     """Print a message to stderr."""
     click.echo(safe(message), err=True)
 

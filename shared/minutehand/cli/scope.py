@@ -7,7 +7,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, output_option
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.operations.controls import Control
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -35,7 +35,7 @@ def put_control(control: Control, form: str) -> None:
     until = f" until {text.local(control.until)}" if control.until else ""
     paused = f"paused{until}" if control.paused else ""
     limited = "" if control.limit is None else f"at most {control.limit} at once"
-    say(f"{control.scope}: {', '.join(filter(None, [paused, limited]))}")
+    print_message(f"{control.scope}: {', '.join(filter(None, [paused, limited]))}")
 
 
 def put_ended(ended: bool, what: str, form: str) -> int:
@@ -43,5 +43,5 @@ def put_ended(ended: bool, what: str, form: str) -> int:
     if form == "json":
         put_json({"ended": ended})
     else:
-        say(f"No longer {what}." if ended else f"Nothing was {what} with exactly these options.")
+        print_message(f"No longer {what}." if ended else f"Nothing was {what} with exactly these options.")
     return 0 if ended else 1

@@ -56,7 +56,7 @@ def state(row: Row, now: datetime) -> str:
             return f"offered {_since(row.offered, now)} ago"
         case "running":
             attempt = f" ({row.attempts} of {row.max_attempts})" if row.attempts > 1 else ""
-            ending = "" if row.cancelling is None else f", to be cancelled: {row.cancelling}"
+            ending = "" if row.cancelling is None else f", cancellation requested: {row.cancelling}"
             return f"running for {_since(row.claimed, now)}{attempt}{ending}"
         case "retrying":
             return f"retries in {span(row.visible - now)}{following}{_error(row)}"

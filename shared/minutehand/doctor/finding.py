@@ -45,7 +45,7 @@ def warning(found: str, advice: str) -> Opinion:
 
 
 def problem(found: str, advice: str) -> Opinion:
-    """Report that it does not work, or will stop worker_functions soon."""
+    """Report that it does not work, or will soon stop working."""
     return Opinion("problem", found, advice)
 
 

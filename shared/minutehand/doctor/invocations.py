@@ -135,12 +135,12 @@ def reach_workers(stack: Stack) -> Opinion:
         )
     if reach.error:
         return problem(f"the dispatcher failed: {reach.error}", "see its log, and check your permissions")
-    bad = {name: str(answer.get("error")) for name, answer in reach.workers.items() if not answer.get("ok")}
+    bad = {name: str(result.get("error")) for name, result in reach.workers.items() if not result.get("ok")}
     denied = any("AccessDenied" in error for error in bad.values())
     return judged(
         [f"the dispatcher cannot invoke {bare(name)}: {error}" for name, error in bad.items()],
         "allow lambda:InvokeFunction on it in the dispatcher's role"
         if denied
         else "its subnets have no route to Lambda: add an interface endpoint for lambda, or a NAT gateway",
-        ", ".join(f"{bare(name)} in {answer.get('ms')} ms" for name, answer in reach.workers.items()),
+        ", ".join(f"{bare(name)} in {result.get('ms')} ms" for name, result in reach.workers.items()),
     )

@@ -28,7 +28,8 @@ def writable(patient: Patient) -> Opinion:
     """Whether the database accepts writes."""
     if patient.query("examine_server")["read_only"]:
         return problem(
-            "a replica, or a database that is set to read only", "set DATABASE_URL to the writable database"
+            "the server is a replica, or the database is read-only",
+            "set DATABASE_URL to the writable database",
         )
     return ok("accepts writes")
 
@@ -99,8 +100,8 @@ def prepared(patient: Patient) -> Opinion:
 def clock(patient: Patient) -> Opinion:
     """Whether this machine's clock and the database's agree; jobs go by the database's alone."""
     before = patient.now()
-    theirs = patient.database.run("clock")[0]["now"]
-    apart = theirs - (before + (patient.now() - before) / 2)
+    server_time = patient.database.run("clock")[0]["now"]
+    apart = server_time - (before + (patient.now() - before) / 2)
     found = f"the database's clock is {abs(apart).total_seconds():.1f} s {'ahead' if apart > timedelta() else 'behind'}"
     if abs(apart) > CLOCKS_APART:
         return warning(
@@ -167,9 +168,9 @@ def _process(patient: Patient) -> int:
 def _shared(patient: Patient) -> bool:
     """Whether a second client gets the server process that has just answered the first."""
     for _ in range(TRIES):
-        mine = _process(patient)
+        process = _process(patient)
         with patient.another.transaction():
-            if patient.another.run("examine_process")[0]["process"] == mine:
+            if patient.another.run("examine_process")[0]["process"] == process:
                 return True
     return False
 

@@ -108,12 +108,12 @@ class DataKeys:
     def current(self, name: str) -> MessageKey:
         """Return a data key for one message, that has messages and time left."""
         with self._lock:
-            key, left, made = self._writing.get(name, (None, 0, 0.0))
+            key, left, created = self._writing.get(name, (None, 0, 0.0))
             # The wall clock, since the monotonic one may stop while the process is frozen.
-            if key is None or left <= 0 or not 0 <= time() - made < self._age:
+            if key is None or left <= 0 or not 0 <= time() - created < self._age:
                 plain, encrypted = self._kms().make(name)
-                key, left, made = MessageKey(name, plain, encrypted), self._messages, time()
-            self._writing[name] = key, left - 1, made
+                key, left, created = MessageKey(name, plain, encrypted), self._messages, time()
+            self._writing[name] = key, left - 1, created
             return key
 
     def decrypted(self, name: str, data_key: bytes) -> bytes:

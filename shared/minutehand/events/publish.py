@@ -6,7 +6,7 @@ from time import monotonic
 
 from minutehand.database import Database
 from minutehand.events import hooks
-from minutehand.events.sinks import SECONDS, Delivery, deliveries, wanted
+from minutehand.events.sinks import SECONDS, Delivery, deliveries, is_selected
 from minutehand.model.event import Event, Hook
 from minutehand.settings.table import EVENTS
 
@@ -33,7 +33,7 @@ def publish(database: Database, events: Iterable[Event]) -> None:
 
 def send(database: Database, events: Iterable[Event], seconds: float, to: Sequence[Delivery]) -> None:
     """Deliver events to sinks, within this time for all of them."""
-    batch = [event for event in events if wanted(event)]
+    batch = [event for event in events if is_selected(event)]
     end = monotonic() + seconds
     for delivery in to if batch else ():
         delivery.send(batch, database, end - monotonic())

@@ -87,8 +87,8 @@ class Delivery:
     def _failed(self, error: Exception, unsent: int) -> None:
         if not self._warned:
             # Messages of other libraries may quote a URL that contains a secret.
-            ours = isinstance(error, MinutehandError | TimeoutError)
-            reason = f"{type(error).__name__}: {error}" if ours else type(error).__name__
+            is_safe = isinstance(error, MinutehandError | TimeoutError)
+            reason = f"{type(error).__name__}: {error}" if is_safe else type(error).__name__
             logger.warning("events for %s are dropped: %s", self.name, reason)
         self._warned = True
         self._resting = monotonic() + REST
@@ -120,7 +120,7 @@ class TableDelivery(Delivery):
             database.run("store_events", events=text)
 
 
-def wanted(event: Event) -> bool:
+def is_selected(event: Event) -> bool:
     """Return whether MINUTEHAND_EVENTS_ONLY lists the event, or is empty."""
     only = _only(EVENTS_ONLY.read())
     return not only or event.name in only

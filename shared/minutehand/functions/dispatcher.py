@@ -91,7 +91,7 @@ def _facts(result: Tick) -> dict[str, int]:
         "due": sum(result.due.values()),
         "oldest_due_ms": round(result.late.total_seconds() * 1000),
         "offered": len(result.offered.offers),
-        "vain": sum(budget.lapsed for budget in result.offered.budgets),
+        "lapsed": sum(budget.lapsed for budget in result.offered.budgets),
         "throttled": len(result.offered.budgets),
         "invoked": result.fan_out.invoked,
         "refused": len(result.fan_out.refused),

@@ -19,10 +19,10 @@ from urllib.request import Request, urlopen
 logger = logging.getLogger("migrate")
 logger.setLevel(logging.INFO)
 
-# Seconds of the function's time reserved for the answer.
-ANSWER_SECONDS = 30.0
+# Seconds of the function's time reserved for the response.
+RESPONSE_SECONDS = 30.0
 REQUEST_SECONDS = 3.0
-# Seconds to wait after each failed answer. With all requests they must take less than ANSWER_SECONDS.
+# Seconds to wait after each failed response. With all requests they must take less than RESPONSE_SECONDS.
 PAUSES = (0.2, 0.5, 1.0, 2.0, 0.0)
 # Must never change: for a new id CloudFormation would delete the old resource.
 RESOURCE = "minutehand-schema"
@@ -45,42 +45,42 @@ class UnknownRequest(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The answer to CloudFormation."""
+class Response:
+    """The response to CloudFormation."""
 
     status: str
     reason: str
 
 
 def handler(event: dict[str, Any], context: Any) -> None:
-    """Perform a request for the resource `Migration`, and answer it in every case."""
+    """Perform a request for the resource `Migration`, and always respond to it."""
     event = event if isinstance(event, dict) else {}
-    answer = attempt(event, context.get_remaining_time_in_millis() / 1000 - ANSWER_SECONDS)
-    logger.log(logging.INFO if answer.status == "SUCCESS" else logging.ERROR, answer.reason)
-    send(event, answer)
+    response = attempt(event, context.get_remaining_time_in_millis() / 1000 - RESPONSE_SECONDS)
+    logger.log(logging.INFO if response.status == "SUCCESS" else logging.ERROR, response.reason)
+    send(event, response)
 
 
-def attempt(event: dict[str, Any], seconds: float) -> Answer:
+def attempt(event: dict[str, Any], seconds: float) -> Response:
     """Perform the request within a time limit; an error becomes a reason that says what to do."""
     try:
         with time_limit(seconds):
-            return Answer("SUCCESS", perform(event))
+            return Response("SUCCESS", perform(event))
     except OutOfTime:
         return failure(
             "the migration took too long; check whether a transaction holds locks in the schema minutehand"
         )
     except Exception as error:
         # Only our own messages are shown: others may quote secrets.
-        if not _is_ours(error):
+        if not _is_own_error(error):
             logger.error("".join(traceback.format_tb(error.__traceback__)))
             return failure(f"an unexpected {type(error).__name__}; see the function's log")
         remedies = [REMEDIES[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in REMEDIES]
         return failure("; ".join([str(error), *remedies]))
 
 
-def failure(reason: str) -> Answer:
-    """Return the answer for a migration that was not applied."""
-    return Answer(
+def failure(reason: str) -> Response:
+    """Return the response for a migration that was not applied."""
+    return Response(
         "FAILED", f"minutehand's schema was not migrated: {reason}; then deploy again"[:REASON_CHARACTERS]
     )
 
@@ -135,14 +135,14 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def send(event: dict[str, Any], answer: Answer) -> None:
-    """Send the answer to CloudFormation. The URL is secret, so no error of the request is shown."""
+def send(event: dict[str, Any], response: Response) -> None:
+    """Send the response to CloudFormation. The URL is secret, so no error of the request is shown."""
     if not event.get("ResponseURL"):
         logger.error("the event has no ResponseURL: there is nothing to answer")
         return
     ids = {name: event.get(name, "unknown") for name in ("StackId", "RequestId", "LogicalResourceId")}
     body = json.dumps(
-        ids | {"Status": answer.status, "Reason": answer.reason, "PhysicalResourceId": RESOURCE}
+        ids | {"Status": response.status, "Reason": response.reason, "PhysicalResourceId": RESOURCE}
     )
     for pause in PAUSES:
         try:
@@ -156,5 +156,5 @@ def send(event: dict[str, Any], answer: Answer) -> None:
     logger.error("CloudFormation was not answered; check whether the function's subnets can reach S3")
 
 
-def _is_ours(error: Exception) -> bool:
+def _is_own_error(error: Exception) -> bool:
     return any(kind.__module__ in ("minutehand.errors", __name__) for kind in type(error).__mro__)

@@ -12,7 +12,7 @@ from minutehand.local.programs import SHARED_HOME, can_enter, major, make_shared
 
 LOCALE = "C.UTF-8" if sys.platform == "linux" else "C"
 INITDB = ["--username=postgres", "--encoding=UTF8", f"--locale={LOCALE}", "--auth=scram-sha-256", "--no-sync"]
-OURS = {"lock", "password", "port"}
+MANAGED_FILES = {"lock", "password", "port"}
 
 
 def check_data(home: Path, binaries: Path) -> None:
@@ -57,7 +57,7 @@ def _place(home: Path, user: str | None) -> Path:
         raise StartError(f"{here} contains other files; move it away, or use another directory")
     if user is None:
         return here
-    if {path.name for path in home.iterdir()} <= OURS:
+    if {path.name for path in home.iterdir()} <= MANAGED_FILES:
         home.chmod(home.stat().st_mode | 0o011)
     return here if can_enter(home, user) else _shared_place(home)
 

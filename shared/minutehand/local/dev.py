@@ -81,7 +81,7 @@ class Plan:
     help="The directory that contains functions/.",
 )
 def dev(root: Path, port: int, every: float, workers: int, seed: bool, until_idle: bool) -> None:
-    """Run everything on this machine and show what happens.
+    """Run everything on this machine and print its events.
 
     Postgres comes from a wheel and stores its data in .minutehand; set DATABASE_URL to use another server. The
     functions run in separate processes, as on Lambda. Press Ctrl-C to stop.

@@ -15,7 +15,7 @@ from importlib import import_module
 from time import monotonic
 from typing import Any
 
-ANSWER = "\x1e"
+RESPONSE = "\x1e"
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ def serve(directory: str, name: str, timeout: float) -> None:
     sys.path.insert(0, directory)
     handler = import_module("app").handler
     for line in sys.stdin:
-        answer = _answer(handler, json.loads(line), Context(name, timeout))
-        sys.stdout.write(f"{ANSWER}{json.dumps(answer)}\n")
+        response = _call(handler, json.loads(line), Context(name, timeout))
+        sys.stdout.write(f"{RESPONSE}{json.dumps(response)}\n")
         sys.stdout.flush()
 
 
-def _answer(handler: Any, event: Any, context: Context) -> dict[str, Any]:
+def _call(handler: Any, event: Any, context: Context) -> dict[str, Any]:
     try:
         return {"result": handler(event, context)}
     except Exception as error:

@@ -42,7 +42,7 @@ class Reply:
 class Functions(Protocol):
     """The functions behind an endpoint."""
 
-    def answer(self, call: Call) -> Reply:
+    def handle(self, call: Call) -> Reply:
         """Answer a call; this is called from several threads."""
 
 
@@ -61,7 +61,7 @@ class Pools:
 
     pools: Mapping[str, Pool]
 
-    def answer(self, call: Call) -> Reply:
+    def handle(self, call: Call) -> Reply:
         """Queue an event."""
         pool = self.pools.get(call.function)
         if pool is None:
@@ -75,10 +75,10 @@ class Pools:
 
 
 class LambdaEndpoint:
-    """Serves Invoke for some functions, while the `with` block lasts."""
+    """Serves Invoke for functions, inside a `with` block."""
 
     def __init__(self, behind: Functions, port: int = 0) -> None:
-        """Open that port on 127.0.0.1, or a free one."""
+        """Open a port on 127.0.0.1; 0 chooses a free one."""
 
         class Request(_Request):
             functions = behind
@@ -88,11 +88,11 @@ class LambdaEndpoint:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The base URL."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
-        """Start to serve."""
+        """Start serving."""
         self._thread.start()
         return self
 
@@ -104,30 +104,32 @@ class LambdaEndpoint:
 
 
 class _Server(ThreadingHTTPServer):
-    request_queue_size = 512  # a fan-out comes all at once
+    # A fan-out connects many times at once.
+    request_queue_size = 512
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a caller that is gone: its environment was ended."""
+        """Ignore errors of callers that have disconnected."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class _Request(BaseHTTPRequestHandler):
     functions: Functions
-    protocol_version = "HTTP/1.1"  # so that a caller keeps its connection
+    # Lets callers reuse their connections.
+    protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
-        """Take an invocation."""
+        """Handle an invocation."""
         payload = self.rfile.read(int(self.headers.get("content-length", 0)))
         address = urlsplit(self.path)
         named = INVOKE.fullmatch(address.path)
         if named is None:
-            self._reply(refusal(404, "UnknownOperationException", "The emulation knows Invoke only."))
+            self._reply(refusal(404, "UnknownOperationException", "This endpoint supports only Invoke."))
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         self._reply(
-            self.functions.answer(
+            self.functions.handle(
                 Call(
                     function=unquote(named[1]),
                     kind=headers.get("x-amz-invocation-type", "RequestResponse"),
@@ -139,8 +141,8 @@ class _Request(BaseHTTPRequestHandler):
         )
 
     def do_GET(self) -> None:
-        """Know nothing else."""
-        self._reply(refusal(404, "UnknownOperationException", "The emulation knows Invoke only."))
+        """Reply that only Invoke is supported."""
+        self._reply(refusal(404, "UnknownOperationException", "This endpoint supports only Invoke."))
 
     def _reply(self, reply: Reply) -> None:
         self.send_response(reply.status)
@@ -152,4 +154,4 @@ class _Request(BaseHTTPRequestHandler):
         self.wfile.write(reply.payload)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""

@@ -11,7 +11,7 @@ from queue import Queue
 from threading import Thread, Timer
 from typing import Any
 
-from minutehand.local.environment import ANSWER
+from minutehand.local.environment import RESPONSE
 
 Listener = Callable[[str, dict[str, Any]], None]
 
@@ -80,10 +80,10 @@ class Pool:
     def _relay(self, process: subprocess.Popen[str]) -> bool:
         """Forward the function's log until it answers; return False if it exited instead."""
         for line in process.stdout or ():
-            if line.startswith(ANSWER):
-                answer = json.loads(line[1:])
-                if "error" in answer:
-                    self.listen(self.name, {"message": "failed", "error": answer["error"]})
+            if line.startswith(RESPONSE):
+                response = json.loads(line[1:])
+                if "error" in response:
+                    self.listen(self.name, {"message": "failed", "error": response["error"]})
                 return True
             self.listen(self.name, parsed(line))
         return False

@@ -45,7 +45,7 @@ __all__ = [
 HOST = "127.0.0.1"
 SETTINGS = {"shared_buffers": "32MB", "timezone": "UTC", "log_timezone": "UTC"}
 LONGEST_SOCKET_DIRECTORY = 85
-SECONDS_TO_ANSWER = "60"
+START_SECONDS = "60"
 SECONDS_TO_DIE = 3
 
 
@@ -157,7 +157,7 @@ class _Cluster:
 
     def pg_ctl(self, verb: str, *options: str | Path) -> CompletedProcess[str]:
         program = runnable(self.binaries, self.user) / "pg_ctl"
-        return run([program, verb, "-D", self.data, "-w", "-t", SECONDS_TO_ANSWER, *options], self.user)
+        return run([program, verb, "-D", self.data, "-w", "-t", START_SECONDS, *options], self.user)
 
     def running(self) -> psutil.Process | None:
         """Return the server's process; the pid in an old file may belong to another process."""

@@ -47,9 +47,9 @@ def can_enter(directory: Path, user: str) -> bool:
 def make_shared_directory(prefix: str) -> Path:
     """Create a directory that every user may enter."""
     SHARED_HOME.mkdir(mode=0o755, parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=SHARED_HOME))
-    made.chmod(0o755)
-    return made
+    directory = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=SHARED_HOME))
+    directory.chmod(0o755)
+    return directory
 
 
 @cache

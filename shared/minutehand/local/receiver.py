@@ -102,22 +102,22 @@ class Receiver:
             self._server.server_close()
             self._server = None
 
-    def answer(self, method: str, target: str, headers: dict[str, str], body: bytes) -> "Response":
+    def respond(self, method: str, target: str, headers: dict[str, str], body: bytes) -> "Response":
         """Verify a delivery, store it and return the response."""
         url = urlsplit(target)
         query = dict(parse_qsl(url.query))
         now = datetime.now(UTC)
         verified = self._secret is not None and is_signed(self._secret, headers, body, now)
         refused = self._secret is not None and not verified
-        answer = (
+        response = (
             Response(401, "not signed with the secret") if refused else self._behave(url.path, query, headers)
         )
-        received = Received(now, method, url.path, query, headers, body, verified, answer.status)
+        received = Received(now, method, url.path, query, headers, body, verified, response.status)
         self._received.append(received)
         if self._on_delivery:
             self._on_delivery(received)
-        self._stopping.wait(answer.delay)
-        return answer
+        self._stopping.wait(response.delay)
+        return response
 
     def _behave(self, path: str, query: dict[str, str], headers: dict[str, str]) -> "Response":
         match path:
@@ -206,23 +206,23 @@ class _Handler(BaseHTTPRequestHandler):
     def receive(self) -> None:
         length = self.headers.get("content-length", "0")
         if not length.isdigit() or int(length) > _LARGEST or "transfer-encoding" in self.headers:
-            answer = Response(413, "the body must have a content-length of at most 1 MiB")
+            response = Response(413, "the body must have a content-length of at most 1 MiB")
         else:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            answer = self.server.receiver.answer(
+            response = self.server.receiver.respond(
                 self.command, self.path, headers, self.rfile.read(int(length))
             )
-        self._send(answer)
+        self._send(response)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = receive
 
-    def _send(self, answer: Response) -> None:
-        self.send_response(answer.status)
-        for name, value in {"content-type": "application/json", **answer.headers}.items():
+    def _send(self, response: Response) -> None:
+        self.send_response(response.status)
+        for name, value in {"content-type": "application/json", **response.headers}.items():
             self.send_header(name, value)
-        self.send_header("content-length", str(len(answer.body)))
+        self.send_header("content-length", str(len(response.body)))
         self.end_headers()
-        self.wfile.write(answer.body)
+        self.wfile.write(response.body)
 
     def log_message(self, *_: Any) -> None:
         pass

@@ -24,7 +24,7 @@ class Enqueued:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A job of a bulk that was rejected; the others are enqueued all the same."""
+    """A rejected job of a bulk; the other jobs are still enqueued."""
 
     error: MinutehandError
     ordinal: int

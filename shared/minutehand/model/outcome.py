@@ -53,7 +53,7 @@ class RetryAfter(Exception):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised by a worker's signal handler to give the current job back."""
+    """Raised by a worker's signal handler to release the current job."""
 
 
 class OutOfTime(KeyboardInterrupt):
@@ -104,7 +104,7 @@ class Cancelled:
 
 @dataclass(frozen=True)
 class Released:
-    """The worker gives the job back without an attempt, optionally with an error to show."""
+    """The worker releases the job without an attempt, optionally with an error to show."""
 
     delay: timedelta = timedelta()
     error: Error | None = None

@@ -40,14 +40,14 @@ class Retention:
 
 @dataclass(frozen=True)
 class Step:
-    """One step on a day: `dropped`, rows `deleted`, `looked` at (checked), `held` for the archive, or `busy`.
+    """One step on a day: `dropped`, rows `deleted`, `checked`, `held` for the archive, or `busy`.
 
     A step without a day concerns a default partition, which has the rows of days without a partition.
     """
 
     home: Literal["jobs_done", "attempts", "events"]
     day: date | None
-    outcome: Literal["dropped", "deleted", "looked", "held", "busy"]
+    outcome: Literal["dropped", "deleted", "checked", "held", "busy"]
     jobs: int
 
 

@@ -96,7 +96,7 @@ def enqueue_now(database: Database, stored: StoredSchedule, now: datetime) -> UU
             "nominal": now.isoformat(),
         }
         job = {"key": schedule_key(stored.schedule.name)} if stored.schedule.overlap == "replace" else {}
-        line |= {"outcome": "asked", "count": 1, "late": False, "job": job}
+        line |= {"outcome": "requested", "count": 1, "late": False, "job": job}
         if records := database.run("fire", firings=json.dumps([line])):
             id: UUID = records[0]["job"]
             return id
@@ -160,8 +160,10 @@ def _write(database: Database, due: Sequence[Due]) -> tuple[list[Record], tuple[
 
 
 def _next_move(due: Due, lines: Sequence[Record]) -> dict[str, Any]:
-    own = [x for x in lines if (x["tenant"], x["schedule"]) == (due.record["tenant"], due.name) and x["job"]]
-    last = max(own, key=lambda line: line["nominal"], default=None)
+    fired = [
+        x for x in lines if (x["tenant"], x["schedule"]) == (due.record["tenant"], due.name) and x["job"]
+    ]
+    last = max(fired, key=lambda line: line["nominal"], default=None)
     move = {"next": due.plan.next, "wake": due.plan.next and due.plan.next - due.timing.ahead}
     return _identify(due.record) | move | ({"fired": last["nominal"], "last": last["job"]} if last else {})
 

@@ -15,11 +15,11 @@ SOURCE = "code"
 
 @dataclass(frozen=True)
 class Installed:
-    """The names of the schedules that were added, changed, kept and removed."""
+    """The names of the schedules that were added, changed, unchanged and removed."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
 
@@ -47,17 +47,17 @@ def install(
         }
         own = {name: record for name, record in existing.items() if record["source"] == source}
         _refuse_others(set(declared) & (set(existing) - set(own)), source)
-        names: dict[str, list[str]] = {"added": [], "changed": [], "kept": []}
+        names: dict[str, list[str]] = {"added": [], "changed": [], "unchanged": []}
         for name, schedule in declared.items():
             hash = schedule.digest(version)
-            fate = "added" if name not in own else "kept" if own[name]["hash"] == hash else "changed"
-            if fate != "kept":
+            outcome = "added" if name not in own else "unchanged" if own[name]["hash"] == hash else "changed"
+            if outcome != "unchanged":
                 write(database, schedule, now, source=source, hash=hash)
-            names[fate].append(name)
+            names[outcome].append(name)
         removed = sorted(set(own) - set(declared))
         for name in removed:
             delete(database, name, now)
-    return Installed(**{fate: tuple(each) for fate, each in names.items()}, removed=tuple(removed))
+    return Installed(**{outcome: tuple(each) for outcome, each in names.items()}, removed=tuple(removed))
 
 
 def load(place: str) -> list[Schedule]:

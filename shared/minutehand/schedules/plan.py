@@ -7,7 +7,7 @@ from typing import Literal
 from minutehand.model.recurrence import REBOOT
 from minutehand.schedules.timing import LEAST, Timing
 
-Outcome = Literal["fired", "asked", "skipped", "missed", "refused"]
+Outcome = Literal["fired", "requested", "skipped", "missed", "refused"]
 # A moment that is less late than this is not missed: a few ticks were skipped, for example by a deploy.
 GRACE = timedelta(minutes=5)
 # How far back catch-up reaches; the ledger is kept longer.

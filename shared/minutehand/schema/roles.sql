@@ -13,7 +13,7 @@
 --   minutehand_worker     all rows: dispatcher and workers serve every tenant, and their plans have no filter
 --   minutehand_operator   all rows, or those of one tenant in a transaction that called as_tenant
 --   minutehand_tenant     the rows of the tenant that the transaction set or that the role is bound to
---   anybody else          none; the owner and superusers, whom no policy restricts, all
+--   others                none, except the owner and superusers, whom no policy restricts
 --
 -- A login that is a member of several roles sees what any of them sees. Security definer functions bypass the
 -- policies and check current_tenant() themselves.
@@ -72,7 +72,7 @@ begin
     grant select, update on minutehand.dispatcher to minutehand_worker;
     grant select, insert, update on minutehand.budgets to minutehand_worker;
     grant execute on function minutehand.state, minutehand.make_days_ahead, minutehand.retain_now, minutehand.choose,
-                              minutehand.count_unpaused, minutehand.lapse, minutehand.bear, minutehand.fire,
+                              minutehand.count_unpaused, minutehand.lapse, minutehand.create_occurrence, minutehand.fire,
                               minutehand.withdraw_ahead, minutehand.copy_of to minutehand_worker;
 end
 $$;

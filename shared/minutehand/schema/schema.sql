@@ -136,111 +136,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.uuid7() RETURNS uuid
-    LANGUAGE plpgsql PARALLEL SAFE
-    AS $$
-declare
-    moment bigint := extract(epoch from clock_timestamp()) * 1000000;
-begin
-    return encode(overlay(
-        uuid_send(gen_random_uuid())
-        placing int8send(moment / 1000 << 16 | (x'7000'::bigint + moment % 1000 * 4096 / 1000)) from 1 for 8), 'hex')::uuid;
-end
-$$;
-
-CREATE TABLE minutehand.jobs (
-    id uuid DEFAULT minutehand.uuid7() NOT NULL,
-    ack uuid,
-    prior uuid,
-    enqueued timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    run_at minutehand.moment DEFAULT clock_timestamp() NOT NULL,
-    visible minutehand.moment DEFAULT clock_timestamp() NOT NULL,
-    offered timestamp with time zone,
-    claimed timestamp with time zone,
-    deleted timestamp with time zone,
-    timeout minutehand.timeout,
-    attempts integer DEFAULT 0 NOT NULL,
-    max_attempts minutehand.max_attempts DEFAULT 8 NOT NULL,
-    priority minutehand.priority DEFAULT 5 NOT NULL,
-    failed boolean DEFAULT false NOT NULL,
-    cancelled boolean DEFAULT false NOT NULL,
-    queue minutehand.queue DEFAULT 'default'::text NOT NULL,
-    kind minutehand.kind NOT NULL,
-    key minutehand.key,
-    payload json DEFAULT 'null'::json NOT NULL,
-    headers minutehand.headers,
-    retry minutehand.retry,
-    result json,
-    error jsonb,
-    tenant minutehand.tenant DEFAULT ''::text NOT NULL,
-    personal boolean DEFAULT false NOT NULL,
-    every text,
-    zone text,
-    nominal minutehand.moment,
-    schedule text,
-    cancelling text,
-    version text,
-    lapsed timestamp with time zone,
-    latest timestamp with time zone
-)
-PARTITION BY LIST (((deleted IS NULL)));
-
-CREATE TABLE minutehand.jobs_live (
-    id uuid DEFAULT minutehand.uuid7() CONSTRAINT jobs_id_not_null NOT NULL,
-    ack uuid,
-    prior uuid,
-    enqueued timestamp with time zone DEFAULT clock_timestamp() CONSTRAINT jobs_enqueued_not_null NOT NULL,
-    run_at minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_run_at_not_null NOT NULL,
-    visible minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_visible_not_null NOT NULL,
-    offered timestamp with time zone,
-    claimed timestamp with time zone,
-    deleted timestamp with time zone,
-    timeout minutehand.timeout,
-    attempts integer DEFAULT 0 CONSTRAINT jobs_attempts_not_null NOT NULL,
-    max_attempts minutehand.max_attempts DEFAULT 8 CONSTRAINT jobs_max_attempts_not_null NOT NULL,
-    priority minutehand.priority DEFAULT 5 CONSTRAINT jobs_priority_not_null NOT NULL,
-    failed boolean DEFAULT false CONSTRAINT jobs_failed_not_null NOT NULL,
-    cancelled boolean DEFAULT false CONSTRAINT jobs_cancelled_not_null NOT NULL,
-    queue minutehand.queue DEFAULT 'default'::text CONSTRAINT jobs_queue_not_null NOT NULL,
-    kind minutehand.kind CONSTRAINT jobs_kind_not_null NOT NULL,
-    key minutehand.key,
-    payload json DEFAULT 'null'::json CONSTRAINT jobs_payload_not_null NOT NULL,
-    headers minutehand.headers,
-    retry minutehand.retry,
-    result json,
-    error jsonb,
-    tenant minutehand.tenant DEFAULT ''::text CONSTRAINT jobs_tenant_not_null NOT NULL,
-    personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
-    every text,
-    zone text,
-    nominal minutehand.moment,
-    schedule text,
-    cancelling text,
-    version text,
-    lapsed timestamp with time zone,
-    latest timestamp with time zone
-)
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
-
-CREATE FUNCTION minutehand.bear(job minutehand.jobs_live, nominal timestamp with time zone) RETURNS uuid
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'minutehand', 'pg_temp'
-    AS $$
-declare
-    next_id uuid;
-begin
-    insert into minutehand.jobs_live
-           (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-            tenant, personal, every, zone, nominal, schedule)
-    values (job.queue, job.kind, job.key, job.payload, job.headers, bear.nominal, bear.nominal, job.priority,
-            job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, bear.nominal,
-            job.schedule)
-        on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
-    returning id into next_id;
-    return next_id;
-end
-$$;
-
 CREATE FUNCTION minutehand.begin_load(of_load text, of_run uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -606,6 +501,55 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.uuid7() RETURNS uuid
+    LANGUAGE plpgsql PARALLEL SAFE
+    AS $$
+declare
+    moment bigint := extract(epoch from clock_timestamp()) * 1000000;
+begin
+    return encode(overlay(
+        uuid_send(gen_random_uuid())
+        placing int8send(moment / 1000 << 16 | (x'7000'::bigint + moment % 1000 * 4096 / 1000)) from 1 for 8), 'hex')::uuid;
+end
+$$;
+
+CREATE TABLE minutehand.jobs (
+    id uuid DEFAULT minutehand.uuid7() NOT NULL,
+    ack uuid,
+    prior uuid,
+    enqueued timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    run_at minutehand.moment DEFAULT clock_timestamp() NOT NULL,
+    visible minutehand.moment DEFAULT clock_timestamp() NOT NULL,
+    offered timestamp with time zone,
+    claimed timestamp with time zone,
+    deleted timestamp with time zone,
+    timeout minutehand.timeout,
+    attempts integer DEFAULT 0 NOT NULL,
+    max_attempts minutehand.max_attempts DEFAULT 8 NOT NULL,
+    priority minutehand.priority DEFAULT 5 NOT NULL,
+    failed boolean DEFAULT false NOT NULL,
+    cancelled boolean DEFAULT false NOT NULL,
+    queue minutehand.queue DEFAULT 'default'::text NOT NULL,
+    kind minutehand.kind NOT NULL,
+    key minutehand.key,
+    payload json DEFAULT 'null'::json NOT NULL,
+    headers minutehand.headers,
+    retry minutehand.retry,
+    result json,
+    error jsonb,
+    tenant minutehand.tenant DEFAULT ''::text NOT NULL,
+    personal boolean DEFAULT false NOT NULL,
+    every text,
+    zone text,
+    nominal minutehand.moment,
+    schedule text,
+    cancelling text,
+    version text,
+    lapsed timestamp with time zone,
+    latest timestamp with time zone
+)
+PARTITION BY LIST (((deleted IS NULL)));
+
 CREATE FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) RETURNS minutehand.new_jobs
     LANGUAGE plpgsql STABLE
     AS $$
@@ -652,6 +596,62 @@ CREATE FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with tim
             limit (select most)) j
      where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
      group by l.queue
+$$;
+
+CREATE TABLE minutehand.jobs_live (
+    id uuid DEFAULT minutehand.uuid7() CONSTRAINT jobs_id_not_null NOT NULL,
+    ack uuid,
+    prior uuid,
+    enqueued timestamp with time zone DEFAULT clock_timestamp() CONSTRAINT jobs_enqueued_not_null NOT NULL,
+    run_at minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_run_at_not_null NOT NULL,
+    visible minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_visible_not_null NOT NULL,
+    offered timestamp with time zone,
+    claimed timestamp with time zone,
+    deleted timestamp with time zone,
+    timeout minutehand.timeout,
+    attempts integer DEFAULT 0 CONSTRAINT jobs_attempts_not_null NOT NULL,
+    max_attempts minutehand.max_attempts DEFAULT 8 CONSTRAINT jobs_max_attempts_not_null NOT NULL,
+    priority minutehand.priority DEFAULT 5 CONSTRAINT jobs_priority_not_null NOT NULL,
+    failed boolean DEFAULT false CONSTRAINT jobs_failed_not_null NOT NULL,
+    cancelled boolean DEFAULT false CONSTRAINT jobs_cancelled_not_null NOT NULL,
+    queue minutehand.queue DEFAULT 'default'::text CONSTRAINT jobs_queue_not_null NOT NULL,
+    kind minutehand.kind CONSTRAINT jobs_kind_not_null NOT NULL,
+    key minutehand.key,
+    payload json DEFAULT 'null'::json CONSTRAINT jobs_payload_not_null NOT NULL,
+    headers minutehand.headers,
+    retry minutehand.retry,
+    result json,
+    error jsonb,
+    tenant minutehand.tenant DEFAULT ''::text CONSTRAINT jobs_tenant_not_null NOT NULL,
+    personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
+    every text,
+    zone text,
+    nominal minutehand.moment,
+    schedule text,
+    cancelling text,
+    version text,
+    lapsed timestamp with time zone,
+    latest timestamp with time zone
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
+
+CREATE FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    next_id uuid;
+begin
+    insert into minutehand.jobs_live
+           (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
+            tenant, personal, every, zone, nominal, schedule)
+    values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
+            job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
+            job.schedule)
+        on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
+    returning id into next_id;
+    return next_id;
+end
 $$;
 
 CREATE FUNCTION minutehand.current_tenant() RETURNS text
@@ -706,7 +706,7 @@ begin
                and (not (select keep_until_archived from minutehand.settings)
                     or exists (select from minutehand.archived_days a
                                 where a.home = $3 and a.day = (p.%2$I at time zone ''UTC'')::date
-                                  and minutehand.was_there(p.xmin, a.snapshot)))
+                                  and minutehand.was_visible(p.xmin, a.snapshot)))
              limit $2 for update of p skip locked))', name, dated, classifier)
     using at, most, home;
     get diagnostics gone = row_count;
@@ -749,7 +749,7 @@ CREATE FUNCTION minutehand.drop_day(home text, name text, day date, classifier t
 begin
     execute format('lock table minutehand.%I in share mode', name);
     if not sure and not (minutehand.inspect_day(name, classifier, ends, at)).whole then
-        return 'looked';
+        return 'checked';
     end if;
     if (select keep_until_archived from minutehand.settings) and not minutehand.in_the_lake(home, name, day) then
         return 'held';
@@ -843,7 +843,7 @@ CREATE FUNCTION minutehand.enqueue_incoming(this_load uuid, on_conflict text DEF
     select e.* from items, minutehand.enqueue_all(items.items, enqueue_incoming.on_conflict) e
 $$;
 
-CREATE FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint, starts timestamp with time zone DEFAULT NULL::timestamp with time zone, spread interval DEFAULT NULL::interval) RETURNS TABLE(fresh boolean, load text, run uuid, at timestamp with time zone, who text, created bigint, replaced bigint, ignored bigint, rejects bigint)
+CREATE FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint, starts timestamp with time zone DEFAULT NULL::timestamp with time zone, spread interval DEFAULT NULL::interval) RETURNS TABLE(fresh boolean, load text, run uuid, at timestamp with time zone, actor text, created bigint, replaced bigint, ignored bigint, rejects bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     SET work_mem TO '128MB'
@@ -932,7 +932,7 @@ begin
         end if;
     end if;
 
-    -- Floors were raised while this ran, and jobs due by now may be below them. The locks stop others from raising
+    -- Floors were raised while this ran, and jobs that are due may be below them. The locks stop others from raising
     -- them again before this commits.
     perform from minutehand.lanes l order by l.queue, l.priority for update;
     update minutehand.lanes l set floor = moment where l.floor > moment;
@@ -1042,7 +1042,7 @@ begin
         values (firing.tenant, firing.schedule, firing.nominal, firing.outcome, firing.count)
             on conflict do nothing;
         continue when not found;
-        if firing.outcome not in ('fired', 'asked') then
+        if firing.outcome not in ('fired', 'requested') then
             tenant := firing.tenant; schedule := firing.schedule; nominal := firing.nominal; outcome := firing.outcome;
             return next;
             continue;
@@ -1209,7 +1209,7 @@ begin
     grant select, update on minutehand.dispatcher to minutehand_worker;
     grant select, insert, update on minutehand.budgets to minutehand_worker;
     grant execute on function minutehand.state, minutehand.make_days_ahead, minutehand.retain_now, minutehand.choose,
-                              minutehand.count_unpaused, minutehand.lapse, minutehand.bear, minutehand.fire,
+                              minutehand.count_unpaused, minutehand.lapse, minutehand.create_occurrence, minutehand.fire,
                               minutehand.withdraw_ahead, minutehand.copy_of to minutehand_worker;
 end
 $$;
@@ -1762,7 +1762,7 @@ begin
                              where k.home = retain_day.home and k.day = retain_day.day and k.until is null) then
         jobs := minutehand.delete_over(home, name, dated, classifier, at, most);
     end if;
-    outcome := case when jobs > 0 then 'deleted' else 'looked' end;
+    outcome := case when jobs > 0 then 'deleted' else 'checked' end;
     if not sure and jobs < most then
         seen := minutehand.inspect_day(name, classifier, ends, at);
     else
@@ -1813,20 +1813,20 @@ CREATE FUNCTION minutehand.sentence(rule text) RETURNS text
         when 'zone_is_known' then 'zone must be an IANA time zone such as Europe/Berlin'
         when 'zone_is_of_every' then 'zone requires every; without every, give run_at a UTC offset'
         when 'every_has_a_beginning' then
-            'a cron expression requires run_at in SQL; Python and the command line compute it'
-        when 'every_or_debounce' then 'set every, or debounce or throttle, not both'
+            'in SQL, a cron expression requires run_at; Python and the command line compute it'
+        when 'every_or_debounce' then 'every cannot be combined with debounce or throttle'
         when 'key_is_set' then 'unique_while, unique_for, debounce and throttle require a key'
         when 'unique_while_is_known' then 'unique_while must be upcoming or running'
         when 'period_is_positive' then 'unique_for, debounce and throttle must be durations above zero'
         when 'debounce_max_is_longer' then
-            'debounce_max must be a duration not shorter than debounce, and requires debounce'
+            'debounce_max requires debounce, and must not be shorter than it'
         when 'one_period' then 'set only one of unique_for, debounce and throttle'
-        when 'run_at_or_debounce' then 'set debounce, or run_at or delay, not both'
+        when 'run_at_or_debounce' then 'debounce cannot be combined with run_at or delay'
         when 'debounce_moves' then 'debounce requires on_conflict replace or merge'
         when 'tenant_is_a_name' then
             'tenant must be 1 to 100 letters, digits, dots, dashes, underscores, colons and @,'
             ' starting with a letter or digit'
-        when 'tenant_is_own' then 'a session that is confined to a tenant must enqueue for that tenant only'
+        when 'tenant_is_own' then 'a session of a tenant must enqueue only for that tenant'
         when 'tenant_is_set' then 'this role must set a tenant: call minutehand.as_tenant first'
         else replace(rule, '_', ' ') end
 $$;
@@ -1905,17 +1905,17 @@ CREATE FUNCTION minutehand.version_numbers(version text) RETURNS numeric[]
     select coalesce(array_agg(found[1]::numeric), '{}') from regexp_matches(coalesce(version, ''), '\d{1,100}', 'g') found
 $$;
 
-CREATE FUNCTION minutehand.was_there(born xid, snapshot pg_snapshot) RETURNS boolean
+CREATE FUNCTION minutehand.was_visible(created xid, snapshot pg_snapshot) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 declare
     this  bigint := pg_current_xact_id()::text::bigint;
-    whole bigint := this / 4294967296 * 4294967296 + born::text::bigint;
+    whole bigint := this / 4294967296 * 4294967296 + created::text::bigint;
 begin
     if whole > this then
         whole := whole - 4294967296;
     end if;
-    return born::text::bigint < 3 or coalesce(whole > 0 and pg_visible_in_snapshot(whole::text::xid8, snapshot), false);
+    return created::text::bigint < 3 or coalesce(whole > 0 and pg_visible_in_snapshot(whole::text::xid8, snapshot), false);
 end
 $$;
 
@@ -2005,7 +2005,7 @@ CREATE TABLE minutehand.audit (
     id uuid DEFAULT minutehand.uuid7() NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     tenant minutehand.tenant DEFAULT minutehand.current_tenant() NOT NULL,
-    who text NOT NULL,
+    actor text NOT NULL,
     verb text NOT NULL,
     job uuid,
     facts jsonb
@@ -2185,7 +2185,7 @@ CREATE TABLE minutehand.loads (
     load text NOT NULL,
     run uuid NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    who text DEFAULT SESSION_USER NOT NULL,
+    actor text DEFAULT SESSION_USER NOT NULL,
     created bigint DEFAULT 0 NOT NULL,
     replaced bigint DEFAULT 0 NOT NULL,
     ignored bigint DEFAULT 0 NOT NULL,
@@ -2593,6 +2593,47 @@ GRANT ALL ON FUNCTION minutehand.as_micros(moment timestamp with time zone) TO m
 REVOKE ALL ON FUNCTION minutehand.as_number(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.as_number(value text) TO minutehand_operator;
 
+REVOKE ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) TO minutehand_operator;
+
+GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_enqueuer;
+GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_operator;
+GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_tenant;
+GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_worker;
+
+GRANT SELECT ON TABLE minutehand.uniques TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.uniques TO minutehand_tenant;
+GRANT SELECT,DELETE ON TABLE minutehand.uniques TO minutehand_worker;
+
+GRANT UPDATE(until) ON TABLE minutehand.uniques TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.blocking_job(item minutehand.new_jobs, taken minutehand.uniques, OUT job uuid, OUT until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.bounds(moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_tenant;
+
+GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_operator;
+
+REVOKE ALL ON FUNCTION minutehand.change_lane() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.check_new(items minutehand.new_jobs[], on_conflict text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.check_staged(staged name, session_tenant text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, bounds minutehand.bound[], chosen uuid[], only_queue text, fair boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.clear_personal() FROM PUBLIC;
+
 GRANT SELECT ON TABLE minutehand.jobs TO minutehand_worker;
 GRANT SELECT,DELETE ON TABLE minutehand.jobs TO minutehand_operator;
 GRANT SELECT,DELETE ON TABLE minutehand.jobs TO minutehand_tenant;
@@ -2665,6 +2706,15 @@ GRANT UPDATE(version) ON TABLE minutehand.jobs TO minutehand_worker;
 GRANT UPDATE(lapsed) ON TABLE minutehand.jobs TO minutehand_operator;
 GRANT UPDATE(lapsed) ON TABLE minutehand.jobs TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_worker;
+
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_worker;
@@ -2687,58 +2737,8 @@ GRANT UPDATE(error) ON TABLE minutehand.jobs_live TO minutehand_worker;
 
 GRANT UPDATE(lapsed) ON TABLE minutehand.jobs_live TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.bear(job minutehand.jobs_live, nominal timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.bear(job minutehand.jobs_live, nominal timestamp with time zone) TO minutehand_worker;
-
-REVOKE ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) TO minutehand_operator;
-
-GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_enqueuer;
-GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_operator;
-GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_tenant;
-GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_worker;
-
-GRANT SELECT ON TABLE minutehand.uniques TO minutehand_operator;
-GRANT SELECT ON TABLE minutehand.uniques TO minutehand_tenant;
-GRANT SELECT,DELETE ON TABLE minutehand.uniques TO minutehand_worker;
-
-GRANT UPDATE(until) ON TABLE minutehand.uniques TO minutehand_worker;
-
-REVOKE ALL ON FUNCTION minutehand.blocking_job(item minutehand.new_jobs, taken minutehand.uniques, OUT job uuid, OUT until timestamp with time zone) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.bounds(moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_tenant;
-
-GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_operator;
-
-REVOKE ALL ON FUNCTION minutehand.change_lane() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.check_new(items minutehand.new_jobs[], on_conflict text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.check_staged(staged name, session_tenant text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) TO minutehand_worker;
-
-REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, bounds minutehand.bound[], chosen uuid[], only_queue text, fair boolean) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.clear_personal() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_worker;
-
-REVOKE ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.days() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.days() TO minutehand_operator;
@@ -2875,7 +2875,7 @@ REVOKE ALL ON FUNCTION minutehand.version_numbers(version text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_tenant;
 
-REVOKE ALL ON FUNCTION minutehand.was_there(born xid, snapshot pg_snapshot) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.was_visible(created xid, snapshot pg_snapshot) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) TO minutehand_operator;

@@ -38,7 +38,7 @@ class SecretCache:
     def _refresh(self, name: str, fetch: Callable[[], str], max_age: timedelta) -> tuple[float, str]:
         """Fetch the text; if that fails, extend the use of the cached one.
 
-        A rotated password is no problem here: the server refuses it, and `forget` removes it from the cache. The
+        If a cached password was rotated, the server refuses it, and `forget` removes it from the cache. The
         warning quotes an error only if it is ours, because those contain no secret.
         """
         now = time()

@@ -33,31 +33,37 @@ def _declare(
     return setting
 
 
+def _declare_text(
+    name: str, description: str, *read_by: str, mask: Callable[[str], str] | None = None
+) -> Setting[str]:
+    return _declare(name, TEXT, "", description, *read_by, mask=mask)
+
+
+def _declare_flag(name: str, description: str, *read_by: str) -> Setting[bool]:
+    return _declare(name, FLAG, False, description, *read_by)
+
+
 def _declare_secret(name: str, description: str, *read_by: str) -> Setting[str]:
-    """Declare a secret, and the variable that names an entry of Secrets Manager which holds it."""
+    """Declare a secret, and a variable with the name of an entry in Secrets Manager that contains it."""
     setting = _declare(name, TEXT, "", description, *read_by, mask=mask_all)
     instead = f"Name or ARN of a secret in Secrets Manager; read if {name} is empty."
     _declare(f"{name}_SECRET", TEXT, "", instead, *read_by)
     return setting
 
 
-DATABASE_URL = _declare(
+DATABASE_URL = _declare_text(
     "DATABASE_URL",
-    TEXT,
-    "",
     "The database, as postgresql://user:password@host/database.",
     *EVERYWHERE,
     mask=mask_database_url,
 )
-DATABASE_SECRET = _declare(
+DATABASE_SECRET = _declare_text(
     "MINUTEHAND_DATABASE_SECRET",
-    TEXT,
-    "",
     "Name or ARN of a secret in Secrets Manager that holds the URL or RDS's JSON; read if DATABASE_URL is empty.",
     *EVERYWHERE,
 )
-DATABASE_HOST = _declare(
-    "MINUTEHAND_DATABASE_HOST", TEXT, "", "The host, if the database secret does not contain it.", *EVERYWHERE
+DATABASE_HOST = _declare_text(
+    "MINUTEHAND_DATABASE_HOST", "The host, if the database secret does not contain it.", *EVERYWHERE
 )
 DATABASE_PORT = _declare(
     "MINUTEHAND_DATABASE_PORT",
@@ -66,19 +72,13 @@ DATABASE_PORT = _declare(
     "The port, if the database secret does not contain it.",
     *EVERYWHERE,
 )
-DATABASE_NAME = _declare(
+DATABASE_NAME = _declare_text(
     "MINUTEHAND_DATABASE_NAME",
-    TEXT,
-    "",
     "The database's name, if the database secret does not contain it.",
     *EVERYWHERE,
 )
-DATABASE_IAM = _declare(
-    "MINUTEHAND_DATABASE_IAM",
-    FLAG,
-    False,
-    "Authenticate with a signed RDS token instead of a password.",
-    *EVERYWHERE,
+DATABASE_IAM = _declare_flag(
+    "MINUTEHAND_DATABASE_IAM", "Authenticate with a signed RDS token instead of a password.", *EVERYWHERE
 )
 DATABASE_TLS = _declare(
     "MINUTEHAND_DATABASE_TLS",
@@ -122,7 +122,7 @@ GRACE = _declare(
     WORKER,
     CLI,
 )
-WORKER_NAME = _declare("MINUTEHAND_WORKER", TEXT, "", "Name or ARN of the worker function.", DISPATCHER, CLI)
+WORKER_NAME = _declare_text("MINUTEHAND_WORKER", "Name or ARN of the worker function.", DISPATCHER, CLI)
 WORKER_ROUTES: Setting[tuple[WorkerRoute, ...]] = _declare(
     "MINUTEHAND_WORKERS",
     json_object(EXAMPLE, parse_worker_routes),
@@ -131,34 +131,24 @@ WORKER_ROUTES: Setting[tuple[WorkerRoute, ...]] = _declare(
     DISPATCHER,
     CLI,
 )
-SCHEDULES = _declare(
-    "MINUTEHAND_SCHEDULES",
-    TEXT,
-    "",
-    "The schedules to install at the first tick, as module:NAME.",
-    DISPATCHER,
+SCHEDULES = _declare_text(
+    "MINUTEHAND_SCHEDULES", "The schedules to install at the first tick, as module:NAME.", DISPATCHER
 )
-VERSION = _declare(
+VERSION = _declare_text(
     "MINUTEHAND_VERSION",
-    TEXT,
-    "",
     "Version of your code, stored with each attempt; the worker's default is its function version.",
     DISPATCHER,
     WORKER,
     CLI,
 )
-MIDDLEWARE = _declare(
+MIDDLEWARE = _declare_text(
     "MINUTEHAND_MIDDLEWARE",
-    TEXT,
-    "",
-    "The module that contains middleware; without it, handlers/_middleware.py.",
+    "The module that contains middleware; if empty, handlers/_middleware.py.",
     WORKER,
     LIBRARY,
 )
-REDACT_ERRORS = _declare(
+REDACT_ERRORS = _declare_flag(
     "MINUTEHAND_REDACT_ERRORS",
-    FLAG,
-    False,
     "Store only an id for an unexpected error; the log contains the error.",
     WORKER,
     LIBRARY,
@@ -170,15 +160,11 @@ ENCRYPTION_KEY = _declare_secret(
     *EVERYWHERE,
 )
 PREVIOUS_ENCRYPTION_KEYS = _declare_secret(
-    "MINUTEHAND_PREVIOUS_ENCRYPTION_KEYS",
-    "Keys that only decrypt, separated by commas.",
-    *EVERYWHERE,
+    "MINUTEHAND_PREVIOUS_ENCRYPTION_KEYS", "Keys that only decrypt, separated by commas.", *EVERYWHERE
 )
-ENCRYPT_RESULTS = _declare("MINUTEHAND_ENCRYPT_RESULTS", FLAG, False, "Encrypt results too.", *EVERYWHERE)
-ENCRYPTION_REQUIRED = _declare(
+ENCRYPT_RESULTS = _declare_flag("MINUTEHAND_ENCRYPT_RESULTS", "Encrypt results too.", *EVERYWHERE)
+ENCRYPTION_REQUIRED = _declare_flag(
     "MINUTEHAND_ENCRYPTION_REQUIRED",
-    FLAG,
-    False,
     "Refuse to run a job whose payload is not encrypted; the job becomes dead.",
     *EVERYWHERE,
 )
@@ -212,10 +198,8 @@ HTTP_SECRETS = _declare_secret(
     WORKER,
     LIBRARY,
 )
-HTTP_UNSIGNED = _declare(
+HTTP_UNSIGNED = _declare_flag(
     "MINUTEHAND_HTTP_UNSIGNED",
-    FLAG,
-    False,
     "Deliver unsigned if there is no secret; otherwise the job becomes dead.",
     WORKER,
 )
@@ -226,30 +210,26 @@ HTTP_ALLOW: Setting[tuple[str, ...]] = _declare(
     "Hosts, addresses and networks that may receive deliveries although they are not public.",
     WORKER,
 )
-HTTP_REDIRECTS = _declare("MINUTEHAND_HTTP_REDIRECTS", FLAG, False, "Follow up to three redirects.", WORKER)
-BASE_URL = _declare(
-    "MINUTEHAND_BASE_URL", TEXT, "", "URL of your application, to which paths of routes are joined.", LIBRARY
+HTTP_REDIRECTS = _declare_flag("MINUTEHAND_HTTP_REDIRECTS", "Follow up to three redirects.", WORKER)
+BASE_URL = _declare_text(
+    "MINUTEHAND_BASE_URL", "URL of your application, to which paths of routes are joined.", LIBRARY
 )
 
 API_TOKENS = _declare_secret(
     "MINUTEHAND_API_TOKENS", "Bearer tokens, separated by commas, each as [name[@tenant]:]token.", API
 )
-TENANT_CLAIM = _declare(
-    "MINUTEHAND_TENANT_CLAIM", TEXT, "", "The authoriser's claim that contains the caller's tenant.", API
+TENANT_CLAIM = _declare_text(
+    "MINUTEHAND_TENANT_CLAIM", "The authoriser's claim that contains the caller's tenant.", API
 )
-CONSOLE = _declare("MINUTEHAND_CONSOLE", FLAG, False, "Serve the console; a local run always serves it.", API)
-LOCAL = _declare(
+CONSOLE = _declare_flag("MINUTEHAND_CONSOLE", "Serve the console; a local run always serves it.", API)
+LOCAL = _declare_flag(
     "MINUTEHAND_LOCAL",
-    FLAG,
-    False,
     "Accept requests from this machine without a token or signature; ignored in Lambda.",
     LIBRARY,
 )
-TEST_DATABASE_URL = _declare(
+TEST_DATABASE_URL = _declare_text(
     "MINUTEHAND_TEST_DATABASE_URL",
-    TEXT,
-    "",
-    "The server for `minutehand.testing`; without it, a server from the wheel.",
+    "The server for `minutehand.testing`; if empty, a server from the wheel.",
     TESTS,
     mask=mask_database_url,
 )

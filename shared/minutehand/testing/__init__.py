@@ -1,13 +1,13 @@
-"""Fixtures for the tests of those who use minutehand; load them with `pytest_plugins = ["minutehand.testing"]`.
+"""Pytest fixtures for your tests; load them with `pytest_plugins = ["minutehand.testing"]`.
 
-queue                   what is enqueued, and a worker that works it off: see JobQueue
-minutehand_database     this test's own Postgres database, which DATABASE_URL names for as long
-invoker                 stands where Lambda does, and keeps the events
+queue                   the enqueued jobs, with a worker that runs them: see JobQueue
+minutehand_database     a Postgres database for this test; DATABASE_URL is set to its URL
+invoker                 replaces Lambda and records the events
 
-and, to be overridden in your conftest.py:
+To be overridden in your conftest.py:
 
-minutehand_handlers     functions by kind, or a HandlerPackage; the package `handlers` unless you say otherwise
-minutehand_migrations   a function that makes your own tables at the URL that it is given, once a run
+minutehand_handlers     functions by kind, or a HandlerPackage; by default the package `handlers`
+minutehand_migrations   a function that takes a URL and creates your tables there, called once per run
 minutehand_server       the URL of a server to use instead of one from the wheel: MINUTEHAND_TEST_DATABASE_URL
 """
 
@@ -44,7 +44,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Clone:
-    """A test's own database; `database` is what minutehand's functions take, with a connection of its own."""
+    """The database of a test; pass `database` to minutehand's functions. It has a separate connection."""
 
     url: str = field(repr=False)
     database: Database = field(repr=False)
@@ -57,7 +57,7 @@ class Clone:
 
 @pytest.fixture(scope="session", autouse=True)
 def minutehand_environment() -> Iterator[None]:
-    """Forget what the shell says of another database, for all of the run and for threads that outlive their test."""
+    """Unset the shell's database settings for the whole run, including threads that outlive their test."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name == "DATABASE_URL" or name.startswith("MINUTEHAND_DATABASE_"):
@@ -67,13 +67,13 @@ def minutehand_environment() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def minutehand_server() -> str | None:
-    """Name a server whose role may make databases, by its URL; None starts one from the wheel."""
+    """Return the URL of a server on which the role may create databases; None starts one from the wheel."""
     return TEST_DATABASE_URL.read() or None
 
 
 @pytest.fixture(scope="session")
 def minutehand_migrations() -> Callable[[str], object]:
-    """Make nothing beside minutehand's own schema."""
+    """Create no tables besides minutehand's schema."""
     return lambda url: None
 
 
@@ -84,22 +84,23 @@ def minutehand_databases(
     minutehand_server: str | None,
     minutehand_migrations: Callable[[str], object],
 ) -> Iterator[Databases]:
-    """Keep the run's databases, for the fixture below."""
-    run = getattr(request.config, "workerinput", {}).get("testrunuid") or uuid4().hex  # of xdist
+    """Provide the databases of the run to `minutehand_database`."""
+    xdist = getattr(request.config, "workerinput", {})
+    run = xdist.get("testrunuid") or uuid4().hex
     try:
         with serving(run, minutehand_server, minutehand_migrations) as databases:
             yield databases
     except NoPostgresError:
         pytest.fail(
-            "no Postgres for the tests: pip install 'minutehand[testing]', or name a server in "
-            "MINUTEHAND_TEST_DATABASE_URL",
+            "no Postgres for the tests: pip install 'minutehand[testing]', or set "
+            "MINUTEHAND_TEST_DATABASE_URL to the URL of a server",
             pytrace=False,
         )
 
 
 @pytest.fixture
 def minutehand_database(minutehand_databases: Databases, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clone]:
-    """Make a database with the schema and your tables for one test; DATABASE_URL names it meanwhile."""
+    """Create a database with the schema and your tables for one test, and set DATABASE_URL to it."""
     with minutehand_databases.clone() as url, closing(Database(url)) as database:
         monkeypatch.setenv("DATABASE_URL", url)
         close_thread_databases()
@@ -115,11 +116,11 @@ def minutehand_handlers() -> AnyHandlers:
 
 @pytest.fixture
 def queue(minutehand_database: Clone, minutehand_handlers: AnyHandlers) -> JobQueue:
-    """Look at the queue in `minutehand_database`, worked off by `minutehand_handlers`."""
+    """Return the queue in `minutehand_database`, with a worker that runs `minutehand_handlers`."""
     return JobQueue(minutehand_database.database, minutehand_handlers)
 
 
 @pytest.fixture
 def invoker() -> RecordingInvoker:
-    """Stand where Lambda does, and keep the events."""
+    """Replace Lambda and record the events."""
     return RecordingInvoker()

@@ -1,4 +1,4 @@
-"""Attempts: a claimed job goes through the user's handler as a worker puts it there, and what came of it is kept."""
+"""Attempts: run a claimed job with the user's handler, as a worker does, and return the result."""
 
 import signal
 import threading
@@ -13,28 +13,29 @@ from minutehand.handlers import Handler, Handlers, HandlerTable
 from minutehand.job import Job
 from minutehand.model.outcome import Cancel, Ending, OutOfTime, Snooze
 from minutehand.model.row import Row
-from minutehand.testing.expect import tell
+from minutehand.testing.expect import describe
 from minutehand.work import run_jobs
 
 AnyHandlers = Handlers | Mapping[str, Callable[..., Any]]
-LEAVING = (OutOfTime, SystemExit, GeneratorExit)  # what would end the whole run of tests, were it raised
-WENT_WRONG = ("retrying", "dead", "released", "superseded")
+# Exceptions that would end the whole test run if they were raised again.
+EXITS = (OutOfTime, SystemExit, GeneratorExit)
+UNSUCCESSFUL = ("retrying", "dead", "released", "superseded")
 
 
 class AttemptFailed(AssertionError):
-    """An attempt failed without an exception that a test could be given: its time was up, it left, no outcome fits."""
+    """An attempt failed without an exception to raise in the test: a timeout, an exit or an invalid outcome."""
 
 
 class StillDue(AssertionError):
-    """A drain came to its bound, and jobs are due all the same."""
+    """A drain reached its limit, and jobs are still due."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt at a job: the row as it stands afterwards, and how it ended.
+    """One attempt at a job: the row after it, and how it ended.
 
-    `ending` is done, retrying, snoozed, dead, cancelled, released (no handler), superseded or lost. `error` is what
-    the row keeps of a failure, `exception` what the handler raised.
+    `ending` is done, retrying, snoozed, dead, cancelled, released (no handler), superseded or lost. `error` is the
+    failure as stored in the row, `exception` the exception that the handler raised.
     """
 
     job: Row
@@ -44,25 +45,25 @@ class Attempt:
 
     @property
     def result(self) -> Any:
-        """What the handler returned, as the row keeps it."""
+        """The handler's return value, as stored in the row."""
         return self.job.result
 
     def raise_for_failure(self) -> None:
-        """Raise what the handler raised, unless the attempt ended well or by Snooze or Cancel."""
-        if self.ending not in WENT_WRONG or isinstance(self.exception, Snooze | Cancel):
+        """Raise the handler's exception, unless the attempt succeeded or ended with Snooze or Cancel."""
+        if self.ending not in UNSUCCESSFUL or isinstance(self.exception, Snooze | Cancel):
             return
         if self.exception is None and self.error is None:
             return
         raise self._failure()
 
     def _failure(self) -> BaseException:
-        said = f"attempt {self.job.attempts} of {tell(self.job)}"
+        place = f"attempt {self.job.attempts} of {describe(self.job)}"
         error = self.exception
-        if error is not None and not isinstance(error, LEAVING):
-            error.add_note(f"raised in {said}; with raising=False it is an ending like others")
+        if error is not None and not isinstance(error, EXITS):
+            error.add_note(f"raised in {place}; pass raising=False to get it as an ending")
             return error
-        why = self.error or {"type": type(error).__name__, "message": str(error)}
-        return AttemptFailed(f"{why['type']}: {why['message']} in {said}")
+        reason = self.error or {"type": type(error).__name__, "message": str(error)}
+        return AttemptFailed(f"{reason['type']}: {reason['message']} in {place}")
 
 
 class Drained(tuple[Attempt, ...]):
@@ -72,19 +73,19 @@ class Drained(tuple[Attempt, ...]):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many ended how, such as {"done": 2, "retrying": 1}."""
+        """The number of attempts by ending, such as {"done": 2, "retrying": 1}."""
         return dict(Counter(attempt.ending for attempt in self))
 
     def of(self, kind: str) -> "Drained":
-        """Those of one kind."""
+        """Return the attempts of one kind."""
         return Drained(attempt for attempt in self if attempt.job.kind == kind)
 
 
 class Watched:
-    """Handlers, and the latest exception that came out of one."""
+    """Handlers, and the latest exception that one of them raised."""
 
     def __init__(self, handlers: AnyHandlers) -> None:
-        """Watch a package's handlers, or functions by kind."""
+        """Watch the handlers of a package, or functions by kind."""
         self._handlers = HandlerTable(handlers) if isinstance(handlers, Mapping) else handlers
         self.exception: BaseException | None = None
 
@@ -113,18 +114,18 @@ class _WatchedHandler(Handler):
 
 
 def attempt(job: Job, handlers: AnyHandlers, row: Callable[[], Row]) -> Attempt:
-    """Have a worker handle and finish a claimed job; `row` reads how it stands afterwards."""
+    """Handle and finish a claimed job as a worker does; `row` reads the row afterwards."""
     watched = Watched(handlers)
-    with _leaving_the_alarm():
+    with _preserve_alarm():
         (finish,) = run_jobs([job], watched, stopping=lambda: False)
-    if type(watched.exception) is KeyboardInterrupt:  # somebody wants the run to end
+    if type(watched.exception) is KeyboardInterrupt:
         raise watched.exception
     return Attempt(row(), finish.ending, finish.error, watched.exception)
 
 
 @contextmanager
-def _leaving_the_alarm() -> Iterator[None]:
-    """Set the alarm again that somebody else had set: a worker uses it, too, and so do limits of a test's time."""
+def _preserve_alarm() -> Iterator[None]:
+    """Restore the alarm that was set before, such as by a test timeout; a worker uses the same alarm."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
--- What the schema consists of, as one number that any change of it changes, and how large its tables are.
+-- A checksum of the schema, and the number of pages of its tables.
 select md5(string_agg(number::text, ' ' order by name)),
        (select sum(pg_relation_size(oid)) / 8192 from pg_class
          where relnamespace = 'minutehand'::regnamespace and relkind in ('r', 'i'))::int

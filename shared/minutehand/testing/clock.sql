@@ -1,5 +1,5 @@
--- A clock that a test can move. Whatever says now() or clock_timestamp() without a schema finds these two here, since
--- the database's search_path names this schema before pg_catalog: defaults, functions and statements alike.
+-- A clock that a test can move. The database's search_path has this schema before pg_catalog, so now() and
+-- clock_timestamp() without a schema resolve to these two functions, in defaults, functions and statements.
 create schema minutehand_testing;
 create table minutehand_testing.clock (
     one       boolean  primary key default true check (one),

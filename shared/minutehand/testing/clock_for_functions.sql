@@ -1,4 +1,4 @@
--- Shows the clock to the functions that keep a search_path of their own.
+-- Adds the clock to functions that have their own search_path.
 do $$
 declare
     found regprocedure;

@@ -1,4 +1,4 @@
-"""A database for each test: the schema and the user's own tables are made once, in a template, and copied."""
+"""A database for each test, copied from a template with the schema and the user's tables."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,22 +14,22 @@ from minutehand.errors import ConfigurationError
 from minutehand.schema.migrate import migrate as migrate_minutehand
 from minutehand.testing.statements import run
 
-# Where a new session looks for what is named without its schema. New tables go to public, as ever.
+# Search path of new sessions. New tables are created in public, as usual.
 SEARCH_PATH = '"$user", public, minutehand_testing, pg_catalog'
 END_SESSIONS = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s and pid <> %s"
 
 
 class Databases:
-    """The copies of a template, on a server that stays open for the length of a run."""
+    """The copies of a template, on a server that runs as long as the test run."""
 
     def __init__(self, url: str, template: str, strategy: str = "", *, clock: bool = True) -> None:
-        """Remember the server; `clock` tells whether the template has a clock that tests move."""
+        """Store the server; `clock` is whether the template has a clock that tests can move."""
         self.url = url
         self._template, self._strategy, self._clock = template, strategy, clock
 
     @contextmanager
     def clone(self, *, migrated: bool = True) -> Iterator[str]:
-        """Make a copy and yield its URL; drop it afterwards, even if it is still in use."""
+        """Create a copy and yield its URL; drop it afterwards, even if it is still in use."""
         url = self.make(migrated=migrated)
         try:
             yield url
@@ -37,16 +37,17 @@ class Databases:
             self.drop(url)
 
     def make(self, *, migrated: bool = True) -> str:
-        """Copy the template, or an empty database, and return the URL."""
+        """Create a copy of the template, or an empty database, and return its URL."""
         name = self._template.removesuffix("template") + uuid4().hex[:12]
         source = f"{self._template} {self._strategy}" if migrated else "template0"
         self._execute(f"create database {name} template {source}")
         try:
-            if self._clock:  # a copy has everything of its template except the settings
+            # A copy does not inherit the settings of its template.
+            if self._clock:
                 self._execute(f"alter database {name} set search_path = {SEARCH_PATH}")
             url = at(self.url, name)
             with closing(connect(url)) as connection:
-                refuse_another(connection, name)
+                check_database(connection, name)
         except BaseException:
             self.drop(at(self.url, name))
             raise
@@ -62,12 +63,12 @@ class Databases:
             sleep(0.001)
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the connection."""
         if "_connection" in self.__dict__:
             self._connection.close()
 
     def _execute(self, statement: str) -> None:
-        """Run a statement with a name in it, which no parameter can be; the names are made here."""
+        """Run a statement that contains a name, which cannot be a parameter; all names are generated here."""
         self._connection.execute(statement.encode())
 
     @cached_property
@@ -76,14 +77,14 @@ class Databases:
 
 
 def make_template(url: str, name: str, migrate: Callable[[str], object], *, clock: bool = True) -> None:
-    """Make the template: the clock, the schema, then whatever `migrate` makes at the URL that it is given."""
+    """Create the template: the clock, the schema, then call `migrate` with its URL."""
     with closing(connect(url)) as connection:
         connection.execute(f"drop database if exists {name} with (force)".encode())
         connection.execute(f"create database {name}".encode())
         if clock:
             connection.execute(f"alter database {name} set search_path = {SEARCH_PATH}".encode())
         with closing(Database(at(url, name))) as template:
-            refuse_another(template.connection, name)
+            check_database(template.connection, name)
             if clock:
                 run(template, "clock")
             migrate_minutehand(template)
@@ -95,30 +96,31 @@ def make_template(url: str, name: str, migrate: Callable[[str], object], *, cloc
 
 
 def database_name(url: str) -> str:
-    """Return the name of the database that a URL of `at` leads to."""
+    """Return the name of the database in a URL of `at`."""
     return urlsplit(url).path[1:]
 
 
 def at(url: str, database: str) -> str:
     """Return the URL of another database of the same server.
 
-    The driver reads the given one, whose query may name a database, too, and goes before its path.
+    The driver parses the URL: a database in its query takes precedence over the one in its path.
     """
-    parts = {name: str(said) for name, said in read_url(url).items() if name != "dbname"}
-    who = ("user", "password") if "user" in parts else ()
-    login = ":".join(quote(parts.pop(name), safe="") for name in who if name in parts)
+    parts = {name: str(value) for name, value in read_url(url).items() if name != "dbname"}
+    user = ("user", "password") if "user" in parts else ()
+    login = ":".join(quote(parts.pop(name), safe="") for name in user if name in parts)
     host = ""
-    if re.fullmatch(r"[A-Za-z0-9.-]+", parts.get("host", "")):  # neither a directory nor several
+    # A socket directory or a list of hosts stays in the query.
+    if re.fullmatch(r"[A-Za-z0-9.-]+", parts.get("host", "")):
         host = ":".join(parts.pop(name) for name in ("host", "port") if name in parts)
     rest = urlencode(parts, quote_via=quote)
     return f"postgresql://{login}{login and '@'}{host}/{database}{rest and '?'}{rest}"
 
 
-def refuse_another(connection: Connection, name: str) -> None:
-    """Refuse to go on in any other database than the one that was made for it, whoever leads there."""
+def check_database(connection: Connection, name: str) -> None:
+    """Raise ConfigurationError if a connection is to another database than the one that was created for it."""
     found = connection.execute("select current_database()").fetchone()
     if found != (name,):
         raise ConfigurationError(
-            f"the server of the tests leads to another database than {name}, where nothing was written: "
-            "name the server itself, not a pooler, in MINUTEHAND_TEST_DATABASE_URL"
+            f"MINUTEHAND_TEST_DATABASE_URL connected to another database than {name}; nothing was written. "
+            "Set it to the URL of the server, not of a pooler"
         )

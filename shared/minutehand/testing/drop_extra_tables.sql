@@ -1,4 +1,4 @@
--- Drops the tables that were made since: partitions of days, stages of loads, and a test's own.
+-- Drops the tables created since: partitions of days, staging tables of loads, and tables of a test.
 do $$
 declare name text;
 begin

@@ -1,4 +1,4 @@
-"""An invoker that starts no worker: it keeps what it was handed, and refuses when it is told to."""
+"""An invoker that starts no worker: it records events and can refuse them."""
 
 from dataclasses import dataclass
 from threading import Lock
@@ -6,29 +6,29 @@ from typing import Any
 
 
 class Refused(Exception):
-    """The invoker was told not to accept this event."""
+    """The invoker refused an event because the test called `refuse`."""
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """An event, and the worker function that it was meant for."""
+    """An event and the worker function that it was sent to."""
 
     worker: str
     event: dict[str, Any]
 
 
 class RecordingInvoker:
-    """Stands where Lambda does: hand it to `tick` or `fan_out`, then look at what it has `accepted` and `refused`.
+    """Replaces Lambda: pass it to `tick` or `fan_out`, then check `accepted` and `refused`.
 
-    A fan-out hands over many at once, so that the order of the invocations of one tick is a matter of chance.
+    A fan-out invokes in parallel, so the order of the invocations of one tick is random.
     """
 
     def __init__(self) -> None:
-        """Accept everything."""
+        """Start by accepting all events."""
         self.accepted: list[Invocation] = []
         self.refused: list[Invocation] = []
         self._left = 0.0
-        self._error: Exception = Refused("refused, as the test ordered")
+        self._error: Exception = Refused("the test called refuse()")
         self._lock = Lock()
 
     @property
@@ -37,13 +37,13 @@ class RecordingInvoker:
         return [invocation.event for invocation in self.accepted]
 
     def refuse(self, times: float = float("inf"), error: Exception | None = None) -> None:
-        """Refuse the next events, all of them if no number is said, with that error; 0 accepts again."""
+        """Refuse the next `times` events, by default all, with this error; 0 accepts again."""
         with self._lock:
             self._left = times
-            self._error = error or Refused("refused, as the test ordered")
+            self._error = error or Refused("the test called refuse()")
 
     def invoke(self, worker: str, event: dict[str, Any]) -> None:
-        """Keep an event, or refuse it."""
+        """Record an event as accepted, or as refused and raise the error."""
         with self._lock:
             if self._left <= 0:
                 self.accepted.append(Invocation(worker, event))

@@ -1,7 +1,7 @@
-"""Clear away what a test run used once its processes have ended, however they ended.
+"""Clean up after a test run once all its processes have ended, even if they were killed.
 
-Started beside each process of the run, with the read end of a pipe whose other end that process holds, and with its
-lock on the run's directory. The last one to see its process end finds the lock free, and clears away for all.
+Each process of the run starts one janitor, which inherits the read end of a pipe and a shared lock on the run's
+directory. The pipe closes when the process ends. The last janitor gets the exclusive lock and cleans up.
 """
 
 import json
@@ -14,23 +14,25 @@ from shutil import rmtree
 
 
 def main(home: Path, lock: int) -> None:
-    """Wait for the end of the input; if no other process of the run is left, clear away."""
+    """Wait for the end of the input, then clean up if no other process of the run is left."""
     sys.stdin.buffer.read()
     try:
         flock(lock, LOCK_EX | LOCK_NB)
     except BlockingIOError:
-        return  # others still work there, and have a janitor each
+        # Other processes of the run are alive; each has a janitor.
+        return
     try:
-        _clear_away(home)
+        _clean_up(home)
     finally:
         data = (home / "postgres" / "data").resolve()
         rmtree(data, ignore_errors=True)
         rmtree(home, ignore_errors=True)
 
 
-def _clear_away(home: Path) -> None:
+def _clean_up(home: Path) -> None:
     if (home / "postgres").exists():
-        from minutehand.local import postgres  # here, so that the wait costs little memory
+        # Imported late, so that a waiting janitor uses little memory.
+        from minutehand.local import postgres
 
         postgres.stop(home / "postgres")
     elif (home / "server.json").exists():
@@ -38,7 +40,7 @@ def _clear_away(home: Path) -> None:
 
 
 def _drop_databases(url: str, template: str) -> None:
-    """Drop what the run made on a server that others use, too."""
+    """Drop the databases that the run created on a shared server."""
     from minutehand.database import connect
 
     prefix = template.removesuffix("template")

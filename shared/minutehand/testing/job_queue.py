@@ -1,4 +1,4 @@
-"""The queue as a test sees it: what is enqueued, time that passes on order, and a worker that works it off."""
+"""The queue in a test: inspect jobs, move time, and run jobs with a worker."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ from minutehand.model.offer import Offer
 from minutehand.model.row import FINISHED, Row
 from minutehand.queries.jobs import clock
 from minutehand.testing.attempts import AnyHandlers, Attempt, Drained, StillDue, attempt
-from minutehand.testing.expect import Wanted, not_none, not_one, tell
+from minutehand.testing.expect import Expected, describe, describe_missing, describe_unexpected
 from minutehand.testing.statements import run
 
 LEASE = timedelta(minutes=5)
@@ -27,116 +27,149 @@ class JobQueue:
     """The queue of one test's database."""
 
     def __init__(self, database: Database, handlers: AnyHandlers) -> None:
-        """Look at a database, and work with these handlers: functions by kind, or a HandlerPackage."""
+        """Read a database and run its jobs with these handlers: functions by kind, or a HandlerPackage."""
         self._database = database
         self._handlers = handlers
 
     def within(self, connection: Connection) -> "JobQueue":
-        """Return the same queue through your connection: it sees what your open transaction has enqueued."""
+        """Return the same queue on your connection, which sees the jobs of your open transaction."""
         return JobQueue(Database.borrow(connection), self._handlers)
 
     def jobs(self, kind: str | None = None) -> list[Row]:
-        """Return every job in whatever state, the first enqueued first."""
+        """Return all jobs in any state, in the order in which they were enqueued."""
         rows = [Row.from_record(record) for record in run(self._database, "jobs", id=None)]
         return [row for row in rows if kind is None or row.kind == kind]
 
     def enqueued(
-        self, kind: str | None = None, payload: object = None, *, queue: str | None = None,
-        key: str | None = None, run_at: datetime | None = None, headers: Mapping[str, str] | None = None,
-    ) -> list[Row]:  # fmt: skip
-        """Return the jobs that wait, due or not, the first enqueued first.
+        self,
+        kind: str | None = None,
+        payload: object = None,
+        *,
+        queue: str | None = None,
+        key: str | None = None,
+        run_at: datetime | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> list[Row]:
+        """Return the pending jobs, due or not, in the order in which they were enqueued.
 
-        Of `payload` and `headers` the members that you name have to be there; the rest has to be equal.
+        `payload` and `headers` match if they contain the given members; the other arguments must be equal.
         """
-        wanted = Wanted(kind=kind, payload=payload, queue=queue, key=key, run_at=run_at, headers=headers)
-        return _fitting(wanted, self.jobs())
+        expected = Expected(kind=kind, payload=payload, queue=queue, key=key, run_at=run_at, headers=headers)
+        return _matching(expected, self.jobs())
 
     def assert_enqueued(
-        self, kind: str | None = None, payload: object = None, *, queue: str | None = None,
-        key: str | None = None, run_at: datetime | None = None, headers: Mapping[str, str] | None = None,
-    ) -> Row:  # fmt: skip
-        """Return the one job that waits and is like this; fail if there is none, or more than one."""
+        self,
+        kind: str | None = None,
+        payload: object = None,
+        *,
+        queue: str | None = None,
+        key: str | None = None,
+        run_at: datetime | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Row:
+        """Return the one pending job that matches; fail if there is none, or more than one."""
         __tracebackhide__ = True
-        wanted = Wanted(kind=kind, payload=payload, queue=queue, key=key, run_at=run_at, headers=headers)
+        expected = Expected(kind=kind, payload=payload, queue=queue, key=key, run_at=run_at, headers=headers)
         rows = self.jobs()
-        fitting = _fitting(wanted, rows)
-        if len(fitting) != 1:
+        matching = _matching(expected, rows)
+        if len(matching) != 1:
             waiting = [row for row in rows if row.state not in BEGUN]
-            raise AssertionError(not_one(wanted, waiting, [row for row in rows if row.state in BEGUN]))
-        return fitting[0]
+            raise AssertionError(
+                describe_missing(expected, waiting, [row for row in rows if row.state in BEGUN])
+            )
+        return matching[0]
 
     def refute_enqueued(
-        self, kind: str | None = None, payload: object = None, *, queue: str | None = None,
-        key: str | None = None, run_at: datetime | None = None, headers: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
-        """Fail if a job waits that is like this."""
+        self,
+        kind: str | None = None,
+        payload: object = None,
+        *,
+        queue: str | None = None,
+        key: str | None = None,
+        run_at: datetime | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Fail if a pending job matches."""
         __tracebackhide__ = True
-        wanted = Wanted(kind=kind, payload=payload, queue=queue, key=key, run_at=run_at, headers=headers)
-        if fitting := _fitting(wanted, self.jobs()):
-            raise AssertionError(not_none(wanted, fitting))
+        expected = Expected(kind=kind, payload=payload, queue=queue, key=key, run_at=run_at, headers=headers)
+        if matching := _matching(expected, self.jobs()):
+            raise AssertionError(describe_unexpected(expected, matching))
 
     def drain(
-        self, *, at: datetime | None = None, queue: str | None = None, raising: bool = True,
-        most: int = 1000, handlers: AnyHandlers | None = None,
-    ) -> Drained:  # fmt: skip
-        """Work off what is due, and what becomes due by it, until nothing is; of one `queue` or all.
+        self,
+        *,
+        at: datetime | None = None,
+        queue: str | None = None,
+        raising: bool = True,
+        limit: int = 1000,
+        handlers: AnyHandlers | None = None,
+    ) -> Drained:
+        """Run due jobs, of one `queue` or all, until none is due, including jobs that they enqueue.
 
-        With `at`, time passes until that moment first. The first failure is raised once it is written down;
-        `raising=False` goes on and leaves it to you to look at the endings. More than `most` attempts fail.
+        `at` first moves time to that moment. The first failure is raised after it was stored; with `raising=False`
+        all jobs run, and you check their endings. More than `limit` attempts raise StillDue.
         """
         if at is not None:
             self.travel(to=at)
-        self._database.run("sweep", now=self.now)  # as a tick does: finds what was inserted by hand
+        # A sweep, as in a tick, finds rows that were inserted with plain SQL.
+        self._database.run("sweep", now=self.now)
         attempts: list[Attempt] = []
-        while len(attempts) < most and (job := self._take(queue)):
+        while len(attempts) < limit and (job := self._take(queue)):
             attempts.append(self._attempt(job, handlers))
             if raising:
                 attempts[-1].raise_for_failure()
-        if len(attempts) == most and run(self._database, "due", queue=queue):
+        if len(attempts) == limit and run(self._database, "due", queue=queue):
             raise StillDue(_endless(attempts))
         return Drained(attempts)
 
     def perform(
-        self, kind: str, payload: object = None, *, raising: bool = True,
-        handlers: AnyHandlers | None = None, **options: Any,
-    ) -> Attempt:  # fmt: skip
-        """Enqueue one job with the options of `enqueue`, make one attempt at it alone, and return it."""
+        self,
+        kind: str,
+        payload: object = None,
+        *,
+        raising: bool = True,
+        handlers: AnyHandlers | None = None,
+        **options: Any,
+    ) -> Attempt:
+        """Enqueue one job with the options of `enqueue`, run one attempt of only this job, and return it."""
         if "connection" in options:
-            raise InvalidJobError("connection", "say queue.within(connection).perform(...) instead")
+            raise InvalidJobError(
+                "connection", "connection must not be given: use queue.within(connection).perform(...)"
+            )
         enqueued = enqueue(kind, payload, connection=self._database, **options)
         (invited,) = run(self._database, "invite", id=enqueued.id)
         (job,) = claim(self._database, [Offer(**invited)], LEASE, GRACE)
-        made = self._attempt(job, handlers)
+        result = self._attempt(job, handlers)
         if raising:
-            made.raise_for_failure()
-        return made
+            result.raise_for_failure()
+        return result
 
     @property
     def now(self) -> datetime:
-        """The moment by this database's clock, which `travel` moves."""
+        """The current time of the database's clock, which `travel` moves."""
         return clock(self._database)
 
     def travel(self, to: datetime | None = None, by: timedelta | None = None) -> datetime:
-        """Let time pass in this database, until a moment or for a while; return what time it is now.
+        """Move the database's clock forward, `to` a moment or `by` a duration; return the new time.
 
-        It only goes forward: a moment that has passed changes nothing. Python's own clock stays as it is.
+        A moment in the past changes nothing. Python's clock does not change.
         """
         now = self.now
         if (to is None) == (by is None):
-            raise InvalidJobError("run_at_or_delay", "travel to a moment, or by a while, and not both")
+            raise InvalidJobError("run_at_or_delay", "travel() takes `to` or `by`, not both")
         moment = now + by if by is not None else check_moment(to)
         if moment > now:
             run(self._database, "travel", to=moment)
             if self.now < moment - timedelta(seconds=1):
                 raise ConfigurationError(
-                    "the clock cannot be moved: this role has a search_path of its own without minutehand_testing"
+                    "the clock cannot be moved: the role's search_path must contain minutehand_testing"
                 )
         elif by is not None and by < timedelta():
-            raise InvalidJobError("delay_is_not_negative", "time only goes forward")
+            raise InvalidJobError("delay_is_not_negative", "by must not be negative: time only moves forward")
         return self.now
 
     def _take(self, queue: str | None) -> Job | None:
-        # The statement's own now() is the beginning of the transaction, in which a test may have enqueued meanwhile.
+        # In a test's open transaction now() is its start, which is before the jobs that it enqueued.
         for record in run(self._database, "due", queue=queue):
             if jobs := take(self._database, record["queue"], 1, LEASE, GRACE, self.now):
                 return jobs[0]
@@ -149,13 +182,13 @@ class JobQueue:
         return Row.from_record(run(self._database, "jobs", id=job_id)[0])
 
 
-def _fitting(wanted: Wanted, rows: list[Row]) -> list[Row]:
-    return [row for row in rows if row.state not in BEGUN and not wanted.differences(row)]
+def _matching(expected: Expected, rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row.state not in BEGUN and not expected.differences(row)]
 
 
 def _endless(attempts: list[Attempt]) -> str:
-    latest = f"; the latest was {attempts[-1].ending}: {tell(attempts[-1].job)}" if attempts else ""
+    latest = f"; the latest was {attempts[-1].ending}: {describe(attempts[-1].job)}" if attempts else ""
     return (
-        f"{len(attempts)} attempts were made and jobs are due all the same{latest}. "
-        "If that is as it should be, say drain(most=...)"
+        f"jobs are still due after {len(attempts)} attempts{latest}. "
+        "If this is expected, raise the limit with drain(limit=...)"
     )

@@ -1,4 +1,4 @@
--- Jobs with all that is known of them, the first enqueued first, in the state of this very moment.
+-- Jobs with all columns and their current state, in the order in which they were enqueued.
 select j.*, minutehand.state(j, clock_timestamp()) as state
   from minutehand.jobs j
  where (%(id)s::uuid is null or j.id = %(id)s)

@@ -1,6 +1,6 @@
-"""One database for many tests: what a test wrote is deleted, and a database whose schema changed is replaced.
+"""One database for many tests: each test's rows are deleted, and a database whose schema changed is replaced.
 
-A reset takes about ten milliseconds; to copy the template and to drop the copy takes more than a hundred.
+A reset takes about ten milliseconds; copying the template and dropping the copy takes more than a hundred.
 """
 
 from contextlib import suppress
@@ -13,28 +13,29 @@ from minutehand.testing.statements import text
 
 EXISTING = "select string_agg(oid::text, ', ') from pg_class where relkind in ('r', 'p')"
 PREPARE = ("set session_replication_role = replica", "set lock_timeout = '10s'")
-DEAD_PAGES = 2000  # of 8 KiB: what deleted rows may leave behind before a new copy is quicker
+# Pages of 8 KiB with deleted rows; above this number a new copy is faster.
+DEAD_PAGES = 2000
 
 
 class ReusedDatabase:
     """A copy of the template that is reset between tests."""
 
     def __init__(self, databases: Databases) -> None:
-        """Make no copy before the first test needs one."""
+        """Create the first copy when a test needs it."""
         self._databases = databases
         self._copy: _Copy | None = None
-        self.made = 0
+        self.copies = 0
 
     @property
     def url(self) -> str:
         """The URL of a database in the template's state."""
         if self._copy is None:
             self._copy = _Copy(self._databases.make())
-            self.made += 1
+            self.copies += 1
         return self._copy.url
 
     def reset(self) -> None:
-        """Bring the database back to the template's state; every session at it ends."""
+        """Restore the template's state; this ends all sessions of the database."""
         if self._copy is None:
             return
         self._databases.end_sessions(self._copy.url, but=self._copy.session)
@@ -42,7 +43,7 @@ class ReusedDatabase:
             self.discard()
 
     def discard(self) -> None:
-        """Drop the copy; the next test is given another one."""
+        """Drop the copy; the next test gets a new one."""
         if self._copy is not None:
             self._copy.close()
             self._databases.drop(self._copy.url)
@@ -50,9 +51,9 @@ class ReusedDatabase:
 
 
 class _Copy:
-    """A copy of the template, the statements that reset it, and what they return if the schema is sound.
+    """A copy of the template, the statements that reset it, and their result for an unchanged schema.
 
-    Its session stays open, since a new one would first read the whole schema. A test that ends it costs a new copy.
+    Its session stays open, because a new one would first read the whole catalog. A test that ends it costs a new copy.
     """
 
     def __init__(self, url: str) -> None:
@@ -63,7 +64,7 @@ class _Copy:
         self._catalog, self._pages = self._run()
 
     def reset(self) -> bool:
-        """Reset the copy in one round trip; False if its schema changed, or if too many dead rows are left."""
+        """Reset the copy in one round trip; return False if its schema changed or too many dead rows are left."""
         with suppress(MinutehandError), translated():
             catalog, pages = self._run()
             return catalog == self._catalog and pages - self._pages < DEAD_PAGES
@@ -92,7 +93,7 @@ def _statements(connection: Connection) -> bytes:
 
 
 def _inserts(connection: Connection, name: str, columns: str) -> list[str]:
-    """Return a statement that writes the rows that a table has now, or none if it is empty."""
+    """Return a statement that inserts the current rows of a table; no statement if the table is empty."""
     quoted = f"select quote_literal(jsonb_agg(t)::text) from only {name} t having count(*) > 0"
     return [
         f"insert into {name} ({columns}) overriding system value "

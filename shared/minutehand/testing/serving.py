@@ -1,9 +1,9 @@
-"""The server of a test run: one for all its processes, started when a test first needs it, gone when they are.
+"""The server of a test run, shared by its processes. It starts with the first test and stops with the last process.
 
-<temporary directory>/minutehand-testing-<run>/alive        each process and its janitor hold a lock on it
-                                              /starting     held while one of them starts the server
-                                              /server.json  where the server is, and the template to copy
-                                              /postgres     the server's own, unless it is somebody else's
+<temporary directory>/minutehand-testing-<run>/alive        locked by each process and its janitor
+                                              /starting     locked while a process starts the server
+                                              /server.json  URL of the server and name of the template
+                                              /postgres     data of the server, if the run started it
 """
 
 import json
@@ -20,12 +20,18 @@ from typing import IO, Any, cast
 from minutehand.local import postgres
 from minutehand.testing.databases import Databases, make_template
 
-# Nothing here has to survive a crash, and nothing happens behind a test's back. With the last four a database is
-# copied in an eighth of the time.
+# The data need not survive a crash, and no background process may change it. The last four settings make copying a
+# database eight times as fast.
 SETTINGS = {
-    "autovacuum": "off", "full_page_writes": "off", "synchronous_commit": "off", "max_connections": "300",
-    "wal_level": "minimal", "max_wal_senders": "0", "checkpoint_timeout": "1h", "max_wal_size": "4GB",
-}  # fmt: skip
+    "autovacuum": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "max_connections": "300",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "checkpoint_timeout": "1h",
+    "max_wal_size": "4GB",
+}
 JANITOR = Path(__file__).with_name("janitor.py")
 
 
@@ -38,10 +44,10 @@ def serving(
     start: Callable[[Path], str] | None = None,
     clock: bool = True,
 ) -> Iterator[Databases]:
-    """Give this process its part in the run's databases, on the server at `url` or one from the wheel.
+    """Yield the databases of the run, on the server at `url` or one from the wheel.
 
-    The first process of the run starts the server, with `start` if that is given, and has `migrate` complete the
-    template. Without `clock` the template has the plain schema, and tests cannot move its time.
+    The first process of the run starts the server, with `start` if given, and completes the template with `migrate`.
+    Without `clock` the template has the plain schema, and tests cannot move its time.
     """
     with run_directory(run) as home, ExitStack() as open_here:
         with _locked(home / "starting"):
@@ -56,7 +62,7 @@ def serving(
 
 @contextmanager
 def run_directory(run: str) -> Iterator[Path]:
-    """Yield the run's directory; when no process uses it any more, the janitor ends the server in it."""
+    """Yield the run's directory; when the last process leaves it, the janitor stops the server."""
     home = Path(tempfile.gettempdir()).resolve() / f"minutehand-testing-{run}"
     with _alive(home):
         yield home
@@ -65,7 +71,7 @@ def run_directory(run: str) -> Iterator[Path]:
 def start_server(home: Path, **options: Any) -> str:
     """Start a server for tests and return its URL; `options` are those of `postgres.start`.
 
-    The directory may have a server already: one that another process started whose template then failed.
+    The directory may contain a running server, if another process started it and then failed to create the template.
     """
     settings: dict[str, Any] = {"fsync": False, "settings": SETTINGS, **options}
     try:
@@ -85,7 +91,7 @@ def _start(home: Path, template: str, url: str, migrate: Callable[[str], object]
 
 @contextmanager
 def _alive(home: Path) -> Iterator[None]:
-    """Keep a janitor while this process uses the directory; it outlives us, and learns of our end by its input."""
+    """Run a janitor while this process uses the directory; it outlives the process and notices its end."""
     lock = _enter(home)
     command = [sys.executable, "-P", str(JANITOR), str(home), str(lock)]
     path = os.pathsep.join(filter(None, sys.path))
@@ -105,7 +111,7 @@ def _alive(home: Path) -> Iterator[None]:
 
 
 def _enter(home: Path) -> int:
-    """Return a shared lock on the directory, which is made anew if a janitor was just about to remove it."""
+    """Return a shared lock on the directory; create it again if a janitor is removing it."""
     while True:
         home.mkdir(mode=0o711, exist_ok=True)
         try:

@@ -1,4 +1,4 @@
-"""The SQL of the tests' own: one statement a file beside this one, its rows as dictionaries on any connection."""
+"""The statements of this package, one per file; rows are dictionaries on any connection."""
 
 from collections.abc import Callable, Sequence
 from functools import cache

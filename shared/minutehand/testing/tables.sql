@@ -1,4 +1,4 @@
--- The tables of the schema that have rows of their own, and the columns that can be written.
+-- The tables of the schema that store rows, and their writable columns.
 select c.oid::regclass::text as name,
        string_agg(quote_ident(a.attname), ', ' order by a.attnum) filter (where a.attgenerated = '') as columns
   from pg_class c

@@ -38,14 +38,14 @@ class Receiver:
         """Answer one request."""
         if scope["type"] != "http":
             raise RuntimeError(f"the receiver of {self._route.queue} expects http, got {scope['type']}")
-        answer = await self._answer(scope, receive)
-        body = answer.encoded()
-        headers = {"content-type": "application/json", "content-length": str(len(body)), **answer.headers}
+        response = await self._respond(scope, receive)
+        body = response.encoded()
+        headers = {"content-type": "application/json", "content-length": str(len(body)), **response.headers}
         raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": answer.status, "headers": raw})
+        await send({"type": "http.response.start", "status": response.status, "headers": raw})
         await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, scope: Scope, receive: Receive) -> RouteResponse:
+    async def _respond(self, scope: Scope, receive: Receive) -> RouteResponse:
         if scope["method"] != "POST":
             return refusal(405, "the method must be POST")
         if (body := await _read(receive)) is None:

@@ -24,16 +24,16 @@ def receiver(route: Route) -> Callable[[Environment, Start], Iterable[bytes]]:
     """Return an application that receives a route's jobs, at any path."""
 
     def application(environ: Environment, start_response: Start) -> Iterable[bytes]:
-        answer = _answer(route, environ)
-        body = answer.encoded()
-        headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **answer.headers}
-        start_response(f"{answer.status} {_phrase(answer.status)}", list(headers.items()))
+        response = _respond(route, environ)
+        body = response.encoded()
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **response.headers}
+        start_response(f"{response.status} {_phrase(response.status)}", list(headers.items()))
         return [body]
 
     return application
 
 
-def _answer(route: Route, environ: Environment) -> RouteResponse:
+def _respond(route: Route, environ: Environment) -> RouteResponse:
     if environ["REQUEST_METHOD"] != "POST":
         return refusal(405, "the method must be POST")
     length = environ.get("CONTENT_LENGTH") or "0"

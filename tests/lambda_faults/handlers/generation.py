@@ -1,4 +1,4 @@
-"""Enqueue the next of so many generations."""
+"""Enqueue the next generation, up to a limit."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Each attempt holds its job until the test opens its gate."""
+"""Hold the job until the test opens the gate."""
 
 import time
 

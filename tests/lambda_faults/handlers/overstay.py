@@ -1,4 +1,4 @@
-"""The first attempt will not end, whoever asks it to."""
+"""Ignore interrupts in the first attempt."""
 
 import time
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Say in the test's table when an attempt begins and when it ends, and work for as long as the payload says."""
+"""Record the start and the end of an attempt, and work as long as the payload says."""
 
 import os
 import time
@@ -6,7 +6,8 @@ from typing import Any
 
 from minutehand import Database, Job
 
-facts = Database(os.environ["DATABASE_URL"])  # beside the worker's own connection
+# A second connection, in addition to that of the worker.
+facts = Database(os.environ["DATABASE_URL"])
 
 
 def handle(payload: dict[str, Any], job: Job) -> int:

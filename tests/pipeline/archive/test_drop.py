@@ -151,14 +151,16 @@ def test_retention_keeps_late_rows_without_partition(
     assert retained(connection) == 0
 
 
-def test_was_there_compares_transaction_and_snapshot(connection: Connection) -> None:
+def test_row_visibility_compares_transaction_and_snapshot(connection: Connection) -> None:
     [(this,)] = connection.execute("select pg_current_xact_id()::text::bigint").fetchall()
     snapshot = f"{this - 5}:{this}:{this - 5},{this - 2}"
 
-    def was_there(born: int) -> Any:
-        return ask(connection, "select minutehand.was_there(%s::text::xid, %s::pg_snapshot)", born, snapshot)
+    def was_visible(inserted: int) -> Any:
+        return ask(
+            connection, "select minutehand.was_visible(%s::text::xid, %s::pg_snapshot)", inserted, snapshot
+        )
 
-    assert {this - born: was_there(born) for born in range(this - 6, this + 1)} == {
+    assert {this - inserted: was_visible(inserted) for inserted in range(this - 6, this + 1)} == {
         6: True,
         5: False,
         4: True,
@@ -167,7 +169,7 @@ def test_was_there_compares_transaction_and_snapshot(connection: Connection) -> 
         1: True,
         0: False,
     }
-    assert was_there(2)  # frozen by a version of Postgres that forgot its number
+    assert was_visible(2)  # frozen by a version of Postgres that forgot its number
 
 
 def test_exchanged_partition_keeps_unarchived_rows(connection: Connection) -> None:

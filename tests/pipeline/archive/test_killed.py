@@ -162,7 +162,7 @@ def test_terminated_sessions_fail_one_run_only(stage: Stage, start: Start) -> No
     assert every_row_is_there_once(stage)
 
 
-def test_second_archive_is_told_who_holds_the_lock(stage: Stage, start: Start) -> None:
+def test_second_archive_reports_the_holder_of_the_lock(stage: Stage, start: Start) -> None:
     stage.fill(40)
     process = start("files")
 

@@ -46,7 +46,7 @@ def test_time_out_of_range_rejects_its_row(zone: str | None, unit: str, far: int
     values, faults = read(BERLIN, run_at=pa.array([far, 0, None], pa.timestamp(unit, zone)))
 
     assert values[0] is None and values[1].year in (1969, 1970)
-    assert faults == ["run_at must be a moment in the years 1 to 9999", None, None]
+    assert faults == ["run_at must be a time in the years 1 to 9999", None, None]
 
 
 def test_nanoseconds_are_truncated_to_microseconds() -> None:

@@ -17,7 +17,7 @@ from minutehand_pipeline.queue.ranges import Pages, Selection, select_text, spli
 from minutehand_pipeline.queue.source import held_snapshot, register
 from minutehand_pipeline.schemas import HOMES
 from tests.pipeline.history import LAST, fill_history
-from tests.queue.roles import logins
+from tests.queue.logins import logins
 from tests.servers import Database as Address
 
 pytestmark = pytest.mark.spark_floor

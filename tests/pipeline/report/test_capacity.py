@@ -14,7 +14,7 @@ from minutehand_pipeline.report.capacity import (
     advice_sentences,
     advise,
     choose_chunk,
-    why_no_advice,
+    no_advice_reason,
 )
 from minutehand_pipeline.report.workload import Workload, share_in_time, workers_for
 
@@ -53,7 +53,7 @@ def test_burst_takes_as_long_as_its_workers_need() -> None:
     assert workers_for(workload(burst), 1, 120.3, 0.999)[0] == 5  # 600 s of work in the 120 s after the tick
 
 
-def test_a_job_waits_for_the_next_tick() -> None:
+def test_job_waits_for_the_next_tick() -> None:
     calm = workload(np.full(DAY, 1.0), run=0.001)
 
     assert share_in_time(calm, 10, 1, 30.3) == pytest.approx(0.5, abs=0.001)
@@ -98,12 +98,12 @@ def test_advice_meets_the_target_and_adds_up() -> None:
     assert f"MINUTEHAND_CAPACITY={advice.capacity}" in sentence
 
 
-def test_no_advice_without_enough_jobs_or_run_times() -> None:
+def test_report_without_enough_jobs_has_no_advice() -> None:
     few, unknown = workload([999.0] + [0.0] * DAY), workload(np.full(DAY, 10.0), run=0.0)
 
     assert advise(few, goal()) is None and advise(unknown, goal()) is None
-    assert "it needs at least 1,000 jobs" in why_no_advice(few)
-    assert "no attempt in the window has a run time" in why_no_advice(unknown)
+    assert "it needs at least 1,000 jobs" in no_advice_reason(few)
+    assert "no attempt in the window has a run time" in no_advice_reason(unknown)
 
 
 def test_advice_says_if_the_target_is_out_of_reach() -> None:

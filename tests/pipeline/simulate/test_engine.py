@@ -172,7 +172,7 @@ def test_job_is_dead_when_its_last_worker_dies() -> None:
     assert states(simulated([job(1.0, 0.0, outcomes=[LAPSED], max_attempts=1)])) == {"dead": 1}
 
 
-def test_a_paused_database_resumes_before_a_tick() -> None:
+def test_paused_database_resumes_before_a_tick() -> None:
     slow = {"interval": 600.0, "idle": 300.0, "resume": 15.0}
 
     assert starts([job(3600.0, known=10.0)], **slow) == [3615.0]

@@ -21,7 +21,7 @@ from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.simulate.policy import Policy
 from minutehand_pipeline.simulate.result import PolicyResult
 from minutehand_pipeline.simulate.simulate import SimulationConfig, simulate
-from tests.pipeline.simulate.world import START, World, settings
+from tests.pipeline.simulate.real_run import START, RealRun, settings
 
 INTERVAL, CAPACITY, CHUNK, CONCURRENCY, LATENCY, TTL = 20.0, 24, 3, 5, 0.5, 15.0
 JOBS = 400
@@ -60,29 +60,29 @@ def measured(servers: Any) -> Iterator[Measured]:
     address = servers.address("direct-18")
     database = address.make(migrated=False)
     with pytest.MonkeyPatch.context() as patch:
-        world = World(
+        run = RealRun(
             database,
             settings(capacity=CAPACITY, chunk=CHUNK, offer_ttl=timedelta(seconds=TTL)),
             patch,
             concurrency=CONCURRENCY,
             latency=LATENCY,
         )
-        enqueue_a_morning(world)
-        world.ticks(INTERVAL, 3600)
-        world.live()
-        yield measure(world, database.admin_url)
-        world.close()
+        enqueue_a_morning(run)
+        run.ticks(INTERVAL, 3600)
+        run.live()
+        yield measure(run, database.admin_url)
+        run.close()
     address.drop(database)
 
 
-def enqueue_a_morning(world: World) -> None:
+def enqueue_a_morning(run: RealRun) -> None:
     """Enqueue two bursts and regular arrivals; jobs fail never, once or always."""
     chance = np.random.default_rng(7)
     moments = [*np.repeat([1.0, 300.0], 100), *np.sort(chance.uniform(0, 900, JOBS - 200))]
     for number, moment in enumerate(moments):
         fails = int(chance.choice([0, 0, 0, 0, 1, 3]))
-        runs = [round(float(run), 3) for run in chance.uniform(1, 9, 4)]
-        world.enqueue(
+        runs = [round(float(seconds), 3) for seconds in chance.uniform(1, 9, 4)]
+        run.enqueue(
             moment + number / 1000,
             runs,
             fails,
@@ -93,8 +93,8 @@ def enqueue_a_morning(world: World) -> None:
         )
 
 
-def measure(world: World, url: str) -> Measured:
-    connection = world._database.connection
+def measure(run: RealRun, url: str) -> Measured:
+    connection = run._database.connection
     late = connection.execute("""
         select extract(epoch from min(a.started) - j.run_at)::float8
           from minutehand.attempts a join minutehand.jobs j on j.id = a.job group by j.id, j.run_at""").fetchall()
@@ -104,7 +104,7 @@ def measure(world: World, url: str) -> Measured:
     ((left,),) = connection.execute("select count(*) from minutehand.jobs_live").fetchall()
     assert (len(late), left) == (JOBS, 0)
     percentiles = {name: float(np.percentile([each for (each,) in late], q)) for name, q in LATE.items()}
-    return Measured(url, world.invocations, percentiles, attempts, dead, 0)
+    return Measured(url, run.invocations, percentiles, attempts, dead, 0)
 
 
 @pytest.fixture(scope="module")

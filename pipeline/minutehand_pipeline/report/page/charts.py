@@ -176,7 +176,8 @@ def _path(values: Sequence[float | None], scale: Scale) -> str:
         if value is not None:
             path.append(f"{'M' if gap else 'L'}{_x(index, len(values))} {scale.place(value)}")
             if gap and (index + 1 == len(values) or values[index + 1] is None):
-                path.append("h.01")  # draws a single value as a dot
+                # Draws a single value as a dot.
+                path.append("h.01")
         gap = value is None
     return "".join(path)
 

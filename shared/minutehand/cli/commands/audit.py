@@ -7,7 +7,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.values import job_id
 from minutehand.operations.audit import Entry, list_audit
 
@@ -39,11 +39,11 @@ def audit(
         for entry in entries:
             put_json(entry)
     elif not entries:
-        say("No audit entry matches.")
+        print_message("No audit entry matches.")
     else:
         put_table(["at", "actor", "verb", "job", "facts"], [_row(entry) for entry in entries])
         if len(entries) == limit:
-            say(f"There may be more; continue with --before {entries[-1].id}.")
+            print_message(f"There may be more; continue with --before {entries[-1].id}.")
 
 
 def _row(entry: Entry) -> list[str]:

@@ -16,7 +16,7 @@ def completion(ctx: click.Context, shell: str) -> None:
       eval "$(minutehand completion zsh)"
       minutehand completion fish > ~/.config/fish/completions/minutehand.fish
     """
-    made = get_completion_class(shell)
-    if made is None:
+    completion = get_completion_class(shell)
+    if completion is None:
         raise click.UsageError(f"{shell} has no completion")
-    click.echo(made(ctx.find_root().command, {}, "minutehand", "_MINUTEHAND_COMPLETE").source())
+    click.echo(completion(ctx.find_root().command, {}, "minutehand", "_MINUTEHAND_COMPLETE").source())

@@ -4,7 +4,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.operations.controls import Control, list_controls
 
 HEADERS = ["queue", "kind", "key", "tenant", "paused", "limit", "busy", "reason", "since"]
@@ -26,7 +26,7 @@ def controls(form: str) -> None:
         for control in found:
             put_json(control)
     elif not found:
-        say("Nothing is paused or limited.")
+        print_message("Nothing is paused or limited.")
     else:
         put_table(HEADERS, [_row(control) for control in found])
 

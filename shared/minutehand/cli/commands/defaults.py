@@ -9,7 +9,7 @@ import click
 from minutehand.cli import text
 from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, open_database, output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.retry_options import retry_of, retry_options
 from minutehand.cli.values import duration
 from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
@@ -19,7 +19,7 @@ HEADERS = ["kind", "queue", "priority", "max attempts", "timeout", "retry"]
 
 @click.command()
 @click.argument("kind", required=False)
-@click.option("--queue", help="Queue of the kind; without a KIND, the queue whose defaults these are.")
+@click.option("--queue", help="Queue of the KIND; without a KIND, the queue to set defaults for.")
 @click.option("--priority", type=int, help="Priority from 0 to 9; 9 runs first.")
 @click.option("--max-attempts", type=int, help="Number of attempts; 1 means no retry.")
 @click.option("--timeout", type=duration, help="Timeout of an attempt, such as 90s; at most 24h.")
@@ -43,7 +43,7 @@ def defaults(kind: str | None, reset: bool, form: str, **options: Any) -> None:
     given = _given(**options)
     queue = given.pop("queue", None) if kind is None else None
     if kind is None and queue is None and (given or reset):
-        raise click.UsageError("expected the KIND or the --queue whose defaults these are")
+        raise click.UsageError("expected a KIND or a --queue to set defaults for")
     with open_database() as database:
         if given or reset:
             before = [] if reset else _of(list_defaults(database), kind, queue)
@@ -77,7 +77,7 @@ def _put(found: list[Defaults], form: str) -> None:
         for each in found:
             put_json(each)
     elif not found:
-        say("No defaults are set: jobs go to the queue `default` with priority 5 and 8 attempts.")
+        print_message("No defaults are set: jobs go to the queue `default` with priority 5 and 8 attempts.")
     else:
         put_table(HEADERS, [_row(each) for each in found])
 

@@ -12,7 +12,7 @@ from minutehand.cli.change_jobs import UPCOMING, Action, change_jobs
 from minutehand.cli.confirm import confirmed
 from minutehand.cli.moments import moment_of
 from minutehand.cli.options import open_database, tz_option
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.cli.progress import progress
 from minutehand.cli.selection import Selection, selection_options
 from minutehand.model.row import FINISHED
@@ -92,5 +92,5 @@ def _conclude(selection: Selection, count: int, outcome: str) -> int:
     if selection.form == "json":
         put_json({"outcome": outcome, "jobs": count})
     else:
-        say(f"{text.jobs(count)} {outcome}" if count else "No job matches.")
+        print_message(f"{text.jobs(count)} {outcome}" if count else "No job matches.")
     return 0

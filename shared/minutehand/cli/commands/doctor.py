@@ -8,7 +8,7 @@ from contextlib import closing
 import click
 
 from minutehand.cli.options import connection_options, given_url, local_run_url, output_option
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.cli.text import safe
 from minutehand.database import Database
 from minutehand.doctor import DATABASE_CHECKS, Finding, Patient, examine_database, examine_stack
@@ -35,7 +35,7 @@ PARTS = ("dispatcher", "worker", "api")
 def doctor(stack: str | None, named: Sequence[str], form: str) -> int:
     """Check an installation, and print for each check what was found and how to fix it.
 
-    Checks the database, and with --stack also the stack on AWS. There it invokes the dispatcher once, without a tick.
+    Checks the database, and with --stack also the stack on AWS. It then invokes the dispatcher once, without a tick.
     Changes nothing. The exit code is 1 if there is a problem.
 
     \b
@@ -115,4 +115,4 @@ def _conclude(findings: Sequence[Finding]) -> None:
         if (count := counts[verdict])
     ]
     parts += [f"{counts['skipped']} skipped"] if counts["skipped"] else []
-    say(f"{len(findings)} checks: {', '.join(parts)}.")
+    print_message(f"{len(findings)} checks: {', '.join(parts)}.")

@@ -34,8 +34,8 @@ def edit(
 ) -> int:
     """Edit the payload or the options of upcoming jobs.
 
-    Give IDS, pipe them in (`-`), or use filters. A running job is refused. The audit trail keeps the names of the
-    edited fields, and never a payload.
+    Give IDS, pipe them in (`-`), or use filters. A running job is refused. The audit trail records the names of the
+    edited fields, never a payload.
 
     \b
     Examples:

@@ -9,7 +9,7 @@ import click
 
 from minutehand.cli.exits import INTERRUPTED, OK
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.database import Database
 from minutehand.model.event import NAMES
 from minutehand.queries.events import StoredEvent, list_events
@@ -58,7 +58,7 @@ def _show(database: Database, form: str, limit: int, follow: bool, filters: dict
     earlier = list_events(database, since=since, limit=LIMIT, **filters) if follow else []
     found = list_events(database, limit=limit, **filters)
     if not found and not follow:
-        say("No stored event matches; MINUTEHAND_EVENTS=table stores events.")
+        print_message("No stored event matches; MINUTEHAND_EVENTS=table stores events.")
     _put(found, form, headed=True)
     seen = {event.id for event in (*earlier, *found)}
     while follow:

@@ -17,7 +17,7 @@ from minutehand.cli.options import (
     tenant_option,
     tz_option,
 )
-from minutehand.cli.output import say
+from minutehand.cli.output import print_message
 from minutehand.cli.values import job_id
 from minutehand.database import Database
 from minutehand.model.row import STATES, Page
@@ -81,11 +81,13 @@ def ls(
             found = pages(database, before=before, limit=None if everything else limit, **filters)
         shown = _put(database, found, form)
         if total:
-            say(f"{text.jobs(list_jobs(database, limit=1, total=True, **filters).total or 0)} in total.")
+            print_message(
+                f"{text.jobs(list_jobs(database, limit=1, total=True, **filters).total or 0)} in total."
+            )
     if shown is None:
-        _say_none(filtered=any(options.values()))
+        _print_none(filtered=any(options.values()))
     elif form == "table":
-        _say_more(shown)
+        _print_more(shown)
 
 
 def _filters(database: Database, tz: str | None, **options: Any) -> dict[str, Any]:
@@ -103,15 +105,15 @@ def _put(database: Database, found: Iterator[Page], form: str) -> Page | None:
     return page
 
 
-def _say_none(*, filtered: bool) -> None:
+def _print_none(*, filtered: bool) -> None:
     if filtered:
-        say("No job matches.")
+        print_message("No job matches.")
     else:
-        say("There are no jobs yet; add one: minutehand enqueue echo '\"hello\"'")
+        print_message("There are no jobs yet; add one: minutehand enqueue echo '\"hello\"'")
 
 
-def _say_more(page: Page) -> None:
+def _print_more(page: Page) -> None:
     if page.before:
-        say(f"There are more; continue with --before {page.before}, or use --all.")
+        print_message(f"There are more; continue with --before {page.before}, or use --all.")
     elif page.after:
-        say(f"There are newer ones; go back with --after {page.after}.")
+        print_message(f"There are newer ones; go back with --after {page.after}.")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 from minutehand.cli.options import connection_options, open_database, output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.text import local
 from minutehand.schema.migrate import migrate as apply
 from minutehand.schema.migrate import migration_sql, pending, status
@@ -57,11 +57,11 @@ def _put(steps: Sequence[Step], form: str) -> None:
 
 def _conclude(count: int, plan: bool) -> None:
     if count == 0:
-        say("The schema is up to date.")
+        print_message("The schema is up to date.")
     elif plan:
-        say(f"{_steps(count)} to apply; run: minutehand migrate")
+        print_message(f"{_steps(count)} to apply; run: minutehand migrate")
     else:
-        say(f"{_steps(count)} applied; the schema is up to date.")
+        print_message(f"{_steps(count)} applied; the schema is up to date.")
 
 
 def _steps(count: int) -> str:

@@ -3,7 +3,7 @@
 import click
 
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.queries.jobs import list_queues
 
 
@@ -27,4 +27,4 @@ def queues(form: str) -> None:
     elif found:
         put_table(["queue"], [[name] for name in found])
     else:
-        say("There are no queues yet; enqueueing a job creates its queue.")
+        print_message("There are no queues yet; enqueueing a job creates its queue.")

@@ -4,7 +4,7 @@ import click
 
 from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, open_database, output_option
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.encryption import reencrypt as library
 
 
@@ -28,4 +28,4 @@ def reencrypt(queue: str | None, form: str) -> None:
     if form == "json":
         put_json({"reencrypted": count})
     else:
-        say(f"{count} payloads re-encrypted")
+        print_message(f"{count} payloads re-encrypted")

@@ -8,7 +8,7 @@ import click
 from minutehand.cli import text
 from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, open_database, output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.values import duration
 from minutehand.database import Database
 from minutehand.operations.retention import (
@@ -27,7 +27,7 @@ def _keep(value: str | timedelta) -> timedelta:
 
 
 @click.command()
-@click.option("--queue", help="Only this queue; without it, every queue that sets no other.")
+@click.option("--queue", help="Only this queue; by default all queues without their own retention.")
 @click.option("--done", type=_keep, metavar="TIME", help="How long to keep done jobs: 24h, 30d or forever.")
 @click.option("--dead", type=_keep, metavar="TIME", help="How long to keep dead jobs.")
 @click.option("--cancelled", type=_keep, metavar="TIME", help="How long to keep cancelled jobs.")
@@ -80,11 +80,11 @@ def _put(found: list[Retention], waits: bool, form: str, queue: str | None) -> N
     elif found:
         put_table(["queue", *CATEGORIES], [[each.queue or "(every other)", *_row(each)] for each in found])
     elif queue is not None:
-        say(f"{queue} has no retention of its own; that of every other queue applies.")
+        print_message(f"{queue} has no retention of its own; the default applies.")
     else:
-        say("No retention is set: everything is kept forever.")
+        print_message("No retention is set: everything is kept forever.")
     if waits:
-        say("Rows are kept until their day is archived.")
+        print_message("Rows are kept until their day is archived.")
 
 
 def _row(each: Retention) -> list[str]:

@@ -3,7 +3,7 @@
 import click
 
 from minutehand.cli.options import output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.settings.report import report
 
 INVALID = 2
@@ -34,5 +34,5 @@ def settings(form: str) -> int:
         )
     errors = [setting.error for setting in reported if setting.error]
     for error in errors:
-        say(f"error: {error}")
+        print_message(f"error: {error}")
     return INVALID if errors else 0

@@ -10,7 +10,7 @@ import click
 from minutehand.cli import text
 from minutehand.cli.moments import optional_moment
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.database import Database
 from minutehand.model.row import STATES
 from minutehand.queries import statistics
@@ -87,7 +87,7 @@ def _count(database: Database, since: datetime | None, form: str, **filters: Any
         for depth in depths:
             put_json(depth)
     elif not depths:
-        say("There are no jobs yet; add one: minutehand enqueue echo '\"hello\"'")
+        print_message("There are no jobs yet; add one: minutehand enqueue echo '\"hello\"'")
     else:
         names = sorted({(depth.queue, depth.kind or "") for depth in depths})
         late = {(d.queue, d.kind or ""): text.span(now - d.since) for d in depths if d.state == "due"}
@@ -109,7 +109,7 @@ def _put(found: list[Any], form: str, put: Callable[[list[Any]], None]) -> None:
     elif found:
         put(found)
     else:
-        say("Nothing matches.")
+        print_message("Nothing matches.")
 
 
 def _put_bins(bins: list[statistics.Bin], tz: str | None) -> None:

@@ -4,7 +4,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.database import Database
 from minutehand.errors import ConfigurationError
 from minutehand.fan_out import Invoker
@@ -46,7 +46,7 @@ def _count(database: Database, settings: Settings, form: str) -> int:
     if form == "json":
         put_json({"due": {record["queue"]: record["due"] for record in due}})
     elif not due:
-        say("No job is due.")
+        print_message("No job is due.")
     else:
         rows = [
             [r["queue"], f"{r['due']}{' or more' if r['due'] >= limit else ''}", text.span(r["late"])]
@@ -73,7 +73,7 @@ def _tick(database: Database, settings: Settings, form: str) -> int:
     else:
         click.echo(_summary(ticked))
     for reason in sorted({refusal.reason for refusal in ticked.fan_out.refused}):
-        say(f"an invocation was refused, and its jobs are due again: {reason}")
+        print_message(f"an invocation was refused, and its jobs are due again: {reason}")
     return 1 if ticked.fan_out.refused else 0
 
 

@@ -11,7 +11,7 @@ from minutehand.cli import text
 from minutehand.cli.exits import OK, REFUSED, UNFINISHED
 from minutehand.cli.ids import named_ids
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.cli.values import Stdin, duration, job_id_or_stdin
 from minutehand.database import Database
 from minutehand.errors import NotFoundError, UnfinishedError
@@ -45,7 +45,7 @@ def wait(ids: tuple[UUID | Stdin, ...], timeout: timedelta, form: str) -> int:
     with open_database() as database:
         codes = _wait_for_all(database, named, timeout, form)
     for fault in faults:
-        say(fault)
+        print_message(fault)
     return max([*codes, REFUSED if faults else OK])
 
 
@@ -61,10 +61,10 @@ def _wait_for_one(database: Database, job_id: UUID, left: timedelta, form: str) 
     try:
         row = wait_for(job_id, left, connection=database)
     except NotFoundError as error:
-        say(str(error))
+        print_message(str(error))
         return REFUSED
     except UnfinishedError as error:
-        say(f"timeout: job {job_id} is {error.state}")
+        print_message(f"timeout: job {job_id} is {error.state}")
         return UNFINISHED
     _put(row, form)
     return OK if row.state == "done" else REFUSED

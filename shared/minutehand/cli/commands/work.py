@@ -14,7 +14,7 @@ import click
 from minutehand.cli.crew import Crew
 from minutehand.cli.exits import INTERRUPTED, OK
 from minutehand.cli.options import connection_options, given_url, local_run_url, open_database, output_option
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.cli.stop import Stop
 from minutehand.cli.values import duration
 from minutehand.database import Database
@@ -82,7 +82,7 @@ def work(folder: str, processes: int, follow_stdin: bool, form: str, **options: 
     if follow_stdin:
         stop.follow(0)
     with open_database() as database:
-        say(f"working on {options['queue']}; press Ctrl-C to stop")
+        print_message(f"working on {options['queue']}; press Ctrl-C to stop")
         return _work(database, handlers, stop, form, **options)
 
 
@@ -104,9 +104,9 @@ def _work(
     try:
         _run_resident(run, stop, drain)
     except KeyboardInterrupt:
-        say(f"interrupted; unfinished jobs were released ({printer.count} handled)")
+        print_message(f"interrupted; unfinished jobs were released ({printer.count} handled)")
         return INTERRUPTED
-    say(f"stopped; {printer.count} handled")
+    print_message(f"stopped; {printer.count} handled")
     return OK
 
 
@@ -119,7 +119,7 @@ def _run_resident(run: Callable[[], object], stop: Stop, drain: bool) -> None:
         except (UnreachableError, ConflictError) as error:
             if drain:
                 raise
-            say(f"{error}; retrying")
+            print_message(f"{error}; retrying")
             if stop.wait(RECONNECT_SECONDS):
                 return
 
@@ -143,7 +143,7 @@ class Printer:
             return
         error = f", {event.facts['error_type']}" if "error_type" in event.facts else ""
         attempt = f"({event.attempt} of {event.max_attempts}, {event.facts['ran_ms']} ms{error})"
-        say(f"{event.at.astimezone():%H:%M:%S} {event.name:<9} {event.kind} {event.job} {attempt}")
+        print_message(f"{event.at.astimezone():%H:%M:%S} {event.name:<9} {event.kind} {event.job} {attempt}")
 
 
 def _handlers(folder: Path) -> HandlerPackage:

@@ -24,7 +24,7 @@ OPEN_PATHS = {"/health", "/console", "/console.css", "/console.js"}
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 # An HTML form can send only GET and POST. A script of another site needs a preflight request for the others.
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "DELETE"}
-OWN_SITES = {"same-origin", "none"}
+SAFE_SITES = {"same-origin", "none"}
 
 UNAUTHORISED = ProblemType(401, "unauthorised", "A valid token is required")
 CLOSED = ProblemType(503, "closed", "The API has no tokens")
@@ -102,7 +102,12 @@ def _bearer_token(scope: Scope) -> bytes:
 
 
 def _is_local(scope: Scope) -> bool:
-    if "aws.event" in scope or not is_local():
+    try:
+        if "aws.event" in scope or not is_local():
+            return False
+    except ConfigurationError as error:
+        # An invalid value keeps the API closed.
+        logger.error(str(error))
         return False
     proxied = {b"forwarded", b"x-forwarded-for"} & {name.lower() for name, _ in scope["headers"]}
     try:
@@ -115,8 +120,8 @@ def _reject_other_sites(headers: Headers, method: str) -> None:
     """Reject requests that another web site makes through the user's browser to an API without tokens."""
     if _host(headers.get("host", "")) not in LOCAL_HOSTS:
         raise ApiError(FOREIGN, "The host must be localhost, 127.0.0.1 or [::1].")
-    own = headers.get("origin") in (None, f"http://{headers['host']}")
-    if not own or headers.get("sec-fetch-site", "none") not in OWN_SITES:
+    same_origin = headers.get("origin") in (None, f"http://{headers['host']}")
+    if not same_origin or headers.get("sec-fetch-site", "none") not in SAFE_SITES:
         raise ApiError(FOREIGN, "Pages of other sites must not call the local API.")
     if method not in SAFE_METHODS and media_type(headers) != "application/json":
         raise ApiError(NOT_JSON, "Send the header `Content-Type: application/json`.")

@@ -53,21 +53,21 @@ $$;
 
 -- Whether a row with this xmin was visible to a snapshot. An xmin is the lower half of a transaction id, and
 -- no row is younger than this transaction.
-create or replace function minutehand.was_there(born xid, snapshot pg_snapshot) returns boolean
+create or replace function minutehand.was_visible(created xid, snapshot pg_snapshot) returns boolean
 language plpgsql volatile
 as $$
 declare
     this  bigint := pg_current_xact_id()::text::bigint;
-    whole bigint := this / 4294967296 * 4294967296 + born::text::bigint;
+    whole bigint := this / 4294967296 * 4294967296 + created::text::bigint;
 begin
     if whole > this then
         whole := whole - 4294967296;
     end if;
-    return born::text::bigint < 3 or coalesce(whole > 0 and pg_visible_in_snapshot(whole::text::xid8, snapshot), false);
+    return created::text::bigint < 3 or coalesce(whole > 0 and pg_visible_in_snapshot(whole::text::xid8, snapshot), false);
 end
 $$;
 
--- Drops a day that the lake has row for row. Returns `dropped`; `held` if the lake's rows differ; `busy` if
+-- Drops a day whose rows are all in the lake. Returns `dropped`; `held` if the lake's rows differ; `busy` if
 -- the day is locked by others; `none` if it has no partition. For days in the default partition see
 -- exchange_default.
 create or replace function minutehand.drop_archived(home text, day date) returns text

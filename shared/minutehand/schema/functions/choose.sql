@@ -1,6 +1,5 @@
--- Choose: which due jobs may be offered or taken where something is paused or limited or tenants share a
--- queue.
--- Where none of that is so, no statement calls it.
+-- Choose: select the due jobs that may be offered or taken, if anything is paused or limited or tenants share a
+-- queue. Otherwise no statement calls it.
 
 -- Returns the due jobs that may be offered or taken, at most `room`. Locks the limits' rows until the
 -- transaction ends: a session that counts against the same limit counts afterwards, in a new snapshot, so that

@@ -1,6 +1,6 @@
--- Controls: what is paused or limited is neither offered nor taken.
+-- Controls: paused and limited jobs are neither offered nor taken.
 
--- Locks the dispatcher's row until the transaction ends. No tick offers anything meanwhile.
+-- Locks the dispatcher's row until the transaction ends. No tick offers a job until then.
 create or replace function minutehand.hold_ticks() returns void
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
@@ -54,8 +54,8 @@ as $$
      where paused or (bound).free is not null
 $$;
 
--- Counts what is due in each queue, as the statement `count` does, excluding what is paused. It reads through
--- the paused jobs, at some microseconds per job.
+-- Counts the due jobs of each queue, as the statement `count_due` does, excluding paused jobs. It reads the paused
+-- jobs too, which takes a few microseconds each.
 create or replace function minutehand.count_unpaused(most bigint, moment timestamptz) returns table (queue text, due bigint, late interval)
 language sql stable rows 10 security definer set search_path = minutehand, pg_temp
 as $$

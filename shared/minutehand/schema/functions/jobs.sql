@@ -41,7 +41,7 @@ $$;
 
 -- Inserts the next occurrence of a recurring job, with all its options. `job` is the row as it was before it
 -- was finished, with its payload. Returns null if the key already has an upcoming job, which stays.
-create or replace function minutehand.bear(job minutehand.jobs_live, nominal timestamptz) returns uuid
+create or replace function minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamptz) returns uuid
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 declare
@@ -50,8 +50,8 @@ begin
     insert into minutehand.jobs_live
            (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
             tenant, personal, every, zone, nominal, schedule)
-    values (job.queue, job.kind, job.key, job.payload, job.headers, bear.nominal, bear.nominal, job.priority,
-            job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, bear.nominal,
+    values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
+            job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
             job.schedule)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
     returning id into next_id;

@@ -1,6 +1,6 @@
 -- Loads: many jobs from files, staged in a table of their own and entered in one transaction, each load once.
 
--- Creates a run's session_tenant table for the caller to COPY into, and removes the tables of runs that died a day ago.
+-- Creates a run's own table for the caller to COPY into, and removes the tables of runs that died a day ago.
 create or replace function minutehand.begin_load(of_load text, of_run uuid) returns void
 language plpgsql volatile security definer set search_path = minutehand, pg_temp set lock_timeout = '2s'
 as $$
@@ -68,7 +68,7 @@ $$;
 create or replace function minutehand.enqueue_load(
     of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint,
     starts timestamptz default null, spread interval default null
-) returns table (fresh boolean, load text, run uuid, at timestamptz, who text,
+) returns table (fresh boolean, load text, run uuid, at timestamptz, actor text,
                  created bigint, replaced bigint, ignored bigint, rejects bigint)
 language plpgsql volatile security definer
 set search_path = minutehand, pg_temp set work_mem = '128MB' set jit = off
@@ -156,7 +156,7 @@ begin
         end if;
     end if;
 
-    -- Floors were raised while this ran, and jobs due by now may be below them. The locks stop others from raising
+    -- Floors were raised while this ran, and jobs that are due may be below them. The locks stop others from raising
     -- them again before this commits.
     perform from minutehand.lanes l order by l.queue, l.priority for update;
     update minutehand.lanes l set floor = moment where l.floor > moment;

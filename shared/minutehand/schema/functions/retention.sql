@@ -83,7 +83,7 @@ begin
                              where k.home = retain_day.home and k.day = retain_day.day and k.until is null) then
         jobs := minutehand.delete_over(home, name, dated, classifier, at, most);
     end if;
-    outcome := case when jobs > 0 then 'deleted' else 'looked' end;
+    outcome := case when jobs > 0 then 'deleted' else 'checked' end;
     if not sure and jobs < most then
         seen := minutehand.inspect_day(name, classifier, ends, at);
     else
@@ -111,7 +111,7 @@ as $$
 begin
     execute format('lock table minutehand.%I in share mode', name);
     if not sure and not (minutehand.inspect_day(name, classifier, ends, at)).whole then
-        return 'looked';
+        return 'checked';
     end if;
     if (select keep_until_archived from minutehand.settings) and not minutehand.in_the_lake(home, name, day) then
         return 'held';
@@ -144,7 +144,7 @@ begin
                and (not (select keep_until_archived from minutehand.settings)
                     or exists (select from minutehand.archived_days a
                                 where a.home = $3 and a.day = (p.%2$I at time zone ''UTC'')::date
-                                  and minutehand.was_there(p.xmin, a.snapshot)))
+                                  and minutehand.was_visible(p.xmin, a.snapshot)))
              limit $2 for update of p skip locked))', name, dated, classifier)
     using at, most, home;
     get diagnostics gone = row_count;

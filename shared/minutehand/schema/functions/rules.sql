@@ -25,20 +25,20 @@ as $$
         when 'zone_is_known' then 'zone must be an IANA time zone such as Europe/Berlin'
         when 'zone_is_of_every' then 'zone requires every; without every, give run_at a UTC offset'
         when 'every_has_a_beginning' then
-            'a cron expression requires run_at in SQL; Python and the command line compute it'
-        when 'every_or_debounce' then 'set every, or debounce or throttle, not both'
+            'in SQL, a cron expression requires run_at; Python and the command line compute it'
+        when 'every_or_debounce' then 'every cannot be combined with debounce or throttle'
         when 'key_is_set' then 'unique_while, unique_for, debounce and throttle require a key'
         when 'unique_while_is_known' then 'unique_while must be upcoming or running'
         when 'period_is_positive' then 'unique_for, debounce and throttle must be durations above zero'
         when 'debounce_max_is_longer' then
-            'debounce_max must be a duration not shorter than debounce, and requires debounce'
+            'debounce_max requires debounce, and must not be shorter than it'
         when 'one_period' then 'set only one of unique_for, debounce and throttle'
-        when 'run_at_or_debounce' then 'set debounce, or run_at or delay, not both'
+        when 'run_at_or_debounce' then 'debounce cannot be combined with run_at or delay'
         when 'debounce_moves' then 'debounce requires on_conflict replace or merge'
         when 'tenant_is_a_name' then
             'tenant must be 1 to 100 letters, digits, dots, dashes, underscores, colons and @,'
             ' starting with a letter or digit'
-        when 'tenant_is_own' then 'a session that is confined to a tenant must enqueue for that tenant only'
+        when 'tenant_is_own' then 'a session of a tenant must enqueue only for that tenant'
         when 'tenant_is_set' then 'this role must set a tenant: call minutehand.as_tenant first'
         else replace(rule, '_', ' ') end
 $$;

@@ -30,7 +30,7 @@ begin
         values (firing.tenant, firing.schedule, firing.nominal, firing.outcome, firing.count)
             on conflict do nothing;
         continue when not found;
-        if firing.outcome not in ('fired', 'asked') then
+        if firing.outcome not in ('fired', 'requested') then
             tenant := firing.tenant; schedule := firing.schedule; nominal := firing.nominal; outcome := firing.outcome;
             return next;
             continue;

@@ -112,7 +112,7 @@ create unique index jobs_live_ack on minutehand.jobs_live (ack) where ack is not
 create unique index jobs_live_upcoming on minutehand.jobs_live (queue, key, tenant) where key is not null and claimed is null;
 -- For `unique_while`.
 create index jobs_live_claimed on minutehand.jobs_live (queue, key, tenant) where key is not null and claimed is not null;
--- A tenant's jobs in a lane, the longest due first. Empty, and so free of cost, where there are no tenants.
+-- A tenant's jobs in a lane, the longest due first. Empty, and so free of cost, without tenants.
 create index jobs_live_tenant on minutehand.jobs_live (queue, priority, tenant, visible) where tenant <> '';
 create index jobs_live_cancelling on minutehand.jobs_live (visible) where cancelling is not null;
 

@@ -3,11 +3,11 @@
 --   settings       settings of the whole database
 --   dispatcher     when it last ticked; its row is the lock under which capacity is counted
 --   budgets        how many jobs of a queue may be offered or running at once, reduced when offers lapse
---   controls       what is paused or limited: a queue, a kind, a key or a tenant, or a combination
+--   controls       pauses and limits, by queue, kind, key, tenant or a combination
 --   tenant_roles   roles that are bound to one tenant
 --   attempts       every attempt at a job, in day partitions by its end
 --   events         what happened to jobs, where events are recorded here, in day partitions
---   audit          changes by people: actor, act and moment
+--   audit          changes by people: actor, action and time
 --   schedules      recurring definitions; firings is the ledger of what each has fired
 
 create table minutehand.settings (
@@ -66,7 +66,7 @@ create table minutehand.attempts (
     attempt   integer           not null,
     started   timestamptz       not null,
     ended     timestamptz       not null default clock_timestamp(),
-    -- What Lambda bills, multiplied by the duration.
+    -- Lambda bills this, multiplied by the duration.
     memory_mb integer,
     tenant    minutehand.tenant not null default '',
     queue     text              not null,
@@ -105,10 +105,10 @@ create table minutehand.audit (
     at     timestamptz       not null default clock_timestamp(),
     tenant minutehand.tenant not null default minutehand.current_tenant(),
     -- The actor that the caller named, else the database's user.
-    who    text              not null,
+    actor  text              not null,
     verb   text              not null,
     job    uuid,
-    -- What was changed, and how; never a payload.
+    -- The details of the change, never a payload.
     facts  jsonb
 );
 create index audit_job on minutehand.audit (job) where job is not null;
@@ -129,11 +129,11 @@ create table minutehand.schedules (
              constraint ahead_is_up_to_a_month check (ahead between interval '0' and interval '31 days'),
     catch_up text              not null default 'none'
              constraint catch_up_is_known check (catch_up in ('none', 'last', 'all')),
-    -- With catch_up all: how many at most.
+    -- With catch_up all: the maximum number of moments.
     most     integer           not null default 100 constraint most_is_1_to_1000 check (most between 1 and 1000),
     overlap  text              not null default 'allow'
              constraint overlap_is_known check (overlap in ('allow', 'skip', 'replace')),
-    -- What it enqueues: kind, payload and options.
+    -- The job to enqueue: kind, payload and options.
     job      json              not null,
     paused   boolean           not null default false,
     -- The code that declares it, and a hash of the declaration.
@@ -158,7 +158,7 @@ create table minutehand.firings (
     schedule text              not null,
     nominal  timestamptz       not null,
     fired    timestamptz       not null default clock_timestamp(),
-    -- fired, asked, skipped, missed or refused.
+    -- fired, requested, skipped, missed or refused.
     outcome  text              not null,
     -- How many moments the row stands for, if several were missed.
     count    integer           not null default 1,

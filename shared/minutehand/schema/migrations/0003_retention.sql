@@ -80,7 +80,7 @@ create table minutehand.loads (
     load     text        primary key constraint load_is_named check (length(load) between 1 and 200),
     run      uuid        not null,
     at       timestamptz not null default clock_timestamp(),
-    who      text        not null default session_user,
+    actor    text        not null default session_user,
     created  bigint      not null default 0,
     replaced bigint      not null default 0,
     ignored  bigint      not null default 0,

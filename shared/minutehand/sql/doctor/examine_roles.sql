@@ -22,7 +22,7 @@ with given (roles, things, privilege, columns) as (values
     ('{worker}', '{uniques,firings}', 'delete', null),
     ('{worker}', '{uniques}', 'select', null),
     ('{worker}', '{uniques}', 'update', '{until}'),
-    ('{worker}', '{"make_days_ahead()","retain_now()","bear(minutehand.jobs_live,timestamptz)",
+    ('{worker}', '{"make_days_ahead()","retain_now()","create_occurrence(minutehand.jobs_live,timestamptz)",
        "choose(integer,timestamptz,text[],integer[],text)","count_unpaused(bigint,timestamptz)"}', 'execute', null),
     ('{operator,tenant}', '{attempts,events,uniques,audit}', 'select', null),
     ('{operator,tenant}', '{jobs}', 'delete', null),

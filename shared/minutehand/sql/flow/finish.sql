@@ -1,6 +1,6 @@
 -- Ends a job as done, dead or cancelled, fenced by the claim's ack. A late finish is accepted while no other worker has
 -- claimed the job. The attempt and the next occurrence are written in the same statement.
--- minutehand.bear() copies the row as it was: it reads the snapshot from before this statement.
+-- minutehand.create_occurrence() copies the row as it was: it reads the snapshot from before this statement.
 with ended as (
     update minutehand.jobs
        set deleted = clock_timestamp(), failed = %(failed)s, cancelled = %(cancelled)s, version = %(version)s,
@@ -17,5 +17,5 @@ with ended as (
 )
 select deleted,
        case when %(next)s::timestamptz is not null
-            then (select minutehand.bear(j, %(next)s) from minutehand.jobs_live j where j.id = ended.id) end as next
+            then (select minutehand.create_occurrence(j, %(next)s) from minutehand.jobs_live j where j.id = ended.id) end as next
   from ended

@@ -1,5 +1,5 @@
 -- Withdraws offers whose invitation was refused: the jobs are due again, and a lapsed claim gets its ack back. A worker
--- that was invited all the same finds no such offer.
+-- that was invited anyway finds no such offer.
 update minutehand.jobs_live j
    set ack = j.prior, prior = null, offered = null, visible = clock_timestamp()
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[]) as o (id, ack)

@@ -1,6 +1,6 @@
 -- Ends jobs as dead that are due without an attempt left, because the worker of the last one died. A recurring job gets
 -- its next occurrence, and is left alone until its next time was computed (`ids` and `nexts`; null if there is none).
--- minutehand.bear() copies the row as it was, with its payload.
+-- minutehand.create_occurrence() copies the row as it was, with its payload.
 with spent as materialized (
     select id
       from minutehand.jobs_live
@@ -20,7 +20,7 @@ with spent as materialized (
     select id, attempts, lapsed, tenant, queue, kind, 'lapsed' from reaped where lapsed is not null
 )
 select r.id, r.queue, r.kind, r.key, r.attempts, r.max_attempts, r.tenant,
-       (select minutehand.bear(j, n.next)
+       (select minutehand.create_occurrence(j, n.next)
           from unnest(%(ids)s::uuid[], %(nexts)s::timestamptz[]) n (id, next)
           join minutehand.jobs_live j on j.id = n.id
          where n.id = r.id and n.next is not null) as next

@@ -1,4 +1,4 @@
-"""Stage: a worker's moves, made one by one."""
+"""Stage: the steps of a worker, one function each."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,43 +21,43 @@ ERROR = {"type": "Broken", "message": "it broke"}
 
 
 def put(kind: str = "work", payload: object = None, **options: Any) -> UUID:
-    """Enqueue a job, and return its id."""
+    """Enqueue a job and return its id."""
     return enqueue(kind, payload, **options).id
 
 
-def take_all(database: Database, most: int = 10, queue: str = "default") -> list[Job]:
-    """Claim what is due, as a worker that nobody invited."""
-    return take(database, queue, most, LEASE, GRACE)
+def take_all(database: Database, limit: int = 10, queue: str = "default") -> list[Job]:
+    """Claim due jobs, as a resident worker does."""
+    return take(database, queue, limit, LEASE, GRACE)
 
 
 def take_one(database: Database, queue: str = "default") -> Job:
-    """Claim the one job that is next."""
+    """Claim the next job."""
     (job,) = take_all(database, 1, queue)
     return job
 
 
 def offers(database: Database, capacity: int = 10) -> list[Offer]:
-    """Offer what there is room for, as a tick."""
+    """Offer as many jobs as the capacity allows, as a tick does."""
     return list(offer(database, capacity, TTL).offers)
 
 
 def accept(database: Database, offered: list[Offer]) -> list[Job]:
-    """Claim what was offered, as an invited worker."""
+    """Claim offered jobs, as an invited worker does."""
     return claim(database, offered, LEASE, GRACE)
 
 
 def succeed(job: Job, result: str | None = None) -> str:
-    """Finish a claimed job well, and return how it ended."""
+    """Finish a claimed job with success and return its ending."""
     return finish(job, Done(result)).ending
 
 
 def fail(job: Job, *, delay: timedelta | None = None, final: bool = False) -> str:
-    """Finish a claimed job badly, and return how it ended."""
+    """Finish a claimed job with a failure and return its ending."""
     return finish(job, Failed(ERROR, delay, final)).ending
 
 
 def row(database: Database, job_id: UUID) -> Row:
-    """Return the job as it stands."""
+    """Return the current row of a job."""
     return get(database, job_id)
 
 

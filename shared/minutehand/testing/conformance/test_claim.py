@@ -1,4 +1,4 @@
-"""Claim: one owner an attempt, for as long as the lease; whoever comes twice, late or for nothing claims nothing."""
+"""Claim: an attempt has one worker for the length of the lease; duplicate and late invitations claim nothing."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -23,7 +23,7 @@ from minutehand.testing.conformance.stage import (
 JOBS, WORKERS = 60, 6
 
 
-def test_a_claim_has_an_ack_of_its_own_and_hides_the_job_for_its_lease(
+def test_claim_sets_fresh_ack_and_hides_job_for_its_lease(
     minutehand_database: Clone, queue: JobQueue
 ) -> None:
     put()
@@ -35,9 +35,7 @@ def test_a_claim_has_an_ack_of_its_own_and_hides_the_job_for_its_lease(
     assert take_all(minutehand_database.database) == []
 
 
-def test_the_higher_priority_goes_first_and_then_the_longest_due(
-    minutehand_database: Clone, queue: JobQueue
-) -> None:
+def test_claims_are_ordered_by_priority_then_due_time(minutehand_database: Clone, queue: JobQueue) -> None:
     late = put(run_at=queue.now + timedelta(seconds=2))
     early = put(run_at=queue.now + timedelta(seconds=1))
     urgent = put(run_at=queue.now + timedelta(seconds=3), priority=9)
@@ -46,14 +44,14 @@ def test_the_higher_priority_goes_first_and_then_the_longest_due(
     assert [take_one(minutehand_database.database).id for _ in range(3)] == [urgent, early, late]
 
 
-def test_no_more_is_taken_than_was_asked_for(minutehand_database: Clone) -> None:
+def test_take_respects_its_limit(minutehand_database: Clone) -> None:
     for _ in range(5):
         put()
 
     assert [len(take_all(minutehand_database.database, 2)) for _ in range(4)] == [2, 2, 1, 0]
 
 
-def test_what_is_offered_is_not_offered_again_until_its_time_is_up(
+def test_offered_job_is_not_offered_again_before_offer_lapses(
     minutehand_database: Clone, queue: JobQueue
 ) -> None:
     job = put()
@@ -65,23 +63,21 @@ def test_what_is_offered_is_not_offered_again_until_its_time_is_up(
     assert [one.id for one in offers(minutehand_database.database)] == [job]
 
 
-def test_no_more_is_offered_than_there_is_capacity_for(minutehand_database: Clone) -> None:
+def test_offers_never_exceed_capacity(minutehand_database: Clone) -> None:
     for _ in range(5):
         put()
 
     assert [len(offers(minutehand_database.database, 3)) for _ in range(2)] == [3, 0]
 
 
-def test_an_invitation_that_comes_twice_claims_once(minutehand_database: Clone) -> None:
+def test_duplicate_invitation_claims_nothing(minutehand_database: Clone) -> None:
     put()
     invited = offers(minutehand_database.database)
 
     assert [len(accept(minutehand_database.database, invited)) for _ in range(2)] == [1, 0]
 
 
-def test_an_invitation_that_comes_late_leaves_the_job_to_whom_it_was_offered_since(
-    minutehand_database: Clone, queue: JobQueue
-) -> None:
+def test_late_invitation_claims_nothing(minutehand_database: Clone, queue: JobQueue) -> None:
     put()
     lost = offers(minutehand_database.database)
     queue.travel(by=TTL)
@@ -91,7 +87,7 @@ def test_an_invitation_that_comes_late_leaves_the_job_to_whom_it_was_offered_sin
     assert len(accept(minutehand_database.database, made_again)) == 1
 
 
-def test_a_job_whose_worker_died_comes_back_and_the_attempt_was_counted(
+def test_job_of_dead_worker_is_redelivered_with_attempt_counted(
     minutehand_database: Clone, queue: JobQueue
 ) -> None:
     put()
@@ -103,7 +99,7 @@ def test_a_job_whose_worker_died_comes_back_and_the_attempt_was_counted(
     assert (first.ack != second.ack, second.redelivered) == (True, True)
 
 
-def test_an_offer_that_is_lost_costs_no_attempt(minutehand_database: Clone, queue: JobQueue) -> None:
+def test_lost_offer_costs_no_attempt(minutehand_database: Clone, queue: JobQueue) -> None:
     put()
     offers(minutehand_database.database)
     queue.travel(by=TTL)
@@ -111,7 +107,7 @@ def test_an_offer_that_is_lost_costs_no_attempt(minutehand_database: Clone, queu
     assert take_one(minutehand_database.database).attempt == 1
 
 
-def test_a_job_whose_last_worker_died_is_dead(minutehand_database: Clone, queue: JobQueue) -> None:
+def test_job_is_dead_when_worker_dies_in_last_attempt(minutehand_database: Clone, queue: JobQueue) -> None:
     job = put(max_attempts=1)
     take_one(minutehand_database.database)
     queue.travel(by=LEASE + GRACE)
@@ -120,7 +116,7 @@ def test_a_job_whose_last_worker_died_is_dead(minutehand_database: Clone, queue:
     assert state(minutehand_database.database, job) == "dead"
 
 
-def test_workers_at_once_never_get_the_same_job(minutehand_database: Clone) -> None:
+def test_concurrent_workers_never_claim_the_same_job(minutehand_database: Clone) -> None:
     for _ in range(JOBS):
         put()
 

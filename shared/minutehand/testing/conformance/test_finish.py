@@ -1,11 +1,12 @@
-"""Finish: fenced by the ack. A worker that lost its claim ends nothing; a late one may, if nobody else came."""
+"""Finish: fenced by the ack. A lost claim changes nothing; a late finish is accepted until the next claim."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from minutehand import LostError
+from minutehand import Job, LostError
 from minutehand.finish import finish
 from minutehand.model.outcome import Cancelled, Released, Snoozed
 from minutehand.queries.jobs import list_attempts
@@ -26,7 +27,7 @@ from minutehand.testing.conformance.stage import (
 HOUR = timedelta(hours=1)
 
 
-def test_a_job_that_ends_well_is_done_with_its_result(minutehand_database: Clone) -> None:
+def test_successful_job_is_done_with_result(minutehand_database: Clone) -> None:
     job = put()
 
     assert succeed(take_one(minutehand_database.database), '{"n": 1}') == "done"
@@ -36,7 +37,7 @@ def test_a_job_that_ends_well_is_done_with_its_result(minutehand_database: Clone
     )
 
 
-def test_a_job_that_fails_waits_and_is_tried_again(minutehand_database: Clone, queue: JobQueue) -> None:
+def test_failed_job_is_retried_after_delay(minutehand_database: Clone, queue: JobQueue) -> None:
     job = put()
     assert fail(take_one(minutehand_database.database), delay=HOUR) == "retrying"
     assert (state(minutehand_database.database, job), take_all(minutehand_database.database)) == (
@@ -51,7 +52,7 @@ def test_a_job_that_fails_waits_and_is_tried_again(minutehand_database: Clone, q
 
 
 @pytest.mark.parametrize(("options", "final"), [({"max_attempts": 1}, False), ({}, True)])
-def test_a_job_is_dead_with_its_last_attempt_or_when_no_other_can_help(
+def test_job_is_dead_after_last_attempt_or_final_failure(
     minutehand_database: Clone, options: dict[str, Any], final: bool
 ) -> None:
     job = put(**options)
@@ -63,7 +64,7 @@ def test_a_job_is_dead_with_its_last_attempt_or_when_no_other_can_help(
     )
 
 
-def test_a_snooze_and_a_release_cost_no_attempt(minutehand_database: Clone, queue: JobQueue) -> None:
+def test_snooze_and_release_cost_no_attempt(minutehand_database: Clone, queue: JobQueue) -> None:
     put()
     assert finish(take_one(minutehand_database.database), Snoozed(HOUR)).ending == "snoozed"
     queue.travel(by=HOUR)
@@ -72,27 +73,27 @@ def test_a_snooze_and_a_release_cost_no_attempt(minutehand_database: Clone, queu
     assert take_one(minutehand_database.database).attempt == 1
 
 
-def test_a_handler_may_say_that_a_job_is_no_longer_wanted(minutehand_database: Clone) -> None:
+def test_handler_can_cancel_its_job(minutehand_database: Clone) -> None:
     job = put()
 
     assert finish(take_one(minutehand_database.database), Cancelled(ERROR)).ending == "cancelled"
     assert state(minutehand_database.database, job) == "cancelled"
 
 
-@pytest.mark.parametrize("again", [succeed, fail])
-def test_a_worker_whose_job_was_claimed_by_another_ends_nothing(
-    minutehand_database: Clone, queue: JobQueue, again: object
+@pytest.mark.parametrize("finish_again", [succeed, fail])
+def test_finish_after_lost_claim_changes_nothing(
+    minutehand_database: Clone, queue: JobQueue, finish_again: Callable[[Job], str]
 ) -> None:
     job = put()
     first = take_one(minutehand_database.database)
     queue.travel(by=LEASE + GRACE)
     take_one(minutehand_database.database)
 
-    assert (succeed if again is succeed else fail)(first) == "lost"
+    assert finish_again(first) == "lost"
     assert state(minutehand_database.database, job) == "running"
 
 
-def test_a_worker_that_is_late_ends_its_job_while_nobody_else_has_claimed_it(
+def test_late_finish_is_accepted_if_job_was_not_claimed_again(
     minutehand_database: Clone, queue: JobQueue
 ) -> None:
     put()
@@ -102,16 +103,14 @@ def test_a_worker_that_is_late_ends_its_job_while_nobody_else_has_claimed_it(
     assert succeed(job) == "done"
 
 
-def test_an_attempt_ends_once(minutehand_database: Clone) -> None:
+def test_attempt_finishes_once(minutehand_database: Clone) -> None:
     put()
     job = take_one(minutehand_database.database)
 
     assert [succeed(job), succeed(job), fail(job)] == ["done", "lost", "lost"]
 
 
-def test_the_finish_of_a_job_that_was_replaced_after_it_came_back_is_lost(
-    minutehand_database: Clone, queue: JobQueue
-) -> None:
+def test_finish_of_replaced_job_is_lost(minutehand_database: Clone, queue: JobQueue) -> None:
     put(payload=1, key="one")
     first = take_one(minutehand_database.database)
     assert fail(first, delay=HOUR) == "retrying"
@@ -121,7 +120,7 @@ def test_the_finish_of_a_job_that_was_replaced_after_it_came_back_is_lost(
     assert take_one(minutehand_database.database).payload == 2
 
 
-def test_a_lease_is_extended_by_its_owner_only(minutehand_database: Clone, queue: JobQueue) -> None:
+def test_only_the_claim_holder_extends_the_lease(minutehand_database: Clone, queue: JobQueue) -> None:
     put()
     job = take_one(minutehand_database.database)
     job.extend(2 * LEASE)
@@ -134,13 +133,13 @@ def test_a_lease_is_extended_by_its_owner_only(minutehand_database: Clone, queue
         job.extend(LEASE)
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_what_a_handler_writes_is_committed_with_its_completion_or_not_at_all(
-    minutehand_database: Clone, queue: JobQueue, kept: bool
+@pytest.mark.parametrize("owned", [True, False])
+def test_job_transaction_commits_with_completion_or_rolls_back(
+    minutehand_database: Clone, queue: JobQueue, owned: bool
 ) -> None:
     put()
     job = take_one(minutehand_database.database)
-    if not kept:
+    if not owned:
         queue.travel(by=LEASE + GRACE)
         take_one(minutehand_database.database)
 
@@ -148,22 +147,22 @@ def test_what_a_handler_writes_is_committed_with_its_completion_or_not_at_all(
         with job.transaction() as connection:
             connection.execute("create table effects ()")
 
-    if kept:
+    if owned:
         complete()
     else:
         with pytest.raises(LostError):
             complete()
     found = minutehand_database.connection.execute("select to_regclass('effects') is not null").fetchall()
-    assert found == [(kept,)]
+    assert found == [(owned,)]
 
 
-def test_every_attempt_is_kept(minutehand_database: Clone, queue: JobQueue) -> None:
+def test_every_attempt_is_recorded(minutehand_database: Clone, queue: JobQueue) -> None:
     job = put()
     fail(take_one(minutehand_database.database), delay=timedelta())
     take_one(minutehand_database.database)
     queue.travel(by=LEASE + GRACE)
     succeed(take_one(minutehand_database.database))
 
-    kept = list_attempts(minutehand_database.database, job)
+    stored = list_attempts(minutehand_database.database, job)
 
-    assert [(one.attempt, one.outcome) for one in kept] == [(1, "retrying"), (2, "lapsed"), (3, "done")]
+    assert [(one.attempt, one.outcome) for one in stored] == [(1, "retrying"), (2, "lapsed"), (3, "done")]

@@ -1,4 +1,4 @@
-"""Operate: what people do by hand. What runs is not touched, and what was offered meanwhile finds nothing to claim."""
+"""Operate: promote, reschedule, cancel, retry. Running jobs are refused, and the offers of changed jobs are void."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -23,16 +23,14 @@ VERBS: dict[str, Callable[[Database, list[UUID]], Any]] = {
 }
 
 
-def test_promote_makes_a_job_due(minutehand_database: Clone) -> None:
+def test_promote_makes_job_due(minutehand_database: Clone) -> None:
     job = put(delay=DAY)
     operate.promote(minutehand_database.database, [job])
 
     assert take_one(minutehand_database.database).id == job
 
 
-def test_reschedule_moves_a_job_from_now_and_not_from_its_old_moment(
-    minutehand_database: Clone, queue: JobQueue
-) -> None:
+def test_reschedule_delay_is_relative_to_now(minutehand_database: Clone, queue: JobQueue) -> None:
     job = put(delay=10 * DAY)
     operate.reschedule(minutehand_database.database, [job], delay=DAY)
     assert take_all(minutehand_database.database) == []
@@ -42,7 +40,7 @@ def test_reschedule_moves_a_job_from_now_and_not_from_its_old_moment(
     assert take_one(minutehand_database.database).id == job
 
 
-def test_cancel_keeps_a_job_and_delete_does_not(minutehand_database: Clone) -> None:
+def test_cancel_keeps_job_and_delete_removes_it(minutehand_database: Clone) -> None:
     cancelled, deleted = put(), put()
     operate.cancel(minutehand_database.database, [cancelled])
     deletion.delete(minutehand_database.database, [deleted])
@@ -53,7 +51,7 @@ def test_cancel_keeps_a_job_and_delete_does_not(minutehand_database: Clone) -> N
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_running_job_is_refused(minutehand_database: Clone, verb: str) -> None:
+def test_change_of_running_job_is_refused(minutehand_database: Clone, verb: str) -> None:
     job = put()
     running = take_one(minutehand_database.database)
 
@@ -64,7 +62,7 @@ def test_a_running_job_is_refused(minutehand_database: Clone, verb: str) -> None
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_an_offer_of_what_was_changed_meanwhile_is_void(minutehand_database: Clone, verb: str) -> None:
+def test_change_voids_pending_offer(minutehand_database: Clone, verb: str) -> None:
     job = put()
     invited = offers(minutehand_database.database)
     VERBS[verb](minutehand_database.database, [job])
@@ -72,7 +70,7 @@ def test_an_offer_of_what_was_changed_meanwhile_is_void(minutehand_database: Clo
     assert accept(minutehand_database.database, invited) == []
 
 
-def test_retry_brings_the_dead_back_with_all_their_attempts(minutehand_database: Clone) -> None:
+def test_retry_revives_dead_job_with_all_attempts(minutehand_database: Clone) -> None:
     job = put(max_attempts=1)
     fail(take_one(minutehand_database.database))
     operate.retry(minutehand_database.database, [job])
@@ -81,7 +79,7 @@ def test_retry_brings_the_dead_back_with_all_their_attempts(minutehand_database:
     assert again.attempt == 1
 
 
-def test_replay_runs_a_finished_job_again_as_a_new_one(minutehand_database: Clone) -> None:
+def test_replay_creates_new_job(minutehand_database: Clone) -> None:
     job = put(payload={"n": 1})
     succeed(take_one(minutehand_database.database))
     operate.replay(minutehand_database.database, [job])
@@ -92,7 +90,7 @@ def test_replay_runs_a_finished_job_again_as_a_new_one(minutehand_database: Clon
     assert state(minutehand_database.database, job) == "done"
 
 
-def test_what_is_paused_waits_until_it_is_resumed(minutehand_database: Clone) -> None:
+def test_paused_queue_is_not_offered_until_resumed(minutehand_database: Clone) -> None:
     put()
     control.pause(minutehand_database.database, queue="default")
     assert (offers(minutehand_database.database), take_all(minutehand_database.database)) == ([], [])
@@ -102,7 +100,7 @@ def test_what_is_paused_waits_until_it_is_resumed(minutehand_database: Clone) ->
     assert len(offers(minutehand_database.database)) == 1
 
 
-def test_no_more_run_at_once_than_a_limit_lets(minutehand_database: Clone) -> None:
+def test_limit_bounds_running_jobs(minutehand_database: Clone) -> None:
     for _ in range(3):
         put()
     control.limit(minutehand_database.database, 1, queue="default")

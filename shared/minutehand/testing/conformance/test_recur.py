@@ -1,4 +1,4 @@
-"""Recur: one next occurrence, counted from the nominal moment; and a schedule that fires each of its moments once."""
+"""Recur: one next occurrence, computed from the nominal time; a schedule fires each of its times once."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ HOUR = timedelta(hours=1)
 DAILY = "0 8 * * *"
 
 
-def test_the_next_occurrence_is_there_when_one_is_done(minutehand_database: Clone, queue: JobQueue) -> None:
+def test_finish_creates_next_occurrence(minutehand_database: Clone, queue: JobQueue) -> None:
     enqueue("work", {"n": 1}, key="daily", every=DAILY, zone="Europe/Berlin")
     queue.travel(by=24 * HOUR)
     first = take_one(minutehand_database.database)
@@ -21,13 +21,12 @@ def test_the_next_occurrence_is_there_when_one_is_done(minutehand_database: Clon
 
     following = queue.assert_enqueued("work", {"n": 1}, key="daily")
 
-    assert (
-        timedelta(hours=23) <= following.run_at - first.run_at <= timedelta(hours=25)
-    )  # where a clock changes
+    # A DST change makes a day an hour shorter or longer.
+    assert timedelta(hours=23) <= following.run_at - first.run_at <= timedelta(hours=25)
     assert take_all(minutehand_database.database) == []
 
 
-def test_a_retry_bears_nothing_and_death_does(minutehand_database: Clone, queue: JobQueue) -> None:
+def test_retry_creates_no_occurrence_and_death_does(minutehand_database: Clone, queue: JobQueue) -> None:
     enqueue("work", key="hourly", every="PT1H", max_attempts=2)
     queue.travel(by=HOUR)
     fail(take_one(minutehand_database.database), delay=timedelta())
@@ -38,7 +37,7 @@ def test_a_retry_bears_nothing_and_death_does(minutehand_database: Clone, queue:
     assert len(queue.enqueued()) == 1
 
 
-def test_what_was_missed_is_skipped(minutehand_database: Clone, queue: JobQueue) -> None:
+def test_missed_occurrences_are_skipped(minutehand_database: Clone, queue: JobQueue) -> None:
     enqueue("work", key="hourly", every="PT1H")
     queue.travel(by=100 * HOUR)
     job = take_one(minutehand_database.database)
@@ -50,9 +49,7 @@ def test_what_was_missed_is_skipped(minutehand_database: Clone, queue: JobQueue)
     assert (following.run_at - job.run_at) % HOUR == timedelta()
 
 
-def test_a_users_job_with_the_key_goes_before_the_next_occurrence(
-    minutehand_database: Clone, queue: JobQueue
-) -> None:
+def test_enqueued_job_with_key_replaces_next_occurrence(minutehand_database: Clone, queue: JobQueue) -> None:
     enqueue("work", "recurs", key="hourly", every="PT1H")
     queue.travel(by=HOUR)
     job = take_one(minutehand_database.database)
@@ -64,7 +61,7 @@ def test_a_users_job_with_the_key_goes_before_the_next_occurrence(
     ]
 
 
-def test_a_schedule_fires_each_moment_once_whoever_looks(minutehand_database: Clone, queue: JobQueue) -> None:
+def test_schedule_fires_each_time_once(minutehand_database: Clone, queue: JobQueue) -> None:
     standing = schedules.save(minutehand_database.database, Schedule("hourly", "0 * * * *", NewJob("work")))
     queue.travel(to=standing.next)
 

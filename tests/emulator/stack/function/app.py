@@ -1,4 +1,4 @@
-"""A function that does what its event says."""
+"""A function that follows the instructions of its event."""
 
 import os
 import sys
@@ -42,7 +42,7 @@ def leave(event, context):
 
 
 def wait(event, context):
-    """Say that it has begun, and end when it is told to, though never before."""
+    """Report the start, and end when requested."""
     folder = Path(event["folder"])
     (folder / f"{context.aws_request_id}.begun").write_text(str(os.getpid()))
     while not (folder / "go").exists():

@@ -6,7 +6,7 @@ from minutehand import schedules as library
 from minutehand.cli import text
 from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
-from minutehand.cli.output import put_json, say
+from minutehand.cli.output import print_message, put_json
 from minutehand.schedules import Installed
 from minutehand.settings import code_version
 
@@ -19,7 +19,7 @@ def rm(name: str) -> None:
     """Remove a schedule; the jobs that it enqueued stay."""
     with open_database() as database:
         library.remove(database, name, actor=actor())
-    say(f"{name} removed")
+    print_message(f"{name} removed")
 
 
 @click.command()
@@ -30,7 +30,7 @@ def pause(name: str) -> None:
     """Stop a schedule until `resume`."""
     with open_database() as database:
         library.pause(database, name, actor=actor())
-    say(f"{name} paused")
+    print_message(f"{name} paused")
 
 
 @click.command()
@@ -41,7 +41,7 @@ def resume(name: str) -> None:
     """Resume a schedule; moments that passed while it was paused do not fire."""
     with open_database() as database:
         stored = library.resume(database, name, actor=actor())
-    say(f"{name} resumed; next: {text.local(stored.next) if stored.next else 'never'}")
+    print_message(f"{name} resumed; next: {text.local(stored.next) if stored.next else 'never'}")
 
 
 @click.command()
@@ -72,9 +72,11 @@ def install(place: str, source: str, version: str | None, form: str) -> None:
     if form == "json":
         put_json(installed)
     else:
-        say(_summary(installed))
+        print_message(_summary(installed))
 
 
 def _summary(installed: Installed) -> str:
-    counts = {fate: getattr(installed, fate) for fate in ("added", "changed", "kept", "removed")}
-    return ", ".join(f"{len(names)} {fate}" for fate, names in counts.items())
+    counts = {
+        outcome: getattr(installed, outcome) for outcome in ("added", "changed", "unchanged", "removed")
+    }
+    return ", ".join(f"{len(names)} {outcome}" for outcome, names in counts.items())

@@ -10,7 +10,7 @@ from minutehand import schedules as library
 from minutehand.cli import text
 from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, open_database, tenant_option, tz_option
-from minutehand.cli.output import say
+from minutehand.cli.output import print_message
 from minutehand.cli.retry_options import retry_of, retry_options
 from minutehand.cli.values import duration, option_moment, parse_json
 from minutehand.model.new_job import NewJob
@@ -101,7 +101,7 @@ def put(
     )
     with open_database() as database:
         stored = library.save(database, schedule, actor=actor())
-    say(f"{name}: next {text.local(stored.next) if stored.next else 'never'}")
+    print_message(f"{name}: next {text.local(stored.next) if stored.next else 'never'}")
 
 
 def _job(

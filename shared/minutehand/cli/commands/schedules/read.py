@@ -8,7 +8,7 @@ import click
 from minutehand import schedules as library
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
-from minutehand.cli.output import put_json, put_table, say
+from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.model.retry import Retry
 from minutehand.queries.jobs import clock
 from minutehand.schedules import StoredSchedule
@@ -33,7 +33,7 @@ def ls(source: str | None, form: str) -> None:
         for each in found:
             click.echo(text.safe(each.schedule.name))
     elif not found:
-        say("There are no schedules.")
+        print_message("There are no schedules.")
     else:
         put_table(HEADERS, [_row(each, now) for each in found])
 

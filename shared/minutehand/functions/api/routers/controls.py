@@ -19,7 +19,7 @@ router = create_router("control", prefix="/controls")
 
 
 @router.get("", **LISTED)
-def tell_controls(database: ConnectedToAll) -> Json:
+def get_controls(database: ConnectedToAll) -> Json:
     """List pauses and limits, with the number of matching jobs that are offered or running."""
     return Json({"controls": [vars(each) for each in list_controls(database)]})
 

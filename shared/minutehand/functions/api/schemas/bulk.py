@@ -22,7 +22,9 @@ class BulkChangeRequest(StrictModel):
     verb: Literal["cancel", "promote", "reschedule", "retry", "replay", "delete"]
     ids: Annotated[list[UUID], Field(min_length=1, max_length=BATCH_LIMIT)]
     reason: Annotated[str, Field(max_length=1000)] = Field("on request", description="for cancel")
-    running: StrictBool = Field(False, description="for cancel: ask running jobs to stop at their next check")
+    running: StrictBool = Field(
+        False, description="for cancel: request running jobs to stop at their next check"
+    )
     run_at: Moment = Field(None, description="for reschedule: a moment in the past means now")
     delay: Duration = Field(None, description="for reschedule: seconds, or ISO 8601")
 

@@ -117,7 +117,7 @@ class Firing(BaseModel):
 
     nominal: datetime = Field(description="the moment of the occurrence")
     fired: datetime
-    outcome: Literal["fired", "asked", "skipped", "missed", "refused"]
+    outcome: Literal["fired", "requested", "skipped", "missed", "refused"]
     count: int
     job: UUID | None
 

@@ -1,0 +1,146 @@
+"""Tenants with one row in every table, and a call of every route about the rows of a tenant."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, LiteralString
+from uuid import UUID, uuid4
+
+import psycopg
+from psycopg.rows import dict_row
+from starlette.testclient import TestClient
+
+# Everything that a tenant can have, with its mark in each text.
+FIXTURES: LiteralString = """
+insert into minutehand.jobs_live (id, tenant, queue, kind, key, payload, run_at, visible)
+values (%(waiting)s, %(tenant)s, %(mark)s, %(mark)s, %(mark)s, %(json)s, now(), now() + interval '1 day');
+insert into minutehand.jobs_live (id, tenant, queue, kind, payload, ack, claimed, visible, attempts)
+values (%(running)s, %(tenant)s, %(mark)s, %(mark)s, %(json)s, gen_random_uuid(), now(), now() + interval '1 day', 1);
+insert into minutehand.jobs (id, tenant, queue, kind, payload, deleted, failed, error, attempts)
+values (%(dead)s, %(tenant)s, %(mark)s, %(mark)s, %(json)s, now(), true, '{"type": "Error", "message": "no"}', 8);
+insert into minutehand.jobs (id, tenant, queue, kind, payload, result, deleted)
+values (%(done)s, %(tenant)s, %(mark)s, %(mark)s, 'null', %(json)s, now());
+insert into minutehand.attempts (tenant, job, attempt, started, queue, kind, outcome, worker, error)
+values (%(tenant)s, %(dead)s, 8, now(), %(mark)s, %(mark)s, 'dead', %(mark)s, '{"type": "Error", "message": "no"}');
+insert into minutehand.events (tenant, name, job, queue, kind)
+values (%(tenant)s, 'dead', %(dead)s, %(mark)s, %(mark)s);
+insert into minutehand.schedules (tenant, name, every, next, job)
+values (%(tenant)s, %(mark)s, '@daily', now() + interval '1 day', jsonb_build_object('kind', %(mark)s::text));
+insert into minutehand.firings (tenant, schedule, nominal, outcome)
+values (%(tenant)s, %(mark)s, '2026-01-01', 'fired');
+insert into minutehand.controls (tenant, queue, paused, why) values (%(tenant)s, %(mark)s, true, %(mark)s);
+insert into minutehand.audit (tenant, actor, verb, job) values (%(tenant)s, %(mark)s, %(mark)s, %(dead)s);
+insert into minutehand.lanes (queue, priority) values (%(mark)s, 5) on conflict do nothing
+"""
+
+
+TABLES = ("jobs", "attempts", "events", "schedules", "firings", "controls", "audit", "uniques")
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A tenant's things by their names; `mark` is in everything that it has."""
+
+    name: str
+    mark: str
+    ids: dict[str, UUID] = field(
+        default_factory=lambda: {n: uuid4() for n in ("waiting", "running", "dead", "done")}
+    )
+
+    def insert(self, admin: "psycopg.Connection[Any]") -> None:
+        known = {"tenant": self.name, "mark": self.mark, "json": f'"{self.mark}"', **self.ids}
+        psycopg.ClientCursor(admin).execute(FIXTURES, known)
+
+    def traces(self) -> set[str]:
+        return {self.mark, *map(str, self.ids.values())}
+
+    def filled(self, text: str) -> str:
+        """A text with the tenant's own mark and ids in the place of their names."""
+        for name, each in {"mark": self.mark, **self.ids}.items():
+            text = text.replace(f"<{name}>", str(each))
+        return text
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a route is called about somebody's things, and whether it is open to tenants at all."""
+
+    path: str
+    body: Any = None
+    closed: bool = False  # to tenants: it concerns them all
+
+    def send(self, api: TestClient, method: str, of: Tenant, token: str) -> Any:
+        body = self.body if self.body is None else json.loads(of.filled(json.dumps(self.body)))
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return api.request(method, of.filled(self.path), json=body, headers=headers)
+
+
+JOB = {"kind": "<mark>", "queue": "<mark>", "key": "<mark>"}
+
+
+# Every route there is. A new one needs a line here: how to call it so that the owner of the thing is served.
+CALLS = {
+    "POST /jobs": Call("/jobs", JOB),
+    "POST /jobs/batch": Call("/jobs/batch", {"jobs": [JOB]}),
+    "POST /jobs/change": Call(
+        "/jobs/change", {"verb": "cancel", "ids": ["<waiting>", "<running>"], "running": True}
+    ),
+    "POST /jobs/redrive": Call("/jobs/redrive", {"queue": "<mark>", "per_minute": 60}),
+    "POST /jobs/reprocess": Call("/jobs/reprocess", {"kind": "<mark>", "state": ["done", "dead"]}),
+    "GET /jobs": Call("/jobs?total=true"),
+    "GET /jobs/{id}": Call("/jobs/<waiting>?include=payload"),
+    "PATCH /jobs/{id}": Call("/jobs/<waiting>", {"payload": 1, "priority": 9}),
+    "DELETE /jobs/{id}": Call("/jobs/<waiting>"),
+    "GET /jobs/{id}/attempts": Call("/jobs/<dead>/attempts"),
+    "POST /jobs/{id}/cancel": Call("/jobs/<waiting>/cancel"),
+    "POST /jobs/{id}/promote": Call("/jobs/<waiting>/promote"),
+    "POST /jobs/{id}/replay": Call("/jobs/<done>/replay"),
+    "POST /jobs/{id}/reschedule": Call("/jobs/<waiting>/reschedule", {"delay": 60}),
+    "POST /jobs/{id}/retry": Call("/jobs/<dead>/retry"),
+    "GET /queues": Call("/queues"),
+    "POST /queues/{queue}/drop": Call("/queues/<mark>/drop", {"confirm": "<mark>"}, True),
+    "GET /queues/{queue}/keys/{key:path}": Call("/queues/<mark>/keys/<mark>?include=payload"),
+    "GET /controls": Call("/controls", closed=True),
+    "POST /controls/pause": Call("/controls/pause", {"queue": "<mark>", "tenant": "b"}, True),
+    "POST /controls/resume": Call("/controls/resume", {"queue": "<mark>", "tenant": "b"}, True),
+    "POST /controls/limit": Call("/controls/limit", {"queue": "<mark>", "tenant": "b", "limit": 1}, True),
+    "POST /controls/unlimit": Call("/controls/unlimit", {"queue": "<mark>", "tenant": "b"}, True),
+    "GET /audit": Call("/audit"),
+    "GET /retention": Call("/retention", closed=True),
+    "PUT /retention": Call("/retention", {"queue": "<mark>", "done": "P1D"}, True),
+    "GET /stats": Call("/stats?since=2026-01-01T00:00:00Z"),
+    "GET /stats/histogram": Call("/stats/histogram?by=day"),
+    "GET /stats/durations": Call("/stats/durations?since=2026-01-01T00:00:00Z&until=2036-01-01T00:00:00Z"),
+    "GET /stats/failures": Call("/stats/failures?since=2026-01-01T00:00:00Z&until=2036-01-01T00:00:00Z"),
+    "GET /stats/today": Call("/stats/today"),
+    "GET /schedules": Call("/schedules"),
+    "GET /schedules/{name:path}": Call("/schedules/<mark>?include=payload"),
+    "PUT /schedules/{name:path}": Call("/schedules/<mark>", {"every": "@hourly", "job": {"kind": "echo"}}),
+    "DELETE /schedules/{name:path}": Call("/schedules/<mark>"),
+    "POST /schedules/{name:path}/pause": Call("/schedules/<mark>/pause"),
+    "POST /schedules/{name:path}/resume": Call("/schedules/<mark>/resume"),
+    "POST /schedules/{name:path}/run": Call("/schedules/<mark>/run"),
+    "GET /schedules/{name:path}/firings": Call("/schedules/<mark>/firings"),
+}
+
+
+# What has no row of any table in it.
+NO_DATA = {
+    "GET /console",
+    "GET /console.css",
+    "GET /console.js",
+    "GET /health",
+    "GET /openapi.json",
+    "HEAD /openapi.json",
+    "POST /schedules/preview",
+}
+
+
+def rows_of(admin: "psycopg.Connection[Any]", tenant: str) -> dict[str, list[Any]]:
+    """All that a tenant has, as it stands."""
+    with admin.cursor(row_factory=dict_row) as cursor:
+        return {
+            table: cursor.execute(
+                f"select to_jsonb(t) from minutehand.{table} t where tenant = %s order by t::text", [tenant]
+            ).fetchall()
+            for table in TABLES
+        }

@@ -1,0 +1,1 @@
+"""Tests of events, hooks and sinks."""

@@ -1,0 +1,131 @@
+"""What each role may do: the statements of the library, and SQL beyond it."""
+
+from typing import LiteralString
+
+ROLES = ("enqueuer", "worker", "operator", "tenant")
+# An operator of all tenants, and one confined to a tenant.
+OPERATORS = ("operator", "tenant")
+
+EVERY_ROLE = """
+    as_tenant clock copy_incoming enqueue enqueue_incoming examine_process examine_roles examine_server
+    examine_snapshots health leave_tenant lock_schedules migration_files migration_known migration_status
+    store_events
+"""
+WORKER = """
+    adjust_budgets cancel_lapsed claim extend finish free_keys give_back make_days offer prune_firings raise_floor
+    reap retain start_sweep start_tick supersede sweep take withdraw
+"""
+# Dispatchers fire schedules, workers read the jobs that they finish, and a role that can finish a job can cancel it.
+WORKER_AND_OPERATORS = """
+    advance_schedules cancel check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads
+    fire get get_by_key get_schedule get_states get_unfinished histogram list_controls list_enqueued list_firings
+    list_jobs list_newer_jobs list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule
+    replace_schedule_payload replay save_schedule spent_recurring stats today withdraw_ahead
+"""
+BOTH_OPERATORS = """
+    cancel_running delete delete_finished delete_upcoming durations edit failures find_finished list_attempts
+    list_audit list_events list_queues promote recall_offers record_audit replace_payloads reschedule retry
+"""
+OPERATOR = """
+    end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_control
+    set_defaults set_keep_until_archived set_queue_defaults set_retention
+"""
+
+# The roles that may run each statement. The owner may run all.
+MAY: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(EVERY_ROLE.split(), ROLES),
+    **dict.fromkeys(WORKER.split(), ("worker",)),
+    "count_due": ("worker", "operator"),
+    **dict.fromkeys(WORKER_AND_OPERATORS.split(), ("worker", *OPERATORS)),
+    **dict.fromkeys(BOTH_OPERATORS.split(), OPERATORS),
+    **dict.fromkeys(OPERATOR.split(), ("operator",)),
+}
+
+# SQL that no role may run.
+OWNER_ONLY: list[LiteralString] = [
+    "create table minutehand.evil ()",
+    "create function minutehand.evil() returns integer language sql as 'select 1'",
+    "create index on minutehand.jobs_live (kind)",
+    "create trigger evil after insert on minutehand.jobs_live execute function minutehand.lower_floor()",
+    "create rule evil as on insert to minutehand.jobs_live do nothing",
+    "alter table minutehand.jobs_live add column evil text",
+    "alter table minutehand.jobs_live disable trigger user",
+    "alter table minutehand.jobs_done detach partition minutehand.jobs_done_default",
+    "alter function minutehand.make_days(integer, date) security invoker",
+    "alter schema minutehand rename to evil",
+    "drop table minutehand.jobs_done_default",
+    "drop table minutehand.lanes",
+    "drop schema minutehand cascade",
+    "truncate minutehand.jobs",
+    "truncate minutehand.new_jobs",
+    "insert into minutehand.jobs_live (kind) values ('evil')",
+    "insert into minutehand.jobs (kind, deleted) values ('evil', now())",
+    "insert into minutehand.migrations values (99, 'evil', 'evil')",
+    "insert into minutehand.schema_files values ('evil', 'evil', '{}')",
+    "update minutehand.jobs_live set payload = '1'",
+    "update minutehand.jobs set tenant = 'evil'",
+    "update minutehand.jobs_live set tenant = 'evil'",
+    "update minutehand.jobs set kind = 'evil'",
+    "update minutehand.jobs set id = gen_random_uuid()",
+    "update minutehand.jobs_live set max_attempts = 1",
+    "update minutehand.settings set max_payload = 1",
+    "update minutehand.new_jobs set kind = 'evil'",
+    "delete from minutehand.jobs_live",
+    "delete from minutehand.lanes",
+    "delete from minutehand.dispatcher",
+    "delete from minutehand.defaults",
+    "select * from minutehand.new_jobs",
+    "select minutehand.make_days(100000)",
+    "select minutehand.make_days(0, '2030-01-01')",
+    "select minutehand.make_days(-1, null)",
+    "select minutehand.upcoming('', 'default', 'key', 'replace')",
+    "select minutehand.check_new(null, 'replace')",
+    "select minutehand.grant_roles()",
+    "select minutehand.make_policies('minutehand_tenant')",
+    "select minutehand.check_tenants(null)",
+    "select * from minutehand.tenant_roles",
+    "insert into minutehand.tenant_roles values (current_user, 'evil')",
+    "alter table minutehand.jobs disable row level security",
+    "drop policy minutehand_tenant on minutehand.jobs",
+    "create policy evil on minutehand.jobs to public using (true)",
+    "alter policy minutehand_tenant on minutehand.jobs using (true)",
+    "delete from minutehand.audit",
+    "update minutehand.audit set who = 'evil'",
+    "delete from minutehand.attempts",
+    "delete from minutehand.events",
+    "select minutehand.hand_over(current_user)",
+    "set role minutehand_migrator",
+    "set role postgres",
+    "grant minutehand_migrator to current_user",
+]
+# SQL that some roles may run, in addition to the statements.
+OTHER_SQL: dict[LiteralString, tuple[str, ...]] = {
+    "select payload from minutehand.jobs": ("worker", *OPERATORS),
+    "select result, headers from minutehand.jobs": ("worker", *OPERATORS),
+    "select minutehand.state(j) from minutehand.jobs j": ("worker", *OPERATORS),
+    "select payload from minutehand.jobs_live": ("worker", *OPERATORS),
+    "select payload from minutehand.jobs_done_default": ("operator",),
+    "select from minutehand.jobs_live": ("worker", *OPERATORS),
+    "update minutehand.jobs set payload = '1'": OPERATORS,
+    "update minutehand.jobs set kind = 'evil'": (),
+    "delete from minutehand.jobs": OPERATORS,
+    "insert into minutehand.attempts default values": ("worker",),
+    "insert into minutehand.audit (actor, verb) values ('a', 'b')": OPERATORS,
+    "insert into minutehand.events (name) values ('done')": (),
+    "insert into minutehand.controls (queue, paused) values ('default', true)": ("operator",),
+    "delete from minutehand.schedules": ("worker", *OPERATORS),
+    "insert into minutehand.defaults (kind) values ('evil')": ("operator",),
+    "insert into minutehand.queue_defaults (queue) values ('evil')": ("operator",),
+    "insert into minutehand.retention (what) values ('done')": ("operator",),
+    "select * from minutehand.settings": ("operator",),
+    "update minutehand.settings set keep_until_archived = true": ("operator",),
+    "select * from minutehand.lanes": ("worker", "operator"),
+    "select * from minutehand.defaults": ("operator",),
+    "update minutehand.dispatcher set ticked = now()": ("worker",),
+    "update minutehand.lanes set floor = now()": ("worker",),
+    "update minutehand.lanes set queue = 'evil'": (),
+    "select minutehand.make_days_ahead()": ("worker",),
+    "select minutehand.retain_now()": ("worker",),
+    "select minutehand.retain()": (),
+    "select minutehand.hold_ticks()": ("operator",),
+}

@@ -59,20 +59,20 @@ def test_sql_types_match_the_declaration() -> None:
     assert option_places.sql_parameters() == declared | {"as_id": "uuid"}
 
 
-def test_lists_of_put_all_and_bear_have_one_order() -> None:
+def test_lists_of_put_all_and_create_occurrence_have_one_order() -> None:
     body = option_places.function("enqueue", "put_all")
     insert, select = option_places.between(body, "jobs_live as j\n", "\n          from").split(
         ")\n        select "
     )
     old, new = option_places.between(body, "or (j.", "returning").split("is distinct from")
-    bear = option_places.function("jobs", "bear")
-    columns, values = option_places.between(bear, "jobs_live\n", "on conflict").split("values")
+    occurrence = option_places.function("jobs", "create_occurrence")
+    columns, values = option_places.between(occurrence, "jobs_live\n", "on conflict").split("values")
 
     assert _words(insert.replace("visible", "run_at")) == _words(select)
     assert re.findall(r"\bj\.(\w+)", f"j.{old}") == re.findall(r"excluded\.(\w+)", new)
     # The next occurrence starts at its own time.
     assert [{"run_at": "nominal", "visible": "nominal"}.get(name, name) for name in _words(columns)] == (
-        re.findall(r"(?:job|bear)\.(\w+)", values)
+        re.findall(r"(?:job|create_occurrence)\.(\w+)", values)
     )
 
 

@@ -71,7 +71,7 @@ FORGED: list[LiteralString] = [
 ]
 
 
-@pytest.mark.parametrize("session_of", ["a", None])
+@pytest.mark.parametrize("tenant_name", ["a", None])
 @pytest.mark.parametrize("text", FORGED)
 def test_definer_functions_do_not_change_other_tenants(
     tenant: Database, queue: Queue, text: str, tenant_name: str | None

@@ -12,8 +12,8 @@ EVERY_ROLE = """
     store_events
 """
 WORKER = """
-    adjust_budgets cancel_lapsed claim extend finish free_keys give_back make_days offer prune_firings raise_floor
-    reap retain start_sweep start_tick supersede sweep take withdraw
+    adjust_budgets cancel_lapsed claim extend finish free_keys make_days offer prune_firings raise_floor
+    reap release retain start_sweep start_tick supersede sweep take withdraw
 """
 # Dispatchers fire schedules, workers read the jobs that they finish, and a role that can finish a job can cancel it.
 WORKER_AND_OPERATORS = """

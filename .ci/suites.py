@@ -2,8 +2,8 @@
 
 python3 .ci/suites.py [base]    the paths that differ between `base` and HEAD
 
-The default base is the merge base of HEAD and origin/main. If HEAD is on origin/main, the change is not known. Every
-suite of UNSURE runs if the change is not known, or if a path is in no list.
+The default base is the merge base of HEAD and origin/main, or the previous commit if HEAD is on origin/main. Every
+suite of UNSURE runs if there is no such commit, or if a path is in no list.
 """
 
 import subprocess
@@ -119,8 +119,8 @@ def suites(paths: Iterable[str] | None) -> list[str]:
 def changed(base: str | None = None) -> list[str] | None:
     """Return the paths that changed since `base`, or None if unknown."""
     base = base or _git("merge-base", "HEAD", "origin/main")
-    if base == _git("rev-parse", "HEAD"):
-        return None
+    if base and base == _git("rev-parse", "HEAD"):
+        base = _git("rev-parse", "--verify", "--quiet", "HEAD^")
     names = _git("diff", "--name-only", "--no-renames", base, "HEAD") if base else None
     return None if names is None else names.splitlines()
 

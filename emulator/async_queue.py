@@ -89,7 +89,7 @@ class AsyncQueue:
             return len(self._waiting) + self._running
 
     def settle(self, seconds: float = 60.0) -> None:
-        """Wait until no event is running or due; raise NotSettledError after so many real seconds."""
+        """Wait until no event is running or due; raise NotSettledError after this many real seconds."""
         deadline = time.monotonic() + seconds
         with self._clock.changed:
             while self._running or (self._waiting and self._waiting[0].due <= self._clock.now()):

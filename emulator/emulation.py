@@ -168,7 +168,7 @@ class Emulator:
         return len(self._queue)
 
     def settle(self, seconds: float = 60.0) -> None:
-        """Wait until no event is running or due; raise NotSettledError after so many real seconds."""
+        """Wait until no event is running or due; raise NotSettledError after this many real seconds."""
         self._queue.settle(seconds)
 
     def pass_time(self, seconds: float, patience: float = 60.0) -> None:

@@ -68,7 +68,7 @@ class Pool:
         return result
 
     def reap(self, idle_seconds: float) -> None:
-        """End environments that have been idle for so long."""
+        """End environments that have been idle for that long."""
         with self._lock:
             old = [each for each in self._idle if monotonic() - each.used >= idle_seconds]
             self._idle = [each for each in self._idle if each not in old]

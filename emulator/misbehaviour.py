@@ -19,7 +19,7 @@ from emulator.misbehaviour_throttle import Buckets, Throttle
 
 __all__ = ["Fact", "Misbehaviour", "Throttle"]
 
-# After so many hops, Lambda assumes a loop.
+# After this many hops, Lambda assumes a loop.
 HOPS = 16
 
 

@@ -27,7 +27,7 @@ class Odds:
     late_by: tuple[float, float] = (60.0, 600.0)
     """Minimum and maximum, in seconds of the emulator's clock."""
     apart: float = 30.0
-    """Half of the duplicates arrive together, the others up to so many seconds apart, by the emulator's clock."""
+    """Half of the duplicates arrive together, the others up to this many seconds apart, by the emulator's clock."""
 
     def __post_init__(self) -> None:
         """Refuse values that are not probabilities."""
@@ -35,9 +35,7 @@ class Odds:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be a probability from 0 to 1, got {getattr(self, name)}")
         if self.kill + self.freeze > 1 or self.duplicate + self.late + self.lose > 1:
-            raise ValueError(
-                "kill and freeze exclude each other, as do duplicate, late and lose: at most 1 together"
-            )
+            raise ValueError("kill + freeze must be at most 1, and so must duplicate + late + lose")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ class Interrupter:
             self._environment.thaw()
 
     def _reaches(self, moment: float) -> bool:
-        """Wait until the handler has run for so long; return False if it ended before."""
+        """Wait until the handler has run for that long; return False if it ended earlier."""
         while (began := self._environment.began) in (0.0, self._before):
             if self._over.wait(POLL_SECONDS):
                 return False

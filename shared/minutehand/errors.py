@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 
 class MinutehandError(Exception):
-    """The root of the tree. `type` identifies the error for programs: `key_taken` for KeyTakenError."""
+    """The base class of all errors. `type` identifies the error for programs: `key_taken` for KeyTakenError."""
 
     type: ClassVar[str] = "minutehand"
 

@@ -64,7 +64,7 @@ class Lease:
         Raises LostError if another worker has the job, and Cancel if its cancellation was requested.
         """
         if by <= timedelta():
-            raise InvalidJobError("lease_is_positive", f"extend must get a positive duration, got {by}")
+            raise InvalidJobError("lease_is_positive", f"the duration of extend must be above zero, got {by}")
         self.until = 0.0
         if not self._hold(by):
             raise LostError(f"lease lost: job {self.id} was offered to another worker")

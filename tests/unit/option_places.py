@@ -119,7 +119,7 @@ def _other_languages(declared: set[str]) -> Iterator[Place]:
     )
     yield Place(f"{LIBRARY}/cli/commands/enqueue.py", "the options of the command", cli, declared)
     yield Place("docs/jobs.md", "the table of fields", names(" ".join(tables), r"`(\w+)`"), declared)
-    tested = names(text("tests/queue/test_options.py"), r'"(\w+)": says_')
+    tested = names(text("tests/queue/test_options.py"), r'"(\w+)": check_')
     yield Place("tests/queue/test_options.py", "OPTIONS, with a test", tested, declared)
 
 

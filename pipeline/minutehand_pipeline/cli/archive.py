@@ -34,7 +34,7 @@ DROPPED = {
 @click.option("--day", type=DAY, metavar="DAY", help="Archive only this UTC day, such as 2026-03-31.")
 @click.option("--since", type=DAY, metavar="DAY", help="First UTC day.")
 @click.option("--until", type=DAY, metavar="DAY", help="Last UTC day.")
-@click.option("--drop", is_flag=True, help="Drop a day from the database once the lake has every row of it.")
+@click.option("--drop", is_flag=True, help="Drop a day from the database once the lake has all its rows.")
 @click.option(
     "--wait",
     type=duration,
@@ -62,7 +62,7 @@ def archive(
 ) -> None:
     """Copy finished days from the database to LAKE, a folder or an s3://, gs:// or abfss:// address.
 
-    By default, all days are archived that are over and not in the lake, oldest first. Each day is read on one
+    By default, every day that is over and not yet in the lake is archived, oldest first. Each day is read on one
     snapshot, written, read back and compared, and then committed as a whole. A run that was killed continues where it
     stopped. Nothing is dropped without --drop.
 

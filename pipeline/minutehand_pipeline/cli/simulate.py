@@ -145,7 +145,7 @@ def _put_notes(result: "SimulationResult", out: str | None) -> None:
     if not result.jobs:
         print_message("nothing to simulate: the lake has no finished job with an attempt on these days")
     if result.skipped:
-        print_message(f"{result.skipped} jobs were skipped: the lake has no attempt of theirs")
+        print_message(f"{result.skipped} jobs were skipped: the lake has none of their attempts")
     if out is not None and result.simulated:
         print_message(f"written to {out}")
 

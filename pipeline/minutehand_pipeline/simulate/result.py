@@ -17,7 +17,7 @@ class PolicyResult:
     """The result of a policy. Times are in seconds, money in dollars; what was not recorded is None.
 
     `late` has the percentiles of lateness, from due to the start of the first attempt. `histogram` has the number of
-    jobs that were at most so many seconds late. `dollars` covers functions and schedules. `database_dollars` is one
+    jobs that were at most that many seconds late. `dollars` covers functions and schedules. `database_dollars` is one
     Aurora capacity unit while it is awake; a database that never pauses costs that anyway.
     """
 

@@ -123,6 +123,6 @@ class Commands(click.Group):
 def cli() -> None:
     """Manage a job queue for AWS Lambda and Postgres.
 
-    Set DATABASE_URL to the database. Without it, the local run in this folder is used.
+    Set DATABASE_URL to the URL of your database. Without it, the local run in this folder is used.
     `minutehand COMMAND --help` describes a command.
     """

@@ -15,7 +15,7 @@ def optional_moment(database: Database, text: str | None, tz: str | None, hint: 
 
 
 def moment_of(database: Database, text: str, tz: str | None, hint: str) -> datetime:
-    """Return the moment that an option names, or that was so long ago by the database's clock."""
+    """Return the moment that an option names, or that was that long ago by the database's clock."""
     try:
         age = read_duration(text)
     except ValueError:

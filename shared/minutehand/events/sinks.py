@@ -17,7 +17,7 @@ from minutehand.settings.table import EVENTS_ONLY
 # The time limit for one delivery to all sinks, and the shortest time in which one is tried.
 SECONDS = 5.0
 SHORTEST = 0.05
-# A sink that failed is not tried again for so long.
+# A sink that failed is not tried again for this long, in seconds.
 REST = 60.0
 
 logger = logging.getLogger(__name__)

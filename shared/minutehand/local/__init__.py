@@ -1,1 +1,1 @@
-"""Run everything on one machine: Postgres, the three functions and a receiver of what they deliver."""
+"""Run everything on one machine: Postgres, the functions and a receiver of what they deliver."""

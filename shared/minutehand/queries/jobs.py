@@ -16,7 +16,7 @@ MAX_PAGE = 1000
 
 @dataclass(frozen=True)
 class Depth:
-    """The number of jobs in a state, by queue or kind, and since when the oldest has been due or finished."""
+    """The number of jobs in a state, by queue or kind, and when the oldest became due or finished."""
 
     queue: str
     state: State
@@ -45,7 +45,7 @@ def get_by_key(database: Database, queue: str, key: str, *, tenant: str = "") ->
 
 
 def list_attempts(database: Database, job_id: UUID) -> list[Attempt]:
-    """Return the finished attempts at a job, the first one first."""
+    """Return the finished attempts at a job, oldest first."""
     return [Attempt(**record) for record in database.run("list_attempts", job=job_id)]
 
 

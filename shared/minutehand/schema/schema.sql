@@ -1822,7 +1822,7 @@ CREATE FUNCTION minutehand.sentence(rule text) RETURNS text
             'debounce_max requires debounce, and must not be shorter than it'
         when 'one_period' then 'set only one of unique_for, debounce and throttle'
         when 'run_at_or_debounce' then 'debounce cannot be combined with run_at or delay'
-        when 'debounce_moves' then 'debounce requires on_conflict replace or merge'
+        when 'debounce_moves' then 'debounce requires on_conflict to be replace or merge'
         when 'tenant_is_a_name' then
             'tenant must be 1 to 100 letters, digits, dots, dashes, underscores, colons and @,'
             ' starting with a letter or digit'

@@ -71,7 +71,7 @@ def database_url(environment: Mapping[str, str] = os.environ, max_age: timedelta
     if name := table.DATABASE_SECRET.read(environment):
         return parse_secret(fetch_secret(name, max_age).strip(), environment)
     raise ConfigurationError(
-        "DATABASE_URL is not set; set it to the database, as postgresql://user:password@host/database"
+        "DATABASE_URL is not set; set it to the URL of your database: postgresql://user:password@host/database"
     )
 
 

@@ -15,7 +15,7 @@ from minutehand.settings.table import (
 
 
 def parse_secret(text: str, environment: Mapping[str, str]) -> str:
-    """Return the URL that a secret holds, as it is or as the JSON of RDS; errors quote nothing of it."""
+    """Return the URL that a secret holds, as it is or as the JSON of RDS; errors never quote it."""
     if text.startswith(("postgresql://", "postgres://")):
         return text
     try:

@@ -200,19 +200,19 @@ HTTP_SECRETS = _declare_secret(
 )
 HTTP_UNSIGNED = _declare_flag(
     "MINUTEHAND_HTTP_UNSIGNED",
-    "Deliver unsigned if there is no secret; otherwise the job becomes dead.",
+    "Deliver unsigned if there is no secret; without this flag, the job becomes dead.",
     WORKER,
 )
 HTTP_ALLOW: Setting[tuple[str, ...]] = _declare(
     "MINUTEHAND_HTTP_ALLOW",
     ITEMS,
     (),
-    "Hosts, addresses and networks that may receive deliveries although they are not public.",
+    "Hosts, addresses and networks that may receive deliveries even if they are not public.",
     WORKER,
 )
 HTTP_REDIRECTS = _declare_flag("MINUTEHAND_HTTP_REDIRECTS", "Follow up to three redirects.", WORKER)
 BASE_URL = _declare_text(
-    "MINUTEHAND_BASE_URL", "URL of your application, to which paths of routes are joined.", LIBRARY
+    "MINUTEHAND_BASE_URL", "URL of your application, which precedes the paths of its routes.", LIBRARY
 )
 
 API_TOKENS = _declare_secret(

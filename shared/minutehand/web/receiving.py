@@ -191,7 +191,7 @@ def _verify(route: Route, headers: Mapping[str, str], body: bytes) -> bool:
         return False
     keys = read_keys(secret("MINUTEHAND_HTTP_SECRETS"), "MINUTEHAND_HTTP_SECRETS")
     if not keys:
-        raise ConfigurationError("no secret to verify deliveries is set: set MINUTEHAND_HTTP_SECRETS")
+        raise ConfigurationError("no secret to verify deliveries with; set MINUTEHAND_HTTP_SECRETS")
     if not verify(headers, body, keys, datetime.now(UTC), route.tolerance):
         raise UnverifiedDelivery("the signature is missing, wrong, or too old")
     if not headers["webhook-id"].startswith(ROUTE_ID_PREFIX):

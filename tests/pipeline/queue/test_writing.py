@@ -59,7 +59,7 @@ INVALID_WRITES: list[tuple[str, dict[str, Any], str]] = [
     ("select 'k' as kind", {"load": "l", "mode": "overwrite"}, "a queue cannot be overwritten"),
     ("select 1 as payload", {"load": "l"}, "the frame has no column kind"),
     ("select 'k' as kind, 1 as color", {"load": "l"}, "unknown column 'color'"),
-    ("select '9' as kind", {"load": "l"}, "kind is 1 to 100 letters"),
+    ("select '9' as kind", {"load": "l"}, "kind must be 1 to 100 letters"),
     (
         "select 'k' as kind, '{' as payload",
         {"load": "l"},
@@ -73,19 +73,19 @@ INVALID_WRITES: list[tuple[str, dict[str, Any], str]] = [
     (
         "select 'k' as kind, concat('\"', repeat('x', 262143), '\"') as payload",
         {"load": "l"},
-        "PayloadError: the payload is too large: payload has at most 262144 bytes",
+        "PayloadError: the payload is too large: payload must have at most 262144 bytes",
     ),
-    ("select 'k' as kind, -1.5D as delay", {"load": "l"}, "delay is not negative"),
+    ("select 'k' as kind, -1.5D as delay", {"load": "l"}, "delay must not be negative"),
     (
         "select 'k' as kind, 1D as delay, timestamp'2099-01-01' as run_at",
         {"load": "l"},
-        "say run_at or delay, not both",
+        "set run_at or delay, not both",
     ),
     ("select 'k' as kind", {"load": "l", "over": 0}, "over must be a duration above 0"),
     (
         "select 'k' as kind, '[1]' as headers",
         {"load": "l"},
-        "headers are an object whose values are strings",
+        "headers must be an object of strings",
     ),
 ]
 

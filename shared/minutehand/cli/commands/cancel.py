@@ -12,13 +12,13 @@ from minutehand.operations import jobs
 
 
 @click.command()
-@click.option("--reason", default="on request", show_default=True, help="Reason, for the job's history.")
-@click.option("--running", is_flag=True, help="Also request running jobs to stop at their next check.")
+@click.option("--reason", default="on request", show_default=True, help="Reason, shown in the job's history.")
+@click.option("--running", is_flag=True, help="Also ask running jobs to stop at their next check.")
 @selection_options
 def cancel(reason: str, running: bool, **selection: Any) -> int:
     """Cancel upcoming jobs; they stay in the history.
 
-    Give IDS, pipe them in (`-`), or use filters. Running jobs are refused, or with --running requested to stop.
+    Give IDS, pipe them in (`-`), or use filters. Running jobs are refused; with --running, they are asked to stop.
 
     \b
     Examples:

@@ -24,13 +24,13 @@ HEADERS = ["kind", "queue", "priority", "max attempts", "timeout", "retry"]
 @click.option("--max-attempts", type=int, help="Number of attempts; 1 means no retry.")
 @click.option("--timeout", type=duration, help="Timeout of an attempt, such as 90s; at most 24h.")
 @retry_options
-@click.option("--reset", is_flag=True, help="Remove the options that are not given.")
+@click.option("--reset", is_flag=True, help="Remove the options that you omit.")
 @output_option("table", "json")
 @connection_options
 def defaults(kind: str | None, reset: bool, form: str, **options: Any) -> None:
-    """List all defaults, or set those of KIND, or without a KIND those of --queue.
+    """List all defaults, or set those of KIND or, without KIND, of --queue.
 
-    A job gets each option from its enqueue call, else from its kind, else from its queue. Options that are not given
+    A job gets each option from its enqueue call, else from its kind, else from its queue. Options that you omit
     stay as they are; --reset removes them. Existing jobs do not change.
 
     \b

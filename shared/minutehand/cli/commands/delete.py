@@ -29,7 +29,7 @@ from minutehand.operations import deletion
 @tz_option
 @selection_options
 def delete(everything: bool, finished_until: str | None, tz: str | None, **options: Any) -> int:
-    """Delete upcoming jobs, or with --finished-until finished ones. A deleted job cannot be restored.
+    """Delete upcoming jobs or, with --finished-until, finished jobs. A deleted job cannot be restored.
 
     Give IDS, pipe them in (`-`), or use filters. Running jobs are never deleted. To keep jobs in the history, cancel
     them; to stop a queue, pause it.

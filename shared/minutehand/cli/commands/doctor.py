@@ -33,7 +33,7 @@ PARTS = ("dispatcher", "worker", "api")
 @output_option("text", "json")
 @connection_options
 def doctor(stack: str | None, named: Sequence[str], form: str) -> int:
-    """Check an installation, and print for each check what was found and how to fix it.
+    """Check an installation, and print the result of each check and how to fix problems.
 
     Checks the database, and with --stack also the stack on AWS. It then invokes the dispatcher once, without a tick.
     Changes nothing. The exit code is 1 if there is a problem.

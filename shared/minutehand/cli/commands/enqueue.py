@@ -50,8 +50,10 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
     type=click.Choice(["upcoming", "running"]),
     help="Hold the key until the job starts, or also while it runs.  [upcoming]",
 )
-@click.option("--unique-for", type=duration, help="Hold the key for this time, even if the job finishes.")
-@click.option("--debounce", type=duration, help="Run once the key was not enqueued for this time.")
+@click.option(
+    "--unique-for", type=duration, help="Hold the key for this time, even if the job finishes earlier."
+)
+@click.option("--debounce", type=duration, help="Run once the key has not been enqueued for this time.")
 @click.option("--debounce-max", type=duration, help="Debounce for at most this time in total.")
 @click.option("--throttle", type=duration, help="Run at least this time after the previous job with the key.")
 @click.option(

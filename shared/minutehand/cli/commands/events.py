@@ -36,9 +36,9 @@ LIMIT = 1000
 @tenant_option
 @connection_options
 def events(follow: bool, form: str, limit: int, **filters: Any) -> int:
-    """List stored events, the latest last.
+    """List the latest stored events, oldest first.
 
-    Events are stored by processes that have MINUTEHAND_EVENTS=table.
+    Processes with MINUTEHAND_EVENTS=table store their events.
 
     \b
     Examples:

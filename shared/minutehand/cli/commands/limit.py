@@ -10,7 +10,7 @@ from minutehand.operations import controls
 
 @click.command()
 @click.argument("jobs", type=click.IntRange(0))
-@click.option("--reason", help="Reason, for `controls` and the audit trail.")
+@click.option("--reason", help="Reason, shown in `controls` and the audit trail.")
 @scope_options
 def limit(jobs: int, reason: str | None, form: str, **scope: str) -> None:
     """Limit a queue, kind, key or tenant to this number of JOBS offered or running at once.

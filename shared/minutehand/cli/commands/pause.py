@@ -19,7 +19,7 @@ from minutehand.queries.jobs import clock
     "--until", metavar="MOMENT", help="Resume at this moment: ISO 8601 with an offset, or with --tz."
 )
 @click.option("--for", "span", type=duration, help="Resume after this time, such as 30m.")
-@click.option("--reason", help="Reason, for `controls`, `show` and the audit trail.")
+@click.option("--reason", help="Reason, shown in `controls`, `show` and the audit trail.")
 @tz_option
 @scope_options
 def pause(

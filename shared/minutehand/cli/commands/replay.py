@@ -34,7 +34,9 @@ def _attempts(value: str) -> int | None:
 
 
 @click.command()
-@click.option("--older-than", metavar="VERSION", help="Only jobs finished by older code, by version numbers.")
+@click.option(
+    "--older-than", metavar="VERSION", help="Only jobs finished by code with a lower version number."
+)
 @click.option("--other-than", metavar="VERSION", help="Only jobs finished by any other version of the code.")
 @click.option(
     "--max-attempts",
@@ -53,8 +55,8 @@ def replay(max_attempts: str, window: timedelta, suffix: str, **options: Any) ->
     """Run finished jobs again as new jobs: due now, with one attempt, and without recurrence.
 
     Give IDS, pipe them in (`-`), or use filters. Without --state, all finished jobs are selected; with --older-than or
-    --other-than, done jobs. The originals stay in the history. With a version, repeat the command to continue after
-    --limit: a job that was replayed for a version is not replayed for it again.
+    --other-than, done jobs. The originals stay in the history. To continue after --limit with a version,
+    repeat the command: jobs that were already replayed for that version are skipped.
 
     \b
     Examples:

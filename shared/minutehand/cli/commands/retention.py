@@ -33,7 +33,7 @@ def _keep(value: str | timedelta) -> timedelta:
 @click.option("--cancelled", type=_keep, metavar="TIME", help="How long to keep cancelled jobs.")
 @click.option("--attempts", type=_keep, metavar="TIME", help="How long to keep attempts.")
 @click.option("--events", type=_keep, metavar="TIME", help="How long to keep stored events.")
-@click.option("--reset", is_flag=True, help="Remove the settings that are not given.")
+@click.option("--reset", is_flag=True, help="Remove the settings that you omit.")
 @click.option(
     "--keep-until-archived/--drop-unarchived",
     "archived",
@@ -47,8 +47,8 @@ def retention(
 ) -> None:
     """List or set how long finished jobs, attempts and events are kept.
 
-    By default everything is kept. The dispatcher drops a day once all its rows have expired; before that, it deletes
-    the rows that have. Settings that are not given stay as they are; --reset removes them.
+    By default everything is kept. The dispatcher drops a day once all its rows have expired; until then, it deletes
+    expired rows. Settings that you omit stay as they are; --reset removes them.
 
     \b
     Examples:

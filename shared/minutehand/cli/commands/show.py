@@ -26,7 +26,7 @@ MASKED = ("payload", "headers", "result")
 @click.command()
 @click.argument("id", type=job_id, required=False)
 @click.option(
-    "--key", help="Instead of the ID, the key: of its upcoming job, else the running, else the last one."
+    "--key", help="Show the job with this key: the upcoming one, else the running one, else the last."
 )
 @click.option("--queue", default="default", show_default=True, help="The queue of the key.")
 @click.option("--payload", "unmasked", is_flag=True, help="Show payload, headers and result.")
@@ -34,7 +34,7 @@ MASKED = ("payload", "headers", "result")
 @tenant_option
 @connection_options
 def show(id: UUID | None, key: str | None, queue: str, unmasked: bool, form: str) -> None:
-    """Show the job ID and its attempts.
+    """Show a job and its attempts.
 
     Payload, headers and result may be private, and are masked without --payload.
 

@@ -52,7 +52,7 @@ BAR_CHARACTERS = 20
 def stats(tz: str | None, since: str | None, everything: bool, form: str, **options: Any) -> None:
     """Count the jobs of each queue by state.
 
-    The column "late" is how long the oldest due job has been waiting. --tz is also the time zone of a histogram.
+    The column "late" shows how long the oldest due job has been waiting. --tz is also the time zone of a histogram.
 
     \b
     Examples:

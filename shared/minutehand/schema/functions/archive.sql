@@ -96,7 +96,7 @@ exception
 end
 $$;
 
--- Replaces the default partition by an empty one plus the rows that are not in the lake yet, and drops the old
+-- Replaces the default partition with an empty one plus the rows that are not in the lake yet, and drops the old
 -- one. Returns `dropped`; `held` if a day in it differs from the lake; `large` if more than `most` rows would
 -- have to be copied; `none` if it has no rows of those days; `busy` if it is locked by others.
 create or replace function minutehand.exchange_default(home text, days date[], most integer default 20000) returns text

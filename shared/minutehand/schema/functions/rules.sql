@@ -1,5 +1,5 @@
 -- Rules: what enqueue refuses, and the sentences of its errors.
--- The same sentences are in minutehand/rules.py; a test compares them.
+-- The same sentences are in minutehand/model/rules.py; a test compares them.
 
 -- Raises an error as a CHECK constraint would: SQLSTATE 23514 and the name of the rule.
 create or replace function minutehand.refuse(rule text, sentence text default null, code text default '23514') returns void
@@ -34,7 +34,7 @@ as $$
             'debounce_max requires debounce, and must not be shorter than it'
         when 'one_period' then 'set only one of unique_for, debounce and throttle'
         when 'run_at_or_debounce' then 'debounce cannot be combined with run_at or delay'
-        when 'debounce_moves' then 'debounce requires on_conflict replace or merge'
+        when 'debounce_moves' then 'debounce requires on_conflict to be replace or merge'
         when 'tenant_is_a_name' then
             'tenant must be 1 to 100 letters, digits, dots, dashes, underscores, colons and @,'
             ' starting with a letter or digit'

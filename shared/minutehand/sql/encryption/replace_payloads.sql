@@ -1,4 +1,4 @@
--- Replaces payloads by re-encrypted ones, unless they have changed since.
+-- Replaces payloads with re-encrypted ones, unless they have changed since.
 update minutehand.jobs j
    set payload = given.payload::json
   from unnest(%(ids)s::uuid[], %(former)s::text[], %(payloads)s::text[]) as given (id, former, payload)

@@ -1,4 +1,4 @@
--- Lists the latest stored events, the last one first.
+-- Lists the latest stored events, newest first.
 select id, at, tenant, name, job, queue, kind, facts
   from minutehand.events
  where at >= coalesce(%(since)s::timestamptz, '-infinity')

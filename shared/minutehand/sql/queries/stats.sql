@@ -1,5 +1,5 @@
--- Counts the jobs of each queue by state, finished ones since a moment, with the moment since when the oldest has been due
--- or finished.
+-- Counts the jobs of each queue by state, finished ones since a moment, and returns the moment at which the oldest
+-- became due or finished.
 select j.queue, case when %(by_kind)s then j.kind end as kind, j.state, count(*) as jobs, min(j.moment) as since
   from (select l.queue, l.kind, minutehand.state(l) as state, l.visible as moment
           from minutehand.jobs l

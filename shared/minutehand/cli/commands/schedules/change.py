@@ -33,7 +33,7 @@ def pause(name: str) -> None:
     print_message(f"{name} paused")
 
 
-@click.command()
+@click.command(short_help="Resume a schedule; skip the moments it missed.")
 @click.argument("name")
 @tenant_option
 @connection_options
@@ -44,7 +44,7 @@ def resume(name: str) -> None:
     print_message(f"{name} resumed; next: {text.local(stored.next) if stored.next else 'never'}")
 
 
-@click.command()
+@click.command(short_help="Enqueue a schedule's job now.")
 @click.argument("name")
 @tenant_option
 @connection_options
@@ -54,7 +54,7 @@ def run(name: str) -> None:
         click.echo(str(library.run_now(database, name, actor=actor())))
 
 
-@click.command()
+@click.command(short_help="Install the schedules that a module declares.")
 @click.argument("place", metavar="MODULE[:NAME]")
 @click.option("--source", default="code", show_default=True, help="Name of the source of these schedules.")
 @click.option("--version", help="Version of the code; a new one fires @reboot again.  [MINUTEHAND_VERSION]")

@@ -18,7 +18,7 @@ from minutehand.schedules import Schedule
 from minutehand.schedules.timing import CatchUp, Overlap
 
 
-@click.command()
+@click.command(short_help="Create or change a schedule.")
 @click.argument("name")
 @click.argument("every")
 @click.argument("kind")
@@ -32,7 +32,10 @@ from minutehand.schedules.timing import CatchUp, Overlap
 @click.option("--ends", metavar="MOMENT", help="Last moment.")
 @tz_option
 @click.option(
-    "--jitter", type=duration, default="0s", help="Delay each job by up to this time, by a hash of the name."
+    "--jitter",
+    type=duration,
+    default="0s",
+    help="Delay each job by up to this time; the name decides how much.",
 )
 @click.option("--ahead", type=duration, default="0s", help="Enqueue each job this long before its moment.")
 @click.option(
@@ -40,7 +43,7 @@ from minutehand.schedules.timing import CatchUp, Overlap
     type=click.Choice(["none", "last", "all"]),
     default="none",
     show_default=True,
-    help="Which of the moments missed in an outage to fire.",
+    help="Which missed moments to fire after an outage.",
 )
 @click.option(
     "--limit", type=int, default=100, show_default=True, help="Maximum number of moments with --catch-up all."
@@ -79,7 +82,7 @@ def put(
 ) -> None:
     """Create or change the schedule NAME: EVERY is cron with 5 or 6 fields, @daily etc., or ISO 8601 such as PT15M.
 
-    Each moment enqueues a job of KIND with PAYLOAD, which is JSON (- reads it from stdin).
+    At each moment, a job of KIND is enqueued with PAYLOAD, which is JSON (- reads it from stdin).
 
     \b
     Examples:

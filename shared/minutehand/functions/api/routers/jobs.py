@@ -113,7 +113,7 @@ def cancel_job(
 ) -> Json:
     """Cancel a job that is not finished; it stays in the history as cancelled.
 
-    A running job is refused. With `running` it is requested to stop at its next check, and stays running until then.
+    A running job is refused. With `running`, it is asked to stop at its next check, and stays running until then.
     """
     options = options or CancelRequest()
     changes = operations.cancel(database, [job_id], options.reason, running=options.running, actor=actor)

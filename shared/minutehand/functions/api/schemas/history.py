@@ -40,7 +40,7 @@ class Attempt(BaseModel):
 
 
 class Attempts(BaseModel):
-    """The ended attempts of a job, the first one first."""
+    """The finished attempts at a job, oldest first."""
 
     attempts: list[Attempt]
 

@@ -41,7 +41,7 @@ class ScheduleRequest(Recurrence):
     )
     jitter: Duration = Field(None, description="delay jobs by up to this time; the name decides how much")
     ahead: Duration = Field(None, description="enqueue jobs this long before they run")
-    catch_up: CatchUp = Field("none", description="which occurrences missed in an outage fire after it")
+    catch_up: CatchUp = Field("none", description="which missed occurrences to fire after an outage")
     most: StrictInt = Field(100, description="with catch_up=all: the maximum number of occurrences")
     overlap: Overlap = Field("allow", description="what to do if the previous job is not finished")
 

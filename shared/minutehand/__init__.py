@@ -9,7 +9,7 @@ The modules at the root, in the order of the flow:
     enqueue       insert jobs as rows that become visible at a given time
     tick          one pass of the dispatcher: maintenance, offer, fan_out
     maintenance   reap abandoned jobs, fire schedules, keep scans short
-    offer         give due jobs a fresh ack, as far as there is capacity
+    offer         give due jobs a fresh ack, up to the capacity
     fan_out       invoke a worker for each chunk of offers
     claim         exchange offered acks for claims
     lease         how long a claim holds

@@ -1,4 +1,4 @@
-"""Offer: give due jobs a fresh ack, as far as there is capacity, and hide them while the offer lasts."""
+"""Offer: give due jobs a fresh ack, up to the capacity, and hide them while the offer lasts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

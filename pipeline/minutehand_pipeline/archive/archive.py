@@ -30,7 +30,7 @@ OnDay = Callable[[DayResult], None]
 class ArchiveConfig:
     """What to archive, and where.
 
-    Without `since` and `until` (both included), all days are archived that are over and not in the lake. `wait` is
+    Without `since` and `until` (both included), every day that is over and not in the lake is archived. `wait` is
     how long to wait for transactions that may still commit rows of a day. `drop` drops a day once the lake has every
     row of it. `vacuum` deletes unreferenced files from the lake. `location` holds the options that tell Spark's tasks
     where the database is.

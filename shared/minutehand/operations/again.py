@@ -30,8 +30,8 @@ def retry_at_rate(
 ) -> Iterator[Change]:
     """Retry dead jobs at a rate, the last to die first, and yield a Change for each.
 
-    `since` and `before` bound the moment of death. The jobs keep their ids and get all their attempts again; a job
-    whose key has an upcoming job stays dead. To continue after `limit` jobs, call again.
+    `since` and `before` bound the time at which the jobs died. The jobs keep their ids and get all their attempts
+    again; a job whose key has an upcoming job stays dead. To continue after `limit` jobs, call again.
     """
     step = step_of(per_minute)
     ids = find_finished(

@@ -123,7 +123,7 @@ def durations(
     kind: str | None = None,
     by_kind: bool = False,
 ) -> list[Durations]:
-    """Return how long jobs waited and attempts ran that ended in a window; the default is the last 24 hours."""
+    """Return how long jobs waited and attempts ran in a window; the default is the last 24 hours."""
     since, until = _window(database, since, until, WINDOW["hour"])
     records = database.run("durations", since=since, until=until, queue=queue, kind=kind, by_kind=by_kind)
     return [

@@ -49,7 +49,7 @@ begin
 end
 $$;
 
--- Returns the role that the session acts as, also inside a security definer function.
+-- Returns the role that the session acts as, even inside a security definer function.
 create or replace function minutehand.session_role() returns name
 language plpgsql stable parallel safe
 as $$

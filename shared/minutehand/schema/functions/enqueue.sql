@@ -10,7 +10,7 @@
 --   ignored    nothing changed: an upcoming job with that key stays (on_conflict = 'ignore', or the item is
 --              identical to it), a later item of the same call replaces this one, or an earlier job holds the key
 --              (unique_for, unique_while); `id` is that job's, `visible` its moment, or when the key is free again
--- A moment in the past means now. With on_conflict = 'raise', a key that is taken, also by an earlier item,
+-- A moment in the past means now. With on_conflict = 'raise', a key that is taken, even by an earlier item,
 -- raises SQLSTATE 23505. An item's own on_conflict takes precedence over the call's.
 create or replace function minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text default 'replace')
 returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)

@@ -43,7 +43,7 @@ as $$
     select * from minutehand.retain()
 $$;
 
--- Returns how long a queue keeps something; null means for ever. A queue's own setting takes precedence over
+-- Returns how long a queue keeps something; null means forever. A queue's own setting takes precedence over
 -- the general one.
 create or replace function minutehand.keep(of_queue text, of_what text) returns interval
 language sql stable security definer set search_path = minutehand, pg_temp

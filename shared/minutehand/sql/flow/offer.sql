@@ -1,4 +1,4 @@
--- Gives due rows a fresh ack, as far as there is room, and hides them while the offer lasts. Queues take turns; within a
+-- Gives due rows a fresh ack, up to the capacity, and hides them while the offer lasts. Queues take turns; within a
 -- queue, higher priorities go first, then the jobs that have been due the longest. Locked rows are skipped. A queue gets
 -- no more offers than its budget allows. If anything is paused or limited, or tenants share a queue, the function
 -- `choose` selects the rows.

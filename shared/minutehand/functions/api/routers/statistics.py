@@ -46,7 +46,7 @@ def histogram(filters: Annotated[HistogramFilter, Query()], database: Connected)
 
 @router.get("/durations", **DURATIONS)
 def durations(filters: Annotated[DurationFilter, Query()], database: Connected) -> Json:
-    """Measure how long attempts ran, and how long jobs waited that finished at their first attempt."""
+    """Measure how long attempts ran, and how long the jobs that finished at their first attempt waited."""
     window = {name: getattr(filters, name) for name in WindowFilter.model_fields}
     found = statistics.durations(database, by_kind=filters.by == "kind", **window)
     return Json({"durations": [asdict(each) for each in found]})

@@ -55,7 +55,7 @@ class JobFilter(StrictModel):
     before: UUID | None = Field(None, description="the next page: the cursor `before` of this page")
     after: UUID | None = Field(None, description="the previous page: the cursor `after` of this page")
     page: Literal["first", "last"] = Field("first", description="the page to begin with, without a cursor")
-    total: bool = Field(False, description="count all matching jobs, which takes longer the more there are")
+    total: bool = Field(False, description="count all matching jobs, which is slow if there are many")
 
 
 class CancelRequest(StrictModel):

@@ -135,7 +135,7 @@ def test_reschedule_takes_a_time_or_a_delay(invoke, lines, job):
         (["delete", "--all"], "requires --queue"),
         (["delete", "--all", "--queue", "mail", "--kind", "echo"], "no other filter"),
         (["replay", str(uuid4()), "--max-attempts", "many"], "--max-attempts"),
-        (["defaults", "--priority", "1"], "the KIND"),
+        (["defaults", "--priority", "1"], "expected a KIND"),
         (["defaults", "echo", "--timeout", "never"], "is not a duration"),
         (["migrate", "--plan", "--status"], "only one of"),
         (["work", "--handlers", "no/such/folder"], "not found"),

@@ -169,7 +169,7 @@ def test_schedules_are_installed_from_a_module(
     monkeypatch.syspath_prepend(tmp_path)
 
     assert lines(invoke("schedules", "install", "our_own", "-o", "json"))[0]["added"] == ["a", "boot"]
-    assert "2 kept" in invoke("schedules", "install", "our_own:SCHEDULES").stderr
+    assert "2 unchanged" in invoke("schedules", "install", "our_own:SCHEDULES").stderr
     database = Database(direct_database.url)
     assert fire_due(database, datetime.now(UTC) + timedelta(minutes=1)).fired >= 1
     database.close()

@@ -171,7 +171,9 @@ def test_rds_is_verified_by_the_authorities_of_amazon(host: str, file: str) -> N
     ],
 )
 def test_missing_authority_error_names_the_region(host: str, region: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"RDS in {region} .*{region}-bundle.pem .* sslrootcert"):
+    with pytest.raises(
+        ConfigurationError, match=rf"RDS in {region}; download {region}-bundle.pem .* sslrootcert"
+    ):
         verified_by({"host": host})
 
 

@@ -14,7 +14,7 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
     "read only": (
         "writable",
         "problem",
-        "set to read only",
+        "the database is read-only",
         lambda w: w.sql("alter database {} set default_transaction_read_only = on", w.name),
     ),
     "superuser": ("login", "warning", "is a superuser", lambda w: w.sql("alter role {} superuser", w.login)),

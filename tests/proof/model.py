@@ -149,7 +149,10 @@ class Model:
     def claims(self, job_id: UUID, ack: UUID) -> bool:
         """Whether the ack of an event is valid."""
         job = self.jobs.get(job_id)
-        return job is not None and job.ended is None and job.offer_ack == ack
+        if job is None or job.ended or job.offer_ack != ack:
+            return False
+        # Where a limit is set, a lapsed offer is void.
+        return job.visible > self.now or not self.limits
 
     def claim(self, job_id: UUID, ack: UUID, lease: int) -> None:
         job = self.jobs[job_id]

@@ -1,6 +1,7 @@
 """Limits: a queue, kind, key or tenant never has more jobs offered or running than its limit."""
 
 from collections import Counter
+from datetime import timedelta
 from threading import Barrier
 from typing import Any
 
@@ -92,6 +93,18 @@ def test_limit_and_capacity_both_apply(queue: Queue) -> None:
 
     assert len(queue.offer(capacity=3)) == 3
     assert len(queue.offer(capacity=100)) == 2
+
+
+@pytest.mark.every_server
+def test_budget_that_equals_the_limit_does_not_lift_it(queue: Queue) -> None:
+    fill(queue, 5)
+    limit(queue.database, 2, queue="mail")
+
+    offers = queue.database.run(
+        "offer", capacity=20, queues=["mail"], budgets=[2], ttl=timedelta(minutes=2), now=None
+    )
+
+    assert len(offers) == 2
 
 
 @pytest.mark.every_server

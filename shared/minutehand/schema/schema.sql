@@ -376,7 +376,8 @@ begin
         exit when fresh = '{}';
         chosen := chosen || fresh;
         room := room - cardinality(fresh);
-        bounds := array(select row(b.tenant, b.queue, b.kind, b.key, b.free - count(j.id))::minutehand.bound
+        -- A queue's budget and its limit may be equal bounds: grouping merges them, and each job counts once.
+        bounds := array(select row(b.tenant, b.queue, b.kind, b.key, b.free - count(distinct j.id))::minutehand.bound
                           from unnest(bounds) b
                           left join minutehand.jobs_live j
                             on j.id = any (fresh) and minutehand.bounds_job(b, j.tenant, j.queue, j.kind, j.key)
@@ -390,7 +391,7 @@ CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time
     LANGUAGE sql
     AS $$
     with blocked as materialized (
-        select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free = 0
+        select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
     ), lane as materialized (
         select l.queue, l.priority, l.floor, fair and l.shared as shared
           from minutehand.lanes l

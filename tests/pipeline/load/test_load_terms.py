@@ -41,7 +41,7 @@ def test_ambiguous_local_times_are_rejected(stage: Stage) -> None:
 
     reasons = [json.loads(line)["reason"] for line in (stage.home / "rejects").read_text().splitlines()]
     assert result.created == 2
-    assert ["does not exist" in reasons[0], *("comes twice" in each for each in reasons[1:])] == [
+    assert ["does not exist" in reasons[0], *("is ambiguous" in each for each in reasons[1:])] == [
         True,
         True,
         True,

@@ -87,7 +87,7 @@ class RealRun:
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._count = 0
         self._current: Invocation | None = None
-        for module in ("work", "job", "handle"):  # the worker's clock follows the server's
+        for module in ("work", "lease", "handle"):  # the worker's clock follows the server's
             patch.setattr(f"minutehand.{module}.monotonic", lambda: 1e6 + self.now)
 
     def close(self) -> None:

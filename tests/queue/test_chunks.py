@@ -58,7 +58,7 @@ def test_extending_the_current_job_extends_the_rest_of_the_chunk(queue: Queue) -
 def test_extend_by_a_non_positive_duration_is_rejected(queue: Queue, duration: timedelta) -> None:
     job = queue.claimed()
 
-    with pytest.raises(ValueError, match="must get a positive duration"):
+    with pytest.raises(ValueError, match="the duration of extend must be above zero"):
         job.extend(duration)
 
     assert queue.row(job.id).state == "running"

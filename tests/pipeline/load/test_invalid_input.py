@@ -89,7 +89,7 @@ def test_parquet_faults_are_reported_by_row(stage: Stage) -> None:
     assert result.created == 1
     assert reasons[2].startswith("payload: not JSON")
     assert "lone surrogate" in reasons[3] and "not JSON" in reasons[4]
-    assert reasons[5].startswith("kind must be 1 to 100") and reasons[6].startswith("run_at must be a moment")
+    assert reasons[5].startswith("kind must be 1 to 100") and reasons[6].startswith("run_at must be a time")
 
 
 def test_empty_files_folders_and_patterns_are_read(stage: Stage) -> None:

@@ -5,9 +5,11 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, Protocol
 
 from minutehand.errors import MismatchError, UnknownKindError
+from minutehand.handler_modules import import_handler
 from minutehand.job import Job
 from minutehand.middleware import Around, Middleware, around, import_optional
 from minutehand.model.payload import Unreadable, is_encrypted
@@ -63,28 +65,26 @@ class HandlerPackage:
     def find(self, kind: str) -> Handler:
         """Return the kind's handler, and import its module at the first call."""
         if kind not in self._found:
-            try:
-                self._found[kind] = Handler.of(self._function(kind), around(self._package))
-            except UnknownKindError as unknown:
-                return self._fallback(unknown)
+            module = import_handler(self._package, kind)
+            if module is None:
+                return self._fallback(kind)
+            self._found[kind] = Handler.of(_function(kind, module), around(self._package))
         return self._found[kind]
 
-    def _fallback(self, unknown: UnknownKindError) -> Handler:
+    def _fallback(self, kind: str) -> Handler:
         """Return the handler of kinds without a file, such as routed ones. Not cached, since a file may be added."""
         module = import_optional(f"{self._package}._otherwise")
         function = module.handle if module else self._otherwise
         if function is None:
-            raise unknown
+            raise UnknownKindError(f"no file {kind.replace('.', '/')}.py among the handlers")
         return Handler.of(function, around(self._package))
 
-    def _function(self, kind: str) -> Callable[..., Any]:
-        module = import_optional(f"{self._package}.{kind}")
-        if module is None:
-            raise UnknownKindError(f"no file {kind.replace('.', '/')}.py among the handlers")
-        function = getattr(module, "handle", None)
-        if not callable(function):
-            raise UnknownKindError(f"the handler file of {kind} must define a function named handle")
-        return typing.cast(Callable[..., Any], function)
+
+def _function(kind: str, module: ModuleType) -> Callable[..., Any]:
+    function = getattr(module, "handle", None)
+    if not callable(function):
+        raise UnknownKindError(f"the handler file of {kind} must define a function named handle")
+    return typing.cast(Callable[..., Any], function)
 
 
 class HandlerTable:

@@ -1,0 +1,97 @@
+"""A kind's handler is found in its file, whatever other files exist, and an import that fails is reported as such."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from minutehand import UnknownKindError
+from minutehand.handlers import HandlerPackage
+
+Write = Callable[..., HandlerPackage]
+ONE = "def handle(payload): return 1\n"
+TWO = "def handle(payload): return 2\n"
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Write the files of a package of handlers."""
+
+    def write(**files: str) -> HandlerPackage:
+        for name, text in files.items():
+            path = tmp_path / "custom_handlers" / f"{name.replace('.', '/')}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return HandlerPackage("custom_handlers")
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield write
+    for name in [name for name in sys.modules if name.startswith("custom_handlers")]:
+        del sys.modules[name]
+
+
+def run(handlers: HandlerPackage, kind: str) -> object:
+    return handlers.find(kind).function(None)
+
+
+@pytest.mark.parametrize("order", [("invoice", "invoice.send"), ("invoice.send", "invoice")])
+@pytest.mark.parametrize("file", ["invoice", "invoice.__init__"])
+def test_kind_and_a_kind_below_it_have_their_own_handlers(
+    write: Write, file: str, order: tuple[str, ...]
+) -> None:
+    handlers = write(**{file: ONE, "invoice.send": TWO})
+
+    assert {kind: run(handlers, kind) for kind in order} == {"invoice": 1, "invoice.send": 2}
+
+
+def test_handler_beside_a_folder_can_import_its_neighbours(write: Write) -> None:
+    handlers = write(
+        **{
+            "_rates": "VAT = 3",
+            "invoice": f"from ._rates import VAT\n{ONE}",
+            "invoice._text": "HELLO = 4",
+            "invoice.send": "from ._text import HELLO\ndef handle(payload): return HELLO",
+        }
+    )
+
+    assert (run(handlers, "invoice.send"), run(handlers, "invoice")) == (4, 1)
+
+
+@pytest.mark.parametrize("files", [{"invoice.send": TWO}, {"invoice.send": TWO, "invoice.__init__": ""}])
+@pytest.mark.parametrize("kind", ["invoice", "invoice.pay", "invoice.send.now", "other"])
+def test_kind_without_a_file_is_unknown(write: Write, files: dict[str, str], kind: str) -> None:
+    with pytest.raises(UnknownKindError, match=f"no file {kind.replace('.', '/')}.py among the handlers"):
+        write(**files).find(kind)
+
+
+def test_kind_without_a_file_in_a_folder_of_kinds_falls_back(write: Write) -> None:
+    handlers = write(**{"invoice.send": TWO, "_otherwise": "def handle(payload): return 5"})
+
+    assert run(handlers, "invoice") == 5
+
+
+def test_hidden_handler_file_is_named(write: Write) -> None:
+    handlers = write(**{"invoice": ONE, "invoice.__init__": "", "invoice.send": TWO})
+
+    with pytest.raises(UnknownKindError, match=r"invoice/__init__\.py hides invoice\.py; delete it, or"):
+        handlers.find("invoice")
+
+
+def test_file_without_a_handler_never_falls_back(write: Write) -> None:
+    handlers = write(invoice="x = 1", _otherwise=ONE)
+
+    with pytest.raises(UnknownKindError, match="file of invoice must define a function named handle"):
+        handlers.find("invoice")
+
+
+@pytest.mark.parametrize(
+    "missing", ["custom_handlers.invoice", "custom_handlers", "stripe", "custom_handlers.invoice.send"]
+)
+@pytest.mark.parametrize("kind", ["invoice", "invoice.send"])
+def test_failed_import_is_not_an_unknown_kind(write: Write, kind: str, missing: str) -> None:
+    failing = f"raise ModuleNotFoundError('No module named {missing}', name='{missing}')\n{ONE}"
+    handlers = write(**{"invoice": failing, "invoice.send": TWO, "_otherwise": ONE})
+
+    with pytest.raises(ModuleNotFoundError, match=missing):
+        handlers.find(kind)

@@ -29,7 +29,7 @@ def _import_child(parent: ModuleType, name: str) -> ModuleType | None:
 
 
 def _search_folder(module: ModuleType) -> None:
-    """Make a package of `invoice.py` if there is a folder `invoice` beside it, which Python alone ignores."""
+    """Make a package of `invoice.py` if there is a folder `invoice` next to it, which Python alone ignores."""
     if not hasattr(module, "__path__") and module.__file__:
         folder = Path(module.__file__).with_suffix("")
         if folder.is_dir():

@@ -45,7 +45,7 @@ def test_kind_and_a_kind_below_it_have_their_own_handlers(
     assert {kind: run(handlers, kind) for kind in order} == {"invoice": 1, "invoice.send": 2}
 
 
-def test_handler_beside_a_folder_can_import_its_neighbours(write: Write) -> None:
+def test_handler_next_to_a_folder_can_import_its_neighbours(write: Write) -> None:
     handlers = write(
         **{
             "_rates": "VAT = 3",

@@ -27,7 +27,7 @@ insert into minutehand.schedules (tenant, name, every, next, job)
 values (%(tenant)s, %(mark)s, '@daily', now() + interval '1 day', jsonb_build_object('kind', %(mark)s::text));
 insert into minutehand.firings (tenant, schedule, nominal, outcome)
 values (%(tenant)s, %(mark)s, '2026-01-01', 'fired');
-insert into minutehand.controls (tenant, queue, paused, why) values (%(tenant)s, %(mark)s, true, %(mark)s);
+insert into minutehand.controls (tenant, queue, paused, reason) values (%(tenant)s, %(mark)s, true, %(mark)s);
 insert into minutehand.audit (tenant, actor, verb, job) values (%(tenant)s, %(mark)s, %(mark)s, %(dead)s);
 insert into minutehand.lanes (queue, priority) values (%(mark)s, 5) on conflict do nothing
 """
@@ -80,8 +80,8 @@ CALLS = {
     "POST /jobs/change": Call(
         "/jobs/change", {"verb": "cancel", "ids": ["<waiting>", "<running>"], "running": True}
     ),
-    "POST /jobs/redrive": Call("/jobs/redrive", {"queue": "<mark>", "per_minute": 60}),
-    "POST /jobs/reprocess": Call("/jobs/reprocess", {"kind": "<mark>", "state": ["done", "dead"]}),
+    "POST /jobs/retry": Call("/jobs/retry", {"queue": "<mark>", "per_minute": 60}),
+    "POST /jobs/replay": Call("/jobs/replay", {"kind": "<mark>", "state": ["done", "dead"]}),
     "GET /jobs": Call("/jobs?total=true"),
     "GET /jobs/{id}": Call("/jobs/<waiting>?include=payload"),
     "PATCH /jobs/{id}": Call("/jobs/<waiting>", {"payload": 1, "priority": 9}),
@@ -93,7 +93,7 @@ CALLS = {
     "POST /jobs/{id}/reschedule": Call("/jobs/<waiting>/reschedule", {"delay": 60}),
     "POST /jobs/{id}/retry": Call("/jobs/<dead>/retry"),
     "GET /queues": Call("/queues"),
-    "POST /queues/{queue}/drop": Call("/queues/<mark>/drop", {"confirm": "<mark>"}, True),
+    "POST /queues/{queue}/delete": Call("/queues/<mark>/delete", {"confirm": "<mark>"}, True),
     "GET /queues/{queue}/keys/{key:path}": Call("/queues/<mark>/keys/<mark>?include=payload"),
     "GET /controls": Call("/controls", closed=True),
     "POST /controls/pause": Call("/controls/pause", {"queue": "<mark>", "tenant": "b"}, True),

@@ -1,4 +1,4 @@
-"""Control over HTTP: edits, bulk changes, pauses, limits, redrive and the audit trail."""
+"""Control over HTTP: edits, bulk changes, pauses, limits, retries and the audit trail."""
 
 from uuid import uuid4
 
@@ -114,22 +114,22 @@ def test_kind_is_limited(api, jobs, problem):
     problem(api.post("/controls/limit", json={"kind": "slow", "limit": -1}), 422)
 
 
-def test_dead_jobs_are_redriven_and_finished_jobs_reprocessed(api, jobs, dead):
+def test_dead_jobs_are_retried_and_finished_jobs_replayed(api, jobs, dead):
     body = api.post(
-        "/jobs/reprocess", json={"state": ["dead"], "older_than": "2.0", "suffix": "/2", "window": "PT1H"}
+        "/jobs/replay", json={"state": ["dead"], "older_than": "2.0", "suffix": "/2", "window": "PT1H"}
     ).json()
     assert body["changed"] == 1
     assert read.get(jobs, body["jobs"][0]["new"]).key == "dead/2"
-    assert api.post("/jobs/redrive", json={"per_minute": 60, "queue": "default"}).json()["changed"] == 1
+    assert api.post("/jobs/retry", json={"per_minute": 60, "queue": "default"}).json()["changed"] == 1
     assert read.get(jobs, dead.id).state in ("due", "scheduled")
 
 
-def test_queue_is_dropped_only_with_the_confirmation(api, jobs, later, running, problem):
-    refused = problem(api.post("/queues/default/drop", json={"confirm": "yes"}), 422)
-    answer = api.post("/queues/default/drop", json={"confirm": "default"})
+def test_queue_is_deleted_only_with_the_confirmation(api, jobs, later, running, problem):
+    refused = problem(api.post("/queues/default/delete", json={"confirm": "yes"}), 422)
+    answer = api.post("/queues/default/delete", json={"confirm": "default"})
 
-    assert refused["rule"] == "drop_is_confirmed"
-    assert answer.json() == {"dropped": 1}
+    assert refused["rule"] == "deletion_is_confirmed"
+    assert answer.json() == {"deleted": 1}
     assert read.get(jobs, running.id).state == "running"
 
 
@@ -159,7 +159,7 @@ def test_token_with_a_tenant_cannot_pause(api, monkeypatch, problem):
             403,
         )
     problem(api.get("/controls"), 403)
-    problem(api.post("/queues/mail/drop", json={"confirm": "x"}), 403)
+    problem(api.post("/queues/mail/delete", json={"confirm": "x"}), 403)
 
 
 def test_job_that_finishes_first_is_not_cancelled(api, running):

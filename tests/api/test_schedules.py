@@ -34,7 +34,7 @@ def test_every_option_of_a_schedule_is_stored(api, jobs):
         "jitter": 30,
         "ahead": "PT1H",
         "catch_up": "all",
-        "most": 7,
+        "max_catch_up": 7,
         "job": {
             "kind": "report",
             "queue": "slow",
@@ -45,7 +45,7 @@ def test_every_option_of_a_schedule_is_stored(api, jobs):
     }
     body = api.put("/schedules/all", json=options).json()
 
-    same = {name: body[name] for name in ("every", "zone", "jitter", "catch_up", "most")}
+    same = {name: body[name] for name in ("every", "zone", "jitter", "catch_up", "max_catch_up")}
     assert same == {name: options[name] for name in same}
     assert (body["ahead"], body["starts"], body["next"]) == (
         3600,
@@ -118,7 +118,7 @@ def test_unknown_schedule_is_a_404(api, jobs, problem, method, path):
         ({"zone": "Mars/Olympus"}, "zone_is_known"),
         ({"jitter": 100_000}, "jitter_is_up_to_a_day"),
         ({"ahead": 60, "overlap": "skip"}, "ahead_allows_overlap"),
-        ({"most": 5000}, "most_is_1_to_1000"),
+        ({"max_catch_up": 5000}, "max_catch_up_is_1_to_1000"),
         ({"job": {"kind": "no kind"}}, "kind_is_a_name"),
         ({"job": {"kind": "report", "delay": 5}}, "schedule_has_a_job"),
         ({"catch_up": "some"}, None),

@@ -92,7 +92,7 @@ def test_every_option_of_a_schedule_is_stored(invoke, lines):
         "2030-01-01T07:00:00+00:00",
         "2031-01-01T07:00:00+00:00",
     )
-    assert (schedule["jitter"], schedule["ahead"], schedule["catch_up"], schedule["most"]) == (
+    assert (schedule["jitter"], schedule["ahead"], schedule["catch_up"], schedule["max_catch_up"]) == (
         90,
         3600,
         "all",

@@ -171,7 +171,7 @@ class Stock:
             "withdraw_ahead": {"name": "schedule 7", "now": datetime.now(UTC)},
             "save_schedule": dict.fromkeys(["starts", "ends", "source", "hash", "next", "wake"], None)
             | {"name": "schedule 7", "every": "@daily", "zone": "UTC", "jitter": timedelta()}
-            | {"ahead": timedelta(), "most": 1}
+            | {"ahead": timedelta(), "max_catch_up": 1}
             | {"catch_up": "none", "overlap": "allow", "job": '{"kind": "echo"}'},
             "adjust_budgets": {"capacity": 70},
             "reap": {"now": None, "limit": 1000, "ids": [], "nexts": []},

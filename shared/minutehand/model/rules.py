@@ -34,7 +34,7 @@ SENTENCES = {
     "ahead_allows_overlap": "ahead requires overlap to be allow",
     "catch_up_is_known": "catch_up must be none, last or all",
     "overlap_is_known": "overlap must be allow, skip or replace",
-    "most_is_1_to_1000": "most must be an integer from 1 to 1000",
+    "max_catch_up_is_1_to_1000": "max_catch_up must be an integer from 1 to 1000",
     "preview_is_bounded": "a preview must have 1 to 1000 occurrences",
     "run_at_or_delay": "set run_at or delay, not both",
     "delay_is_not_negative": "delay must not be negative",

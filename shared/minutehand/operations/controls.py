@@ -108,7 +108,7 @@ def limit(
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 2**31:
         raise InvalidJobError(
-            "most_is_at_least_0", f"limit must be an integer from 0 to 2147483647, got {limit!r}"
+            "limit_is_at_least_0", f"limit must be an integer from 0 to 2147483647, got {limit!r}"
         )
     values = {**_scope(queue, kind, key, tenant), "limit": limit, "reason": reason}
 

@@ -57,7 +57,7 @@ def _late(timing: Timing, every: str, first: datetime, fresh: datetime) -> list[
     """Return the missed moments that are caught up."""
     if timing.catch_up == "none" or first >= fresh:
         return []
-    limit = timing.most if timing.catch_up == "all" else 1
+    limit = timing.max_catch_up if timing.catch_up == "all" else 1
     return timing.latest(every, max(first, fresh - REACH), fresh - LEAST, limit)
 
 

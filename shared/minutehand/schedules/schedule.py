@@ -30,7 +30,7 @@ class Schedule:
     ends       no moments after this one
     jitter     each job runs up to this much later, by a fraction derived from the name
     ahead      jobs are enqueued this long before their moment
-    catch_up   which moments fire after an outage: none, the last, or all, limited to `most`
+    catch_up   which moments fire after an outage: none, the last, or all, limited to `max_catch_up`
     overlap    what happens at a moment while the last job is not finished: allow another job, skip the moment, or
                replace the pending job
     """
@@ -44,7 +44,7 @@ class Schedule:
     jitter: timedelta = timedelta()
     ahead: timedelta = timedelta()
     catch_up: CatchUp = "none"
-    most: int = 100
+    max_catch_up: int = 100
     overlap: Overlap = "allow"
 
     @property
@@ -143,8 +143,8 @@ def check(schedule: Schedule, *, code: bool = False) -> None:
     ):
         if value not in known:
             raise InvalidJobError(rule, sentence(rule))
-    if not isinstance(schedule.most, int) or isinstance(schedule.most, bool):
-        raise InvalidJobError("most_is_1_to_1000", sentence("most_is_1_to_1000"))
+    if not isinstance(schedule.max_catch_up, int) or isinstance(schedule.max_catch_up, bool):
+        raise InvalidJobError("max_catch_up_is_1_to_1000", sentence("max_catch_up_is_1_to_1000"))
     template.check_job(schedule.job)
 
 

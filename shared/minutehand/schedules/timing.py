@@ -29,7 +29,7 @@ class Timing:
     jitter: timedelta = NOTHING
     ahead: timedelta = NOTHING
     catch_up: CatchUp = "none"
-    most: int = 100
+    max_catch_up: int = 100
     overlap: Overlap = "allow"
 
     def after(self, every: str, moment: datetime) -> datetime | None:

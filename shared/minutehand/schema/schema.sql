@@ -221,7 +221,7 @@ CREATE FUNCTION minutehand.bounds(moment timestamp with time zone, queues text[]
           from minutehand.jobs_live j
          where coalesce(j.offered, j.claimed) is not null and j.visible > moment
     ), limits as (
-        select row(c.tenant, c.queue, c.kind, c.key, c.most)::minutehand.bound as bound,
+        select row(c.tenant, c.queue, c.kind, c.key, c.max_running)::minutehand.bound as bound,
                c.paused and (c.until is null or c.until > moment) as paused
           from minutehand.controls c
          where only_queue is null or c.queue in ('', only_queue)
@@ -367,7 +367,7 @@ declare
     fresh  uuid[];
 begin
     perform from minutehand.controls c
-      where c.most is not null and (only_queue is null or c.queue in ('', only_queue))
+      where c.max_running is not null and (only_queue is null or c.queue in ('', only_queue))
       order by c.tenant, c.queue, c.kind, c.key
         for update;
     bounds := minutehand.bounds(moment, queues, budgets, only_queue);
@@ -416,7 +416,7 @@ CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time
                ) select tenant from t where tenant is not null) t
          where l.shared
     ), shares as materialized (
-        select queue, greatest(1, ceil(room::numeric / (count(distinct tenant) + 1)))::bigint as most from tenants group by queue
+        select queue, greatest(1, ceil(room::numeric / (count(distinct tenant) + 1)))::bigint as share from tenants group by queue
     ), heads as materialized (
         select l.queue, l.priority, j.*
           from lane l
@@ -446,7 +446,7 @@ CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time
                                    where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
                                      and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
                 order by j.visible
-                limit s.most
+                limit s.share
                   for update skip locked) j
         union all
         select l.queue, l.priority, j.*
@@ -477,7 +477,7 @@ CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time
         select o.*, row_number() over (partition by o.queue order by o.own, o.priority desc, o.visible, o.id) as turn
           from owned o
           left join shares s using (queue)
-         where o.own <= coalesce(s.most, room)
+         where o.own <= coalesce(s.share, room)
     ), placed as (
         select t.id, b.free, row_number() over (partition by b.place order by t.turn, t.visible, t.id) as place
           from unnest(bounds) with ordinality b (tenant, queue, kind, key, free, place)
@@ -575,7 +575,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) RETURNS TABLE(queue text, due bigint, late interval)
+CREATE FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) RETURNS TABLE(queue text, due bigint, late interval)
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -584,7 +584,7 @@ CREATE FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with tim
           from minutehand.controls c
          where c.paused and (c.until is null or c.until > moment)
     )
-    select l.queue, least(count(*), most), moment - min(j.visible)
+    select l.queue, least(count(*), max_rows), moment - min(j.visible)
       from minutehand.lanes l
      cross join lateral (
            select v.visible
@@ -594,7 +594,7 @@ CREATE FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with tim
                                where (p.kind = '' or p.kind = v.kind) and (p.queue = '' or p.queue = v.queue)
                                  and (p.key = '' or p.key = v.key) and (p.tenant = '' or p.tenant = v.tenant))
             order by v.visible
-            limit (select most)) j
+            limit (select max_rows)) j
      where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
      group by l.queue
 $$;
@@ -2025,11 +2025,11 @@ CREATE TABLE minutehand.controls (
     kind text DEFAULT ''::text NOT NULL,
     key text DEFAULT ''::text NOT NULL,
     paused boolean DEFAULT false NOT NULL,
-    most integer,
+    max_running integer,
     until timestamp with time zone,
-    why text,
+    reason text,
     changed timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT most_is_at_least_0 CHECK ((most >= 0))
+    CONSTRAINT limit_is_at_least_0 CHECK ((max_running >= 0))
 );
 
 CREATE TABLE minutehand.defaults (
@@ -2241,7 +2241,7 @@ CREATE TABLE minutehand.schedules (
     jitter interval DEFAULT '00:00:00'::interval NOT NULL,
     ahead interval DEFAULT '00:00:00'::interval NOT NULL,
     catch_up text DEFAULT 'none'::text NOT NULL,
-    most integer DEFAULT 100 NOT NULL,
+    max_catch_up integer DEFAULT 100 NOT NULL,
     overlap text DEFAULT 'allow'::text NOT NULL,
     job json NOT NULL,
     paused boolean DEFAULT false NOT NULL,
@@ -2257,7 +2257,7 @@ CREATE TABLE minutehand.schedules (
     CONSTRAINT ahead_is_up_to_a_month CHECK (((ahead >= '00:00:00'::interval) AND (ahead <= '31 days'::interval))),
     CONSTRAINT catch_up_is_known CHECK ((catch_up = ANY (ARRAY['none'::text, 'last'::text, 'all'::text]))),
     CONSTRAINT jitter_is_up_to_a_day CHECK (((jitter >= '00:00:00'::interval) AND (jitter <= '24:00:00'::interval))),
-    CONSTRAINT most_is_1_to_1000 CHECK (((most >= 1) AND (most <= 1000))),
+    CONSTRAINT max_catch_up_is_1_to_1000 CHECK (((max_catch_up >= 1) AND (max_catch_up <= 1000))),
     CONSTRAINT overlap_is_known CHECK ((overlap = ANY (ARRAY['allow'::text, 'skip'::text, 'replace'::text]))),
     CONSTRAINT schedule_ends_later CHECK (((ends)::timestamp with time zone > (starts)::timestamp with time zone)),
     CONSTRAINT schedule_is_named CHECK (((length(name) >= 1) AND (length(name) <= 200)))
@@ -2712,9 +2712,9 @@ GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, ke
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.count_unpaused(most bigint, moment timestamp with time zone) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_tenant;

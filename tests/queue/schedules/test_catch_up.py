@@ -19,7 +19,7 @@ from tests.queue.stage import Queue
         ({"catch_up": "none"}, [10], 9),
         ({"catch_up": "last"}, [10], 9),
         ({"catch_up": "all"}, range(1, 11), 0),
-        ({"catch_up": "all", "most": 3}, [7, 8, 9, 10], 6),
+        ({"catch_up": "all", "max_catch_up": 3}, [7, 8, 9, 10], 6),
     ],
     ids=str,
 )
@@ -43,7 +43,7 @@ def test_catch_up_after_an_outage_that_ends_on_an_occurrence(
     [
         ({"catch_up": "none"}, [], 10),
         ({"catch_up": "last"}, [10], 9),
-        ({"catch_up": "all", "most": 2}, [9, 10], 8),
+        ({"catch_up": "all", "max_catch_up": 2}, [9, 10], 8),
     ],
     ids=str,
 )
@@ -67,7 +67,7 @@ def test_occurrence_a_few_minutes_late_is_not_missed(queue: Queue) -> None:
 
 
 def test_catch_up_of_a_fast_schedule_is_bounded(queue: Queue) -> None:
-    save(queue, "* * * * * *", catch_up="all", most=1000)
+    save(queue, "* * * * * *", catch_up="all", max_catch_up=1000)
 
     first = fire_due(queue.database, NOON + 365 * DAY)
 

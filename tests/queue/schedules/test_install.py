@@ -51,7 +51,7 @@ def test_unchanged_schedule_keeps_its_next_time_and_pause(queue: Queue) -> None:
         {"jitter": HOUR},
         {"ends": NOON + 90 * HOUR},
         {"overlap": "skip"},
-        {"most": 3},
+        {"max_catch_up": 3},
         {"ahead": HOUR},
     ],
     ids=str,

@@ -15,7 +15,7 @@ declare
     fresh  uuid[];
 begin
     perform from minutehand.controls c
-      where c.most is not null and (only_queue is null or c.queue in ('', only_queue))
+      where c.max_running is not null and (only_queue is null or c.queue in ('', only_queue))
       order by c.tenant, c.queue, c.kind, c.key
         for update;
     bounds := minutehand.bounds(moment, queues, budgets, only_queue);
@@ -70,7 +70,7 @@ as $$
                ) select tenant from t where tenant is not null) t
          where l.shared
     ), shares as materialized (
-        select queue, greatest(1, ceil(room::numeric / (count(distinct tenant) + 1)))::bigint as most from tenants group by queue
+        select queue, greatest(1, ceil(room::numeric / (count(distinct tenant) + 1)))::bigint as share from tenants group by queue
     ), heads as materialized (
         select l.queue, l.priority, j.*
           from lane l
@@ -100,7 +100,7 @@ as $$
                                    where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
                                      and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
                 order by j.visible
-                limit s.most
+                limit s.share
                   for update skip locked) j
         union all
         select l.queue, l.priority, j.*
@@ -131,7 +131,7 @@ as $$
         select o.*, row_number() over (partition by o.queue order by o.own, o.priority desc, o.visible, o.id) as turn
           from owned o
           left join shares s using (queue)
-         where o.own <= coalesce(s.most, room)
+         where o.own <= coalesce(s.share, room)
     ), placed as (
         select t.id, b.free, row_number() over (partition by b.place order by t.turn, t.visible, t.id) as place
           from unnest(bounds) with ordinality b (tenant, queue, kind, key, free, place)

@@ -37,7 +37,7 @@ as $$
           from minutehand.jobs_live j
          where coalesce(j.offered, j.claimed) is not null and j.visible > moment
     ), limits as (
-        select row(c.tenant, c.queue, c.kind, c.key, c.most)::minutehand.bound as bound,
+        select row(c.tenant, c.queue, c.kind, c.key, c.max_running)::minutehand.bound as bound,
                c.paused and (c.until is null or c.until > moment) as paused
           from minutehand.controls c
          where only_queue is null or c.queue in ('', only_queue)
@@ -56,7 +56,7 @@ $$;
 
 -- Counts the due jobs of each queue, as the statement `count_due` does, excluding paused jobs. It reads the paused
 -- jobs too, which takes a few microseconds each.
-create or replace function minutehand.count_unpaused(most bigint, moment timestamptz) returns table (queue text, due bigint, late interval)
+create or replace function minutehand.count_unpaused(max_rows bigint, moment timestamptz) returns table (queue text, due bigint, late interval)
 language sql stable rows 10 security definer set search_path = minutehand, pg_temp
 as $$
     with paused as materialized (
@@ -64,7 +64,7 @@ as $$
           from minutehand.controls c
          where c.paused and (c.until is null or c.until > moment)
     )
-    select l.queue, least(count(*), most), moment - min(j.visible)
+    select l.queue, least(count(*), max_rows), moment - min(j.visible)
       from minutehand.lanes l
      cross join lateral (
            select v.visible
@@ -74,7 +74,7 @@ as $$
                                where (p.kind = '' or p.kind = v.kind) and (p.queue = '' or p.queue = v.queue)
                                  and (p.key = '' or p.key = v.key) and (p.tenant = '' or p.tenant = v.tenant))
             order by v.visible
-            limit (select most)) j
+            limit (select max_rows)) j
      where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
      group by l.queue
 $$;

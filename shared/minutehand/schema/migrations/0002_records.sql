@@ -44,10 +44,10 @@ create table minutehand.controls (
     key     text              not null default '',
     paused  boolean           not null default false,
     -- How many may be offered or running at once.
-    most    integer           constraint most_is_at_least_0 check (most >= 0),
+    max_running integer       constraint limit_is_at_least_0 check (max_running >= 0),
     -- When the pause ends by itself.
     until   timestamptz,
-    why     text,
+    reason  text,
     changed timestamptz       not null default clock_timestamp(),
     primary key (tenant, queue, kind, key)
 );
@@ -130,7 +130,8 @@ create table minutehand.schedules (
     catch_up text              not null default 'none'
              constraint catch_up_is_known check (catch_up in ('none', 'last', 'all')),
     -- With catch_up all: the maximum number of moments.
-    most     integer           not null default 100 constraint most_is_1_to_1000 check (most between 1 and 1000),
+    max_catch_up integer       not null default 100
+             constraint max_catch_up_is_1_to_1000 check (max_catch_up between 1 and 1000),
     overlap  text              not null default 'allow'
              constraint overlap_is_known check (overlap in ('allow', 'skip', 'replace')),
     -- The job to enqueue: kind, payload and options.

@@ -1,6 +1,6 @@
 -- Lists pauses and limits, with the number of jobs offered or running under each.
-select c.tenant, c.queue, c.kind, c.key, c.paused and (c.until is null or c.until > clock_timestamp()) as paused, c.most as "limit",
-       c.until, c.why as reason, c.changed, minutehand.busy(row(c.tenant, c.queue, c.kind, c.key, 0)::minutehand.bound) as busy
+select c.tenant, c.queue, c.kind, c.key, c.paused and (c.until is null or c.until > clock_timestamp()) as paused, c.max_running as "limit",
+       c.until, c.reason, c.changed, minutehand.busy(row(c.tenant, c.queue, c.kind, c.key, 0)::minutehand.bound) as busy
   from minutehand.controls c
- where c.most is not null or c.paused and (c.until is null or c.until > clock_timestamp())
+ where c.max_running is not null or c.paused and (c.until is null or c.until > clock_timestamp())
  order by c.tenant, c.queue, c.kind, c.key

@@ -6,7 +6,7 @@ update minutehand.jobs_live j
        attempts = j.attempts + 1, visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[]) as o (id, ack)
  where j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
-   and (j.visible > clock_timestamp() or not exists (select from minutehand.controls where most is not null))
+   and (j.visible > clock_timestamp() or not exists (select from minutehand.controls where max_running is not null))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule,
           case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end

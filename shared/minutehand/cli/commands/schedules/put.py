@@ -99,7 +99,7 @@ def put(
         jitter=jitter,
         ahead=ahead,
         catch_up=catch_up,
-        most=limit,
+        max_catch_up=limit,
         overlap=overlap,
     )
     with open_database() as database:

@@ -13,8 +13,8 @@ from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import bulk as schemas
 from minutehand.functions.api.schemas.bulk import (
     BulkChangeRequest,
-    RedriveRequest,
-    ReprocessRequest,
+    ReplayRequest,
+    RetryRequest,
     changes_fields,
 )
 from minutehand.operations import deletion
@@ -43,9 +43,9 @@ def change_jobs(
     return Json(changes_fields(_change(request, database, actor)))
 
 
-@router.post("/redrive", **CHANGED)
-def redrive_jobs(
-    request: Annotated[RedriveRequest, Body(openapi_examples=schemas.REDRIVE_REQUESTS)],
+@router.post("/retry", **CHANGED)
+def retry_dead_jobs(
+    request: Annotated[RetryRequest, Body(openapi_examples=schemas.RETRY_REQUESTS)],
     database: Connected,
     actor: Actor,
 ) -> Json:
@@ -53,9 +53,9 @@ def redrive_jobs(
     return Json(changes_fields(retry_at_rate(database, **vars(request), actor=actor)))
 
 
-@router.post("/reprocess", **CHANGED)
-def reprocess_jobs(
-    request: Annotated[ReprocessRequest, Body(openapi_examples=schemas.REPROCESS_REQUESTS)],
+@router.post("/replay", **CHANGED)
+def replay_finished_jobs(
+    request: Annotated[ReplayRequest, Body(openapi_examples=schemas.REPLAY_REQUESTS)],
     database: Connected,
     actor: Actor,
 ) -> Json:

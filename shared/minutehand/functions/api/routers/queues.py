@@ -10,11 +10,11 @@ from minutehand.functions.api.openapi import COMMON, WITH_BODY, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import queues as schemas
 from minutehand.functions.api.schemas.jobs import FULL_JOB, Job, full_job
-from minutehand.functions.api.schemas.queues import DropRequest, KeyOptions
+from minutehand.functions.api.schemas.queues import DeleteQueueRequest, KeyOptions
 from minutehand.operations.deletion import delete_upcoming
 from minutehand.queries import jobs as queries
 
-DROPPED = responds(200, "The number of deleted jobs", schemas.DroppedJobs, {"dropped": 12}, *WITH_BODY)
+DELETED = responds(200, "The number of deleted jobs", schemas.DeletedJobs, {"deleted": 12}, *WITH_BODY)
 QUEUES = responds(200, "Their names", schemas.Queues, {"queues": ["default", "mail"]}, *COMMON)
 
 router = create_router("queues", prefix="/queues")
@@ -38,14 +38,14 @@ def get_by_key(
     return Json(full_job(row, unmasked=options.include == "payload"))
 
 
-@router.post("/{queue}/drop", **DROPPED)
-def drop_jobs(
+@router.post("/{queue}/delete", **DELETED)
+def delete_upcoming_jobs(
     queue: Annotated[str, Path(description="the queue's name", max_length=100)],
-    request: Annotated[DropRequest, Body(openapi_examples=schemas.DROP_REQUESTS)],
+    request: Annotated[DeleteQueueRequest, Body(openapi_examples=schemas.DELETE_REQUESTS)],
     database: ConnectedToAll,
     actor: Actor,
 ) -> Json:
     """Delete all jobs of a queue that are not running and not finished. This cannot be undone."""
     if request.confirm != queue:
-        raise InvalidJobError("drop_is_confirmed", f"confirm must be {queue!r}, the name of the queue")
-    return Json({"dropped": sum(delete_upcoming(database, queue, actor=actor))})
+        raise InvalidJobError("deletion_is_confirmed", f"confirm must be {queue!r}, the name of the queue")
+    return Json({"deleted": sum(delete_upcoming(database, queue, actor=actor))})

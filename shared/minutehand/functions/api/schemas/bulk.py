@@ -41,13 +41,13 @@ class FinishedJobFilter(StrictModel):
     )
 
 
-class RedriveRequest(FinishedJobFilter):
+class RetryRequest(FinishedJobFilter):
     """The dead jobs to retry, and the rate."""
 
     per_minute: Annotated[StrictInt | StrictFloat, Field(ge=0.001, le=1_000_000)]
 
 
-class ReprocessRequest(FinishedJobFilter):
+class ReplayRequest(FinishedJobFilter):
     """The finished jobs to run again, and the time over which they are spread."""
 
     state: list[Literal["done", "dead", "cancelled"]] = Field(["done"], min_length=1)
@@ -109,7 +109,7 @@ CHANGES = {
 BULK_CHANGE_REQUESTS: dict[str, Example] = {
     "cancel": {"value": {"verb": "cancel", "ids": [JOB["id"]], "reason": "wrong text"}}
 }
-REDRIVE_REQUESTS: dict[str, Example] = {"one per second": {"value": {"queue": "mail", "per_minute": 60}}}
-REPROCESS_REQUESTS: dict[str, Example] = {
+RETRY_REQUESTS: dict[str, Example] = {"one per second": {"value": {"queue": "mail", "per_minute": 60}}}
+REPLAY_REQUESTS: dict[str, Example] = {
     "jobs of one kind": {"value": {"kind": "welcome", "older_than": "1.10", "window": "PT1H"}}
 }

@@ -15,7 +15,7 @@ class KeyOptions(StrictModel):
     tenant: str = Field("", description="the job's tenant, if there are tenants")
 
 
-class DropRequest(StrictModel):
+class DeleteQueueRequest(StrictModel):
     """The confirmation that a queue's jobs are to be deleted."""
 
     confirm: str = Field(description="the name of the queue")
@@ -27,10 +27,10 @@ class Queues(BaseModel):
     queues: list[str]
 
 
-class DroppedJobs(BaseModel):
+class DeletedJobs(BaseModel):
     """The number of deleted jobs."""
 
-    dropped: int
+    deleted: int
 
 
-DROP_REQUESTS: dict[str, Example] = {"confirmed": {"value": {"confirm": "mail"}}}
+DELETE_REQUESTS: dict[str, Example] = {"confirmed": {"value": {"confirm": "mail"}}}

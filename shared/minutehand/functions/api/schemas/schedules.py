@@ -42,7 +42,7 @@ class ScheduleRequest(Recurrence):
     jitter: Duration = Field(None, description="delay jobs by up to this time; the name decides how much")
     ahead: Duration = Field(None, description="enqueue jobs this long before they run")
     catch_up: CatchUp = Field("none", description="which missed occurrences to fire after an outage")
-    most: StrictInt = Field(100, description="with catch_up=all: the maximum number of occurrences")
+    max_catch_up: StrictInt = Field(100, description="with catch_up=all: the maximum number of occurrences")
     overlap: Overlap = Field("allow", description="what to do if the previous job is not finished")
 
     def to_schedule(self, name: str) -> library.Schedule:
@@ -57,7 +57,7 @@ class ScheduleRequest(Recurrence):
             jitter=self.jitter or timedelta(),
             ahead=self.ahead or timedelta(),
             catch_up=self.catch_up,
-            most=self.most,
+            max_catch_up=self.max_catch_up,
             overlap=self.overlap,
         )
 
@@ -80,7 +80,7 @@ class Schedule(BaseModel):
     jitter: float
     ahead: float
     catch_up: CatchUp
-    most: int
+    max_catch_up: int
     overlap: Overlap
     job: dict[str, Any] = Field(description="its job; payload and headers only with include=payload")
     tenant: str
@@ -157,7 +157,7 @@ SCHEDULE: dict[str, Any] = {
     "jitter": 0.0,
     "ahead": 0.0,
     "catch_up": "none",
-    "most": 100,
+    "max_catch_up": 100,
     "overlap": "allow",
     "job": {"kind": "report"},
     "tenant": "",
@@ -181,7 +181,7 @@ SCHEDULE_REQUESTS: dict[str, Example] = {
             "jitter": 30,
             "ahead": "PT1H",
             "catch_up": "all",
-            "most": 10,
+            "max_catch_up": 10,
             "overlap": "allow",
             "job": {"kind": "report", "queue": "slow"},
         }

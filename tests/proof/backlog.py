@@ -80,14 +80,14 @@ def fill(connection: Connection, *, finished: int, due: int, scheduled: int) -> 
     """Insert rows in sets, and update the statistics of the planner."""
     for ago in range(1, 6):
         connection.execute(DAYS, {"ago": ago})
-    connection.execute(FINISHED, {"count_due": finished})
-    connection.execute(ATTEMPTS, {"count_due": finished // 10})
-    connection.execute(EVENTS, {"count_due": min(finished, 100_000)})
+    connection.execute(FINISHED, {"count": finished})
+    connection.execute(ATTEMPTS, {"count": finished // 10})
+    connection.execute(EVENTS, {"count": min(finished, 100_000)})
     connection.execute(SCHEDULES)
-    connection.execute(FIRINGS, {"count_due": finished // 10})
+    connection.execute(FIRINGS, {"count": finished // 10})
     connection.execute("alter table minutehand.jobs_live disable trigger user")
-    connection.execute(DUE, {"count_due": due})
-    connection.execute(SCHEDULED, {"count_due": scheduled})
+    connection.execute(DUE, {"count": due})
+    connection.execute(SCHEDULED, {"count": scheduled})
     connection.execute("alter table minutehand.jobs_live enable trigger user")
     with connection.transaction():
         # Otherwise vacuum marks no page as all-visible.

@@ -17,7 +17,7 @@ MAX_BODY = 10 * 1024 * 1024
 
 
 class Gateway:
-    """Serve a function over HTTP on 127.0.0.1 without an authoriser, inside a `with` block."""
+    """Serve a function over HTTP on 127.0.0.1 without an authorizer, inside a `with` block."""
 
     def __init__(self, invoke: Callable[[dict[str, Any]], Result], port: int) -> None:
         """Open the port."""

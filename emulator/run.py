@@ -14,7 +14,7 @@ from rich.console import Console
 
 from emulator.emulation import Emulator
 from emulator.gateway import Gateway
-from emulator.misbehaviour import Misbehaviour
+from emulator.misbehavior import Misbehavior
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
 from minutehand.local.home import receive, serve_database
@@ -110,9 +110,9 @@ def _emulator(plan: Plan, environment: Mapping[str, str], console: Console, show
     )
 
 
-def _worst(plan: Plan) -> Misbehaviour:
-    """Return the misbehaviour; without a seed Lambda only stops long chains."""
-    return Misbehaviour(0) if plan.worst is None else Misbehaviour(plan.worst, frozen=10.0, **WORST)
+def _worst(plan: Plan) -> Misbehavior:
+    """Return the misbehavior; without a seed Lambda only stops long chains."""
+    return Misbehavior(0) if plan.worst is None else Misbehavior(plan.worst, frozen=10.0, **WORST)
 
 
 @contextmanager

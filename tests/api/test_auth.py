@@ -1,4 +1,4 @@
-"""Authentication: tokens, callers that API Gateway authorised, and local runs."""
+"""Authentication: tokens, callers that API Gateway authorized, and local runs."""
 
 import pytest
 from starlette.testclient import TestClient
@@ -31,7 +31,7 @@ def local(monkeypatch, call):
 def test_request_without_a_token_is_rejected(call, token, problem, path):
     answer = call().get(path)
 
-    assert problem(answer, 401)["type"] == "urn:minutehand:problem:unauthorised"
+    assert problem(answer, 401)["type"] == "urn:minutehand:problem:unauthorized"
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 

@@ -18,7 +18,7 @@ def test_rejected_jobs_are_listed_and_the_others_enqueued(api, jobs):
     items = [
         {"kind": "echo"},
         {"kind": "no such name"},
-        {"kind": "echo", "colour": "red"},
+        {"kind": "echo", "color": "red"},
         3,
         {"kind": "echo", "run_at": "2026-01-31T08:00:00"},
         {"kind": "echo", "delay": -1},
@@ -39,7 +39,7 @@ def test_rejected_jobs_are_listed_and_the_others_enqueued(api, jobs):
         "delay_is_not_negative",
     ]
     assert [body["errors"][0]["pointer"] for body in problems[1:4]] == [
-        "#/jobs/2/colour",
+        "#/jobs/2/color",
         "#/jobs/3",
         "#/jobs/4/run_at",
     ]

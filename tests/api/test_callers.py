@@ -1,4 +1,4 @@
-"""Callers: the actor and the tenant of a token, and of an identity that API Gateway authorised."""
+"""Callers: the actor and the tenant of a token, and of an identity that API Gateway authorized."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def test_ambiguous_token_is_rejected(monkeypatch, log, entries) -> None:
         ({"iam": {"userArn": "arn:aws:iam::1:user/ada"}}, "arn:aws:iam::1:user/ada"),
     ],
 )
-def test_authoriser_names_the_actor_and_the_tenant(monkeypatch, authorizer, who) -> None:
+def test_authorizer_names_the_actor_and_the_tenant(monkeypatch, authorizer, who) -> None:
     assert (authenticated(authorizer).actor, authenticated(authorizer).tenant) == (who, "")
     monkeypatch.setenv("MINUTEHAND_TENANT_CLAIM", "org")
     if "iam" in authorizer:

@@ -86,7 +86,7 @@ def test_cancel_job(call, jobs, token):
     assert (status, headers["content-type"], body["state"]) == (409, "application/problem+json", "cancelled")
 
 
-def test_caller_authorised_by_the_gateway_needs_no_token(call, jobs):
+def test_caller_authorized_by_the_gateway_needs_no_token(call, jobs):
     vouched = event("api-stats-jwt")
 
     assert call(vouched)[0] == 200

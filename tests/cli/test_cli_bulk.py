@@ -103,7 +103,7 @@ def test_csv_has_the_same_fields_as_ndjson(invoke, lines, tmp_path):
     assert (shown["run_at"], shown["retry"]["min"]) == ("2030-01-01T00:00:00+00:00", 5)
 
 
-@pytest.mark.parametrize("header", ["payload", "kind,kind", "kind,colour", "", '"kind'])
+@pytest.mark.parametrize("header", ["payload", "kind,kind", "kind,color", "", '"kind'])
 def test_csv_with_an_invalid_header_is_rejected(invoke, tmp_path, header):
     source = tmp_path / "jobs.csv"
     source.write_text(f"{header}\necho,echo\n")
@@ -125,7 +125,7 @@ def test_csv_with_an_invalid_header_is_rejected(invoke, tmp_path, header):
         ('{"kind": "echo", "key": "\\u0000"}', "NUL"),
         ('{"kind": "echo", "priority": 11}', "priority must be an integer"),
         ('{"kind": "echo", "priority": "x"}', "priority must be an integer"),
-        ('{"kind": "echo", "retry": {"colour": 1}}', "unknown field of retry 'colour'"),
+        ('{"kind": "echo", "retry": {"color": 1}}', "unknown field of retry 'color'"),
         ('{"kind": "echo", "retry": 5}', "retry must be an object"),
         ('{"kind": "echo", "headers": {"a": 1}}', "headers must be an object"),
         ('{"kind": "echo", "headers": []}', "headers must be an object"),

@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 
 from minutehand import Database
 from minutehand.cli.app import cli
-from minutehand.doctor import Finding, Patient, examine_database
+from minutehand.doctor import ExaminedDatabase, Finding, examine_database
 from tests import servers
 from tests.doctor.account import Account, answering, deploy
 from tests.servers import Servers
@@ -80,7 +80,7 @@ def examine() -> Iterator[Examine]:
             pair = Database(url), Database(url)
             for database in pair:
                 sessions.callback(database.close)
-            findings = examine_database(Patient(*pair, capacity, **expected))
+            findings = examine_database(ExaminedDatabase(*pair, capacity, **expected))
             return {finding.check: finding for finding in findings}
 
         yield examine

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from minutehand import Database
 from minutehand.cli.app import cli
-from minutehand.doctor import DATABASE_CHECKS, Patient, examine_database
+from minutehand.doctor import DATABASE_CHECKS, ExaminedDatabase, examine_database
 from tests.conftest import NewDatabase
 from tests.doctor.conftest import Examine, Installation, complaints
 from tests.doctor.database_faults import DATABASE_FAULTS
@@ -78,11 +78,11 @@ def test_disabled_autovacuum_is_found(new_database: NewDatabase, examine: Examin
 
 
 def test_old_server_version_is_found(installation: Installation) -> None:
-    patient = Patient(Database(installation.url), Database(installation.url), 50)
-    patient.query("examine_server").update(version=140012, named="14.12")
-    findings = {finding.check: finding for finding in examine_database(patient)}
-    patient.database.close()
-    patient.another.close()
+    examined = ExaminedDatabase(Database(installation.url), Database(installation.url), 50)
+    examined.query("examine_server").update(version=140012, named="14.12")
+    findings = {finding.check: finding for finding in examine_database(examined)}
+    examined.database.close()
+    examined.another.close()
 
     assert complaints(findings) == {"version"}
     assert findings["version"].found == "PostgreSQL 14.12"

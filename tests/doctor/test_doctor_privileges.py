@@ -4,7 +4,7 @@ import psycopg
 from psycopg import sql
 
 from minutehand import Database
-from minutehand.doctor import Patient, examine_database
+from minutehand.doctor import ExaminedDatabase, examine_database
 from tests.doctor.conftest import Examine, Installation, complaints
 from tests.servers import Servers
 
@@ -68,8 +68,8 @@ def test_every_missing_grant_is_found(installation: Installation) -> None:
             with admin.transaction(force_rollback=True):
                 what = f'{privilege} ("{column}")' if column else privilege
                 admin.execute(sql.SQL(f"revoke {what} on {thing} from {role}"))  # type: ignore[arg-type]
-                patient = Patient(Database.borrow(admin), Database.borrow(admin), 50)
-                found = next(f for f in examine_database(patient) if f.check == "roles")
+                examined = ExaminedDatabase(Database.borrow(admin), Database.borrow(admin), 50)
+                found = next(f for f in examine_database(examined) if f.check == "roles")
                 if found.verdict != "problem" or not found.found.startswith(
                     f"{role} lacks {privilege.lower()}"
                 ):

@@ -8,7 +8,7 @@ from time import monotonic
 import psycopg
 
 from minutehand import Database
-from minutehand.doctor import Patient, examine_database
+from minutehand.doctor import ExaminedDatabase, examine_database
 from tests.doctor.conftest import Examine, Installation, complaints
 
 
@@ -18,14 +18,14 @@ def test_old_snapshot_is_reported_with_its_process_and_program(
     with psycopg.connect(installation.admin_url, application_name="analytics") as other:
         other.execute("set transaction isolation level repeatable read")
         other.execute("select 1")
-        findings = examine(installation.url, patience=timedelta(0))
-        patient = examine(installation.url)
+        findings = examine(installation.url, longest_transaction=timedelta(0))
+        examined = examine(installation.url)
         process = other.info.backend_pid
 
     assert complaints(findings) == {"old-snapshot"}
     assert f"pid {process}, analytics" in findings["old-snapshot"].found
     assert str(process) in findings["old-snapshot"].advice
-    assert complaints(patient) == set()
+    assert complaints(examined) == set()
 
 
 def test_vacuum_is_not_an_old_snapshot(installation: Installation, examine: Examine) -> None:
@@ -35,7 +35,7 @@ def test_vacuum_is_not_an_old_snapshot(installation: Installation, examine: Exam
         vacuum = threads.submit(installation.sql, " Vacuum minutehand.jobs_live")
         try:
             until_one_waits(installation)
-            findings = examine(installation.url, patience=timedelta(0))
+            findings = examine(installation.url, longest_transaction=timedelta(0))
             with closing(Database(installation.admin_url)) as database:
                 (health,) = database.run("health")
         finally:
@@ -59,13 +59,13 @@ def until_one_waits(installation: Installation) -> None:
 
 
 def test_snapshot_without_a_statement_is_reported(installation: Installation) -> None:
-    patient = Patient(Database(installation.url), Database(installation.url), 50)
-    patient.query("examine_snapshots").update(
+    examined = ExaminedDatabase(Database(installation.url), Database(installation.url), 50)
+    examined.query("examine_snapshots").update(
         age=timedelta(hours=1), pid=42, name="walsender", statement=None
     )
-    findings = {finding.check: finding for finding in examine_database(patient)}
-    patient.database.close()
-    patient.another.close()
+    findings = {finding.check: finding for finding in examine_database(examined)}
+    examined.database.close()
+    examined.another.close()
 
     assert complaints(findings) == {"old-snapshot"}
     assert (
@@ -77,7 +77,7 @@ def test_snapshot_without_a_statement_is_reported(installation: Installation) ->
 def test_prepared_transaction_is_an_old_snapshot(installation: Installation, examine: Examine) -> None:
     with psycopg.connect(installation.admin_url, autocommit=True) as other:
         other.execute("begin; select txid_current(); prepare transaction 'forgotten'")
-    findings = examine(installation.url, patience=timedelta(0))
+    findings = examine(installation.url, longest_transaction=timedelta(0))
     with psycopg.connect(installation.admin_url, autocommit=True) as other:
         other.execute("rollback prepared 'forgotten'")
 

@@ -19,14 +19,14 @@ from tests.servers import Servers, debian
 ALWAYS = {"login", "autovacuum", "last-tick"}  # known problems of the test servers
 
 
-def test_transaction_pooler_is_recognised(new_database: NewDatabase, examine: Examine) -> None:
+def test_transaction_pooler_is_recognized(new_database: NewDatabase, examine: Examine) -> None:
     findings = examine(new_database("pgbouncer-18").url)
 
     assert complaints(findings) == ALWAYS
     assert findings["pooler"].found.startswith("a transaction pooler")
 
 
-def test_direct_connection_is_recognised(new_database: NewDatabase, examine: Examine) -> None:
+def test_direct_connection_is_recognized(new_database: NewDatabase, examine: Examine) -> None:
     assert examine(new_database().url)["pooler"].found.startswith("no pooler")
 
 

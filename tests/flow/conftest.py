@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from minutehand.database import ambient, thread_database
+from minutehand.database import default_database, thread_database
 from tests.flow.stage import Flow, emulated, in_process
 from tests.servers import Database
 
@@ -24,5 +24,5 @@ def flow(
         flow = Flow(database, at)
         yield flow
         flow.close()
-    ambient().close()
+    default_database().close()
     thread_database.cache_clear()

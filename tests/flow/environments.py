@@ -26,10 +26,10 @@ class Context:
 def live(handler: Any, events: list[Any], ready: Any, answers: Any) -> None:
     """Run one environment: connect together with the others, then handle the events in order."""
     try:
-        from minutehand.database import ambient
+        from minutehand.database import default_database
 
         ready.wait()
-        ambient().run("clock")
+        default_database().run("clock")
         ready.wait()
         answers.put([handler(event, Context()) for event in events])
     except BaseException as error:

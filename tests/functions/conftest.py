@@ -18,7 +18,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "functions" / "worker"))
 
 from minutehand import Database, Job
-from minutehand.database import ambient, thread_database
+from minutehand.database import default_database, thread_database
 from tests.functions.fleet import WORKER, Fleet
 from tests.servers import Database as Address
 
@@ -175,5 +175,5 @@ def fleet(
     fleet.aws.install(monkeypatch)
     yield fleet
     fleet.close()
-    ambient().close()
+    default_database().close()
     thread_database.cache_clear()

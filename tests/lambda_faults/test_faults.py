@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from emulator.misbehaviour import Misbehaviour
+from emulator.misbehavior import Misbehavior
 from tests.emulator.conftest import until
 from tests.flow.stage import MINUTE
 from tests.lambda_faults.conftest import NewStage
@@ -87,7 +87,7 @@ def test_jobs_that_enqueue_jobs_create_no_invocation_chain(new_stage: NewStage) 
     stage = new_stage()
     stage.enqueue("generation", {"more": 19})
 
-    with Misbehaviour(1, hops=2).upon(stage.lambda_) as worst:
+    with Misbehavior(1, hops=2).upon(stage.lambda_) as worst:
         for _ in range(20):
             stage.lambda_.tick()
             stage.lambda_.pass_time(MINUTE)

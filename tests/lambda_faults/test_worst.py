@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from emulator import Clock
-from emulator.misbehaviour import Misbehaviour
+from emulator.misbehavior import Misbehavior
 from minutehand import Retry
 from tests.emulator.conftest import until
 from tests.lambda_faults.conftest import NewStage
@@ -85,7 +85,7 @@ def test_worst_case_loses_no_job_and_finishes_none_twice(new_stage: NewStage, se
     stage.lambda_.limit("DispatcherFunction", 3)
     stage.lambda_.limit("WorkerFunction", 10)
     good, hopeless = enqueue(stage)
-    worst = Misbehaviour(
+    worst = Misbehavior(
         seed,
         kill=0.1,
         freeze=0.12,

@@ -24,7 +24,7 @@ def queue(database: Database) -> Iterator[Queue]:
 
 @pytest.fixture
 def direct_queue(direct_database: Database) -> Iterator[Queue]:
-    """A queue on direct-18, for behaviour that is the same on every server."""
+    """A queue on direct-18, for behavior that is the same on every server."""
     queue = Queue(direct_database.url, direct_database.admin_url)
     yield queue
     queue.close()

@@ -8,7 +8,7 @@ import pytest
 from psycopg.rows import dict_row, namedtuple_row, scalar_row
 
 from minutehand import InvalidJobError, KeyTakenError, NewJob, Rejected, enqueue, enqueue_many
-from minutehand.database import ambient, thread_database
+from minutehand.database import default_database, thread_database
 from tests.queue.stage import Queue
 from tests.servers import Database
 
@@ -151,7 +151,7 @@ def test_enqueue_uses_the_database_of_the_environment(
     thread_database.cache_clear()
     enqueued = enqueue("ship", 1)
     many = list(enqueue_many([NewJob("ship", 2)]))
-    ambient().close()
+    default_database().close()
     thread_database.cache_clear()
 
     assert queue.row(enqueued.id).payload == 1

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from minutehand import Cancel, RetryAfter, Snooze, enqueue
-from minutehand.database import ambient, thread_database
+from minutehand.database import default_database, thread_database
 from tests.queue.stage import Queue
 
 
@@ -88,15 +88,15 @@ def test_threads_do_not_share_a_transaction(queue: Queue, monkeypatch: pytest.Mo
 
     def other() -> None:
         enqueued.append(enqueue("echo").id)
-        ambient().close()
+        default_database().close()
 
-    with pytest.raises(ZeroDivisionError), ambient().transaction():  # noqa: PT012
+    with pytest.raises(ZeroDivisionError), default_database().transaction():  # noqa: PT012
         enqueue("echo")
         thread = Thread(target=other)
         thread.start()
         thread.join()
         raise ZeroDivisionError
-    ambient().close()
+    default_database().close()
     thread_database.cache_clear()
 
     assert queue.row(enqueued[0]).state == "due"

@@ -95,7 +95,7 @@ def test_api_cancels_a_job(invoke: Invoke, jobs: Database, name: str) -> None:
 
 
 @replays("api-stats-jwt")
-def test_api_accepts_a_caller_authorised_by_the_gateway(invoke: Invoke, jobs: Database, name: str) -> None:
+def test_api_accepts_a_caller_authorized_by_the_gateway(invoke: Invoke, jobs: Database, name: str) -> None:
     assert invoke("ApiFunction", name)["statusCode"] == 200
 
 

@@ -25,12 +25,12 @@ def client(url: str) -> Any:
 def test_request_creates_a_job(start_api: str, jobs: Database) -> None:
     with httpx.Client(base_url=start_api, timeout=SECONDS) as caller:
         health = caller.get("/health")
-        unauthorised = caller.post("/jobs", json={"kind": "echo"})
+        unauthorized = caller.post("/jobs", json={"kind": "echo"})
         created = caller.post(
             "/jobs", json={"kind": "echo", "payload": [1]}, headers={"Authorization": f"Bearer {TOKEN}"}
         )
 
-    assert (health.status_code, unauthorised.status_code, created.status_code) == (200, 401, 201)
+    assert (health.status_code, unauthorized.status_code, created.status_code) == (200, 401, 201)
     row = read.get(jobs, UUID(created.json()["id"]))
     assert (row.kind, row.payload, row.state) == ("echo", [1], "due")
 

@@ -1,4 +1,4 @@
-"""The API is never open: the gateway authorises requests, or the function requires a token."""
+"""The API is never open: the gateway authorizes requests, or the function requires a token."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,7 +42,7 @@ def test_api_has_only_the_default_route(stack: Stack) -> None:
 @pytest.mark.planted("authtype: awsSigv4", "authtype: none")
 @pytest.mark.planted(r"issuer: !Ref JwtIssuer", "issuer: !Ref JwtAudience")
 @pytest.mark.planted(r'audience: !Split \[",", !Ref JwtAudience\]', "audience: []")
-def test_gateway_enforces_the_chosen_authoriser(stack: Stack) -> None:
+def test_gateway_enforces_the_chosen_authorizer(stack: Stack) -> None:
     jwt, iam = definition(stack, "jwt"), definition(stack, "iam")
 
     assert [operation["security"] for operation in operations(jwt)] == [[{"jwt": []}]]
@@ -58,7 +58,7 @@ def test_gateway_enforces_the_chosen_authoriser(stack: Stack) -> None:
 
 @pytest.mark.planted("API_TOKENS_SECRET: !If \\[ByToken", "API_TOKENS_SECRET: !If [ByJwt")
 @pytest.mark.planted("API_TOKENS_SECRET: !If .*?\\]", 'API_TOKENS_SECRET: ""')
-def test_function_has_tokens_if_the_gateway_has_no_authoriser(stack: Stack) -> None:
+def test_function_has_tokens_if_the_gateway_has_no_authorizer(stack: Stack) -> None:
     for case, parameters in CASES.items():
         secret = stack.deployed(**parameters).variables("ApiFunction")["MINUTEHAND_API_TOKENS_SECRET"]
         guarded = all(operation["security"] for operation in operations(definition(stack, case)))
@@ -76,7 +76,7 @@ def test_api_cannot_be_deployed_unauthenticated(stack: Stack) -> None:
 
 
 def scope(authorizer: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a request as the gateway sends it, with the identity from its authoriser."""
+    """Return a request as the gateway sends it, with the identity from its authorizer."""
     return {
         "type": "http",
         "path": "/jobs",
@@ -87,7 +87,7 @@ def scope(authorizer: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def test_function_without_tokens_or_authoriser_is_closed() -> None:
+def test_function_without_tokens_or_authorizer_is_closed() -> None:
     with pytest.raises(ApiError) as refusal:
         authenticate(scope(None))
 

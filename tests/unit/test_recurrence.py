@@ -54,7 +54,7 @@ def test_leap_day_recurs_every_four_years() -> None:
         ("P2W", "2026-01-15T00:00:00"),
     ],
 )
-def test_expression_is_recognised_as_recurring(every: str, wanted: str) -> None:
+def test_expression_is_recognized_as_recurring(every: str, wanted: str) -> None:
     moment = next_after(every, None, datetime(2026, 1, 1, tzinfo=UTC))
 
     assert moment == datetime.fromisoformat(f"{wanted}+00:00")

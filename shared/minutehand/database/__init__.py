@@ -32,11 +32,11 @@ __all__ = [
     "Connection",
     "Database",
     "Record",
-    "ambient",
     "close_thread_databases",
     "connect",
     "conninfo",
     "database_of",
+    "default_database",
     "sql",
     "thread_database",
 ]
@@ -189,7 +189,7 @@ class Database:
             raise
 
 
-def ambient() -> Database:
+def default_database() -> Database:
     """Return this thread's database, from the environment.
 
     Threads and forked processes do not share connections, so that a rollback affects one of them only.
@@ -200,7 +200,7 @@ def ambient() -> Database:
 def database_of(connection: Connection | Database | None) -> Database:
     """Return the database of a caller: of its connection, its Database, or the environment."""
     if connection is None:
-        return ambient()
+        return default_database()
     return connection if isinstance(connection, Database) else Database.borrow(connection)
 
 

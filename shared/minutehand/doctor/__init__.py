@@ -3,14 +3,21 @@
 from collections.abc import Callable, Mapping
 
 from minutehand.doctor import functions, invocations, queue, server
+from minutehand.doctor.examined import ExaminedDatabase
 from minutehand.doctor.finding import Finding, Opinion, problem, skipped
-from minutehand.doctor.patient import Patient
 from minutehand.doctor.stack import Stack
 from minutehand.errors import DatabaseError, ForbiddenError, SchemaError, UnreachableError
 
-__all__ = ["DATABASE_CHECKS", "STACK_CHECKS", "Finding", "Patient", "examine_database", "examine_stack"]
+__all__ = [
+    "DATABASE_CHECKS",
+    "STACK_CHECKS",
+    "ExaminedDatabase",
+    "Finding",
+    "examine_database",
+    "examine_stack",
+]
 
-DATABASE_CHECKS: Mapping[str, Callable[[Patient], Opinion]] = {
+DATABASE_CHECKS: Mapping[str, Callable[[ExaminedDatabase], Opinion]] = {
     "reachable": server.reachable,
     "writable": server.writable,
     "version": server.version,
@@ -51,11 +58,11 @@ STACK_CHECKS: Mapping[str, Callable[[Stack], Opinion]] = {
 }
 
 
-def examine_database(patient: Patient) -> list[Finding]:
+def examine_database(examined: ExaminedDatabase) -> list[Finding]:
     """Run every check of a database; a check that cannot run is skipped, with the reason."""
     findings: list[Finding] = []
     for name, check in DATABASE_CHECKS.items():
-        findings.append(Finding.of(name, _run(check, patient)))
+        findings.append(Finding.of(name, _run(check, examined)))
         if name == "reachable" and findings[0].verdict == "problem":
             rest = [other for other in DATABASE_CHECKS if other != name]
             return findings + [Finding.of(other, skipped("the database cannot be reached")) for other in rest]
@@ -67,9 +74,9 @@ def examine_stack(stack: Stack) -> list[Finding]:
     return [Finding.of(name, check(stack)) for name, check in STACK_CHECKS.items()]
 
 
-def _run(check: Callable[[Patient], Opinion], patient: Patient) -> Opinion:
+def _run(check: Callable[[ExaminedDatabase], Opinion], examined: ExaminedDatabase) -> Opinion:
     try:
-        return check(patient)
+        return check(examined)
     except UnreachableError as error:
         return problem(str(error), "check DATABASE_URL, the server, and the network between them")
     except ForbiddenError as error:

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
+from minutehand.doctor.examined import ExaminedDatabase
 from minutehand.doctor.finding import Opinion, judged, ok, problem, warning
-from minutehand.doctor.patient import Patient
 from minutehand.errors import SchemaError
 from minutehand.schema.migrate import check_schema
 from minutehand.schema.steps import migrations
@@ -14,18 +14,18 @@ FEW_ROWS = 1000
 LARGE_PAYLOAD = 4 * 1024 * 1024
 
 
-def schema(patient: Patient) -> Opinion:
+def schema(examined: ExaminedDatabase) -> Opinion:
     """Whether the schema has the version of this code."""
     try:
-        check_schema(patient.database)
+        check_schema(examined.database)
     except SchemaError as error:
         return problem(str(error), "run: minutehand migrate, with the version that the functions run")
     return ok(f"version {migrations()[-1].version}, as this code requires")
 
 
-def roles(patient: Patient) -> Opinion:
+def roles(examined: ExaminedDatabase) -> Opinion:
     """Whether the roles exist and have their grants."""
-    roles = patient.query_all("examine_roles")
+    roles = examined.query_all("examine_roles")
     lacking = [f"{role['role']} lacks {', '.join(role['lacks'])}" for role in roles if role["lacks"]]
     if lacking:
         return problem("; ".join(lacking), "as the schema's owner: select minutehand.grant_roles()")
@@ -37,18 +37,18 @@ def roles(patient: Patient) -> Opinion:
     )
 
 
-def days(patient: Patient) -> Opinion:
+def days(examined: ExaminedDatabase) -> Opinion:
     """Whether the partitions for today's and tomorrow's finished jobs exist."""
     return judged(
-        [f"{day} has no partition" for day in patient.query("examine_queue")["days_missing"]],
+        [f"{day} has no partition" for day in examined.query("examine_queue")["days_missing"]],
         "see the dispatcher's log, or: select minutehand.make_days()",
         "today and tomorrow have their partitions",
     )
 
 
-def default_day(patient: Patient) -> Opinion:
+def default_day(examined: ExaminedDatabase) -> Opinion:
     """Whether finished jobs are in the default partition, which cannot be dropped by day."""
-    if count := patient.query("examine_queue")["without_day"]:
+    if count := examined.query("examine_queue")["without_day"]:
         return warning(
             f"{_many(count)} in jobs_done_default, finished on a day without a partition",
             "delete them, so that the partition of that day can be created",
@@ -56,20 +56,20 @@ def default_day(patient: Patient) -> Opinion:
     return ok("every finished job is in the partition of its day")
 
 
-def dead_rows(patient: Patient) -> Opinion:
+def dead_rows(examined: ExaminedDatabase) -> Opinion:
     """Whether vacuum keeps up with the dead rows of the queue."""
-    queue = patient.query("examine_queue")
+    queue = examined.query("examine_queue")
     found = f"{queue['dead_rows']} dead rows and {queue['live_rows']} live ones"
     if queue["dead_rows"] > DEAD_PER_LIVE * max(queue["live_rows"], FEW_ROWS):
         return problem(found, "see autovacuum and old-snapshot, then: vacuum minutehand.jobs_live")
     return ok(found)
 
 
-def last_tick(patient: Patient) -> Opinion:
+def last_tick(examined: ExaminedDatabase) -> Opinion:
     """Whether the dispatcher ticks every minute."""
-    queue = patient.query("examine_queue")
+    queue = examined.query("examine_queue")
     if queue["ticked"] is None:
-        never = problem if patient.stacked else warning
+        never = problem if examined.stacked else warning
         return never(
             "no dispatcher has ticked yet",
             "see the schedule and the dispatcher's log, or: minutehand tick",
@@ -81,10 +81,10 @@ def last_tick(patient: Patient) -> Opinion:
     return ok(found)
 
 
-def late(patient: Patient) -> Opinion:
+def late(examined: ExaminedDatabase) -> Opinion:
     """Whether due jobs wait longer than two ticks."""
     late = {
-        record["queue"]: record["late"] for record in patient.database.run("count_due", limit=1, now=None)
+        record["queue"]: record["late"] for record in examined.database.run("count_due", limit=1, now=None)
     }
     return judged(
         [
@@ -97,9 +97,9 @@ def late(patient: Patient) -> Opinion:
     )
 
 
-def dead(patient: Patient) -> Opinion:
+def dead(examined: ExaminedDatabase) -> Opinion:
     """Whether jobs died recently."""
-    if count := patient.query("examine_queue")["dead"]:
+    if count := examined.query("examine_queue")["dead"]:
         return warning(
             f"{_many(count)} died in the last seven days",
             "see: minutehand ls --state dead; then: minutehand retry, or minutehand delete --finished-until 7d",
@@ -107,9 +107,9 @@ def dead(patient: Patient) -> Opinion:
     return ok("no job died in the last seven days")
 
 
-def max_payload(patient: Patient) -> Opinion:
+def max_payload(examined: ExaminedDatabase) -> Opinion:
     """Whether payloads may be larger than the API accepts."""
-    limit = patient.query("examine_queue")["max_payload"]
+    limit = examined.query("examine_queue")["max_payload"]
     if limit > LARGE_PAYLOAD:
         return warning(
             f"payloads may have {limit} bytes, more than the API can accept or return",

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
+from minutehand.doctor.examined import ExaminedDatabase
 from minutehand.doctor.finding import Opinion, ok, problem, skipped, warning
-from minutehand.doctor.patient import Patient
 
 SLOW_MS = 500
 OLDEST_VERSION = 150000
@@ -13,9 +13,9 @@ POOLERS = {"-pooler.": "Neon's", ".pooler.supabase.": "Supabase's", ".proxy-": "
 PGBOUNCERS_PORT = 6432
 
 
-def reachable(patient: Patient) -> Opinion:
+def reachable(examined: ExaminedDatabase) -> Opinion:
     """Whether the database answers, and how fast."""
-    opening, answering = patient.milliseconds
+    opening, answering = examined.milliseconds
     found = f"connected in {opening} ms, answered in {answering} ms"
     if answering > SLOW_MS:
         return warning(
@@ -24,9 +24,9 @@ def reachable(patient: Patient) -> Opinion:
     return ok(found)
 
 
-def writable(patient: Patient) -> Opinion:
+def writable(examined: ExaminedDatabase) -> Opinion:
     """Whether the database accepts writes."""
-    if patient.query("examine_server")["read_only"]:
+    if examined.query("examine_server")["read_only"]:
         return problem(
             "the server is a replica, or the database is read-only",
             "set DATABASE_URL to the writable database",
@@ -34,9 +34,9 @@ def writable(patient: Patient) -> Opinion:
     return ok("accepts writes")
 
 
-def version(patient: Patient) -> Opinion:
+def version(examined: ExaminedDatabase) -> Opinion:
     """Whether minutehand supports the server's version."""
-    server = patient.query("examine_server")
+    server = examined.query("examine_server")
     if server["version"] < OLDEST_VERSION:
         return problem(
             f"PostgreSQL {server['named']}", "upgrade the server; minutehand requires PostgreSQL 15 or newer"
@@ -44,9 +44,9 @@ def version(patient: Patient) -> Opinion:
     return ok(f"PostgreSQL {server['named']}")
 
 
-def tls(patient: Patient) -> Opinion:
+def tls(examined: ExaminedDatabase) -> Opinion:
     """Whether the connection is encrypted and the certificate verified, unless it is local."""
-    wire = patient.wire
+    wire = examined.wire
     if wire.loopback:
         return ok("the connection stays on this machine")
     if not wire.encrypted:
@@ -62,9 +62,9 @@ def tls(patient: Patient) -> Opinion:
     return ok("encrypted, and the server's certificate is verified")
 
 
-def login(patient: Patient) -> Opinion:
+def login(examined: ExaminedDatabase) -> Opinion:
     """Whether the login has more privileges than it needs."""
-    server = patient.query("examine_server")
+    server = examined.query("examine_server")
     if server["superuser"]:
         return warning(
             f"{server['login']} is a superuser",
@@ -73,23 +73,25 @@ def login(patient: Patient) -> Opinion:
     return ok(f"{server['login']} is not a superuser")
 
 
-def pooler(patient: Patient) -> Opinion:
+def pooler(examined: ExaminedDatabase) -> Opinion:
     """Whether there is a transaction pooler, as far as a client can tell."""
-    if _shared(patient):
-        return ok(f"a transaction pooler{_which(patient)}: two clients shared a server connection")
-    if patient.wire.process == _process(patient):
+    if _shared(examined):
+        return ok(f"a transaction pooler{_which(examined)}: two clients shared a server connection")
+    if examined.wire.process == _process(examined):
         return ok("no pooler; each worker holds a server connection")
     return warning(
-        f"a pooler or proxy{_which(patient)} that did not share a server connection between two clients",
+        f"a pooler or proxy{_which(examined)} that did not share a server connection between two clients",
         "if it is a pooler in session mode, use its transaction mode; idle workers keep their connections",
     )
 
 
-def prepared(patient: Patient) -> Opinion:
+def prepared(examined: ExaminedDatabase) -> Opinion:
     """Whether shared server connections contain prepared statements."""
-    if patient.wire.prepares:
+    if examined.wire.prepares:
         return problem("the driver prepares statements", "open connections with minutehand.database.connect")
-    if (count := patient.query("examine_server")["prepared"]) and patient.wire.process != _process(patient):
+    if (count := examined.query("examine_server")["prepared"]) and examined.wire.process != _process(
+        examined
+    ):
         return warning(
             f"{count} prepared statements of other clients on a shared server connection",
             "disable server-side prepared statements in the other clients of this pooler",
@@ -97,11 +99,11 @@ def prepared(patient: Patient) -> Opinion:
     return ok("no prepared statements on the server")
 
 
-def clock(patient: Patient) -> Opinion:
+def clock(examined: ExaminedDatabase) -> Opinion:
     """Whether this machine's clock and the database's agree; jobs go by the database's alone."""
-    before = patient.now()
-    server_time = patient.database.run("clock")[0]["now"]
-    apart = server_time - (before + (patient.now() - before) / 2)
+    before = examined.now()
+    server_time = examined.database.run("clock")[0]["now"]
+    apart = server_time - (before + (examined.now() - before) / 2)
     found = f"the database's clock is {abs(apart).total_seconds():.1f} s {'ahead' if apart > timedelta() else 'behind'}"
     if abs(apart) > CLOCKS_APART:
         return warning(
@@ -111,23 +113,24 @@ def clock(patient: Patient) -> Opinion:
     return ok(f"the clocks are {abs(apart).total_seconds():.1f} s apart")
 
 
-def connections(patient: Patient) -> Opinion:
+def connections(examined: ExaminedDatabase) -> Opinion:
     """Whether enough connections are free for the capacity."""
-    server = patient.query("examine_server")
-    found = f"{max(0, server['free'])} of {server['most']} connections are free, and the capacity is {patient.capacity}"
-    if server["free"] >= patient.capacity:
+    server = examined.query("examine_server")
+    free = max(0, server["free"])
+    found = f"{free} of {server['most']} connections are free, and the capacity is {examined.capacity}"
+    if server["free"] >= examined.capacity:
         return ok(found)
-    if patient.wire.process != _process(patient):
+    if examined.wire.process != _process(examined):
         return ok(f"{found}; a pooler shares them")
     return problem(found, "lower MINUTEHAND_CAPACITY, raise max_connections, or use a transaction pooler")
 
 
-def autovacuum(patient: Patient) -> Opinion:
+def autovacuum(examined: ExaminedDatabase) -> Opinion:
     """Whether autovacuum is enabled."""
     advice = "set autovacuum and track_counts to on; without them the tables only grow"
-    if not patient.query("examine_server")["autovacuum"]:
+    if not examined.query("examine_server")["autovacuum"]:
         return problem("autovacuum is off on this server", advice)
-    if patient.query("examine_queue")["unvacuumed"]:
+    if examined.query("examine_queue")["unvacuumed"]:
         return problem(
             "autovacuum is off for minutehand.jobs_live",
             "alter table minutehand.jobs_live reset (autovacuum_enabled)",
@@ -135,10 +138,10 @@ def autovacuum(patient: Patient) -> Opinion:
     return ok("autovacuum is on")
 
 
-def old_snapshot(patient: Patient) -> Opinion:
+def old_snapshot(examined: ExaminedDatabase) -> Opinion:
     """Whether an old transaction prevents vacuum from removing rows."""
-    oldest = patient.query("examine_snapshots")
-    if oldest["age"] and oldest["age"] > patient.patience:
+    oldest = examined.query("examine_snapshots")
+    if oldest["age"] and oldest["age"] > examined.longest_transaction:
         process = "" if oldest["pid"] is None else f"pid {oldest['pid']}, "
         name = oldest["name"] or "without a name"
         statement = (
@@ -159,24 +162,24 @@ def old_snapshot(patient: Patient) -> Opinion:
     return ok("no transaction has been open for more than a minute")
 
 
-def _process(patient: Patient) -> int:
+def _process(examined: ExaminedDatabase) -> int:
     """Return the server process that answers now."""
-    process: int = patient.database.run("examine_process")[0]["process"]
+    process: int = examined.database.run("examine_process")[0]["process"]
     return process
 
 
-def _shared(patient: Patient) -> bool:
+def _shared(examined: ExaminedDatabase) -> bool:
     """Whether a second client gets the server process that has just answered the first."""
     for _ in range(TRIES):
-        process = _process(patient)
-        with patient.another.transaction():
-            if patient.another.run("examine_process")[0]["process"] == process:
+        process = _process(examined)
+        with examined.another.transaction():
+            if examined.another.run("examine_process")[0]["process"] == process:
                 return True
     return False
 
 
-def _which(patient: Patient) -> str:
-    wire = patient.wire
+def _which(examined: ExaminedDatabase) -> str:
+    wire = examined.wire
     names = [name for mark, name in POOLERS.items() if mark in wire.host]
     names += ["PgBouncer by its port"] if wire.port == PGBOUNCERS_PORT else []
     return f" ({names[0]})" if names else ""

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cache
 from threading import Thread
@@ -32,16 +33,15 @@ class Sink(Protocol):
         """Send a batch; raise if it was not accepted."""
 
 
-class Delivery:
+class Delivery(ABC):
     """Delivers events to one sink, within a time limit. A sink that fails is logged once and rests for a while."""
 
     # Whether the sink belongs to the transaction in which the events occurred.
     in_transaction = False
 
-    def __init__(self, name: str, make: Callable[[], Sink]) -> None:
-        """Name a sink; `make` opens it at the first event."""
-        self.name, self._make = name, make
-        self._sink: Sink | None = None
+    def __init__(self, name: str) -> None:
+        """Name a sink; nothing is opened yet."""
+        self.name = name
         self._resting = 0.0
         self._dropped = 0
         self._warned = False
@@ -58,6 +58,35 @@ class Delivery:
             self._failed(error, len(events) - sum(sent))
         else:
             self._succeeded()
+
+    @abstractmethod
+    def _send(self, events: Sequence[Event], database: Database, sent: list[int], end: float) -> None:
+        """Send the events before `end`, and append the size of each batch that was sent to `sent`."""
+
+    def _failed(self, error: Exception, unsent: int) -> None:
+        if not self._warned:
+            # Messages of other libraries may quote a URL that contains a secret.
+            is_safe = isinstance(error, MinutehandError | TimeoutError)
+            reason = f"{type(error).__name__}: {error}" if is_safe else type(error).__name__
+            logger.warning("events for %s are dropped: %s", self.name, reason)
+        self._warned = True
+        self._resting = monotonic() + REST
+        self._dropped += unsent
+
+    def _succeeded(self) -> None:
+        if self._dropped:
+            logger.warning("events for %s are delivered again; %d were dropped", self.name, self._dropped)
+        self._resting, self._dropped, self._warned = 0.0, 0, False
+
+
+class SinkDelivery(Delivery):
+    """Delivers to a service outside the database."""
+
+    def __init__(self, name: str, make: Callable[[], Sink]) -> None:
+        """Name a sink; `make` opens it at the first event."""
+        super().__init__(name)
+        self._make = make
+        self._sink: Sink | None = None
 
     def _send(self, events: Sequence[Event], _database: Database, sent: list[int], end: float) -> None:
         """Send in a thread, since looking up a host or credentials has no time limit of its own."""
@@ -84,21 +113,6 @@ class Delivery:
         except Exception as error:
             raised.append(error)
 
-    def _failed(self, error: Exception, unsent: int) -> None:
-        if not self._warned:
-            # Messages of other libraries may quote a URL that contains a secret.
-            is_safe = isinstance(error, MinutehandError | TimeoutError)
-            reason = f"{type(error).__name__}: {error}" if is_safe else type(error).__name__
-            logger.warning("events for %s are dropped: %s", self.name, reason)
-        self._warned = True
-        self._resting = monotonic() + REST
-        self._dropped += unsent
-
-    def _succeeded(self) -> None:
-        if self._dropped:
-            logger.warning("events for %s are delivered again; %d were dropped", self.name, self._dropped)
-        self._resting, self._dropped, self._warned = 0.0, 0, False
-
 
 class TableDelivery(Delivery):
     """Writes to the table minutehand.events, in the caller's transaction if there is one."""
@@ -107,7 +121,7 @@ class TableDelivery(Delivery):
 
     def __init__(self) -> None:
         """Open nothing: the caller's database is used."""
-        super().__init__("table", _no_sink)
+        super().__init__("table")
 
     def _send(self, events: Sequence[Event], database: Database, _sent: list[int], _end: float) -> None:
         # Not in another thread: the connection belongs to this one. The statement has its own time limit.
@@ -147,9 +161,9 @@ def _delivery(text: str) -> Delivery:
         case "table", False:
             return TableDelivery()
         case "webhook", True:
-            return Delivery(f"webhook:{_origin(where)}", lambda: _webhook(where))
+            return SinkDelivery(f"webhook:{_origin(where)}", lambda: _webhook(where))
         case "eventbridge" | "sns", True:
-            return Delivery(text, lambda: _aws(kind, where))
+            return SinkDelivery(text, lambda: _aws(kind, where))
     raise ConfigurationError("a sink must be table, webhook:<URL>, eventbridge:<bus> or sns:<ARN of a topic>")
 
 
@@ -176,10 +190,6 @@ def _aws(kind: str, where: str) -> Sink:
     from minutehand.aws import EventBus, Topic
 
     return EventBus(where) if kind == "eventbridge" else Topic(where)
-
-
-def _no_sink() -> Sink:
-    raise NotImplementedError
 
 
 @cache

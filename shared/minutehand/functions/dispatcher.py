@@ -12,7 +12,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.aws import LambdaInvoker
-from minutehand.database import ambient
+from minutehand.database import default_database
 from minutehand.errors import DatabaseError, MinutehandError
 from minutehand.maintenance import check_health
 from minutehand.schedules import Installed, install, load
@@ -43,7 +43,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     lag_ms = _lag_ms(event)
     _try_to_install()
     until = monotonic() + context.get_remaining_time_in_millis() / 1000 - WITHDRAW_SECONDS
-    result = tick(ambient(), invoker, read_settings(), until=until)
+    result = tick(default_database(), invoker, read_settings(), until=until)
     facts = _facts(result) | _health() | ({} if lag_ms is None else {"lag_ms": lag_ms})
     logger.info("tick", extra=facts)
     _put_metrics(facts)
@@ -54,7 +54,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 @cache
 def install_declared(module: str) -> Installed:
     """Install the schedules that a module declares; once per environment, since its code does not change."""
-    return install(ambient(), load(module), "deploy", version=code_version())
+    return install(default_database(), load(module), "deploy", version=code_version())
 
 
 def _try_to_install() -> None:
@@ -69,7 +69,7 @@ def _try_to_install() -> None:
 def check() -> dict[str, Any]:
     """Test the connections to the database and to Lambda for each worker."""
     return {
-        "database": _try(lambda: ambient().run("clock")),
+        "database": _try(lambda: default_database().run("clock")),
         "workers": {
             worker: _try(lambda worker=worker: invoker.check(worker))  # type: ignore[misc]
             for worker in read_settings().workers.workers
@@ -109,7 +109,7 @@ def _fired(fired: Fired | None) -> dict[str, int]:
 def _health() -> dict[str, int]:
     """Return the database's health; nothing if the role may not read it, which does not fail the tick."""
     try:
-        health = check_health(ambient())
+        health = check_health(default_database())
     except DatabaseError as error:
         logger.warning("health is unknown", extra={"reason": str(error)})
         return {}

@@ -8,7 +8,7 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from minutehand.database import ambient
+from minutehand.database import default_database
 from minutehand.handlers import HandlerPackage
 from minutehand.model.event import Event
 from minutehand.model.worker import Worker
@@ -29,7 +29,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())
 
     endings = run_event(
-        ambient(), handlers, event, remaining, read_settings().grace, log_event, identify(context)
+        default_database(), handlers, event, remaining, read_settings().grace, log_event, identify(context)
     )
     counts = Counter[str](ending.ending for ending in endings)
     offered = len(event.get("offers", endings))

@@ -40,7 +40,7 @@ def make_data(home: Path, binaries: Path, user: str | None) -> None:
     _write_private(home / "password", password)
     unfinished = place.with_name("unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    _initialise(unfinished, password, binaries, user)
+    _initialize(unfinished, password, binaries, user)
     unfinished.rename(place)
 
 
@@ -78,7 +78,7 @@ def _remove_orphan(shared: Path) -> None:
         shutil.rmtree(shared, ignore_errors=True)
 
 
-def _initialise(data: Path, password: str, binaries: Path, user: str | None) -> None:
+def _initialize(data: Path, password: str, binaries: Path, user: str | None) -> None:
     data.mkdir(mode=0o700)
     with tempfile.NamedTemporaryFile("w", dir=data.parent) as secret:
         secret.write(password)

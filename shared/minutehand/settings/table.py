@@ -219,7 +219,7 @@ API_TOKENS = _declare_secret(
     "MINUTEHAND_API_TOKENS", "Bearer tokens, separated by commas, each as [name[@tenant]:]token.", API
 )
 TENANT_CLAIM = _declare_text(
-    "MINUTEHAND_TENANT_CLAIM", "The authoriser's claim that contains the caller's tenant.", API
+    "MINUTEHAND_TENANT_CLAIM", "The authorizer's claim that contains the caller's tenant.", API
 )
 CONSOLE = _declare_flag("MINUTEHAND_CONSOLE", "Serve the console; a local run always serves it.", API)
 LOCAL = _declare_flag(

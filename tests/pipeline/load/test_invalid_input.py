@@ -27,7 +27,7 @@ def test_too_many_rejects_enter_nothing_but_are_written(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("a.csv", "kind,colour\na,red\n", "unknown field 'colour'; expected some of kind, payload"),
+        ("a.csv", "kind,color\na,red\n", "unknown field 'color'; expected some of kind, payload"),
         ("a.csv", "payload\n1\n", "has no column kind"),
         ("a.csv", "kind,kind\na,b\n", "has two columns of the same name"),
         (

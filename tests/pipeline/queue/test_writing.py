@@ -48,7 +48,7 @@ def test_frame_becomes_jobs_once_and_in_order(stage: Stage) -> None:
 
 INVALID_WRITES: list[tuple[str, dict[str, Any], str]] = [
     ("select 'k' as kind", {}, "option load is missing"),
-    ("select 'k' as kind", {"load": "l", "colour": 1}, "unknown write option 'colour'"),
+    ("select 'k' as kind", {"load": "l", "color": 1}, "unknown write option 'color'"),
     (
         "select 'k' as kind",
         {"load": "l", "on_conflict": "merge"},

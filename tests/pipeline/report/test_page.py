@@ -1,4 +1,4 @@
-"""The page in a browser, at several widths and in both colour schemes."""
+"""The page in a browser, at several widths and in both color schemes."""
 
 import math
 from collections.abc import Iterator

@@ -45,7 +45,7 @@ from minutehand_pipeline.simulate.synthetic import parse_synthetic
         {"retry": "often"},
         {"retry": {"min": "x"}},
         {"retry": {"min": 9, "max": 1}},
-        {"colour": "red"},
+        {"color": "red"},
         {"capacity": None},
         {"cold": "1"},
     ],
@@ -91,7 +91,7 @@ def test_grid_has_and_names_every_combination() -> None:
 
 
 @pytest.mark.parametrize(
-    "axis", ["chunk", "chunk=", "chunk=a", "chunk=0", "mode=minute", "colour=1", "limits=1", "name=a"]
+    "axis", ["chunk", "chunk=", "chunk=a", "chunk=0", "mode=minute", "color=1", "limits=1", "name=a"]
 )
 def test_invalid_grid_axis_is_rejected(axis: str) -> None:
     with pytest.raises(InputError):
@@ -111,7 +111,7 @@ def test_grid_that_is_too_large_is_rejected() -> None:
         "rate=-1",
         "rate=1/2",
         "rate=x",
-        "colour=1",
+        "color=1",
         "days=0",
         "burst=25:00+1",
         "burst=1",

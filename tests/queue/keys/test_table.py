@@ -1,4 +1,4 @@
-"""The table of docs/keys.md matches the behaviour; MINUTEHAND_UPDATE=1 writes it."""
+"""The table of docs/keys.md matches the behavior; MINUTEHAND_UPDATE=1 writes it."""
 
 import os
 from pathlib import Path

@@ -66,7 +66,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Series:
-    """Values over time, None if missing. The tone names a colour of the style sheet."""
+    """Values over time, None if missing. The tone names a color of the style sheet."""
 
     name: str
     tone: str

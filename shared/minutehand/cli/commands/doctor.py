@@ -11,13 +11,13 @@ from minutehand.cli.options import connection_options, given_url, local_run_url,
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.text import safe
 from minutehand.database import Database
-from minutehand.doctor import DATABASE_CHECKS, Finding, Patient, examine_database, examine_stack
+from minutehand.doctor import DATABASE_CHECKS, ExaminedDatabase, Finding, examine_database, examine_stack
 from minutehand.doctor.stack import Stack
 from minutehand.errors import ConfigurationError
 from minutehand.settings import database_url, read_settings
 from minutehand.settings.table import DATABASE_URL
 
-COLOURS = {"ok": "green", "warning": "yellow", "problem": "red", "skipped": "bright_black"}
+COLORS = {"ok": "green", "warning": "yellow", "problem": "red", "skipped": "bright_black"}
 PARTS = ("dispatcher", "worker", "api")
 
 
@@ -84,7 +84,9 @@ def _database(stack: Stack | None) -> list[Finding]:
         closing(Database(url or database_url)) as database,
         closing(Database(url or database_url)) as another,
     ):
-        return examine_database(Patient(database, another, _capacity(environment), stacked=stack is not None))
+        return examine_database(
+            ExaminedDatabase(database, another, _capacity(environment), stacked=stack is not None)
+        )
 
 
 def _capacity(environment: Mapping[str, str]) -> int:
@@ -99,7 +101,7 @@ def _capacity(environment: Mapping[str, str]) -> int:
 
 def _put(finding: Finding) -> None:
     verdict = click.style(
-        finding.verdict.ljust(8), fg=COLOURS[finding.verdict], bold=finding.verdict == "problem"
+        finding.verdict.ljust(8), fg=COLORS[finding.verdict], bold=finding.verdict == "problem"
     )
     click.echo(f"{verdict} {finding.check.ljust(14)} {safe(finding.found)}")
     if finding.advice:

@@ -5,7 +5,7 @@
     MINUTEHAND_API_TOKENS_SECRET   the secret that contains the tokens, as an alternative
     MINUTEHAND_LOCAL               1 opens an API without tokens to the loopback, but never in Lambda
 
-A request that API Gateway's authoriser (JWT, IAM, Lambda) accepted is accepted here.
+A request that API Gateway's authorizer (JWT, IAM, Lambda) accepted is accepted here.
 """
 
 from hmac import compare_digest
@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from minutehand.errors import ConfigurationError
-from minutehand.functions.api.callers import Caller, authorised_caller, read_tokens
+from minutehand.functions.api.callers import Caller, authorized_caller, read_tokens
 from minutehand.functions.api.errors import ApiError, ProblemType, error_response
 from minutehand.functions.api.request_log import logger
 from minutehand.settings import is_local, secret
@@ -26,7 +26,7 @@ LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "DELETE"}
 SAFE_SITES = {"same-origin", "none"}
 
-UNAUTHORISED = ProblemType(401, "unauthorised", "A valid token is required")
+UNAUTHORIZED = ProblemType(401, "unauthorized", "A valid token is required")
 CLOSED = ProblemType(503, "closed", "The API has no tokens")
 FOREIGN = ProblemType(403, "foreign", "The local API accepts requests from this machine only")
 NOT_JSON = ProblemType(415, "not-json", "The content type must be application/json")
@@ -57,7 +57,7 @@ def set_caller(scope: Scope, caller: Caller) -> None:
 
 def authenticate(scope: Scope) -> Caller:
     """Return the caller of a request; raise ApiError if it is not authenticated."""
-    if caller := authorised_caller(scope):
+    if caller := authorized_caller(scope):
         return caller
     try:
         entries = [entry.strip() for entry in secret("MINUTEHAND_API_TOKENS").split(",") if entry.strip()]
@@ -87,7 +87,7 @@ def _bearer(scope: Scope, entries: list[str]) -> Caller:
     if callers:
         logger.error("a token in MINUTEHAND_API_TOKENS has several names or tenants; it is rejected")
     raise ApiError(
-        UNAUTHORISED,
+        UNAUTHORIZED,
         "Send the header `Authorization: Bearer <token>` with one of the tokens in MINUTEHAND_API_TOKENS.",
         {"WWW-Authenticate": 'Bearer realm="minutehand"'},
     )

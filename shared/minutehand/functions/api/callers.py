@@ -1,8 +1,8 @@
-"""Callers: the name and the tenant of a token, or of the identity that API Gateway's authoriser accepted.
+"""Callers: the name and the tenant of a token, or of the identity that API Gateway's authorizer accepted.
 
 MINUTEHAND_API_TOKENS     [name[@tenant]:]token, comma-separated. The audit trail records the name. A token with a
                           tenant can access the jobs of that tenant only, one without a tenant all jobs
-MINUTEHAND_TENANT_CLAIM   the claim of a JWT, or the key of a Lambda authoriser's context, that names the tenant.
+MINUTEHAND_TENANT_CLAIM   the claim of a JWT, or the key of a Lambda authorizer's context, that names the tenant.
                           If it is set, callers without the claim are rejected
 """
 
@@ -61,10 +61,10 @@ def read_tokens(entries: list[str]) -> Iterator[Token]:
             yield Token(token.encode(), Caller(name or None, tenant))
 
 
-def authorised_caller(scope: Scope) -> Caller | None:
-    """Return the caller that API Gateway's authoriser accepted, or None; raise ApiError without the tenant's claim.
+def authorized_caller(scope: Scope) -> Caller | None:
+    """Return the caller that API Gateway's authorizer accepted, or None; raise ApiError without the tenant's claim.
 
-    Only Lambda can put an event into the scope, and only API Gateway an authoriser into the event.
+    Only Lambda can put an event into the scope, and only API Gateway an authorizer into the event.
     """
     context = scope.get("aws.event", {}).get("requestContext") or {}
     authorizer = context.get("authorizer") or {}

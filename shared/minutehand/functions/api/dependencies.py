@@ -55,7 +55,7 @@ async def require_all_tenants(request: Request, database: Annotated[Database, De
 
 
 async def get_actor(request: Request) -> str | None:
-    """Return the name of the caller's token, or the subject of the gateway's authoriser."""
+    """Return the name of the caller's token, or the subject of the gateway's authorizer."""
     actor: str | None = request.state.actor
     return actor
 

@@ -19,7 +19,7 @@ metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minu
 
 ENQUEUES = {"/jobs", "/jobs/batch"}
 ID_CHARACTERS = 36
-UNAUTHORISED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+UNAUTHORIZED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
 class RequestLog:
@@ -74,7 +74,7 @@ def note_problem(scope: Scope, problem: Mapping[str, Any]) -> None:
 def _log_request(scope: Scope, status: int, took_ms: int) -> None:
     outcomes: Counter[str] = scope["state"]["outcomes"]
     route = getattr(scope.get("route"), "path", None)
-    if route in ENQUEUES and scope["method"] == "POST" and 400 <= status < 500 and status not in UNAUTHORISED:
+    if route in ENQUEUES and scope["method"] == "POST" and 400 <= status < 500 and status not in UNAUTHORIZED:
         outcomes["rejected"] += 1
     facts = {"method": scope["method"], "route": route, "status": status, "took_ms": took_ms}
     if job := scope.get("path_params", {}).get("id"):

@@ -1,4 +1,4 @@
-"""Conformance tests: the behaviour that minutehand requires of a server, as a specification to read and run.
+"""Conformance tests: the behavior that minutehand requires of a server, as a specification to read and run.
 
     MINUTEHAND_TEST_DATABASE_URL=postgresql://... pytest -p minutehand.testing --pyargs minutehand.testing.conformance
 

@@ -1,4 +1,4 @@
-"""Misbehaviour of Lambda: each kind happens only on request, and is recorded and metered."""
+"""Misbehavior of Lambda: each kind happens only on request, and is recorded and metered."""
 
 # ruff: noqa: F811 (fixtures come by import)
 
@@ -11,15 +11,15 @@ import pytest
 
 from emulator import Emulator, Invocation, Refused, WellBehaved
 from emulator.meter import Reading
-from emulator.misbehaviour import Misbehaviour, Throttle
+from emulator.misbehavior import Misbehavior, Throttle
 from tests.emulator.conftest import begun
 from tests.emulator.misbehaving import callers, emulator, lambda_, used, waiting  # noqa: F401
 
 CALL = {"do": "call", "more": 20}
 
 
-def test_no_odds_cause_no_misbehaviour(lambda_: Emulator) -> None:
-    with Misbehaviour(1).upon(lambda_) as well:
+def test_no_odds_cause_no_misbehavior(lambda_: Emulator) -> None:
+    with Misbehavior(1).upon(lambda_) as well:
         for _ in range(10):
             lambda_.send("Patient", {})
         lambda_.pass_time(600)
@@ -29,7 +29,7 @@ def test_no_odds_cause_no_misbehaviour(lambda_: Emulator) -> None:
 
 
 def test_lost_event_is_accepted_but_not_run_or_billed(lambda_: Emulator) -> None:
-    with Misbehaviour(1, lose=1).upon(lambda_) as worst:
+    with Misbehavior(1, lose=1).upon(lambda_) as worst:
         id = lambda_.send("Patient", {})
         lambda_.pass_time(7 * 3600)
 
@@ -39,7 +39,7 @@ def test_lost_event_is_accepted_but_not_run_or_billed(lambda_: Emulator) -> None
 
 
 def test_duplicated_event_runs_twice_and_is_billed_twice(lambda_: Emulator) -> None:
-    with Misbehaviour(1, duplicate=1).upon(lambda_) as worst:
+    with Misbehavior(1, duplicate=1).upon(lambda_) as worst:
         lambda_.send("Patient", {})
         lambda_.pass_time(30)
 
@@ -52,7 +52,7 @@ def test_duplicated_event_runs_twice_and_is_billed_twice(lambda_: Emulator) -> N
 
 def test_late_event_runs_unless_it_is_too_old(lambda_: Emulator) -> None:
     given_up = len(lambda_.failures)
-    with Misbehaviour(1, late=1, late_by=(120, 180)).upon(lambda_) as worst:
+    with Misbehavior(1, late=1, late_by=(120, 180)).upon(lambda_) as worst:
         lambda_.send("Echo", {})
         lambda_.send("Patient", {})
         lambda_.pass_time(119)
@@ -67,7 +67,7 @@ def test_late_event_runs_unless_it_is_too_old(lambda_: Emulator) -> None:
 
 
 def test_throttle_limits_concurrency(lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path) -> None:
-    with Misbehaviour(1, functions={"Patient"}, throttle=Throttle(concurrency=2)).upon(lambda_):
+    with Misbehavior(1, functions={"Patient"}, throttle=Throttle(concurrency=2)).upon(lambda_):
         calls = [callers.submit(lambda_.invoke, "Patient", waiting(tmp_path)) for _ in range(2)]
         begun(tmp_path, 2)
         with pytest.raises(Refused) as refused:
@@ -83,7 +83,7 @@ def test_throttle_limits_concurrency(lambda_: Emulator, callers: ThreadPoolExecu
 
 
 def test_throttle_limits_starts_per_minute(lambda_: Emulator) -> None:
-    with Misbehaviour(1, throttle=Throttle(per_minute=2)).upon(lambda_) as worst:
+    with Misbehavior(1, throttle=Throttle(per_minute=2)).upon(lambda_) as worst:
         for _ in range(6):
             lambda_.send("Echo", {})
         lambda_.settle()
@@ -103,7 +103,7 @@ def test_throttle_limits_starts_per_minute(lambda_: Emulator) -> None:
 def test_chain_is_stopped_at_the_sixteenth_hop(
     lambda_: Emulator, hops: int | None, runs: int, dropped: int
 ) -> None:
-    with Misbehaviour(1, hops=hops).upon(lambda_) as worst:
+    with Misbehavior(1, hops=hops).upon(lambda_) as worst:
         lambda_.send("Patient", CALL)
         lambda_.settle()
 
@@ -115,7 +115,7 @@ def test_chain_is_stopped_at_the_sixteenth_hop(
 def test_synchronous_call_at_the_end_of_a_chain_is_rejected(lambda_: Emulator) -> None:
     trace = "Root=1-00000000-000000000000000000000000;Lineage=0a0b0c0d:16"
 
-    with Misbehaviour(1).upon(lambda_) as worst, pytest.raises(Refused) as refused:
+    with Misbehavior(1).upon(lambda_) as worst, pytest.raises(Refused) as refused:
         lambda_.run(Invocation(function="Patient", payload=b"{}", trace=trace))
 
     assert (refused.value.status, refused.value.name) == (400, "RecursiveInvocationException")
@@ -124,7 +124,7 @@ def test_synchronous_call_at_the_end_of_a_chain_is_rejected(lambda_: Emulator) -
 
 def test_same_seed_reproduces_faults_of_events(lambda_: Emulator) -> None:
     def done(seed: int) -> list[Any]:
-        with Misbehaviour(seed, duplicate=0.2, late=0.2, lose=0.2).upon(lambda_) as worst:
+        with Misbehavior(seed, duplicate=0.2, late=0.2, lose=0.2).upon(lambda_) as worst:
             for _ in range(30):
                 lambda_.send("Patient", {})
             lambda_.pass_time(600)
@@ -138,7 +138,7 @@ def test_same_seed_reproduces_faults_of_events(lambda_: Emulator) -> None:
 
 def test_failure_contains_the_seed_and_faults_end(lambda_: Emulator) -> None:
     hooks = lambda_.hooks
-    worst = Misbehaviour(4711, lose=1, throttle=Throttle(concurrency=1))
+    worst = Misbehavior(4711, lose=1, throttle=Throttle(concurrency=1))
 
     def fail() -> None:
         with worst.upon(lambda_):

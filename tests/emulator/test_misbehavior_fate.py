@@ -1,11 +1,11 @@
-"""A seed decides the misbehaviour: the same seed decides the same, within the requested odds."""
+"""A seed decides the misbehavior: the same seed decides the same, within the requested odds."""
 
 from collections import Counter
 from typing import Any
 
 import pytest
 
-from emulator.misbehaviour import Misbehaviour, Throttle
+from emulator.misbehavior import Misbehavior, Throttle
 
 MANY = range(2000)
 WORST: dict[str, Any] = {
@@ -18,12 +18,12 @@ WORST: dict[str, Any] = {
 }
 
 
-def decided(misbehaviour: Misbehaviour, function: str = "Echo") -> list[Any]:
-    return [(misbehaviour.delivery(function, n), misbehaviour.run(function, n)) for n in MANY]
+def decided(misbehavior: Misbehavior, function: str = "Echo") -> list[Any]:
+    return [(misbehavior.delivery(function, n), misbehavior.run(function, n)) for n in MANY]
 
 
 def test_same_seed_decides_the_same_in_any_order() -> None:
-    one, other = Misbehaviour(7, **WORST), Misbehaviour(7, **WORST)
+    one, other = Misbehavior(7, **WORST), Misbehavior(7, **WORST)
     backwards = [other.run("Echo", n) for n in reversed(MANY)]
 
     assert [one.run("Echo", n) for n in MANY] == backwards[::-1]
@@ -31,22 +31,22 @@ def test_same_seed_decides_the_same_in_any_order() -> None:
 
 
 def test_fate_depends_on_seed_function_and_run() -> None:
-    worst = Misbehaviour(7, **WORST)
+    worst = Misbehavior(7, **WORST)
 
-    assert decided(worst) != decided(Misbehaviour(8, **WORST))
+    assert decided(worst) != decided(Misbehavior(8, **WORST))
     assert decided(worst) != decided(worst, "Patient")
     assert [worst.run("Echo", n, 1) for n in MANY] != [worst.run("Echo", n, 2) for n in MANY]
 
 
 def test_fate_of_events_is_independent_of_runs() -> None:
-    one, other = Misbehaviour(7, duplicate=0.05, late=0.1), Misbehaviour(7, **WORST | {"lose": 0})
+    one, other = Misbehavior(7, duplicate=0.05, late=0.1), Misbehavior(7, **WORST | {"lose": 0})
 
     assert [one.delivery("Echo", n) for n in MANY] == [other.delivery("Echo", n) for n in MANY]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_each_misbehaviour_is_as_frequent_as_its_odds(seed: int) -> None:
-    worst = Misbehaviour(seed, **WORST)
+def test_each_misbehavior_is_as_frequent_as_its_odds(seed: int) -> None:
+    worst = Misbehavior(seed, **WORST)
     words = Counter(worst.delivery("Echo", n).word for n in MANY)
     runs = [worst.run("Echo", n) for n in MANY]
 
@@ -58,7 +58,7 @@ def test_each_misbehaviour_is_as_frequent_as_its_odds(seed: int) -> None:
 
 
 def test_times_and_delays_are_within_their_limits() -> None:
-    worst = Misbehaviour(
+    worst = Misbehavior(
         7, kill=0.5, freeze=0.5, within=0.3, duplicate=0.5, late=0.5, late_by=(90, 100), apart=10
     )
     runs = [worst.run("Echo", n) for n in MANY]
@@ -72,8 +72,8 @@ def test_times_and_delays_are_within_their_limits() -> None:
     )
 
 
-def test_misbehaviour_requires_odds_for_the_function() -> None:
-    for well in (Misbehaviour(7), Misbehaviour(7, functions={"Patient"}, **WORST)):
+def test_misbehavior_requires_odds_for_the_function() -> None:
+    for well in (Misbehavior(7), Misbehavior(7, functions={"Patient"}, **WORST)):
         assert {(delivery.delays, run.kill, run.freeze, run.overrun) for delivery, run in decided(well)} == {
             ((0.0,), None, None, 0.0)
         }
@@ -84,16 +84,16 @@ def test_misbehaviour_requires_odds_for_the_function() -> None:
 )
 def test_invalid_odds_are_rejected(odds: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"from 0 to 1|at most 1"):
-        Misbehaviour(7, **odds)
+        Misbehavior(7, **odds)
 
 
-def test_repr_reproduces_the_misbehaviour() -> None:
-    worst = Misbehaviour(
+def test_repr_reproduces_the_misbehavior() -> None:
+    worst = Misbehavior(
         7, kill=0.25, functions={"Echo"}, throttle=Throttle(concurrency=2), hops=None, late_by=(1.0, 2.0)
     )
 
-    again = eval(repr(worst), {"Misbehaviour": Misbehaviour, "Throttle": Throttle})
+    again = eval(repr(worst), {"Misbehavior": Misbehavior, "Throttle": Throttle})
 
     assert repr(again) == repr(worst)
     assert decided(again) == decided(worst)
-    assert repr(Misbehaviour(8)) == "Misbehaviour(8)"
+    assert repr(Misbehavior(8)) == "Misbehavior(8)"

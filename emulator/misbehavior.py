@@ -1,4 +1,4 @@
-"""Misbehaviour: faults of Lambda, chosen by a seed so that they can be reproduced."""
+"""Misbehavior: faults of Lambda, chosen by a seed so that they can be reproduced."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -12,19 +12,19 @@ from emulator.clock import Clock
 from emulator.emulation import Emulator
 from emulator.hooks import Environment, WellBehaved
 from emulator.invocation import Invocation, Refused
-from emulator.misbehaviour_facts import Fact, Ledger
-from emulator.misbehaviour_fate import Delivery, Odds, Run, draw_delivery, draw_run
-from emulator.misbehaviour_interrupt import Interrupter
-from emulator.misbehaviour_throttle import Buckets, Throttle
+from emulator.misbehavior_facts import Fact, Ledger
+from emulator.misbehavior_fate import Delivery, Odds, Run, draw_delivery, draw_run
+from emulator.misbehavior_interrupt import Interrupter
+from emulator.misbehavior_throttle import Buckets, Throttle
 
-__all__ = ["Fact", "Misbehaviour", "Throttle"]
+__all__ = ["Fact", "Misbehavior", "Throttle"]
 
 # After this many hops, Lambda assumes a loop.
 HOPS = 16
 
 
-class Misbehaviour(WellBehaved):
-    """Make an emulator misbehave inside `with misbehaviour.upon(emulator):`.
+class Misbehavior(WellBehaved):
+    """Make an emulator misbehave inside `with misbehavior.upon(emulator):`.
 
     The faults of the n-th invocation of a function depend only on the seed and n, not on timing or other invocations.
     `functions` are the logical ids of the affected functions, by default all; `odds` are the parameters of Odds.
@@ -48,14 +48,14 @@ class Misbehaviour(WellBehaved):
 
     def __repr__(self) -> str:
         """Return the code that reproduces it."""
-        usual = Misbehaviour(0)
+        usual = Misbehavior(0)
         changed = {
             name: value for name, value in asdict(self.odds).items() if value != getattr(usual.odds, name)
         }
         for name in ("functions", "throttle", "hops"):
             if getattr(self, name) != getattr(usual, name):
                 changed[name] = getattr(self, name)
-        return f"Misbehaviour({', '.join([str(self.seed), *(f'{name}={value!r}' for name, value in changed.items())])})"
+        return f"Misbehavior({', '.join([str(self.seed), *(f'{name}={value!r}' for name, value in changed.items())])})"
 
     @contextmanager
     def upon(self, lambda_: Emulator) -> Iterator[Self]:

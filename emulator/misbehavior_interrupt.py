@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Self
 
 from emulator.hooks import Environment
-from emulator.misbehaviour_fate import Run
+from emulator.misbehavior_fate import Run
 
 POLL_SECONDS = 0.002
 

@@ -1,4 +1,4 @@
-"""Misbehaviour of environments: killed, frozen or running past their timeout."""
+"""Misbehavior of environments: killed, frozen or running past their timeout."""
 
 # ruff: noqa: F811 (fixtures come by import)
 
@@ -12,13 +12,13 @@ import psutil
 import pytest
 
 from emulator import Emulator, Environment, Invocation, WellBehaved
-from emulator.misbehaviour import Misbehaviour
+from emulator.misbehavior import Misbehavior
 from tests.emulator.conftest import begun, until
 from tests.emulator.misbehaving import callers, emulator, lambda_, used, waiting  # noqa: F401
 
 
 def test_killed_environment_fails_only_its_invocation(lambda_: Emulator, tmp_path: Path) -> None:
-    with Misbehaviour(1, kill=1).upon(lambda_) as worst:
+    with Misbehavior(1, kill=1).upon(lambda_) as worst:
         answer = lambda_.invoke("Patient", waiting(tmp_path))
     after = lambda_.invoke("Patient")
 
@@ -34,7 +34,7 @@ def test_killed_environment_fails_only_its_invocation(lambda_: Emulator, tmp_pat
 def test_kill_after_the_handler_has_no_effect(
     lambda_: Emulator,
 ) -> None:
-    with Misbehaviour(1, kill=1, within=3600).upon(lambda_) as worst:
+    with Misbehavior(1, kill=1, within=3600).upon(lambda_) as worst:
         answers = [lambda_.invoke("Patient") for _ in range(5)]
 
     assert [answer.error for answer in answers] == [None] * 5
@@ -43,7 +43,7 @@ def test_kill_after_the_handler_has_no_effect(
 
 
 def test_killed_environment_is_never_reused(lambda_: Emulator) -> None:
-    with Misbehaviour(1, kill=0.5, within=0.01).upon(lambda_) as worst:
+    with Misbehavior(1, kill=0.5, within=0.01).upon(lambda_) as worst:
         answers = [lambda_.invoke("Patient") for _ in range(16)]
 
     spared = [answer for n, answer in enumerate(answers) if worst.run("Patient", n).kill is None]
@@ -75,7 +75,7 @@ def test_environment_killed_after_its_response_is_not_reused(lambda_: Emulator) 
     assert first.pid != second.pid
 
 
-class Stillborn(Misbehaviour):
+class Stillborn(Misbehavior):
     """Kill an environment, also before its handler starts."""
 
     @contextmanager
@@ -98,7 +98,7 @@ def test_kill_does_not_wait_for_a_handler_that_never_starts(lambda_: Emulator) -
 def test_frozen_environment_outlives_its_timeout_and_resumes(
     lambda_: Emulator, callers: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
-    with Misbehaviour(1, freeze=1, within=0.1, frozen=1.5).upon(lambda_) as worst:
+    with Misbehavior(1, freeze=1, within=0.1, frozen=1.5).upon(lambda_) as worst:
         call = callers.submit(lambda_.invoke, "Echo", waiting(tmp_path))
         (pid,) = begun(tmp_path)
         until(lambda: worst.did["frozen"])
@@ -115,7 +115,7 @@ def test_frozen_environment_outlives_its_timeout_and_resumes(
 def test_function_past_its_timeout_is_eventually_killed(
     lambda_: Emulator, tmp_path: Path, overrun: float, facts: dict[str, int]
 ) -> None:
-    with Misbehaviour(1, overrun=overrun).upon(lambda_) as worst:
+    with Misbehavior(1, overrun=overrun).upon(lambda_) as worst:
         answer = lambda_.invoke("Echo", waiting(tmp_path))
         lambda_.invoke("Echo")
 

@@ -1,4 +1,4 @@
-"""Patient: the database that the doctor examines; each of its statements runs once."""
+"""The database that the doctor examines; each of its statements runs once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,17 +16,18 @@ def this_machine() -> datetime:
 
 
 @dataclass
-class Patient:
+class ExaminedDatabase:
     """A database, a second session, and the limits to check against.
 
-    `capacity` is the number of workers that may connect at the same time, `patience` the time that a transaction may
-    be open. `stacked` means that a dispatcher on AWS serves this database. `now` is this machine's clock.
+    `capacity` is the number of workers that may connect at the same time, `longest_transaction` the time
+    that a transaction may be open. `stacked` means that a dispatcher on AWS serves this database.
+    `now` is this machine's clock.
     """
 
     database: Database
     another: Database
     capacity: int
-    patience: timedelta = timedelta(seconds=60)
+    longest_transaction: timedelta = timedelta(seconds=60)
     stacked: bool = False
     now: Callable[[], datetime] = this_machine
     results: dict[str, list[Record]] = field(default_factory=dict)

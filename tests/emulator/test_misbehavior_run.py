@@ -10,7 +10,7 @@ from tests.servers import Database
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("--worst", "4711"), ()])
-def test_run_reports_the_seed_of_its_misbehaviour(
+def test_run_reports_the_seed_of_its_misbehavior(
     direct_database: Database, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     run = start(tmp_path, "--no-seed", "--every", "1", "--until-idle", *arguments, url=direct_database.url)

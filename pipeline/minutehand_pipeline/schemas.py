@@ -43,7 +43,7 @@ JOBS = _schema(
     ("queue", TEXT),
     ("kind", TEXT),
     ("key", TEXT),
-    ("state", TEXT),  # done, dead or cancelled
+    ("state", TEXT),  # done, dead, expired or cancelled
     ("enqueued", TIME),
     ("run_at", TIME),
     ("visible", TIME),
@@ -66,6 +66,7 @@ JOBS = _schema(
     ("retry", TEXT),
     ("result", TEXT),
     ("error", TEXT),
+    ("expires", T.DoubleType()),
 )
 
 ATTEMPTS = _schema(

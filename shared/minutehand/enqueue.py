@@ -42,6 +42,7 @@ def enqueue(
     debounce: timedelta | None = None,
     debounce_max: timedelta | None = None,
     throttle: timedelta | None = None,
+    expires: timedelta | None = None,
     connection: Connection | Database | None = None,
 ) -> Enqueued:
     """Enqueue one job. With your own `connection` it commits or rolls back with your data.
@@ -50,7 +51,8 @@ def enqueue(
     KeyTakenError, or "merge" the payloads. A running job never changes: the new job runs after it, unless
     `unique_while` is "running". `unique_for` reserves the key for that long, even if the job finishes earlier.
     `debounce` delays the job until it has not been enqueued for that long, at most `debounce_max` in all. `throttle`
-    delays it until that long after the previous one. Raises InvalidJobError, and writes nothing, if the job breaks a
+    delays it until that long after the previous one. A job that has not started when `expires` has passed since
+    `run_at` never runs, and ends as expired. Raises InvalidJobError, and writes nothing, if the job breaks a
     rule.
     """
     job = middleware.prepare(
@@ -76,6 +78,7 @@ def enqueue(
             debounce=debounce,
             debounce_max=debounce_max,
             throttle=throttle,
+            expires=expires,
         )
     )
     database = database_of(connection)

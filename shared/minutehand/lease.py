@@ -20,8 +20,9 @@ class Lease:
     """A claim on a job, proved by its ack. It holds until `until`, and longer if nobody else claims the job.
 
     `duration` is the time of the attempt; `grace` follows it, to write the outcome. All floats are seconds of this
-    process's monotonic clock: `claimed`, `started` (the attempt began), `deadline` (the attempt must end) and `limit`
-    (the worker itself ends). `waiting` are the leases of the chunk's jobs that have not started.
+    process's monotonic clock: `claimed`, `start_by` (the job expires unless its attempt has begun), `started` (the
+    attempt began), `deadline` (the attempt must end) and `limit` (the worker itself ends). `waiting` are the leases of
+    the chunk's jobs that have not started.
     """
 
     id: UUID
@@ -34,6 +35,7 @@ class Lease:
     until: float
     started: float | None = None
     limit: float = math.inf
+    start_by: float = math.inf
     deadline: float = 0.0
     cancelling: str | None = None
     waiting: Iterable["Lease"] = field(default=(), repr=False)
@@ -47,6 +49,11 @@ class Lease:
     def waited(self) -> timedelta:
         """The time from the claim to the start of the attempt, while earlier jobs of the chunk ran."""
         return timedelta(seconds=(monotonic() if self.started is None else self.started) - self.claimed)
+
+    @property
+    def expired(self) -> bool:
+        """Whether the job expired while it waited for its first attempt."""
+        return monotonic() >= self.start_by
 
     def start(self, limit: float = math.inf, waiting: Iterable["Lease"] = ()) -> bool:
         """Start the attempt's time. Return False if the lease ran out while the job waited, and the claim is lost.
@@ -138,6 +145,7 @@ class Claim:
     ) -> Self:
         """Build a claim from the row that a claiming statement returned."""
         duration, now = min(duration, record["timeout"] or duration), monotonic()
+        start_within = record.get("start_within")
         lease = Lease(
             id=record["id"],
             ack=record["ack"],
@@ -147,6 +155,7 @@ class Claim:
             grace=grace,
             claimed=now,
             until=now + (duration + grace).total_seconds(),
+            start_by=math.inf if start_within is None else now + start_within.total_seconds(),
         )
         facts = {**record, "attempt": record["attempts"], "retry": Retry.from_json(record["retry"])}
         facts["headers"] = record["headers"] or {}

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from minutehand.database import Database, Record
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from minutehand.schedules.fire import Fired
 
 MAX_REAPED = 1000
+# A tick waits for it.
+MAX_EXPIRE_SECONDS = 2.0
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -28,12 +31,14 @@ class MaintenanceReport:
 
     `reaped` are the jobs that ended as dead because the worker of their last attempt died. `retained` lists what a
     sweep did to days whose retention is over, `fired` what the schedules did; None if the database refused.
+    `expired` is the number of jobs that ended because they had not started in time.
     """
 
     reaped: tuple[Record, ...]
     swept: bool
     retained: tuple[Step, ...] = ()
     fired: "Fired | None" = None
+    expired: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Health:
 
 
 def run_maintenance(database: Database, now: datetime | None = None) -> MaintenanceReport:
-    """Cancel and reap abandoned jobs, fire schedules and raise the floors; every ten minutes, sweep as well."""
+    """End abandoned and expired jobs, fire schedules, raise the floors; every ten minutes, sweep as well."""
     # Imported only when used: a worker that is invited to jobs runs no maintenance.
     from minutehand.schedules.fire import fire_due
 
@@ -58,12 +63,13 @@ def run_maintenance(database: Database, now: datetime | None = None) -> Maintena
     publish(database, (emit.row_event("cancelled", record) for record in cancelled))
     reaped = _reap(database, now)
     publish(database, (emit.row_event("dead", record, error_type="WorkerDied") for record in reaped))
+    expired = _or_next_tick("expire jobs", lambda: _expire(database, now)) or 0
     fired = _or_next_tick("fire schedules", lambda: fire_due(database, now))
     database.run("raise_floor", now=now)
     swept = bool(database.run("start_sweep", now=now))
     if swept:
         _sweep(database, now)
-    return MaintenanceReport(reaped, swept, apply_retention(database) if swept else (), fired)
+    return MaintenanceReport(reaped, swept, apply_retention(database) if swept else (), fired, expired)
 
 
 def _sweep(database: Database, now: datetime | None) -> None:
@@ -87,11 +93,30 @@ def _or_next_tick(what: str, step: Callable[[], Result]) -> Result | None:
 
 
 def _reap(database: Database, now: datetime | None) -> tuple[Record, ...]:
-    """End jobs that have no attempt left as dead; recurring ones get their next occurrence."""
-    recurring = database.run("spent_recurring", limit=MAX_REAPED, now=now)
+    """End jobs that have no attempt left as dead."""
+    return _end(database, "spent_recurring", "reap", now)
+
+
+def _expire(database: Database, now: datetime | None) -> int:
+    """End jobs that have expired before they started, in batches; return their number."""
+    began, count = monotonic(), 0
+    while monotonic() - began < MAX_EXPIRE_SECONDS:
+        ended = _end(database, "expiring_recurring", "expire", now)
+        publish(database, (emit.row_event("expired", record) for record in ended))
+        count += len(ended)
+        if len(ended) < MAX_REAPED:
+            break
+    return count
+
+
+def _end(
+    database: Database, recurring_statement: str, statement: str, now: datetime | None
+) -> tuple[Record, ...]:
+    """End a batch of jobs; recurring ones get their next occurrence, whose time is computed first."""
+    recurring = database.run(recurring_statement, limit=MAX_REAPED, now=now)
     nexts = [next_of(each["every"], each["zone"], each["nominal"], each["now"])[0] for each in recurring]
     ids = [each["id"] for each in recurring]
-    return tuple(database.run("reap", limit=MAX_REAPED, now=now, ids=ids, nexts=nexts))
+    return tuple(database.run(statement, limit=MAX_REAPED, now=now, ids=ids, nexts=nexts))
 
 
 def check_health(database: Database) -> Health:

@@ -73,6 +73,7 @@ def run_jobs(
 ) -> list[Finish]:
     """Run claimed jobs in order; `end` is the worker's last monotonic second.
 
+    Jobs that expired while they waited are released, and end as expired at the next tick.
     Jobs are released, at no cost of an attempt, once `stopping` returns true, and when their timeout, or the longest
     attempt so far, exceeds the time left. An interrupt also releases the interrupted job. After any other
     error the current job keeps its claim, and becomes due again when its lease ends.
@@ -95,7 +96,7 @@ def _run_chunk(
     for position, job in enumerate(jobs):
         waiting.popleft()
         started = monotonic()
-        if stopping() or (position > 0 and not _fits(job, longest, end - started)):
+        if stopping() or job.lease.expired or (position > 0 and not _fits(job, longest, end - started)):
             finishes.append(_release(job, hook))
             continue
         try:

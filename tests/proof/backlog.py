@@ -175,6 +175,7 @@ class Stock:
             | {"catch_up": "none", "overlap": "allow", "job": '{"kind": "echo"}'},
             "adjust_budgets": {"capacity": 70},
             "reap": {"now": None, "limit": 1000, "ids": [], "nexts": []},
+            "expire": {"now": None, "limit": 1000, "ids": [], "nexts": []},
             "cancel": some | {"reason": "on request"},
             "claim": lease | {"ids": list(self.offered), "acks": list(self.offered.values())},
             "count_due": {"now": None, "limit": 1000},
@@ -228,6 +229,7 @@ class Stock:
             | {"queue": "default"},
             "set_defaults": dict.fromkeys(["queue", "priority", "max_attempts", "timeout", "retry"], None)
             | {"kind": "echo"},
+            "expiring_recurring": {"now": None, "limit": 1000},
             "spent_recurring": {"now": None, "limit": 1000},
             "get_states": {"ids": self.due},
             "supersede": claim | ATTEMPT | {"reason": None},

@@ -4,6 +4,8 @@ PAGES = {
     "as_tenant": 60,
     "adjust_budgets": 20,
     "reap": 10,
+    "expire": 10,
+    "expiring_recurring": 20,
     "cancel": 200,
     "cancel_lapsed": 20,
     "cancel_running": 400,

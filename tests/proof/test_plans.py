@@ -24,6 +24,7 @@ NOT_EXPLAINED = {"copy_incoming"}
 INDEXES = {
     "adjust_budgets": {"jobs_live_busy"},
     "reap": {"jobs_live_pkey", "jobs_live_spent"},
+    "expire": {"jobs_live_pkey", "jobs_live_expiring"},
     "claim": {"jobs_live_ack", "jobs_live_pkey"},
     "count_due": {"jobs_live_due"},
     "extend": {"jobs_live_ack", "jobs_live_pkey"},
@@ -37,7 +38,7 @@ INDEXES = {
 # The others write to all indexes, and a larger index has one more level.
 READING = {"adjust_budgets", "count_due", "raise_floor"}
 # One of the indexes is enough.
-EITHER = {"reap", "claim", "extend", "withdraw"}
+EITHER = {"reap", "expire", "claim", "extend", "withdraw"}
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,12 @@ from uuid import UUID, uuid4
 
 from tests.queue.stage import Queue
 
-OUTCOMES = {"done": (False, False), "dead": (True, False), "cancelled": (True, True)}
+OUTCOMES = {
+    "done": (False, False),
+    "dead": (True, False),
+    "expired": (True, False),
+    "cancelled": (True, True),
+}
 
 
 def today(queue: Queue) -> date:
@@ -40,14 +45,17 @@ def finished(
     } | options
     rows = queue.sql(
         """insert into minutehand.jobs (queue, kind, key, version, tenant, enqueued, run_at, visible, claimed,
-                                        deleted, failed, cancelled, attempts)
+                                        deleted, failed, cancelled, attempts, expires)
            select %(queue)s, %(kind)s, %(key)s, %(version)s, %(tenant)s, %(at)s::timestamptz - interval '1 hour',
                   %(at)s::timestamptz - %(seconds)s * interval '1 second', %(at)s, %(at)s, %(at)s,
-                  %(failed)s, %(cancelled)s, 1 from generate_series(1, %(count)s) returning id""",
+                  %(failed)s, %(cancelled)s, %(attempts)s, %(expires)s
+             from generate_series(1, %(count)s) returning id""",
         at=at,
         count=count,
         failed=failed,
         cancelled=cancelled,
+        attempts=0 if outcome == "expired" else 1,
+        expires=timedelta(hours=1) if outcome == "expired" else None,
         **columns,
     )
     return [row["id"] for row in rows]

@@ -82,11 +82,12 @@ def test_reschedule_moves_upcoming_jobs(queue: Queue, jobs: dict[str, UUID]) -> 
     assert queue.take(10) == []
 
 
-def test_retry_brings_back_dead_and_cancelled_jobs_only(queue: Queue, jobs: dict[str, UUID]) -> None:
+def test_retry_brings_back_failed_and_cancelled_jobs_only(queue: Queue, jobs: dict[str, UUID]) -> None:
     changes = retry(queue.database, list(jobs.values()))
 
     never = {
-        name: f"the job is {name}; only dead and cancelled jobs can be retried" for name in [*WAITING, "done"]
+        name: f"the job is {name}; only dead, expired and cancelled jobs can be retried"
+        for name in [*WAITING, "done"]
     }
     assert outcomes(jobs, changes) == never | RUNNING | {"dead": "changed", "cancelled": "changed"}
     assert states(queue, jobs) == {name: name for name in jobs} | {"dead": "due", "cancelled": "due"}

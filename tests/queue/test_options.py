@@ -9,6 +9,7 @@ import pytest
 
 from minutehand import Job, NewJob, Retry, enqueue, enqueue_many
 from minutehand.finish import finish
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed
 from minutehand.model.row import Row
 from tests.queue.stage import GRACE, LEASE, LONG, Queue
@@ -139,6 +140,13 @@ def check_throttle(queue: Queue) -> None:
     assert queue.waits(queue.enqueue(key="a", throttle=LONG), LONG)
 
 
+def check_expires(queue: Queue) -> None:
+    job_id = queue.enqueue(expires=MINUTE)
+    queue.sql("update minutehand.jobs_live set run_at = run_at - interval '1 minute'")
+    run_maintenance(queue.database)
+    assert queue.row(job_id).state == "expired"
+
+
 OPTIONS: dict[str, Callable[[Queue], None]] = {
     "kind": check_kind,
     "payload": check_payload,
@@ -161,6 +169,7 @@ OPTIONS: dict[str, Callable[[Queue], None]] = {
     "debounce": check_debounce,
     "debounce_max": check_debounce_max,
     "throttle": check_throttle,
+    "expires": check_expires,
 }
 
 

@@ -1,4 +1,4 @@
-"""A job has one of eight states, which rows, lists and statistics agree on."""
+"""A job has one of nine states, which rows, lists and statistics agree on."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -7,6 +7,7 @@ import pytest
 
 from minutehand import InvalidJobError, NotFoundError
 from minutehand.finish import finish
+from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed, Snoozed
 from minutehand.model.row import STATES
 from minutehand.operations.jobs import cancel, promote, retry
@@ -27,7 +28,7 @@ def state_of(queue: Queue, job_id: UUID) -> str:
     return state
 
 
-def test_job_passes_through_all_eight_states(queue: Queue) -> None:
+def test_job_passes_through_all_nine_states(queue: Queue) -> None:
     job_id = queue.enqueue(delay=LONG, max_attempts=2)
     states = [state_of(queue, job_id)]
     promote(queue.database, [job_id])
@@ -46,11 +47,16 @@ def test_job_passes_through_all_eight_states(queue: Queue) -> None:
     cancel(queue.database, [job_id])
     states.append(state_of(queue, job_id))
     retry(queue.database, [job_id])
+    queue.sql("update minutehand.jobs_live set expires = '1 minute', run_at = run_at - interval '2 minutes'")
+    run_maintenance(queue.database)
+    states.append(state_of(queue, job_id))
+    retry(queue.database, [job_id])
     (job,) = queue.take()
     finish(job, Done())
     states.append(state_of(queue, job_id))
 
-    assert states == ["scheduled", "due", "offered", "running", "retrying", "dead", "cancelled", "done"]
+    assert states[:5] == ["scheduled", "due", "offered", "running", "retrying"]
+    assert states[5:] == ["dead", "cancelled", "expired", "done"]
     assert set(states) == set(STATES)
 
 

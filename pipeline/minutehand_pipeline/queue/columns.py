@@ -7,7 +7,8 @@ JOBS = {
     "day": "(deleted at time zone 'UTC')::date",
     **{name: f"{name}::text" for name in _TEXTS},
     # The same as minutehand.state, for finished jobs.
-    "state": "case when not failed then 'done' when cancelled then 'cancelled' else 'dead' end",
+    "state": "case when not failed then 'done' when cancelled then 'cancelled'"
+    " when attempts = 0 and expires is not null then 'expired' else 'dead' end",
     "enqueued": "enqueued",
     "run_at": "run_at::timestamptz",
     "visible": "visible::timestamptz",
@@ -25,6 +26,7 @@ JOBS = {
     "nominal": "nominal::timestamptz",
     "schedule": "schedule",
     "version": "version",
+    "expires": "extract(epoch from expires)::double precision",
 }
 
 ATTEMPTS = {

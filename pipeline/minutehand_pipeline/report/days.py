@@ -22,7 +22,7 @@ def days(
     return (
         calendar.join(F.broadcast(done), on="day", how="left")
         .join(F.broadcast(ran), on="day", how="left")
-        .fillna(0, ["jobs", "done", "dead", "cancelled", "counted", "late"])
+        .fillna(0, ["jobs", "done", "dead", "expired", "cancelled", "counted", "late"])
         .fillna(0.0, ["cost"])
         .transform(lambda frame: with_budget(frame, target))
         .withColumn("partial", F.col("day") >= F.lit(today))

@@ -49,7 +49,7 @@ def summarize(
 
 def total(days: list[dict[str, Any]], target: float) -> dict[str, Any]:
     """Return the sums over the days, the share that was in time, and the burn rate."""
-    names = ("jobs", "done", "dead", "cancelled", "counted", "late", "cost")
+    names = ("jobs", "done", "dead", "expired", "cancelled", "counted", "late", "cost")
     sums: dict[str, Any] = {name: sum(day[name] or 0 for day in days) for name in names}
     late = sums["late"] / sums["counted"] if sums["counted"] else None
     within, burn = (None, None) if late is None else (1 - late, late / (1 - target))
@@ -90,8 +90,8 @@ def notes(tables: Tables) -> list[str]:
     jobs, counted = (sum(day[name] for day in days) for name in ("jobs", "counted"))
     if jobs > counted:
         found.append(
-            f"{words.count(jobs - counted, 'job')} without a first attempt in the lake: cancelled before it started, "
-            "or started long before the window. Waits and lateness leave these out."
+            f"{words.count(jobs - counted, 'job')} without a first attempt in the lake: cancelled or expired before it "
+            "started, or started long before the window. Waits and lateness leave these out."
         )
     attempts = sum(row["attempts"] for row in tables["retries"])
     on_lambda = sum(row["attempts"] for row in tables["costs"])

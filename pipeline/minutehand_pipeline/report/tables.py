@@ -77,6 +77,7 @@ ENDED = """
 jobs count jobs that ended
 done count of them done
 dead count of them dead
+expired count of them expired
 cancelled count of them cancelled
 """
 PERCENTILES = """

@@ -3,6 +3,8 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+STATES = ("done", "dead", "expired", "cancelled")
+
 
 def by_hour(jobs: DataFrame) -> DataFrame:
     """Return how many jobs of each queue and kind ended in each UTC hour, by state."""
@@ -17,7 +19,7 @@ def by_day(hours: DataFrame) -> DataFrame:
     """Sum the hours by UTC day."""
     return (
         hours.groupBy(F.to_date("hour").alias("day"), "queue", "kind")
-        .agg(*(F.sum(name).alias(name) for name in ("jobs", "done", "dead", "cancelled")))
+        .agg(*(F.sum(name).alias(name) for name in ("jobs", *STATES)))
         .orderBy("day", "queue", "kind")
     )
 
@@ -46,5 +48,5 @@ def retries(attempts: DataFrame) -> DataFrame:
 
 def ended() -> list[Column]:
     """Return the number of jobs, in all and by state, as aggregates."""
-    states = [F.count_if(F.col("state") == state).alias(state) for state in ("done", "dead", "cancelled")]
+    states = [F.count_if(F.col("state") == state).alias(state) for state in STATES]
     return [F.count("*").alias("jobs"), *states]

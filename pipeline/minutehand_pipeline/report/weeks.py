@@ -28,7 +28,7 @@ def _week() -> Column:
 
 
 def _summed(days: DataFrame) -> DataFrame:
-    sums = ("jobs", "done", "dead", "cancelled", "counted", "late", "cost")
+    sums = ("jobs", "done", "dead", "expired", "cancelled", "counted", "late", "cost")
     return (
         days.groupBy(_week())
         .agg(

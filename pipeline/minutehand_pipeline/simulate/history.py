@@ -96,7 +96,7 @@ def recorded(arrived: DataFrame) -> DataFrame:
         F.count("*").alias("jobs"),
         F.count_if(F.col("state") == "done").alias("done"),
         F.count_if(F.col("state") == "dead").alias("dead"),
-        F.count_if(F.col("state") == "cancelled").alias("cancelled"),
+        F.count_if(F.col("state").isin("cancelled", "expired")).alias("cancelled"),
         F.coalesce(F.sum(F.size("runs")), F.lit(0)).alias("attempts"),
         F.coalesce(F.sum("gb_seconds"), F.lit(0.0)).alias("gb_seconds"),
         F.avg(late).alias("late_mean"),
@@ -154,7 +154,9 @@ def _outcomes() -> Column:
             .when(index < last, BACK)
             .otherwise(CANCELLED)
         )
-        by_job = F.when(F.col("state") == "done", DONE).when(F.col("state") == "cancelled", CANCELLED)
+        by_job = F.when(F.col("state") == "done", DONE).when(
+            F.col("state").isin("cancelled", "expired"), CANCELLED
+        )
         return F.when(index == last, F.coalesce(by_job, by_attempt)).otherwise(by_attempt)
 
     return F.transform("recorded", code)

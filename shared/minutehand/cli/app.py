@@ -19,7 +19,7 @@ COMMANDS = {
     "stats": "Count jobs by queue and state.",
     "queues": "List queues.",
     "events": "List stored events.",
-    "retry": "Retry dead and cancelled jobs, at once or at a rate.",
+    "retry": "Retry dead, expired and cancelled jobs, at once or at a rate.",
     "cancel": "Cancel jobs.",
     "promote": "Make jobs due now.",
     "reschedule": "Move jobs to another time.",

@@ -16,6 +16,7 @@ from minutehand.cli.text import safe
 STYLES = {
     "dead": "red",
     "done": "green",
+    "expired": "dim",
     "cancelled": "dim",
     "running": "bold",
     "retries": "yellow",

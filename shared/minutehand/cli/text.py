@@ -62,7 +62,7 @@ def state(row: Row, now: datetime) -> str:
             return f"retries in {span(row.visible - now)}{following}{_error(row)}"
         case "done":
             return f"done {_since(row.deleted, now)} ago"
-        case "dead" | "cancelled":
+        case "dead" | "expired" | "cancelled":
             return f"{row.state} {_since(row.deleted, now)} ago{_error(row)}"
 
 
@@ -75,7 +75,7 @@ def when(row: Row) -> datetime:
 def error_line(error: Mapping[str, str]) -> str:
     """Return an error's type and the first line of its message."""
     message = str(error.get("message", "")).strip().partition("\n")[0]
-    kind = "" if error.get("type") in (None, "Cancelled", "Superseded") else f"{error['type']}: "
+    kind = "" if error.get("type") in (None, "Cancelled", "Expired", "Superseded") else f"{error['type']}: "
     line = safe(f"{kind}{message}")
     return line if len(line) <= ERROR_CHARACTERS else line[: ERROR_CHARACTERS - 1] + "…"
 

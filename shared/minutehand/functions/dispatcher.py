@@ -96,6 +96,7 @@ def _facts(result: Tick) -> dict[str, int]:
         "invoked": result.fan_out.invoked,
         "refused": len(result.fan_out.refused),
         "dead": len(result.maintenance.reaped),
+        "expired": result.maintenance.expired,
         **_fired(result.maintenance.fired),
         "tick_ms": round(result.took.total_seconds() * 1000),
     }

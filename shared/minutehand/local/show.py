@@ -12,7 +12,18 @@ from rich.text import Text
 from minutehand.database import Record
 
 LATE_MS = 5000
-COUNTED = ("enqueued", "done", "retried", "snoozed", "cancelled", "dead", "lost", "late", "crashed")
+COUNTED = (
+    "enqueued",
+    "done",
+    "retried",
+    "snoozed",
+    "cancelled",
+    "dead",
+    "expired",
+    "lost",
+    "late",
+    "crashed",
+)
 STYLES = {
     "enqueued": "cyan",
     "offered": "blue",

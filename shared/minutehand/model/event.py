@@ -16,6 +16,7 @@ Name = Literal[
     "snoozed",
     "released",
     "dead",
+    "expired",
     "cancelled",
     "superseded",
     "lost",

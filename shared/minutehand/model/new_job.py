@@ -64,7 +64,8 @@ class NewJob:
     An option that is None takes the default of the kind, then of the queue, then of the table. `run_at` is an aware
     datetime, and one in the past means now; `delay` counts from now. `every` makes the job recur, in the time zone
     `zone`. `key` names one upcoming job of the queue; `on_conflict` and the options after it decide what happens when
-    the key is taken, and for how long it is: see `enqueue`.
+    the key is taken, and for how long it is: see `enqueue`. A job that has not started when `expires` has passed since
+    `run_at` never runs.
     """
 
     # The declaration of all options. CONTRIBUTING.md shows how to add one, and tests/unit/test_job_options.py names
@@ -92,6 +93,7 @@ class NewJob:
     debounce: timedelta | None = field(default=None, metadata=duration("period_is_positive"))
     debounce_max: timedelta | None = field(default=None, metadata=duration("debounce_max_is_longer"))
     throttle: timedelta | None = field(default=None, metadata=duration("period_is_positive"))
+    expires: timedelta | None = field(default=None, metadata=duration("expires_is_positive", stored=True))
 
 
 # Every option by its name, in the order of COPY's columns.

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 from uuid import UUID
 
-State = Literal["scheduled", "due", "offered", "running", "retrying", "done", "dead", "cancelled"]
+State = Literal["scheduled", "due", "offered", "running", "retrying", "done", "dead", "expired", "cancelled"]
 STATES: tuple[State, ...] = get_args(State)
-FINISHED = {"done", "dead", "cancelled"}
+FINISHED = {"done", "dead", "expired", "cancelled"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A stored job. Listings omit payload, headers, result, retry and timeout: they are None there."""
+    """A stored job. Listings omit payload, headers, result, retry, timeout and expires: they are None there."""
 
     id: UUID
     queue: str
@@ -35,6 +35,8 @@ class Row:
     result: Any = None
     retry: dict[str, Any] | None = None
     timeout: timedelta | None = None
+    # From `run_at`, until when it must have started.
+    expires: timedelta | None = None
     tenant: str = ""
     version: str | None = None
     every: str | None = None

@@ -22,6 +22,7 @@ EVENTS: Mapping[str, Name] = {
     "edit": "edited",
 }
 KEY_IS_TAKEN = "its key already has an upcoming job"
+RETRYABLE = ("dead", "expired", "cancelled")
 PAYLOAD_IS_ERASED = "its personal payload has been erased"
 
 Parameters = Callable[[list[UUID]], dict[str, Any]]
@@ -113,10 +114,10 @@ def _reason(statement: str, state: State, row: Record) -> str:
         return f"the job is {state}; only finished jobs can be replayed"
     if state == "running":
         return "the job is running"
-    if statement == "replay" or (statement == "retry" and state in ("dead", "cancelled")):
+    if statement == "replay" or (statement == "retry" and state in RETRYABLE):
         return PAYLOAD_IS_ERASED if row["cleared"] else KEY_IS_TAKEN
     if statement == "retry":
-        return f"the job is {state}; only dead and cancelled jobs can be retried"
+        return f"the job is {state}; only dead, expired and cancelled jobs can be retried"
     if state in FINISHED:
         return f"the job is already {state}"
     if row["cancelling"] is not None:

@@ -19,7 +19,7 @@ MAX_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
 
-Category = Literal["done", "dead", "cancelled", "attempts", "events"]
+Category = Literal["done", "dead", "expired", "cancelled", "attempts", "events"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,7 @@ class Retention:
     queue: str | None = None
     done: timedelta | None = None
     dead: timedelta | None = None
+    expired: timedelta | None = None
     cancelled: timedelta | None = None
     attempts: timedelta | None = None
     events: timedelta | None = None

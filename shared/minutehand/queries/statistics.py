@@ -28,6 +28,7 @@ class Bin:
     enqueued: int
     done: int
     dead: int
+    expired: int
     cancelled: int
 
 

@@ -33,7 +33,7 @@ def wait(
     *,
     connection: Connection | Database | None = None,
 ) -> Row:
-    """Return a job once it is finished (done, dead or cancelled), with its result.
+    """Return a job once it is finished (done, dead, expired or cancelled), with its result.
 
     Raises UnfinishedError after the timeout, and NotFoundError if the job does not exist. Each poll is a short
     statement, so a pooler's connection is free in between. A connection of yours must be in autocommit: a transaction

@@ -10,6 +10,9 @@ CREATE TYPE minutehand.bound AS (
 	free integer
 );
 
+CREATE DOMAIN minutehand.expires AS interval
+	CONSTRAINT expires_is_positive CHECK (((VALUE > '00:00:00'::interval) AND (VALUE <= '3650 days'::interval)));
+
 CREATE FUNCTION minutehand.is_headers(headers jsonb) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $_$
@@ -185,6 +188,7 @@ CREATE UNLOGGED TABLE minutehand.new_jobs (
     debounce interval,
     debounce_max interval,
     throttle interval,
+    expires interval,
     id uuid
 );
 
@@ -424,7 +428,8 @@ CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time
                select j.id, j.visible, j.tenant::text, j.kind::text, j.key::text
                  from minutehand.jobs_live j
                 where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null and j.id <> all (chosen)
+                  and j.attempts < j.max_attempts and j.cancelling is null
+                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
                   and not exists (select from blocked b
                                    where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
                                      and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
@@ -441,7 +446,8 @@ CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time
                  from minutehand.jobs_live j
                 where j.queue = t.queue and j.priority = t.priority and j.tenant = t.tenant and j.tenant <> ''
                   and j.visible >= t.floor and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null and j.id <> all (chosen)
+                  and j.attempts < j.max_attempts and j.cancelling is null
+                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
                   and not exists (select from blocked b
                                    where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
                                      and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
@@ -461,7 +467,8 @@ CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time
                         limit greatest(room, 100)) head
                  join minutehand.jobs_live j using (id)
                 where j.tenant = '' and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null and j.id <> all (chosen)
+                  and j.attempts < j.max_attempts and j.cancelling is null
+                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
                   and not exists (select from blocked b
                                    where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
                                      and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
@@ -547,7 +554,9 @@ CREATE TABLE minutehand.jobs (
     cancelling text,
     version text,
     lapsed timestamp with time zone,
-    latest timestamp with time zone
+    latest timestamp with time zone,
+    expires minutehand.expires,
+    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
 )
 PARTITION BY LIST (((deleted IS NULL)));
 
@@ -571,6 +580,7 @@ begin
     item.nominal := job.nominal;
     item.personal := job.personal;
     item.tenant := job.tenant;
+    item.expires := job.expires;
     return item;
 end
 $$;
@@ -632,7 +642,9 @@ CREATE TABLE minutehand.jobs_live (
     cancelling text,
     version text,
     lapsed timestamp with time zone,
-    latest timestamp with time zone
+    latest timestamp with time zone,
+    expires minutehand.expires,
+    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
 
@@ -645,10 +657,10 @@ declare
 begin
     insert into minutehand.jobs_live
            (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-            tenant, personal, every, zone, nominal, schedule)
+            tenant, personal, every, zone, nominal, schedule, expires)
     values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
             job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
-            job.schedule)
+            job.schedule, job.expires)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
     returning id into next_id;
     return next_id;
@@ -774,7 +786,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json, queue text DEFAULT NULL::text, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, timeout interval DEFAULT NULL::interval, headers jsonb DEFAULT NULL::jsonb, on_conflict text DEFAULT 'replace'::text, every text DEFAULT NULL::text, zone text DEFAULT NULL::text, personal boolean DEFAULT NULL::boolean, tenant text DEFAULT NULL::text, unique_while text DEFAULT NULL::text, unique_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, debounce_max interval DEFAULT NULL::interval, throttle interval DEFAULT NULL::interval, as_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, outcome text, visible timestamp with time zone)
+CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json, queue text DEFAULT NULL::text, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, timeout interval DEFAULT NULL::interval, headers jsonb DEFAULT NULL::jsonb, on_conflict text DEFAULT 'replace'::text, every text DEFAULT NULL::text, zone text DEFAULT NULL::text, personal boolean DEFAULT NULL::boolean, tenant text DEFAULT NULL::text, unique_while text DEFAULT NULL::text, unique_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, debounce_max interval DEFAULT NULL::interval, throttle interval DEFAULT NULL::interval, expires interval DEFAULT NULL::interval, as_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -802,6 +814,7 @@ begin
     item.debounce := enqueue.debounce;
     item.debounce_max := enqueue.debounce_max;
     item.throttle := enqueue.throttle;
+    item.expires := enqueue.expires;
     item.id := enqueue.as_id;
     return query
     select e.id, e.outcome, e.visible from minutehand.enqueue_all(array[item], enqueue.on_conflict) e;
@@ -974,7 +987,7 @@ begin
     execute format('lock table only minutehand.%I in access exclusive mode', home);
     execute format('alter table minutehand.%I detach partition minutehand.%I', home, name);
     execute format('alter table minutehand.%I rename to %I', name, name || '_old');
-    execute format('create table minutehand.%I (like minutehand.%I including defaults including constraints)', name, home);
+    execute format('create table minutehand.%I (like minutehand.%I including defaults including constraints including generated)', name, home);
     execute format('insert into minutehand.%I select * from minutehand.%I where not %s', name, name || '_old', archived) using days;
     execute format('drop table minutehand.%I', name || '_old');
     execute format('alter table minutehand.%I attach partition minutehand.%I default', home, name);
@@ -1340,10 +1353,10 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.kept_latest(attempts integer, latest timestamp with time zone, new_latest timestamp with time zone) RETURNS timestamp with time zone
+CREATE FUNCTION minutehand.kept_latest(attempts integer, wanted boolean, latest timestamp with time zone, new_latest timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE
     AS $$
-    select case when new_latest is not null and attempts = 0 then latest end
+    select case when new_latest is not null and attempts = 0 and wanted is not false then latest end
 $$;
 
 CREATE FUNCTION minutehand.key_of(VARIADIC parts text[]) RETURNS text
@@ -1381,13 +1394,13 @@ CREATE FUNCTION minutehand.load_conflict_action() RETURNS text
            priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
            timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null,
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
-           personal = excluded.personal
+           personal = excluded.personal, expires = null
      where j.attempts > 0 or j.cancelling is not null
         or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
-            j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal)
+            j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires)
            is distinct from
            (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
-            excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal)$q$
+            excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null)$q$
 $_$;
 
 CREATE FUNCTION minutehand.lower_floor() RETURNS trigger
@@ -1418,7 +1431,7 @@ begin
         name := home || '_' || to_char(day, 'YYYYMMDD');
         continue when to_regclass('minutehand.' || name) is not null;
         begin
-            execute format('create table minutehand.%I (like minutehand.%I including defaults including constraints)', name, home);
+            execute format('create table minutehand.%I (like minutehand.%I including defaults including constraints including generated)', name, home);
             -- Closed to sessions that name the partition instead of its parent.
             execute format('alter table minutehand.%I enable row level security', name);
             execute format('alter table minutehand.%I attach partition minutehand.%I for values from (%L) to (%L)',
@@ -1465,7 +1478,7 @@ CREATE FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) R
     LANGUAGE sql
     AS $$
     with target as (
-        select j.id, minutehand.kept_latest(j.attempts, j.latest, clock_timestamp() + item.debounce_max) as latest
+        select j.id, minutehand.kept_latest(j.attempts, j.expires_at > clock_timestamp(), j.latest, clock_timestamp() + item.debounce_max) as latest
           from minutehand.jobs_live j
          where j.id = into_job
     ), moved as (
@@ -1477,6 +1490,8 @@ CREATE FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) R
     update minutehand.jobs_live j
        set payload = minutehand.merged(j.payload, coalesce(item.payload, 'null')),
            personal = j.personal or coalesce(item.personal, false),
+           -- The longer of the two; a job without it never expires.
+           expires = case when j.expires is not null and item.expires is not null then greatest(j.expires, item.expires) end,
            enqueued = clock_timestamp(), attempts = 0, error = null,
            run_at = coalesce(to_moment, run_at), visible = coalesce(to_moment, j.visible),
            ack = case when to_moment is null then ack end, prior = case when to_moment is null then prior end,
@@ -1551,6 +1566,7 @@ begin
                coalesce(i.max_attempts, d.max_attempts, q.max_attempts, 8)::minutehand.max_attempts as max_attempts,
                coalesce(i.retry, d.retry, q.retry)::minutehand.retry as retry,
                coalesce(i.timeout, d.timeout, q.timeout)::minutehand.timeout as timeout,
+               i.expires::minutehand.expires as expires,
                moment + i.debounce_max as latest, i.every, i.zone, i.schedule, coalesce(i.personal, false) as personal,
                case when i.every is not null
                     then coalesce(i.nominal, i.run_at, moment + i.delay, minutehand.first_of(i.every, i.zone, moment))
@@ -1573,34 +1589,36 @@ begin
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                latest, every, zone, nominal, schedule, personal, tenant)
+                latest, every, zone, nominal, schedule, personal, tenant, expires)
         select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-               latest, every, zone, nominal, schedule, personal, tenant
+               latest, every, zone, nominal, schedule, personal, tenant, expires
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
             do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,
                           -- A debounced job is postponed until `latest` at most. After that it stays where it is,
                           -- and so does its offer; otherwise endless enqueues would withdraw every offer.
-                          run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.latest, excluded.latest)),
-                          visible = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.visible
-                                         else least(excluded.run_at, minutehand.kept_latest(j.attempts, j.latest, excluded.latest)) end,
-                          ack = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.ack end,
-                          prior = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.prior end,
-                          offered = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.offered end,
-                          latest = coalesce(minutehand.kept_latest(j.attempts, j.latest, excluded.latest), excluded.latest),
+                          run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)),
+                          visible = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.visible
+                                         else least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)) end,
+                          ack = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.ack end,
+                          prior = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.prior end,
+                          offered = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.offered end,
+                          latest = coalesce(minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest), excluded.latest),
                           priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
                           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null,
                           cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
-                          nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal
-             where put_all.on_conflict = 'replace'
+                          nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal,
+                          expires = excluded.expires
+             -- A job that has expired no longer holds its key.
+             where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.
                and (j.attempts > 0 or j.cancelling is not null
                     or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
-                        j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal)
+                        j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires)
                        is distinct from
                        (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
                         excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
-                        excluded.zone, excluded.nominal, excluded.schedule, excluded.personal))
+                        excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires))
         returning j.id, j.queue, j.key, j.tenant, j.visible
     ), outcome as (
         select a.ordinal, a.id as new_id, a.key, a.run_at, w.id as written_id, w.visible, k.id as chosen_id,
@@ -1865,6 +1883,7 @@ CREATE FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zon
     select case
         when job.deleted is not null and not job.failed then 'done'
         when job.deleted is not null and job.cancelled then 'cancelled'
+        when job.deleted is not null and job.attempts = 0 and job.expires is not null then 'expired'
         when job.deleted is not null then 'dead'
         when job.visible <= at then 'due'
         when job.ack is null and job.attempts = 0 then 'scheduled'
@@ -2122,7 +2141,9 @@ CREATE TABLE minutehand.jobs_done (
     cancelling text,
     version text,
     lapsed timestamp with time zone,
-    latest timestamp with time zone
+    latest timestamp with time zone,
+    expires minutehand.expires,
+    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
 )
 PARTITION BY RANGE (deleted);
 
@@ -2159,7 +2180,9 @@ CREATE TABLE minutehand.jobs_done_default (
     cancelling text,
     version text,
     lapsed timestamp with time zone,
-    latest timestamp with time zone
+    latest timestamp with time zone,
+    expires minutehand.expires,
+    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
 );
 
 CREATE TABLE minutehand.kept_days (
@@ -2215,7 +2238,7 @@ CREATE TABLE minutehand.retention (
     keep interval,
     CONSTRAINT keep_is_not_negative CHECK ((keep >= '00:00:00'::interval)),
     CONSTRAINT queue_is_a_name CHECK (((queue = ''::text) OR ((queue)::minutehand.queue IS NOT NULL))),
-    CONSTRAINT retention_is_of_what_is_known CHECK ((what = ANY (ARRAY['done'::text, 'dead'::text, 'cancelled'::text, 'attempts'::text, 'events'::text])))
+    CONSTRAINT retention_is_of_what_is_known CHECK ((what = ANY (ARRAY['done'::text, 'dead'::text, 'expired'::text, 'cancelled'::text, 'attempts'::text, 'events'::text])))
 );
 
 CREATE VIEW minutehand.retained AS
@@ -2227,7 +2250,8 @@ CREATE VIEW minutehand.retained AS
             WHEN (bool_and((r.keep IS NOT NULL)) AND (count(*) FILTER (WHERE (r.queue = ''::text)) = cardinality(h.whats))) THEN max(r.keep)
             ELSE NULL::interval
         END AS longest
-   FROM (( VALUES ('jobs_done'::text,'deleted'::text,'case when not p.failed then ''done'' when p.cancelled then ''cancelled'' else ''dead'' end'::text,'{done,dead,cancelled}'::text[]), ('attempts'::text,'ended'::text,'''attempts'''::text,'{attempts}'::text[]), ('events'::text,'at'::text,'''events'''::text,'{events}'::text[])) h(home, dated, classifier, whats)
+   FROM (( VALUES ('jobs_done'::text,'deleted'::text,'case when not p.failed then ''done'' when p.cancelled then ''cancelled''
+                                       when p.attempts = 0 and p.expires is not null then ''expired'' else ''dead'' end'::text,'{done,dead,expired,cancelled}'::text[]), ('attempts'::text,'ended'::text,'''attempts'''::text,'{attempts}'::text[]), ('events'::text,'at'::text,'''events'''::text,'{events}'::text[])) h(home, dated, classifier, whats)
      JOIN minutehand.retention r ON ((r.what = ANY (h.whats))))
   GROUP BY h.home, h.dated, h.classifier, h.whats;
 
@@ -2409,9 +2433,9 @@ CREATE INDEX events_default_job_at_idx ON minutehand.events_default USING btree 
 
 CREATE INDEX firings_nominal ON minutehand.firings USING btree (nominal);
 
-CREATE INDEX jobs_done_dead ON ONLY minutehand.jobs_done USING btree (deleted) WHERE (failed AND (NOT cancelled));
+CREATE INDEX jobs_done_dead ON ONLY minutehand.jobs_done USING btree (deleted) WHERE (failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
 
-CREATE INDEX jobs_done_default_deleted_idx ON minutehand.jobs_done_default USING btree (deleted) WHERE (failed AND (NOT cancelled));
+CREATE INDEX jobs_done_default_deleted_idx ON minutehand.jobs_done_default USING btree (deleted) WHERE (failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
 
 CREATE INDEX jobs_done_key ON ONLY minutehand.jobs_done USING btree (queue, key, deleted) WHERE (key IS NOT NULL);
 
@@ -2432,6 +2456,8 @@ CREATE INDEX jobs_live_cancelling ON minutehand.jobs_live USING btree (visible) 
 CREATE INDEX jobs_live_claimed ON minutehand.jobs_live USING btree (queue, key, tenant) WHERE ((key IS NOT NULL) AND (claimed IS NOT NULL));
 
 CREATE INDEX jobs_live_due ON minutehand.jobs_live USING btree (queue, priority, visible);
+
+CREATE INDEX jobs_live_expiring ON minutehand.jobs_live USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (attempts = 0));
 
 CREATE INDEX jobs_live_spent ON minutehand.jobs_live USING btree (visible) WHERE (attempts >= (max_attempts)::integer);
 
@@ -2754,10 +2780,10 @@ REVOKE ALL ON FUNCTION minutehand.drop_day(home text, name text, day date, class
 REVOKE ALL ON FUNCTION minutehand.end_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.end_load(of_run uuid) TO minutehand_operator;
 
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, as_id uuid) TO minutehand_enqueuer;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, as_id uuid) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, as_id uuid) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, as_id uuid) TO minutehand_worker;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_worker;
 
 GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_operator;

@@ -34,6 +34,7 @@ def test_each_category_is_applied(queue: Queue, what: str) -> None:
     day = ago(queue, 3)
     finished(queue, noon(day), "done")
     finished(queue, noon(day), "dead")
+    finished(queue, noon(day), "expired")
     finished(queue, noon(day), "cancelled")
     attempted(queue, noon(day))
     happened(queue, noon(day))

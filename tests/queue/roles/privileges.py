@@ -12,15 +12,16 @@ EVERY_ROLE = """
     store_events
 """
 WORKER = """
-    adjust_budgets cancel_lapsed claim extend finish free_keys make_days offer prune_firings raise_floor
+    adjust_budgets cancel_lapsed claim expire extend finish free_keys make_days offer prune_firings raise_floor
     reap release retain start_sweep start_tick supersede sweep take withdraw
 """
 # Dispatchers fire schedules, workers read the jobs that they finish, and a role that can finish a job can cancel it.
 WORKER_AND_OPERATORS = """
     advance_schedules cancel check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads
-    fire get get_by_key get_schedule get_states get_unfinished histogram list_controls list_enqueued list_firings
-    list_jobs list_newer_jobs list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule
-    replace_schedule_payload replay save_schedule spent_recurring stats today withdraw_ahead
+    expiring_recurring fire get get_by_key get_schedule get_states get_unfinished histogram list_controls
+    list_enqueued list_firings list_jobs list_newer_jobs list_schedules outdated_payloads outdated_schedules
+    pause_schedule remove_schedule replace_schedule_payload replay save_schedule spent_recurring stats
+    today withdraw_ahead
 """
 BOTH_OPERATORS = """
     cancel_running delete delete_finished delete_upcoming durations edit failures find_finished list_attempts

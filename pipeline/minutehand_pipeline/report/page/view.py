@@ -90,7 +90,7 @@ def _charts(
 
 
 def _ended(days: Rows) -> Chart:
-    tones = {"done": "first", "cancelled": "soft", "dead": "bad"}
+    tones = {"done": "first", "expired": "soft", "cancelled": "soft", "dead": "bad"}
     series = [
         Series(name, tone, [day[name] for day in days])
         for name, tone in tones.items()

@@ -18,7 +18,7 @@ from minutehand.cli.values import duration
 from minutehand.operations import jobs
 from minutehand.operations.again import mark_of
 
-FINISHED = ("done", "dead", "cancelled")
+FINISHED = ("done", "dead", "expired", "cancelled")
 
 
 def _attempts(value: str) -> int | None:

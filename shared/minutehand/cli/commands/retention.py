@@ -30,6 +30,7 @@ def _keep(value: str | timedelta) -> timedelta:
 @click.option("--queue", help="Only this queue; by default all queues without their own retention.")
 @click.option("--done", type=_keep, metavar="TIME", help="How long to keep done jobs: 24h, 30d or forever.")
 @click.option("--dead", type=_keep, metavar="TIME", help="How long to keep dead jobs.")
+@click.option("--expired", type=_keep, metavar="TIME", help="How long to keep expired jobs.")
 @click.option("--cancelled", type=_keep, metavar="TIME", help="How long to keep cancelled jobs.")
 @click.option("--attempts", type=_keep, metavar="TIME", help="How long to keep attempts.")
 @click.option("--events", type=_keep, metavar="TIME", help="How long to keep stored events.")
@@ -53,7 +54,7 @@ def retention(
     \b
     Examples:
       minutehand retention
-      minutehand retention --done 24h --cancelled 24h --dead 7d --attempts 7d --events 3d
+      minutehand retention --done 24h --expired 24h --cancelled 24h --dead 7d --attempts 7d --events 3d
       minutehand retention --queue billing --done forever --dead forever
       minutehand retention --queue billing --reset
     """

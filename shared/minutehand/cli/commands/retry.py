@@ -1,4 +1,4 @@
-"""`minutehand retry`: bring dead and cancelled jobs back, at once or at a rate."""
+"""`minutehand retry`: bring dead, expired and cancelled jobs back, at once or at a rate."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -19,7 +19,7 @@ from minutehand.cli.selection import (
 from minutehand.database import Database
 from minutehand.operations import jobs
 from minutehand.operations.again import step_of
-from minutehand.operations.change import Change
+from minutehand.operations.change import RETRYABLE, Change
 
 
 @click.command()
@@ -33,10 +33,10 @@ def retry(
     limit: int | None,
     **selection: Any,
 ) -> int:
-    """Retry dead and cancelled jobs with all their attempts, at once or at a rate.
+    """Retry dead, expired and cancelled jobs with all their attempts, at once or at a rate.
 
-    Give IDS, pipe them in (`-`), or use filters. Without --state, dead and cancelled jobs are selected. With --rate,
-    the jobs that finished last come first.
+    Give IDS, pipe them in (`-`), or use filters. Without --state, dead and cancelled jobs are selected, but no
+    expired ones. With --rate, the jobs that finished last come first.
 
     \b
     Examples:
@@ -54,5 +54,5 @@ def retry(
 
     options = {"finished_since": finished_since, "finished_until": finished_until, "limit": limit}
     finished = {name: value for name, value in options.items() if value is not None}
-    action = Action("retried", ("dead", "cancelled"), act, find_finished_by_filters)
+    action = Action("retried", RETRYABLE, act, find_finished_by_filters, default=("dead", "cancelled"))
     return change_jobs(action, Selection(**selection, finished=finished))

@@ -123,6 +123,8 @@ def _facts(row: Row, unmasked: bool) -> Iterator[str]:
     yield _fact("retry", text.retry(Retry.from_json(row.retry)))
     if row.timeout:
         yield _fact("timeout", text.span(row.timeout))
+    if row.expires:
+        yield _fact("expires", f"{text.span(row.expires)} after run at, unless started")
     for name in MASKED:
         value = getattr(row, name)
         if value is not None or name == "payload":

@@ -119,16 +119,16 @@ def _put_bins(bins: list[statistics.Bin], tz: str | None) -> None:
         [
             f"{each.start.astimezone(zone):%Y-%m-%d %H:%M %Z}",
             each.name or "",
-            *(f"{count}" for count in (each.enqueued, each.done, each.dead, each.cancelled)),
+            *(f"{count}" for count in (each.enqueued, each.done, each.dead, each.expired, each.cancelled)),
             "#" * round(BAR_CHARACTERS * _finished(each) / highest),
         ]
         for each in bins
     ]
-    put_table(["from", "name", "enqueued", "done", "dead", "cancelled", "finished"], rows)
+    put_table(["from", "name", "enqueued", "done", "dead", "expired", "cancelled", "finished"], rows)
 
 
 def _finished(each: statistics.Bin) -> int:
-    return each.done + each.dead + each.cancelled
+    return each.done + each.dead + each.expired + each.cancelled
 
 
 def _put_durations(found: list[statistics.Durations]) -> None:

@@ -66,6 +66,7 @@ def _tick(database: Database, settings: Settings, form: str) -> int:
                 "invoked": ticked.fan_out.invoked,
                 "refused": len(ticked.fan_out.refused),
                 "dead": len(ticked.maintenance.reaped),
+                "expired": ticked.maintenance.expired,
                 "late": ticked.late,
                 "took": ticked.took,
             }

@@ -31,7 +31,7 @@ def wait(ids: tuple[UUID | Stdin, ...], timeout: timedelta, form: str) -> int:
     """Wait until jobs are finished.
 
     Give IDS or pipe them in (`-`). Each job is printed when it finishes. The exit code is 0 if all jobs are done, 1 if
-    one is dead, cancelled or not found, and 6 after the timeout. Results are private: see `show --payload`.
+    one is dead, expired, cancelled or not found, and 6 after the timeout. Results are private: see `show --payload`.
 
     \b
     Examples:

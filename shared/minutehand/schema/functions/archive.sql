@@ -124,7 +124,7 @@ begin
     execute format('lock table only minutehand.%I in access exclusive mode', home);
     execute format('alter table minutehand.%I detach partition minutehand.%I', home, name);
     execute format('alter table minutehand.%I rename to %I', name, name || '_old');
-    execute format('create table minutehand.%I (like minutehand.%I including defaults including constraints)', name, home);
+    execute format('create table minutehand.%I (like minutehand.%I including defaults including constraints including generated)', name, home);
     execute format('insert into minutehand.%I select * from minutehand.%I where not %s', name, name || '_old', archived) using days;
     execute format('drop table minutehand.%I', name || '_old');
     execute format('alter table minutehand.%I attach partition minutehand.%I default', home, name);

@@ -78,7 +78,8 @@ as $$
                select j.id, j.visible, j.tenant::text, j.kind::text, j.key::text
                  from minutehand.jobs_live j
                 where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null and j.id <> all (chosen)
+                  and j.attempts < j.max_attempts and j.cancelling is null
+                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
                   and not exists (select from blocked b
                                    where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
                                      and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
@@ -95,7 +96,8 @@ as $$
                  from minutehand.jobs_live j
                 where j.queue = t.queue and j.priority = t.priority and j.tenant = t.tenant and j.tenant <> ''
                   and j.visible >= t.floor and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null and j.id <> all (chosen)
+                  and j.attempts < j.max_attempts and j.cancelling is null
+                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
                   and not exists (select from blocked b
                                    where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
                                      and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
@@ -115,7 +117,8 @@ as $$
                         limit greatest(room, 100)) head
                  join minutehand.jobs_live j using (id)
                 where j.tenant = '' and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null and j.id <> all (chosen)
+                  and j.attempts < j.max_attempts and j.cancelling is null
+                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
                   and not exists (select from blocked b
                                    where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
                                      and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))

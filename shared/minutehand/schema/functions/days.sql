@@ -19,7 +19,7 @@ begin
         name := home || '_' || to_char(day, 'YYYYMMDD');
         continue when to_regclass('minutehand.' || name) is not null;
         begin
-            execute format('create table minutehand.%I (like minutehand.%I including defaults including constraints)', name, home);
+            execute format('create table minutehand.%I (like minutehand.%I including defaults including constraints including generated)', name, home);
             -- Closed to sessions that name the partition instead of its parent.
             execute format('alter table minutehand.%I enable row level security', name);
             execute format('alter table minutehand.%I attach partition minutehand.%I for values from (%L) to (%L)',

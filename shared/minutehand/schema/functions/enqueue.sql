@@ -62,6 +62,7 @@ create or replace function minutehand.enqueue(
     debounce     interval    default null,
     debounce_max interval    default null,
     throttle     interval    default null,
+    expires      interval    default null,
     as_id        uuid        default null
 ) returns table (id uuid, outcome text, visible timestamptz)
 language plpgsql volatile
@@ -91,6 +92,7 @@ begin
     item.debounce := enqueue.debounce;
     item.debounce_max := enqueue.debounce_max;
     item.throttle := enqueue.throttle;
+    item.expires := enqueue.expires;
     item.id := enqueue.as_id;
     return query
     select e.id, e.outcome, e.visible from minutehand.enqueue_all(array[item], enqueue.on_conflict) e;
@@ -133,6 +135,7 @@ begin
                coalesce(i.max_attempts, d.max_attempts, q.max_attempts, 8)::minutehand.max_attempts as max_attempts,
                coalesce(i.retry, d.retry, q.retry)::minutehand.retry as retry,
                coalesce(i.timeout, d.timeout, q.timeout)::minutehand.timeout as timeout,
+               i.expires::minutehand.expires as expires,
                moment + i.debounce_max as latest, i.every, i.zone, i.schedule, coalesce(i.personal, false) as personal,
                case when i.every is not null
                     then coalesce(i.nominal, i.run_at, moment + i.delay, minutehand.first_of(i.every, i.zone, moment))
@@ -155,34 +158,36 @@ begin
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                latest, every, zone, nominal, schedule, personal, tenant)
+                latest, every, zone, nominal, schedule, personal, tenant, expires)
         select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-               latest, every, zone, nominal, schedule, personal, tenant
+               latest, every, zone, nominal, schedule, personal, tenant, expires
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
             do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,
                           -- A debounced job is postponed until `latest` at most. After that it stays where it is,
                           -- and so does its offer; otherwise endless enqueues would withdraw every offer.
-                          run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.latest, excluded.latest)),
-                          visible = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.visible
-                                         else least(excluded.run_at, minutehand.kept_latest(j.attempts, j.latest, excluded.latest)) end,
-                          ack = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.ack end,
-                          prior = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.prior end,
-                          offered = case when minutehand.kept_latest(j.attempts, j.latest, excluded.latest) <= clock_timestamp() then j.offered end,
-                          latest = coalesce(minutehand.kept_latest(j.attempts, j.latest, excluded.latest), excluded.latest),
+                          run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)),
+                          visible = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.visible
+                                         else least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)) end,
+                          ack = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.ack end,
+                          prior = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.prior end,
+                          offered = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.offered end,
+                          latest = coalesce(minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest), excluded.latest),
                           priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
                           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null,
                           cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
-                          nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal
-             where put_all.on_conflict = 'replace'
+                          nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal,
+                          expires = excluded.expires
+             -- A job that has expired no longer holds its key.
+             where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.
                and (j.attempts > 0 or j.cancelling is not null
                     or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
-                        j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal)
+                        j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires)
                        is distinct from
                        (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
                         excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
-                        excluded.zone, excluded.nominal, excluded.schedule, excluded.personal))
+                        excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires))
         returning j.id, j.queue, j.key, j.tenant, j.visible
     ), outcome as (
         select a.ordinal, a.id as new_id, a.key, a.run_at, w.id as written_id, w.visible, k.id as chosen_id,
@@ -202,11 +207,11 @@ begin
 end
 $$;
 
--- Returns the latest moment to which a debounced job that has not started may be postponed.
-create or replace function minutehand.kept_latest(attempts integer, latest timestamptz, new_latest timestamptz) returns timestamptz
+-- Returns the latest moment to which a debounced job that has neither started nor expired may be postponed.
+create or replace function minutehand.kept_latest(attempts integer, wanted boolean, latest timestamptz, new_latest timestamptz) returns timestamptz
 language sql immutable
 as $$
-    select case when new_latest is not null and attempts = 0 then latest end
+    select case when new_latest is not null and attempts = 0 and wanted is not false then latest end
 $$;
 
 -- Returns the first moment of a recurring duration, by the clocks of its zone.

@@ -9,6 +9,7 @@
 --   retrying    failed, waits for its next attempt
 --   done        finished successfully
 --   dead        finished without success: out of attempts, or not retryable
+--   expired     finished without having started: `expires` had passed
 --   cancelled   finished by a cancellation
 create or replace function minutehand.state(job minutehand.jobs, at timestamptz default now()) returns text
 language sql stable parallel safe
@@ -16,6 +17,7 @@ as $$
     select case
         when job.deleted is not null and not job.failed then 'done'
         when job.deleted is not null and job.cancelled then 'cancelled'
+        when job.deleted is not null and job.attempts = 0 and job.expires is not null then 'expired'
         when job.deleted is not null then 'dead'
         when job.visible <= at then 'due'
         when job.ack is null and job.attempts = 0 then 'scheduled'
@@ -49,10 +51,10 @@ declare
 begin
     insert into minutehand.jobs_live
            (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-            tenant, personal, every, zone, nominal, schedule)
+            tenant, personal, every, zone, nominal, schedule, expires)
     values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
             job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
-            job.schedule)
+            job.schedule, job.expires)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
     returning id into next_id;
     return next_id;
@@ -82,6 +84,7 @@ begin
     item.nominal := job.nominal;
     item.personal := job.personal;
     item.tenant := job.tenant;
+    item.expires := job.expires;
     return item;
 end
 $$;

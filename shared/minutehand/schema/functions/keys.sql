@@ -123,7 +123,7 @@ returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
 language sql volatile
 as $$
     with target as (
-        select j.id, minutehand.kept_latest(j.attempts, j.latest, clock_timestamp() + item.debounce_max) as latest
+        select j.id, minutehand.kept_latest(j.attempts, j.expires_at > clock_timestamp(), j.latest, clock_timestamp() + item.debounce_max) as latest
           from minutehand.jobs_live j
          where j.id = into_job
     ), moved as (
@@ -135,6 +135,8 @@ as $$
     update minutehand.jobs_live j
        set payload = minutehand.merged(j.payload, coalesce(item.payload, 'null')),
            personal = j.personal or coalesce(item.personal, false),
+           -- The longer of the two; a job without it never expires.
+           expires = case when j.expires is not null and item.expires is not null then greatest(j.expires, item.expires) end,
            enqueued = clock_timestamp(), attempts = 0, error = null,
            run_at = coalesce(to_moment, run_at), visible = coalesce(to_moment, j.visible),
            ack = case when to_moment is null then ack end, prior = case when to_moment is null then prior end,

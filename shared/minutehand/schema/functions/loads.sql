@@ -180,13 +180,13 @@ as $$
            priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
            timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null,
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
-           personal = excluded.personal
+           personal = excluded.personal, expires = null
      where j.attempts > 0 or j.cancelling is not null
         or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
-            j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal)
+            j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires)
            is distinct from
            (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
-            excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal)$q$
+            excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null)$q$
 $$;
 
 -- Refuses a load for another tenant than the session's, as check_tenants does.

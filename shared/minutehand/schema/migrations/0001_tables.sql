@@ -2,7 +2,7 @@
 --
 --   jobs                     every job; the ancestors' queries run on it verbatim
 --     jobs_live              deleted is null: scheduled, due, offered, running, retrying
---     jobs_done              deleted is not null: done, dead, cancelled
+--     jobs_done              deleted is not null: done, dead, expired, cancelled
 --       jobs_done_20260131   the finished jobs of one UTC day, dropped as a whole when they expire
 --       jobs_done_default    finished jobs of a day without a partition, so that finishing never fails
 --   new_jobs                 the options of a job, and where COPY writes jobs for enqueue_incoming
@@ -29,6 +29,8 @@ create domain minutehand.max_attempts as integer
     constraint max_attempts_is_at_least_1 check (value between 1 and 1000000);
 create domain minutehand.timeout as interval
     constraint timeout_is_positive check (value > interval '0' and value <= interval '24 hours');
+create domain minutehand.expires as interval
+    constraint expires_is_positive check (value > interval '0' and value <= interval '3650 days');
 create domain minutehand.moment as timestamptz
     constraint moment_is_finite
     check (isfinite(value) and value >= '0001-01-02 00:00+00' and value < '9999-12-31 00:00+00');
@@ -90,7 +92,10 @@ create table minutehand.jobs (
     -- When the previous claim was made, if it was never finished.
     lapsed       timestamptz,
     -- Until when a debounced job may be postponed.
-    latest       timestamptz
+    latest       timestamptz,
+    -- How long after run_at a job that has not started is still wanted.
+    expires      minutehand.expires,
+    expires_at   timestamptz generated always as (((run_at at time zone 'UTC') + expires) at time zone 'UTC') stored
 ) partition by list ((deleted is null));
 
 create table minutehand.jobs_live partition of minutehand.jobs for values in (true)
@@ -115,13 +120,14 @@ create index jobs_live_claimed on minutehand.jobs_live (queue, key, tenant) wher
 -- A tenant's jobs in a lane, the longest due first. Empty, and so free of cost, without tenants.
 create index jobs_live_tenant on minutehand.jobs_live (queue, priority, tenant, visible) where tenant <> '';
 create index jobs_live_cancelling on minutehand.jobs_live (visible) where cancelling is not null;
+create index jobs_live_expiring on minutehand.jobs_live (expires_at) where expires_at is not null and attempts = 0;
 
 create table minutehand.jobs_done partition of minutehand.jobs for values in (false) partition by range (deleted);
 alter table minutehand.jobs_done add primary key (id, deleted);
 create table minutehand.jobs_done_default partition of minutehand.jobs_done default;
 -- Finished jobs of a key, and dead jobs: both are few compared with all finished jobs.
 create index jobs_done_key on minutehand.jobs_done (queue, key, deleted) where key is not null;
-create index jobs_done_dead on minutehand.jobs_done (deleted) where failed and not cancelled;
+create index jobs_done_dead on minutehand.jobs_done (deleted) where failed and not cancelled and (attempts > 0 or expires is null);
 -- A tenant's jobs from the latest on, for pages and counts; no entry for a job without a tenant.
 create index jobs_tenant on minutehand.jobs (tenant, id) where tenant <> '';
 
@@ -154,6 +160,7 @@ create unlogged table minutehand.new_jobs (
     debounce     interval,
     debounce_max interval,
     throttle     interval,
+    expires      interval,
     -- Of a job without a key whose enqueuer must know the id, to bind an encrypted payload to it.
     id           uuid
 );

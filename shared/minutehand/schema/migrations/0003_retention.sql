@@ -13,7 +13,7 @@
 create table minutehand.retention (
     queue text not null default '' constraint queue_is_a_name check (queue = '' or queue::minutehand.queue is not null),
     what  text not null constraint retention_is_of_what_is_known
-          check (what in ('done', 'dead', 'cancelled', 'attempts', 'events')),
+          check (what in ('done', 'dead', 'expired', 'cancelled', 'attempts', 'events')),
     keep  interval constraint keep_is_not_negative check (keep >= interval '0'),
     primary key (queue, what)
 );
@@ -35,8 +35,9 @@ select h.home, h.dated, h.classifier, min(r.keep) as shortest,
        case when bool_and(r.keep is not null) and count(*) filter (where r.queue = '') = cardinality(h.whats)
             then max(r.keep) end as longest
   from (values
-       ('jobs_done', 'deleted', $$case when not p.failed then 'done' when p.cancelled then 'cancelled' else 'dead' end$$,
-        '{done,dead,cancelled}'::text[]),
+       ('jobs_done', 'deleted', $$case when not p.failed then 'done' when p.cancelled then 'cancelled'
+                                       when p.attempts = 0 and p.expires is not null then 'expired' else 'dead' end$$,
+        '{done,dead,expired,cancelled}'::text[]),
        ('attempts', 'ended', $$'attempts'$$, '{attempts}'),
        ('events', 'at', $$'events'$$, '{events}')) h (home, dated, classifier, whats)
   join minutehand.retention r on r.what = any (h.whats)

@@ -7,7 +7,8 @@ select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked
        (select count(*) from (select from minutehand.jobs_done_default limit 1000) counted) as without_day,
        (select count(*)
           from (select from minutehand.jobs
-                 where deleted > now() - interval '7 days' and failed and not cancelled limit 1000) counted) as dead,
+                 where deleted > now() - interval '7 days' and failed and not cancelled
+                   and (attempts > 0 or expires is null) limit 1000) counted) as dead,
        t.n_dead_tup as dead_rows, t.n_live_tup as live_rows,
        c.reloptions @> '{autovacuum_enabled=false}' or c.reloptions @> '{autovacuum_enabled=off}' as unvacuumed
   from pg_class c join pg_stat_all_tables t on t.relid = c.oid

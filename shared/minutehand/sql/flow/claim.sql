@@ -1,4 +1,5 @@
 -- Exchanges offered acks for claims. A duplicate or late event, or one for a replaced job, finds no such ack.
+-- A job that has expired since it was offered is not claimed: the next tick ends it.
 -- If any limit is set, a lapsed offer is void: another job may have taken its place.
 -- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
 update minutehand.jobs_live j
@@ -6,7 +7,9 @@ update minutehand.jobs_live j
        attempts = j.attempts + 1, visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[]) as o (id, ack)
  where j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
+   and (j.expires_at is null or j.expires_at > clock_timestamp() or j.attempts > 0)
    and (j.visible > clock_timestamp() or not exists (select from minutehand.controls where max_running is not null))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule,
+          case when j.attempts = 1 then j.expires_at - clock_timestamp() end as start_within,
           case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end

@@ -26,7 +26,7 @@ with busy as materialized (
              from minutehand.jobs_live
             where queue = l.queue and priority = l.priority
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
-              and cancelling is null
+              and cancelling is null and (expires_at is null or expires_at > coalesce(%(now)s, now()) or attempts > 0)
             order by visible
             limit (select room from room)
               for update skip locked) j

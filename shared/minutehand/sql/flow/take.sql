@@ -11,7 +11,7 @@ with controlled as materialized (
              from minutehand.jobs_live
             where queue = l.queue and priority = l.priority
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
-              and cancelling is null
+              and cancelling is null and (expires_at is null or expires_at > coalesce(%(now)s, now()) or attempts > 0)
             order by visible
             -- A subquery hides the limit from the planner, which would sort what looks like few rows.
             limit (select %(limit)s::bigint)
@@ -31,4 +31,5 @@ update minutehand.jobs_live j
  where j.id = any (array(select id from head) || array(select id from bounded))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule,
+          case when j.attempts = 1 then j.expires_at - clock_timestamp() end as start_within,
           case when j.lapsed is not null then minutehand.lapse(j, j.attempts - 1, j.lapsed) end

@@ -1,4 +1,5 @@
--- Moves upcoming jobs to a moment, or by a delay from now. A moment in the past means now.
+-- Moves upcoming jobs to a moment, or by a delay from now. A moment in the past means now. `expires` counts from
+-- the new moment.
 update minutehand.jobs j
    set lapsed = coalesce(claimed, lapsed),
        ack = null, prior = null, offered = null, claimed = null,

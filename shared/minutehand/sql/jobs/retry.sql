@@ -1,10 +1,11 @@
--- Retries dead and cancelled jobs, each after its delay and with all its attempts; not if the key has an upcoming job, or
--- if the personal payload was erased.
+-- Retries dead, expired and cancelled jobs, each after its delay and with all its attempts; not if the key has an upcoming
+-- job, or if the personal payload was erased. `expires` counts from the new moment.
 update minutehand.jobs j
    set deleted = null, failed = false, cancelled = false, cancelling = null,
        every = case when j.cancelled then j.every end,  -- any other has created its next occurrence
        ack = null, prior = null, offered = null,
-       claimed = null, attempts = 0, visible = clock_timestamp() + given.delay
+       claimed = null, attempts = 0, visible = clock_timestamp() + given.delay,
+       run_at = case when j.expires is null then j.run_at else clock_timestamp() + given.delay end
   from unnest(%(ids)s::uuid[], %(delays)s::interval[]) as given (id, delay)
  where j.deleted is not null and j.failed and j.id = given.id and j.id = any (%(ids)s)
    and not (j.personal and j.payload::text = 'null')

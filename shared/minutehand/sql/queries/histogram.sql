@@ -34,6 +34,7 @@ select b.start, n.name,
        coalesce(sum(c.jobs) filter (where c.what = 'enqueued'), 0)::bigint as enqueued,
        coalesce(sum(c.jobs) filter (where c.what = 'done'), 0)::bigint as done,
        coalesce(sum(c.jobs) filter (where c.what = 'dead'), 0)::bigint as dead,
+       coalesce(sum(c.jobs) filter (where c.what = 'expired'), 0)::bigint as expired,
        coalesce(sum(c.jobs) filter (where c.what = 'cancelled'), 0)::bigint as cancelled
   from bins b cross join names n
   left join counted c on c.start = b.start and coalesce(c.name, '') = coalesce(n.name, '')

@@ -6,7 +6,7 @@ with live as (
      where j.deleted is null
      group by j.queue
 ), ended as (
-    select count(*) filter (where not j.failed) as done, count(*) filter (where j.failed and not j.cancelled) as failed
+    select count(*) filter (where not j.failed) as done, count(*) filter (where minutehand.state(j) = 'dead') as failed
       from minutehand.jobs j
      where j.deleted is not null and j.deleted >= date_trunc('day', now(), %(zone)s)
 ), planned as (
@@ -16,7 +16,8 @@ select coalesce(sum(l.jobs - l.running), 0)::bigint as pending, coalesce(sum(l.r
        count(l.jobs) as queues, planned.schedules + coalesce(sum(l.recurring), 0)::bigint as schedules,
        ended.done, ended.failed,
        (select max(j.deleted) from minutehand.jobs j
-         where j.deleted is not null and j.failed and not j.cancelled) as last_failed,
+         where j.deleted is not null and j.failed and not j.cancelled
+           and (j.attempts > 0 or j.expires is null)) as last_failed,
        least(min(l.next), planned.next) as next_schedule
   from ended cross join planned left join live l on true
  group by ended.done, ended.failed, planned.schedules, planned.next

@@ -1,10 +1,10 @@
 // The console polls the API every two seconds. Values of jobs are inserted as text, never as HTML.
-const STATES = ["scheduled", "due", "offered", "running", "retrying", "done", "dead", "cancelled"];
+const STATES = ["scheduled", "due", "offered", "running", "retrying", "done", "dead", "expired", "cancelled"];
 const ACTIONS = {
   promote: ["scheduled", "due", "offered", "retrying"],
   cancel: ["scheduled", "due", "offered", "retrying", "running"],
-  retry: ["dead", "cancelled"],
-  replay: ["done", "dead", "cancelled"],
+  retry: ["dead", "expired", "cancelled"],
+  replay: ["done", "dead", "expired", "cancelled"],
 };
 const EVERY_MS = 2000;
 const PAGE = 50;

@@ -139,7 +139,7 @@ def reschedule_job(
 
 @router.post("/{id}/retry", **CHANGED)
 def retry_job(job_id: JobId, database: Connected, actor: Actor) -> Json:
-    """Retry a dead or cancelled job now, with all its attempts."""
+    """Retry a dead, expired or cancelled job now, with all its attempts."""
     return _changed(database, operations.retry(database, [job_id], actor=actor))
 
 

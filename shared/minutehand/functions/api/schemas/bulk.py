@@ -50,7 +50,7 @@ class RetryRequest(FinishedJobFilter):
 class ReplayRequest(FinishedJobFilter):
     """The finished jobs to run again, and the time over which they are spread."""
 
-    state: list[Literal["done", "dead", "cancelled"]] = Field(["done"], min_length=1)
+    state: list[Literal["done", "dead", "expired", "cancelled"]] = Field(["done"], min_length=1)
     older_than: str | None = Field(
         None, max_length=200, description="jobs finished by code older than this version"
     )

@@ -58,6 +58,9 @@ class JobOptions(StrictModel):
     debounce: Duration = Field(None, description="wait until no job was enqueued with the key for this time")
     debounce_max: Duration = Field(None, description="the longest total wait of debounce")
     throttle: Duration = Field(None, description="run at least this long after the previous job of the key")
+    expires: Duration = Field(
+        None, description="the job never runs if it has not started this long after run_at"
+    )
 
     def to_job(self) -> NewJob:
         """Return the library's job."""
@@ -147,6 +150,7 @@ ALL_OPTIONS = {
     "priority": 9,
     "retry": {"strategy": "exponential", "min": 10, "max": "PT1H", "factor": 3.0, "jitter": True},
     "timeout": 30,
+    "expires": "P1D",
     "headers": {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
 }
 INDEX = {

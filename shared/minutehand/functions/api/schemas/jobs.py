@@ -35,7 +35,7 @@ LISTED_FIELDS = (
     "schedule",
     "cancelling",
 )
-UNLISTED_FIELDS = ("retry", "timeout")
+UNLISTED_FIELDS = ("retry", "timeout", "expires")
 MASKED_FIELDS = ("payload", "headers", "result")
 
 
@@ -136,6 +136,7 @@ class Job(BaseModel):
     cancelling: str | None = Field(description="the reason why a running job is to be cancelled")
     retry: dict[str, Any] | None = Field(None, description="durations in seconds; null for the default")
     timeout: float | None = Field(None, description="seconds")
+    expires: float | None = Field(None, description="seconds after run_at until which it must have started")
     payload: Any = Field(None, description="only with include=payload")
     headers: dict[str, str] | None = Field(None, description="only with include=payload")
     result: Any = Field(None, description="only with include=payload")
@@ -191,7 +192,7 @@ JOB: dict[str, Any] = {
     "schedule": None,
     "cancelling": None,
 }
-FULL_JOB = {**JOB, "retry": None, "timeout": None}
+FULL_JOB = {**JOB, "retry": None, "timeout": None, "expires": None}
 PAGE = {
     "jobs": [JOB],
     "before": JOB["id"],

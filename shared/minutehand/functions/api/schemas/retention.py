@@ -34,6 +34,7 @@ class RetentionRequest(StrictModel):
     queue: str | None = Field(None, description="the queue; null for the default of all queues")
     done: Period = Field(None, description="done jobs")
     dead: Period = Field(None, description="dead jobs")
+    expired: Period = Field(None, description="expired jobs")
     cancelled: Period = Field(None, description="cancelled jobs")
     attempts: Period = Field(None, description="attempts")
     events: Period = Field(None, description="stored events")
@@ -54,6 +55,7 @@ class QueueRetention(BaseModel):
     queue: str | None
     done: Seconds
     dead: Seconds
+    expired: Seconds
     cancelled: Seconds
     attempts: Seconds
     events: Seconds
@@ -70,6 +72,7 @@ DEFAULT = {
     "queue": None,
     "done": 86400.0,
     "dead": 604800.0,
+    "expired": 86400.0,
     "cancelled": 86400.0,
     "attempts": 604800.0,
     "events": None,
@@ -77,7 +80,7 @@ DEFAULT = {
 RETENTIONS = {"retention": [DEFAULT], "keep_until_archived": False}
 RETENTION_REQUESTS: dict[str, Example] = {
     "default of all queues": {
-        "value": {"done": "P1D", "dead": "P7D", "cancelled": "P1D", "attempts": "P7D", "events": "P3D"}
+        "value": {"done": "P1D", "dead": "P7D", "expired": "P1D", "cancelled": "P1D", "attempts": "P7D"}
     },
     "one queue": {"value": {"queue": "billing", "done": "forever", "dead": "forever"}},
 }

@@ -77,6 +77,7 @@ class Bin(BaseModel):
     enqueued: int
     done: int
     dead: int
+    expired: int
     cancelled: int
 
 
@@ -152,6 +153,7 @@ BIN = {
     "enqueued": 40,
     "done": 38,
     "dead": 1,
+    "expired": 0,
     "cancelled": 0,
 }
 DURATION = {"queue": "default", "kind": None, "run": SECONDS, "wait": SECONDS}

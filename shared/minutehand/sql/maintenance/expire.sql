@@ -1,0 +1,24 @@
+-- Ends jobs that have expired before they started. A recurring job gets its next occurrence, and is left alone until its
+-- next time was computed (`ids` and `nexts`; null if there is none).
+-- minutehand.create_occurrence() copies the row as it was, with its payload.
+with late as materialized (
+    select id
+      from minutehand.jobs_live
+     where expires_at is not null and attempts = 0 and expires_at <= coalesce(%(now)s, now())
+       and (every is null or id = any (%(ids)s::uuid[]))
+     order by expires_at
+     limit %(limit)s
+       for update skip locked
+), expired as (
+    update minutehand.jobs j
+       set deleted = clock_timestamp(), failed = true,
+           error = jsonb_build_object('type', 'Expired', 'message', 'it did not start within ' || expires || ' of its run_at')
+     where deleted is null and id = any (array(select id from late))
+    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant
+)
+select e.id, e.queue, e.kind, e.key, e.attempts, e.max_attempts, e.tenant,
+       (select minutehand.create_occurrence(j, n.next)
+          from unnest(%(ids)s::uuid[], %(nexts)s::timestamptz[]) n (id, next)
+          join minutehand.jobs_live j on j.id = n.id
+         where n.id = e.id and n.next is not null) as next
+  from expired e

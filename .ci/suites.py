@@ -39,6 +39,17 @@ PIPELINE = "pipeline/minutehand_pipeline/"
 SUITES = {
     "mutations": [*SQL, "tests/queue/*", "template.yaml", "tests/template/*"],
     "plans": [*SQL, "tests/proof/*"],
+    "thorough": [
+        *SQL,
+        *FLOW,
+        f"{LIBRARY}model/*",
+        f"{LIBRARY}database/*",
+        f"{LIBRARY}functions/api/*",
+        "tests/api/*",
+        "tests/proof/*",
+        "tests/queue/*",
+        "tests/thorough.py",
+    ],
     "servers": [*SQL, f"{LIBRARY}*.py", "tests/queue/*", "tests/proof/*", "tests/flow/*"],
     "spark-floor": ["pipeline/*", "tests/pipeline/*", "requirements-spark-floor.lock"],
     "kill": [
@@ -97,7 +108,7 @@ ORDINARY = [
 # Suites that test the flow and the SQL, which OUTER only uses.
 INNER = {"servers", "kill", "plans"}
 # Within the time that CI has; the others run when their paths change.
-UNSURE = ["mutations", "plans", "servers", "spark-floor"]
+UNSURE = ["mutations", "plans", "thorough", "servers", "spark-floor"]
 
 
 def suites(paths: Iterable[str] | None) -> list[str]:

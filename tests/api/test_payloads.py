@@ -5,8 +5,10 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.thorough import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 SCALARS = st.none() | st.booleans() | st.integers() | st.integers(10**20, 10**400) | TEXT
@@ -36,12 +38,7 @@ def there_and_back(api: Any, text: str) -> Any:
     return api.get(f"{answer.headers['location']}?include=payload").json()["payload"]
 
 
-@settings(
-    max_examples=150,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@examples(30, 150, derandomize=True)
 @given(payload=PAYLOADS, ascii_only=st.booleans())
 def test_any_payload_is_returned_unchanged(api, payload, ascii_only):
     assert same(there_and_back(api, json.dumps(payload, ensure_ascii=ascii_only)), payload)

@@ -14,6 +14,7 @@ from schemathesis.specs.openapi.checks import (
 
 from minutehand import enqueue
 from tests.api.stage import TOKEN
+from tests.thorough import amount
 
 CHECKS = [
     not_a_server_error,
@@ -79,6 +80,7 @@ def test_operation_list_is_complete(schema):
     assert sorted(result.ok().label for result in schema.get_all_operations()) == sorted(OPERATIONS)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("label", "mode"),
     # The last one has no invalid form.
@@ -96,7 +98,7 @@ def test_every_operation_conforms_to_the_schema(schema, jobs, label, mode):
     )
 
     @settings(
-        max_examples=30,
+        max_examples=amount(4, 30),
         derandomize=True,
         database=None,
         deadline=None,

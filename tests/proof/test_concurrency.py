@@ -33,51 +33,45 @@ from minutehand.offer import offer
 from minutehand.tick import tick
 from minutehand.work import parse
 from tests import servers
+from tests.thorough import amount
 
 pytestmark = pytest.mark.every_server
 
 CLAIMERS = 8
-ALL = 10_000
-SOME = 1_500
+JOBS = amount(1_500, 10_000)
 AT_ONCE = Retry(strategy="fixed", min=timedelta(), max=timedelta(), jitter=False)
 
 Record = dict[str, Any]
 
 
-@pytest.fixture
-def jobs(server_name: str) -> int:
-    """The number of jobs: 10,000 on direct-18, fewer on other servers."""
-    return ALL if server_name == "direct-18" else SOME
-
-
-def test_each_attempt_has_one_owner_with_eight_takers(
-    database: servers.Database, db: Database, jobs: int
-) -> None:
-    fill(db, jobs)
+@pytest.mark.thorough
+def test_each_attempt_has_one_owner_with_eight_takers(database: servers.Database, db: Database) -> None:
+    fill(db, JOBS)
 
     owned = processes("claimer.py", [([database.url, "take", "7"], "")] * CLAIMERS)
 
-    check_owners(owned, jobs)
-    assert states(db) == {"done": jobs}
+    check_owners(owned, JOBS)
+    assert states(db) == {"done": JOBS}
 
 
+@pytest.mark.thorough
 def test_each_attempt_has_one_owner_with_duplicate_shuffled_events(
-    database: servers.Database, db: Database, jobs: int
+    database: servers.Database, db: Database
 ) -> None:
-    fill(db, jobs)
+    fill(db, JOBS)
     post = Post()
-    tick(db, post, settings(capacity=jobs))
-    assert len(post.events) == jobs
+    tick(db, post, settings(capacity=JOBS))
+    assert len(post.events) == JOBS
 
     owned = deliver(database, post.events * 2)
     pass_time(db)
     again = Post()
-    tick(db, again, settings(capacity=jobs))
+    tick(db, again, settings(capacity=JOBS))
     owned += deliver(database, again.events * 2 + post.events)
 
-    assert len(again.events) == flaky(jobs)
-    check_owners(owned, jobs)
-    assert states(db) == {"done": jobs}
+    assert len(again.events) == flaky(JOBS)
+    check_owners(owned, JOBS)
+    assert states(db) == {"done": JOBS}
 
 
 def test_jobs_with_lost_events_are_offered_again_and_done_once(

@@ -1,9 +1,4 @@
-"""The public API matches a model without SQL, in any order of operations.
-
-MINUTEHAND_HYPOTHESIS=long runs more examples, which differ each time.
-"""
-
-import os
+"""The public API matches a model without SQL, in any order of operations."""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,25 +9,22 @@ from machine import Machine
 
 from minutehand import Database
 from tests import servers
+from tests.thorough import THOROUGH, amount
 
-pytestmark = pytest.mark.every_server
+pytestmark = [pytest.mark.every_server, pytest.mark.thorough]
 
-# Read before the environment is cleaned.
-LONG = os.environ.get("MINUTEHAND_HYPOTHESIS") == "long"
-WHOLE = settings(
-    max_examples=2000 if LONG else 250,
-    stateful_step_count=100 if LONG else 60,
-    derandomize=not LONG,
+PROFILE = settings(
+    max_examples=amount(40, 500),
+    stateful_step_count=60,
+    derandomize=not THOROUGH,
     database=None,
     deadline=None,
     print_blob=False,
     suppress_health_check=list(HealthCheck),
 )
-ELSEWHERE = settings(WHOLE, max_examples=500 if LONG else 50)
 
 
-def test_queue_matches_the_model(database: servers.Database, server_name: str) -> None:
-    profile = WHOLE if server_name == "direct-18" else ELSEWHERE
+def test_queue_matches_the_model(database: servers.Database) -> None:
     db = Database(database.url)
-    run_state_machine_as_test(type("Here", (Machine,), {"db": db}), settings=profile)
+    run_state_machine_as_test(type("Here", (Machine,), {"db": db}), settings=PROFILE)
     db.close()

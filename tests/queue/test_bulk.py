@@ -8,11 +8,12 @@ from typing import Any
 from weakref import WeakSet
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minutehand import Enqueued, KeyTakenError, MinutehandError, NewJob, Rejected, enqueue, enqueue_many
 from tests.queue.stage import Queue
+from tests.thorough import examples
 
 pytestmark = pytest.mark.every_server
 
@@ -129,7 +130,7 @@ def rows(queue: Queue) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, 60)
 @given(jobs=ITEMS, chunk=st.integers(1, 12))
 def test_bulk_equals_single_enqueues(direct_queue: Queue, mode: str, jobs: list[NewJob], chunk: int) -> None:
     """One outcome differs: an item that a later item of its chunk replaces is `ignored`."""

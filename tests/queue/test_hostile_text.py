@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from minutehand import MinutehandError, NewJob, Rejected, enqueue, enqueue_many
@@ -11,6 +11,7 @@ from minutehand.model.outcome import Cancelled
 from minutehand.operations.jobs import cancel
 from minutehand.queries.jobs import get, list_jobs
 from tests.queue.stage import Queue
+from tests.thorough import examples
 
 FRAGMENTS = [
     "'; drop table minutehand.jobs; --",
@@ -55,9 +56,7 @@ HOSTILE = st.one_of(
     st.lists(st.sampled_from(FRAGMENTS), max_size=4).map("".join),
     st.from_regex(r"\A[A-Za-z][A-Za-z0-9_.]{0,20}\Z"),
 )
-THOUSANDS = settings(
-    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+MANY = examples(40, 400)
 OPTIONS = st.fixed_dictionaries(
     {"kind": HOSTILE},
     optional={
@@ -79,7 +78,7 @@ def expected(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "on_conflict"}
 
 
-@THOUSANDS
+@MANY
 @given(options=OPTIONS)
 @example(options={"kind": "echo", "key": "\0"})
 @example(options={"kind": "echo", "payload": "a\0b"})
@@ -94,7 +93,7 @@ def test_enqueue_rejects_hostile_text_or_stores_it_unchanged(
     assert made.outcome == "ignored" or facts(direct_queue, made.id, options) == expected(options)
 
 
-@THOUSANDS
+@MANY
 @given(options=OPTIONS)
 @example(options={"kind": "echo", "key": "\\N"})
 @example(options={"kind": "echo", "payload": "\\."})
@@ -115,7 +114,7 @@ def test_bulk_rejects_hostile_text_or_stores_it_unchanged(
         assert neighbour.outcome == "created"
 
 
-@THOUSANDS
+@MANY
 @given(text=HOSTILE)
 def test_queries_accept_hostile_text_or_name_the_rule(direct_queue: Queue, text: str) -> None:
     direct_queue.enqueue("echo", key="there")
@@ -128,7 +127,7 @@ def test_queries_accept_hostile_text_or_name_the_rule(direct_queue: Queue, text:
         assert rows == ()
 
 
-@THOUSANDS
+@MANY
 @given(text=HOSTILE)
 def test_reason_and_error_accept_any_text(direct_queue: Queue, text: str) -> None:
     job = direct_queue.claimed()
@@ -143,7 +142,7 @@ def test_reason_and_error_accept_any_text(direct_queue: Queue, text: str) -> Non
     assert (direct_queue.row(waiting).error or {})["message"] == text
 
 
-@THOUSANDS
+@MANY
 @given(text=HOSTILE)
 def test_exception_of_any_text_is_stored(direct_queue: Queue, text: str) -> None:
     def handler(_payload: object) -> None:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minutehand import Enqueued, NewJob, PayloadError, enqueue_many
 from minutehand.queries.jobs import get
 from tests.queue.stage import Queue
+from tests.thorough import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 SCALARS = (
@@ -72,13 +73,13 @@ def test_payload_is_returned_unchanged(queue: Queue, payload: object) -> None:
     assert {exact(value) for value in round_trip(queue, payload)} == {exact(payload)}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30, 150)
 @given(payload=JSON)
 def test_any_payload_is_returned_unchanged(direct_queue: Queue, payload: object) -> None:
     assert {exact(value) for value in round_trip(direct_queue, payload)} == {exact(payload)}
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, 50)
 @given(payloads=st.lists(JSON, max_size=20))
 def test_any_payload_is_returned_unchanged_by_copy(direct_queue: Queue, payloads: list[object]) -> None:
     database = direct_queue.database

@@ -11,7 +11,7 @@ SAM := .venv/sam-$(SAM_VERSION)/bin/sam
 SPARK_FLOOR := 4.0.2
 FLOOR := .venv/spark-$(SPARK_FLOOR)
 WORKERS ?= 2
-SUITES := $(addprefix test/,mutations plans thorough servers kill pipeline-long spark-floor cluster containers)
+SUITES := $(addprefix test/,mutations plans thorough programs servers kill pipeline-long spark-floor cluster containers)
 # Server of the core's tests: direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18.
 SERVER ?= direct-18
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS)
@@ -94,6 +94,10 @@ test/plans: setup ## Check the query plan of every statement on large tables
 .PHONY: test/thorough
 test/thorough: setup ## Run the tests with generated examples and many jobs in full
 	@MINUTEHAND_TEST_THOROUGH=1 $(TEST) --server $(SERVER) -m "thorough and not mutation"
+
+.PHONY: test/programs
+test/programs: setup ## Run the tests that start many programs, such as Postgres, `minutehand dev` and pytest
+	@$(TEST) --server $(SERVER) -m "programs and not mutation"
 
 .PHONY: test/servers
 test/servers: setup ## Run the server-dependent tests on the oldest and another Postgres, and through a pooler

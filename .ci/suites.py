@@ -50,6 +50,19 @@ SUITES = {
         "tests/queue/*",
         "tests/thorough.py",
     ],
+    "programs": [
+        *SQL,
+        *FLOW,
+        *(f"{LIBRARY}{folder}/*" for folder in ("database", "local", "testing")),
+        f"{LIBRARY}cli/commands/dev.py",
+        "functions/*",
+        "events/*",
+        "template.yaml",
+        "tests/local/*",
+        "tests/template/*",
+        "tests/testing/*",
+        "tests/unit/*embedded*",
+    ],
     "servers": [*SQL, f"{LIBRARY}*.py", "tests/queue/*", "tests/proof/*", "tests/flow/*"],
     "spark-floor": ["pipeline/*", "tests/pipeline/*", "requirements-spark-floor.lock"],
     "kill": [
@@ -108,7 +121,7 @@ ORDINARY = [
 # Suites that test the flow and the SQL, which OUTER only uses.
 INNER = {"servers", "kill", "plans"}
 # Within the time that CI has; the others run when their paths change.
-UNSURE = ["mutations", "plans", "thorough", "servers", "spark-floor"]
+UNSURE = ["mutations", "plans", "thorough", "programs", "servers", "spark-floor"]
 
 
 def suites(paths: Iterable[str] | None) -> list[str]:

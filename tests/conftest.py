@@ -16,6 +16,7 @@ A test runs once, on the server of the run. Those marked `every_server` also run
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
@@ -34,12 +35,20 @@ NewDatabase = Callable[..., Database]
 SUITES = {
     "tests/cluster/": "cluster",
     "tests/sam_local/": "containers",
+    "tests/local/": "programs",
+    "tests/testing/test_conformance.py": "programs",
+    "tests/testing/test_run.py": "programs",
+    "tests/unit/test_embedded_postgres": "programs",
     "tests/pipeline/archive/test_killed.py": "kill",
     "tests/pipeline/load/test_killed.py": "kill",
 }
 
 # `make setup` does not install Spark. If Spark is mandatory, these tests are collected and fail without it.
 collect_ignore = [] if find_spec("pyspark") or "spark" in REQUIRED else ["pipeline", "cluster"]
+
+# Otherwise each program that a test starts compiles the library again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Background jobs of a shell ignore Ctrl-C, and the processes of the tests would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

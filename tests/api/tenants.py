@@ -138,3 +138,9 @@ def rows_of(admin: "psycopg.Connection[Any]", tenant: str) -> dict[str, list[Any
             ).fetchall()
             for table in TABLES
         }
+
+
+def delete_rows(admin: "psycopg.Connection[Any]") -> None:
+    """Delete the rows of all tenants."""
+    for table in (*TABLES, "lanes", "retention"):
+        admin.execute(f"delete from minutehand.{table}")

@@ -1,9 +1,5 @@
-"""What a backlog costs: how many invocations a job, when Lambda throttles, and when it delivers everything twice.
+"""What a backlog costs: how many invocations a job, when Lambda throttles, and when it delivers everything twice."""
 
-MINUTEHAND_FLOW_JOBS says how many jobs the backlog has (300).
-"""
-
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from threading import Lock
@@ -13,8 +9,9 @@ import pytest
 from emulator import Clock, Invocation, WellBehaved, throttled
 from tests.conftest import NewDatabase
 from tests.flow.stage import MINUTE, Emulated, Flow, emulated
+from tests.thorough import amount
 
-JOBS = int(os.environ.get("MINUTEHAND_FLOW_JOBS", "300"))
+JOBS = amount(100, 300)
 A_MINUTE = 60
 CAPACITY = 50
 
@@ -60,9 +57,8 @@ def minutes(flow: Flow, home: Emulated) -> Iterator[int]:
         yield minute
 
 
-def test_throttled_workers_need_at_most_1_05_invocations_per_job(
-    flow: Flow,
-) -> None:
+@pytest.mark.thorough
+def test_throttled_workers_need_at_most_1_05_invocations_per_job(flow: Flow) -> None:
     jobs = [flow.enqueue() for _ in range(JOBS)]
     clock = Clock(speed=0)
 
@@ -79,10 +75,9 @@ def test_throttled_workers_need_at_most_1_05_invocations_per_job(
     assert {flow.row(job).attempts for job in jobs} == {1}
 
 
-def test_duplicate_delivery_claims_at_most_1_05_times_per_job(
-    flow: Flow,
-) -> None:
-    jobs = [flow.enqueue(payload=number) for number in range(120)]
+@pytest.mark.thorough
+def test_duplicate_delivery_claims_at_most_1_05_times_per_job(flow: Flow) -> None:
+    jobs = [flow.enqueue(payload=number) for number in range(amount(40, 120))]
 
     with emulated(flow.address.url, hooks=Twice()) as home:
         for minute in minutes(flow, home):

@@ -46,6 +46,7 @@ def test_transformed_template_is_clean(stack: Stack) -> None:
     "    Condition: Snaps\n    Properties: {FunctionName: !Ref ApiFunction, Description",
     "    Condition: OnX86\n    Properties: {FunctionName: !Ref ApiFunction, Description",
 )
+@pytest.mark.programs
 def test_every_deploy_case_is_clean(stack: Stack) -> None:
     for name, parameters in CASES.items():
         assert (name, faults(stack.deployed(**parameters))) == (name, [])

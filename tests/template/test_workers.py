@@ -43,6 +43,7 @@ def test_documented_worker_has_five_lines_and_a_route() -> None:
     assert len(snippet("MINUTEHAND_WORKERS:").splitlines()) == 1
 
 
+@pytest.mark.programs
 def test_template_with_an_additional_worker_is_clean(text: str, stack: Stack) -> None:
     assert lint(text, regions=["eu-central-1"]) == []
     assert faults(stack.deployed(**CASES["existing"])) == []

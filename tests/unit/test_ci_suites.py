@@ -23,9 +23,15 @@ def ci() -> ModuleType:
 @pytest.mark.parametrize(
     ("path", "wanted"),
     [
-        ("shared/minutehand/sql/claim.sql", {"mutations", "plans", "thorough", "servers", "kill"}),
-        ("shared/minutehand/sql/flow/claim.sql", {"mutations", "plans", "thorough", "servers", "kill"}),
-        ("shared/minutehand/claim.py", {"thorough", "servers", "kill"}),
+        (
+            "shared/minutehand/sql/claim.sql",
+            {"mutations", "plans", "thorough", "programs", "servers", "kill"},
+        ),
+        (
+            "shared/minutehand/sql/flow/claim.sql",
+            {"mutations", "plans", "thorough", "programs", "servers", "kill"},
+        ),
+        ("shared/minutehand/claim.py", {"thorough", "programs", "servers", "kill"}),
         ("shared/minutehand/operations/jobs.py", {"servers"}),
         ("shared/minutehand/cli/verbs.py", set()),
         ("docs/events.md", set()),
@@ -33,8 +39,8 @@ def ci() -> ModuleType:
         ("tests/api/test_auth.py", {"thorough"}),
         ("pipeline/minutehand_pipeline/report/page.py", {"spark-floor", "pipeline-long"}),
         ("pipeline/requirements.lock", {"spark-floor", "pipeline-long", "cluster"}),
-        ("functions/worker/app.py", {"containers"}),
-        ("template.yaml", {"mutations", "containers"}),
+        ("functions/worker/app.py", {"programs", "containers"}),
+        ("template.yaml", {"mutations", "programs", "containers"}),
     ],
 )
 def test_path_selects_the_suites_of_its_subject(ci: ModuleType, path: str, wanted: set[str]) -> None:
@@ -49,7 +55,7 @@ def test_path_without_a_subject_selects_all_quick_suites(ci: ModuleType, path: s
 def test_suites_of_several_paths_are_in_run_order(ci: ModuleType) -> None:
     both = ci.suites(["template.yaml", "shared/minutehand/sql/claim.sql", "docs/events.md"])
 
-    assert both == ["mutations", "plans", "thorough", "servers", "kill", "containers"]
+    assert both == ["mutations", "plans", "thorough", "programs", "servers", "kill", "containers"]
 
 
 def test_unchanged_tree_selects_no_suite(ci: ModuleType) -> None:

@@ -161,7 +161,7 @@ def test_retry_is_refused_if_its_key_has_an_upcoming_job(queue: Queue) -> None:
     changes = retry(queue.database, [dead.id, free.id])
 
     assert [(change.outcome, change.state, change.reason) for change in changes] == [
-        ("refused", "dead", "its key already has an upcoming job"),
+        ("refused", "dead", "another unfinished job has its key"),
         ("changed", None, ""),
     ]
     assert queue.row(dead.id).state == "dead"
@@ -189,7 +189,7 @@ def test_crashed_job_is_not_promoted_over_the_upcoming_job_of_its_key(queue: Que
         reschedule(queue.database, [crashed.id, free], FUTURE),
     ):
         assert [(change.outcome, change.reason) for change in changes] == [
-            ("refused", "its key already has an upcoming job"),
+            ("refused", "another unfinished job has its key"),
             ("changed", ""),
         ]
     assert queue.row(newer).state == "scheduled"

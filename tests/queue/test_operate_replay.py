@@ -111,7 +111,7 @@ def test_replay_with_a_taken_key_is_refused_without_a_suffix(queue: Queue) -> No
 
     (refused,) = replay(queue.database, [old])
     (made,) = replay(queue.database, [old], suffix="/again")
-    assert (refused.outcome, refused.reason) == ("refused", "its key already has an upcoming job")
+    assert (refused.outcome, refused.reason) == ("refused", "another unfinished job has its key")
     assert made.new is not None
     assert queue.row(made.new).key == "report/again"
     assert queue.row(upcoming).payload == "own"

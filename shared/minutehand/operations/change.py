@@ -21,7 +21,7 @@ EVENTS: Mapping[str, Name] = {
     "retry": "retried",
     "edit": "edited",
 }
-KEY_IS_TAKEN = "its key already has an upcoming job"
+KEY_IS_TAKEN = "another unfinished job has its key"
 RETRYABLE = ("dead", "expired", "cancelled")
 PAYLOAD_IS_ERASED = "its personal payload has been erased"
 

@@ -66,6 +66,7 @@ begin
     grant update (deleted, failed, cancelled, result, error, version) on minutehand.jobs to minutehand_worker;
     grant insert on minutehand.attempts to minutehand_worker;
     grant select, update (until), delete on minutehand.uniques to minutehand_worker;
+    grant select, delete on minutehand.superseded to minutehand_worker;
     grant select, insert, update, delete on minutehand.schedules to minutehand_worker;
     grant select, delete on minutehand.firings to minutehand_worker;
     grant select, insert, update (floor) on minutehand.lanes to minutehand_worker;
@@ -73,7 +74,8 @@ begin
     grant select, insert, update on minutehand.budgets to minutehand_worker;
     grant execute on function minutehand.state, minutehand.make_days_ahead, minutehand.retain_now, minutehand.choose,
                               minutehand.count_unpaused, minutehand.lapse, minutehand.create_occurrence, minutehand.fire,
-                              minutehand.withdraw_ahead, minutehand.copy_of to minutehand_worker;
+                              minutehand.withdraw_ahead, minutehand.copy_of, minutehand.refuse_superseded
+          to minutehand_worker;
 end
 $$;
 
@@ -92,7 +94,8 @@ begin
     execute format('grant select, insert, update, delete on minutehand.schedules to %I', role);
     execute format('grant execute on function minutehand.state, minutehand.lapse, minutehand.fitting, minutehand.bounds_job,
                                               minutehand.version_numbers, minutehand.fire, minutehand.withdraw_ahead,
-                                              minutehand.queues_seen, minutehand.copy_of to %I', role);
+                                              minutehand.queues_seen, minutehand.copy_of,
+                                              minutehand.refuse_superseded, minutehand.regain_key to %I', role);
 end
 $$;
 

@@ -114,8 +114,9 @@ as $$
 $$;
 
 -- Writes jobs in one statement with one on_conflict. `session_tenant` is the session's tenant, or ''. See enqueue_all for
--- the outcomes.
-create or replace function minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamptz, first bigint, session_tenant text)
+-- the outcomes. A created job supersedes the running jobs of its key, unless the caller does that itself.
+create or replace function minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamptz, first bigint, session_tenant text,
+                                              supersedes boolean default true)
 returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
 language plpgsql volatile
 as $$
@@ -192,7 +193,9 @@ begin
     ), outcome as (
         select a.ordinal, a.id as new_id, a.key, a.run_at, w.id as written_id, w.visible, k.id as chosen_id,
                case when a.key is not null and (w.id is null or k.id is null and put_all.on_conflict = 'raise')
-                    then minutehand.upcoming(a.tenant, a.queue, a.key, put_all.on_conflict) end as upcoming
+                    then minutehand.upcoming(a.tenant, a.queue, a.key, put_all.on_conflict) end as upcoming,
+               case when a.key is not null and w.id = a.id and supersedes
+                    then minutehand.supersede_running(a.id, a.tenant, a.queue, a.key) end as superseded
           from requested a
           left join (select * from written where key is not null) w on w.key = a.key and w.queue = a.queue and w.tenant = a.tenant
           left join keyed k on k.id = a.id

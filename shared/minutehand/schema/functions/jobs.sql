@@ -42,7 +42,8 @@ end
 $$;
 
 -- Inserts the next occurrence of a recurring job, with all its options. `job` is the row as it was before it
--- was finished, with its payload. Returns null if the key already has an upcoming job, which stays.
+-- was finished, with its payload. Returns null if the key was enqueued while the job ran: the last enqueue decides
+-- whether and how a key recurs.
 create or replace function minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamptz) returns uuid
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
@@ -57,6 +58,11 @@ begin
             job.schedule, job.expires)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
     returning id into next_id;
+    -- Checked after the insert, which waits for open transactions that enqueue the key.
+    if job.key is not null and exists (select from minutehand.superseded s where s.job = (create_occurrence.job).id) then
+        delete from minutehand.jobs_live j where j.id = next_id;
+        return null;
+    end if;
     return next_id;
 end
 $$;
@@ -75,6 +81,8 @@ begin
     item.payload := job.payload;
     item.queue := job.queue;
     item.key := copy_of.key;
+    -- A copy must not end the recurrence of a job that runs.
+    item.unique_while := case when copy_of.key is not null then 'running' end;
     item.run_at := copy_of.run_at;
     item.priority := job.priority;
     item.max_attempts := coalesce(copy_of.max_attempts, job.max_attempts);

@@ -1,6 +1,7 @@
 -- Keys: merging payloads, and keys that exclude other jobs for a period or while a job runs.
 --
---   uniques   the keys of `unique_for` and `throttle`, each until it is free again
+--   uniques      the keys of `unique_for` and `throttle`, each until it is free again
+--   superseded   running jobs whose key was enqueued again
 
 -- Joins the parts of a key into one text, as Python does: with slashes, after replacing % and / in a part by
 -- %25 and %2F, so that two different lists of parts never give the same key.
@@ -176,7 +177,7 @@ begin
     if blocker.job is null or exists (select from minutehand.jobs_live j
                                      where j.tenant = item.tenant and j.queue = item.queue and j.key = item.key and j.claimed is null) then
         -- Inserts the job, or locks its key's upcoming job: no worker claims that before this transaction ends.
-        select * into written from minutehand.put_all(array[item], 'ignore', moment, first, session_tenant);
+        select * into written from minutehand.put_all(array[item], 'ignore', moment, first, session_tenant, supersedes => false);
         blocker := minutehand.blocking_job(item, taken);
     end if;
 
@@ -203,10 +204,66 @@ begin
             select * into written from minutehand.put_all(array[item], 'replace', moment, first, session_tenant);
         end if;
     end if;
+    if written.outcome = 'created' then
+        perform minutehand.supersede_running(written.id, item.tenant, item.queue, item.key);
+    end if;
     update minutehand.uniques u
        set job = j.id, until = greatest(u.until, j.run_at + item.throttle)
       from minutehand.jobs_live j
      where taken.key is not null and j.id = written.id and u.tenant = item.tenant and u.queue = item.queue and u.key = item.key;
     return query select written.ordinal, written.id, written.outcome, written.visible;
+end
+$$;
+
+-- Marks the jobs that run with the key of a new job as superseded: they are not retried and create no next
+-- occurrence. The mark is a row of its own, so that the enqueuer waits for no worker and no worker for it.
+-- Call it after the new job was inserted, which keeps others from entering or leaving the key. Volatile on
+-- purpose: it must see what was claimed a moment ago. A transaction with an older snapshot sees such a job as
+-- it was before the claim.
+create or replace function minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) returns boolean
+language plpgsql volatile
+as $$
+begin
+    insert into minutehand.superseded (job)
+    select j.id
+      from minutehand.jobs_live j
+     where j.tenant = of_tenant and j.queue = in_queue and j.key = with_key and j.claimed is not null
+     union all
+    select j.id
+      from minutehand.jobs_live j
+     where j.tenant = of_tenant and j.queue = in_queue and j.key = with_key and j.claimed is null and j.id <> by_job
+        on conflict do nothing;
+    return found;
+end
+$$;
+
+-- Raises an error if a job that is upcoming again was superseded while it ran. Call it after the job's row was
+-- written, so that no other job can take the key in between.
+create or replace function minutehand.refuse_superseded(job uuid) returns boolean
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    if exists (select from minutehand.superseded s where s.job = refuse_superseded.job) then
+        perform minutehand.refuse('key_is_free', 'a newer job has the key', '23505');
+    end if;
+    return true;
+end
+$$;
+
+-- Gives a finished job its key back, for a retry. Raises an error if another job with the key runs, which may
+-- recur. Call it after the job's row was written.
+create or replace function minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) returns boolean
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    if minutehand.current_tenant() not in ('', of_tenant) then
+        return false;
+    end if;
+    if exists (select from minutehand.jobs_live j
+                where j.tenant = of_tenant and j.queue = in_queue and j.key = with_key and j.claimed is not null) then
+        perform minutehand.refuse('key_is_free', 'another job with the key runs', '23505');
+    end if;
+    delete from minutehand.superseded s where s.job = of_job;
+    return true;
 end
 $$;

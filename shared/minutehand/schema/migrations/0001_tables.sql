@@ -8,6 +8,7 @@
 --   new_jobs                 the options of a job, and where COPY writes jobs for enqueue_incoming
 --   lanes                    every queue and priority in use, and where in its index a scan may begin
 --   uniques                  keys that are taken for a period, or while a job of theirs runs
+--   superseded               running jobs whose key was enqueued again
 --   defaults                 options of a kind's jobs, for what the enqueuer leaves out
 --   queue_defaults           options of a queue's jobs, for what enqueuer and kind leave out
 --
@@ -194,6 +195,11 @@ create table minutehand.uniques (
     primary key (queue, key, tenant)
 );
 create index uniques_until on minutehand.uniques (until);
+
+-- A row and not a column of `jobs`: the enqueuer of a key must not lock a running job, whose worker would wait to finish it.
+create table minutehand.superseded (
+    job uuid primary key
+);
 
 create table minutehand.defaults (
     kind         minutehand.kind primary key,

@@ -1,12 +1,14 @@
 -- Makes a claimed job visible again later: a retry, a snooze, or a release by a worker that did not start it. The last
--- two do not count as attempts. Fenced like finish, and the attempt is written as well.
+-- two do not count as attempts. Fenced like finish, and the attempt is written as well. Raises an error if the job's key
+-- was enqueued since the claim.
 with back as (
     update minutehand.jobs_live
        set ack = null, prior = null, offered = null, claimed = null, lapsed = null,
            visible = clock_timestamp() + %(delay)s, attempts = attempts - %(refund)s,
            result = coalesce(%(result)s::json, result), error = coalesce(%(error)s::jsonb, error)
      where id = %(id)s and %(ack)s in (ack, prior) and cancelling is null
-    returning id, tenant, queue, kind, attempts, visible
+    returning id, tenant, queue, kind, attempts, visible,
+              case when key is not null then minutehand.refuse_superseded(id) end
 ), history as (
     insert into minutehand.attempts
            (job, attempt, started, ended, tenant, queue, kind, outcome, error, result, worker, request, memory_mb, version)

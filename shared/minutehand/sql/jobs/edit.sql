@@ -19,4 +19,4 @@ update minutehand.jobs j
        offered = case when j.claimed is null then j.offered end, lapsed = coalesce(j.claimed, j.lapsed), claimed = null
   from was
  where j.deleted is null and j.id = any (%(ids)s) and j.id = was.id
-returning was.*
+returning was.*, case when j.key is not null then minutehand.refuse_superseded(j.id) end

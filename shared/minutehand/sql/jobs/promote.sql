@@ -5,4 +5,5 @@ update minutehand.jobs j
        run_at = case when expires is null then least(run_at, clock_timestamp()) else clock_timestamp() end
  where j.deleted is null and j.id = any (%(ids)s) and attempts < max_attempts and cancelling is null
    and minutehand.state(j, clock_timestamp()) <> 'running'
-returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant
+returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
+          case when j.key is not null then minutehand.refuse_superseded(j.id) end

@@ -7,4 +7,5 @@ update minutehand.jobs j
        visible = greatest(%(run_at)s::timestamptz, clock_timestamp() + %(delay)s::interval, clock_timestamp())
  where j.deleted is null and j.id = any (%(ids)s) and attempts < max_attempts and cancelling is null
    and minutehand.state(j, clock_timestamp()) <> 'running'
-returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant
+returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
+          case when j.key is not null then minutehand.refuse_superseded(j.id) end

@@ -571,6 +571,8 @@ begin
     item.payload := job.payload;
     item.queue := job.queue;
     item.key := copy_of.key;
+    -- A copy must not end the recurrence of a job that runs.
+    item.unique_while := case when copy_of.key is not null then 'running' end;
     item.run_at := copy_of.run_at;
     item.priority := job.priority;
     item.max_attempts := coalesce(copy_of.max_attempts, job.max_attempts);
@@ -663,6 +665,11 @@ begin
             job.schedule, job.expires)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
     returning id into next_id;
+    -- Checked after the insert, which waits for open transactions that enqueue the key.
+    if job.key is not null and exists (select from minutehand.superseded s where s.job = (create_occurrence.job).id) then
+        delete from minutehand.jobs_live j where j.id = next_id;
+        return null;
+    end if;
     return next_id;
 end
 $$;
@@ -1142,7 +1149,8 @@ begin
     execute format('grant select, insert, update, delete on minutehand.schedules to %I', role);
     execute format('grant execute on function minutehand.state, minutehand.lapse, minutehand.fitting, minutehand.bounds_job,
                                               minutehand.version_numbers, minutehand.fire, minutehand.withdraw_ahead,
-                                              minutehand.queues_seen, minutehand.copy_of to %I', role);
+                                              minutehand.queues_seen, minutehand.copy_of,
+                                              minutehand.refuse_superseded, minutehand.regain_key to %I', role);
 end
 $$;
 
@@ -1217,6 +1225,7 @@ begin
     grant update (deleted, failed, cancelled, result, error, version) on minutehand.jobs to minutehand_worker;
     grant insert on minutehand.attempts to minutehand_worker;
     grant select, update (until), delete on minutehand.uniques to minutehand_worker;
+    grant select, delete on minutehand.superseded to minutehand_worker;
     grant select, insert, update, delete on minutehand.schedules to minutehand_worker;
     grant select, delete on minutehand.firings to minutehand_worker;
     grant select, insert, update (floor) on minutehand.lanes to minutehand_worker;
@@ -1224,7 +1233,8 @@ begin
     grant select, insert, update on minutehand.budgets to minutehand_worker;
     grant execute on function minutehand.state, minutehand.make_days_ahead, minutehand.retain_now, minutehand.choose,
                               minutehand.count_unpaused, minutehand.lapse, minutehand.create_occurrence, minutehand.fire,
-                              minutehand.withdraw_ahead, minutehand.copy_of to minutehand_worker;
+                              minutehand.withdraw_ahead, minutehand.copy_of, minutehand.refuse_superseded
+          to minutehand_worker;
 end
 $$;
 
@@ -1547,7 +1557,7 @@ CREATE FUNCTION minutehand.no_job() RETURNS uuid
     select uuid '00000000-0000-0000-0000-000000000000'
 $$;
 
-CREATE FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
+CREATE FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text, supersedes boolean DEFAULT true) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -1623,7 +1633,9 @@ begin
     ), outcome as (
         select a.ordinal, a.id as new_id, a.key, a.run_at, w.id as written_id, w.visible, k.id as chosen_id,
                case when a.key is not null and (w.id is null or k.id is null and put_all.on_conflict = 'raise')
-                    then minutehand.upcoming(a.tenant, a.queue, a.key, put_all.on_conflict) end as upcoming
+                    then minutehand.upcoming(a.tenant, a.queue, a.key, put_all.on_conflict) end as upcoming,
+               case when a.key is not null and w.id = a.id and supersedes
+                    then minutehand.supersede_running(a.id, a.tenant, a.queue, a.key) end as superseded
           from requested a
           left join (select * from written where key is not null) w on w.key = a.key and w.queue = a.queue and w.tenant = a.tenant
           left join keyed k on k.id = a.id
@@ -1667,7 +1679,7 @@ begin
     if blocker.job is null or exists (select from minutehand.jobs_live j
                                      where j.tenant = item.tenant and j.queue = item.queue and j.key = item.key and j.claimed is null) then
         -- Inserts the job, or locks its key's upcoming job: no worker claims that before this transaction ends.
-        select * into written from minutehand.put_all(array[item], 'ignore', moment, first, session_tenant);
+        select * into written from minutehand.put_all(array[item], 'ignore', moment, first, session_tenant, supersedes => false);
         blocker := minutehand.blocking_job(item, taken);
     end if;
 
@@ -1693,6 +1705,9 @@ begin
             end if;
             select * into written from minutehand.put_all(array[item], 'replace', moment, first, session_tenant);
         end if;
+    end if;
+    if written.outcome = 'created' then
+        perform minutehand.supersede_running(written.id, item.tenant, item.queue, item.key);
     end if;
     update minutehand.uniques u
        set job = j.id, until = greatest(u.until, j.run_at + item.throttle)
@@ -1720,6 +1735,35 @@ CREATE FUNCTION minutehand.refuse(rule text, sentence text DEFAULT NULL::text, c
 begin
     raise exception using errcode = code, constraint = rule, message = coalesce(sentence, minutehand.sentence(rule)),
         schema = 'minutehand', table = 'jobs';
+end
+$$;
+
+CREATE FUNCTION minutehand.refuse_superseded(job uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    if exists (select from minutehand.superseded s where s.job = refuse_superseded.job) then
+        perform minutehand.refuse('key_is_free', 'a newer job has the key', '23505');
+    end if;
+    return true;
+end
+$$;
+
+CREATE FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    if minutehand.current_tenant() not in ('', of_tenant) then
+        return false;
+    end if;
+    if exists (select from minutehand.jobs_live j
+                where j.tenant = of_tenant and j.queue = in_queue and j.key = with_key and j.claimed is not null) then
+        perform minutehand.refuse('key_is_free', 'another job with the key runs', '23505');
+    end if;
+    delete from minutehand.superseded s where s.job = of_job;
+    return true;
 end
 $$;
 
@@ -1890,6 +1934,23 @@ CREATE FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zon
         when job.ack is null then 'retrying'
         when job.claimed is null or job.offered > job.claimed then 'offered'
         else 'running' end
+$$;
+
+CREATE FUNCTION minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+begin
+    insert into minutehand.superseded (job)
+    select j.id
+      from minutehand.jobs_live j
+     where j.tenant = of_tenant and j.queue = in_queue and j.key = with_key and j.claimed is not null
+     union all
+    select j.id
+      from minutehand.jobs_live j
+     where j.tenant = of_tenant and j.queue = in_queue and j.key = with_key and j.claimed is null and j.id <> by_job
+        on conflict do nothing;
+    return found;
+end
 $$;
 
 CREATE FUNCTION minutehand.tenants_tables() RETURNS SETOF regclass
@@ -2325,6 +2386,10 @@ CREATE UNLOGGED TABLE minutehand.staged (
     raw text
 );
 
+CREATE TABLE minutehand.superseded (
+    job uuid NOT NULL
+);
+
 CREATE TABLE minutehand.tenant_roles (
     role name NOT NULL,
     tenant minutehand.tenant NOT NULL,
@@ -2418,6 +2483,9 @@ ALTER TABLE ONLY minutehand.schema_files
 
 ALTER TABLE ONLY minutehand.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (one);
+
+ALTER TABLE ONLY minutehand.superseded
+    ADD CONSTRAINT superseded_pkey PRIMARY KEY (job);
 
 ALTER TABLE ONLY minutehand.tenant_roles
     ADD CONSTRAINT tenant_roles_pkey PRIMARY KEY (role);
@@ -2866,13 +2934,22 @@ REVOKE ALL ON FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_
 
 REVOKE ALL ON FUNCTION minutehand.merged(old json, new json) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text, supersedes boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.put_keyed(item minutehand.new_jobs, on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.queues_seen() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.refuse_superseded(job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.refuse_superseded(job uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.refuse_superseded(job uuid) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.refuse_superseded(job uuid) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.reserve(item minutehand.new_jobs, period interval) FROM PUBLIC;
 
@@ -2893,6 +2970,8 @@ GRANT ALL ON FUNCTION minutehand.staged_name(of_run uuid) TO minutehand_operator
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.tenants_tables() FROM PUBLIC;
 
@@ -2979,3 +3058,5 @@ GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_worker;
 GRANT SELECT ON TABLE minutehand.settings TO minutehand_operator;
 
 GRANT UPDATE(keep_until_archived) ON TABLE minutehand.settings TO minutehand_operator;
+
+GRANT SELECT,DELETE ON TABLE minutehand.superseded TO minutehand_worker;

@@ -212,6 +212,15 @@ def test_retry_of_a_cancelled_job_resumes_its_recurrence(queue: Queue) -> None:
     assert finish(take(queue, old.id), Done()).next is not None
 
 
+@pytest.mark.fault("finish", r"and ended.cancelling is null", "")
+def test_cancelled_running_job_does_not_recur_if_it_finishes_first(queue: Queue) -> None:
+    old = recurring(queue, key="report")
+    assert cancel(queue.database, [old.id], running=True)[0].outcome == "requested"
+    finished = finish(old, Done())
+
+    assert (finished.ending, finished.next) == ("done", None)
+
+
 def test_sweep_deletes_the_marks_of_ended_jobs(direct_queue: Queue) -> None:
     ended, _ = replaced(direct_queue)
     finish(ended, Done())

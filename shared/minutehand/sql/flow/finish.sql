@@ -7,7 +7,7 @@ with ended as (
            result = coalesce(%(result)s::json, case when %(failed)s then result end),
            error = coalesce(%(error)s::jsonb, error)
      where deleted is null and id = %(id)s and %(ack)s in (ack, prior)
-    returning id, tenant, queue, kind, attempts, deleted
+    returning id, tenant, queue, kind, attempts, deleted, cancelling
 ), history as (
     insert into minutehand.attempts
            (job, attempt, started, ended, tenant, queue, kind, outcome, error, result, worker, request, memory_mb, version)
@@ -16,6 +16,7 @@ with ended as (
       from ended
 )
 select deleted,
-       case when %(next)s::timestamptz is not null
+       -- A cancellation that came too late for this run still ends the recurrence.
+       case when %(next)s::timestamptz is not null and ended.cancelling is null
             then (select minutehand.create_occurrence(j, %(next)s) from minutehand.jobs_live j where j.id = ended.id) end as next
   from ended

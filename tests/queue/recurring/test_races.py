@@ -98,7 +98,9 @@ class Session:
     def play(self, barrier: Barrier) -> None:
         barrier.wait()
         for _ in range(STEPS):
-            self.random.choice([self.enqueue, self.enqueue, self.take, self.take, self.finish, self.promote])()
+            self.random.choice(
+                [self.enqueue, self.enqueue, self.take, self.take, self.finish, self.promote]
+            )()
 
     def enqueue(self) -> None:
         every = self.random.choice(["PT1H", None])

@@ -23,6 +23,7 @@ SESSIONS = 4
 STEPS = 8
 NOW = timedelta()
 RETRIED = Failed({"type": "ValueError", "message": "no"}, delay=LONG)
+OUTCOMES: list[Outcome] = [Done(), RETRIED, Released(LONG)]
 
 
 def started(queue: Queue, call: Callable[..., Any], *args: Any) -> "Future[Any]":
@@ -114,7 +115,7 @@ class Session:
     def finish(self) -> None:
         if self.claimed:
             job = self.claimed.pop(self.random.randrange(len(self.claimed)))
-            finish(job, self.random.choice([Done(), RETRIED, Released(LONG)]))
+            finish(job, self.random.choice(OUTCOMES))
 
     def promote(self) -> None:
         rows = self.queue.sql("select id, deleted from minutehand.jobs order by random() limit 1")

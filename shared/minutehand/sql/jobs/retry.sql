@@ -2,7 +2,7 @@
 -- the key, or if the personal payload was erased. `expires` counts from the new moment.
 update minutehand.jobs j
    set deleted = null, failed = false, cancelled = false, cancelling = null,
-       -- A dead job has created its next occurrence. After a cancelled one, a later job of the key decides what recurs.
+       -- A dead job has created its next occurrence. After a cancelled one, a later job of the key decides whether it recurs.
        every = case when j.cancelled and not exists (select from minutehand.jobs o
                                                       where o.deleted is not null and o.tenant = j.tenant and o.queue = j.queue
                                                         and o.key = j.key and o.enqueued > j.enqueued)

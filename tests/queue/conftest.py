@@ -3,12 +3,15 @@
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import LiteralString, cast
 
+import psycopg
 import pytest
 
 import minutehand.database
 from minutehand import MinutehandError
 from minutehand.database.statements import statement
+from minutehand.schema.steps import steps
 from tests.queue.logins import Login, logins
 from tests.queue.stage import Queue
 from tests.servers import Database
@@ -39,18 +42,30 @@ def login(database: Database) -> Iterator[Login]:
 
 @dataclass(frozen=True)
 class Fault:
-    """A known fault to put back into a statement: `replacement` where its text matches `pattern`."""
+    """A known fault to put back: `replacement` where the text of a statement matches `pattern`.
+
+    The name of a statement, or of a file with database functions, such as functions/updates.
+    """
 
     name: str
     pattern: str
     replacement: str
 
-    def statement(self, name: str) -> str:
+    def statement(self, name: str) -> LiteralString:
         if name != self.name:
             return statement(name)
-        text, matches = re.subn(self.pattern, self.replacement, statement(name), flags=re.DOTALL)
-        assert matches, f"sql/{name}.sql does not match {self.pattern!r}: put the fault back in another way"
-        return text
+        return self.put_into(statement(name))
+
+    def put_into(self, text: LiteralString) -> LiteralString:
+        faulty, matches = re.subn(self.pattern, self.replacement, text, flags=re.DOTALL)
+        assert matches, f"{self.name}.sql does not match {self.pattern!r}: put the fault back in another way"
+        return cast(LiteralString, faulty)
+
+    def replace_functions(self, url: str) -> None:
+        """Apply the file with the fault. The schema then differs, so that the next test gets a new copy."""
+        (step,) = (step for step in steps() if step.name == self.name)
+        with psycopg.connect(url) as admin:
+            admin.execute(self.put_into(step.text))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,7 +80,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if faults:
         names = [f"fault_in_{fault.name}_{number}" for number, fault in enumerate(faults, 1)]
         cases = [
-            pytest.param(fault, id=name, marks=pytest.mark.mutation)
+            pytest.param(fault, id=name.replace("/", "_"), marks=pytest.mark.mutation)
             for fault, name in zip(faults, names, strict=True)
         ]
         metafunc.parametrize("fault", [pytest.param(None, id="sound"), *cases], indirect=True)
@@ -74,7 +89,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(autouse=True)
 def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fault | None:
     fault: Fault | None = getattr(request, "param", None)
-    if fault is not None:
+    if fault is not None and fault.name.startswith("functions/"):
+        fault.replace_functions(request.getfixturevalue("database").admin_url)
+    elif fault is not None:
         monkeypatch.setattr(minutehand.database, "statement", fault.statement)
     return fault
 

@@ -84,7 +84,9 @@ def test_check_inside_a_transaction_rolls_it_back(queue: Queue) -> None:
     assert queue.sql("select from notes") == []
 
 
-@pytest.mark.fault("cancel_running", r"set cancelling = %\(reason\)s::text", "set cancelling = null")
+@pytest.mark.fault(
+    "functions/updates", r"set cancelling = request_cancellation.reason", "set cancelling = null"
+)
 def test_job_without_checks_ends_as_cancelled_when_its_claim_lapses(queue: Queue) -> None:
     job = queue.claimed()
     cancel(queue.database, [job.id], "no longer wanted", running=True)

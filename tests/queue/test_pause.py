@@ -114,7 +114,9 @@ def test_tick_invokes_no_worker_for_paused_jobs(queue: Queue) -> None:
 
 
 @pytest.mark.fault(
-    "recall_offers", r"set ack = case.*?end, prior = null, offered = null", "set prior = j.prior"
+    "functions/updates",
+    r"set ack = case when j.claimed is not null.*?end, prior = null, offered = null",
+    "set prior = j.prior",
 )
 def test_offer_in_flight_during_a_pause_cannot_be_claimed(queue: Queue) -> None:
     queue.enqueue()
@@ -128,7 +130,7 @@ def test_offer_in_flight_during_a_pause_cannot_be_claimed(queue: Queue) -> None:
 
 
 @pytest.mark.fault(
-    "recall_offers", r"set ack = case when j.claimed is not null then j.prior end", "set ack = j.prior"
+    "functions/updates", r"set ack = case when j.claimed is not null then j.prior end", "set ack = j.prior"
 )
 def test_late_offer_of_a_paused_job_cannot_be_claimed(queue: Queue) -> None:
     job_id = queue.enqueue()

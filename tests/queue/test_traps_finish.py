@@ -104,10 +104,14 @@ OPERATIONS: list[Callable[[Database, Job], list[Change]]] = [
 ]
 
 
-@pytest.mark.fault("promote", r"and minutehand.state\(.*?\) <> 'running'", "")
-@pytest.mark.fault("reschedule", r"and minutehand.state\(.*?\) <> 'running'", "")
-@pytest.mark.fault("cancel", r"and minutehand.state\(.*?\) <> 'running'", "")
-@pytest.mark.fault("promote", r"and minutehand.state\(.*?\) <> 'running'", "and visible > now()")
+@pytest.mark.fault("functions/updates", r"(promote_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'", r"\1")
+@pytest.mark.fault("functions/updates", r"(reschedule_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'", r"\1")
+@pytest.mark.fault("functions/updates", r"(cancel_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'", r"\1")
+@pytest.mark.fault(
+    "functions/updates",
+    r"(promote_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'",
+    r"\1and visible > now()",
+)
 def test_operations_on_a_running_job_are_refused(queue: Queue) -> None:
     job = queue.claimed()
     before = queue.row(job.id)
@@ -128,7 +132,7 @@ def test_enqueue_with_the_key_of_a_running_job_creates_another(queue: Queue) -> 
 
 
 @pytest.mark.fault(
-    "reschedule", r"greatest\(%\(run_at\)s::timestamptz", "greatest(visible + (%(run_at)s - now())"
+    "functions/updates", r"greatest\(to_moment", "greatest(visible + (to_moment - now())"
 )
 def test_rescheduled_job_waits_for_its_new_time(queue: Queue) -> None:
     job_id = queue.enqueue(delay=LONG)

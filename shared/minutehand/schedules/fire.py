@@ -89,20 +89,15 @@ def fire_due(database: Database, now: datetime | None = None) -> Fired:
 
 def enqueue_now(database: Database, stored: StoredSchedule, now: datetime) -> UUID:
     """Enqueue a schedule's job now, in addition to its moments, in the caller's transaction."""
+    name = stored.schedule.name
+    key = schedule_key(name) if stored.schedule.overlap == "replace" else None
     while True:
-        line: dict[str, Any] = {
-            "tenant": stored.tenant,
-            "schedule": stored.schedule.name,
-            "nominal": now.isoformat(),
-        }
-        job = {"key": schedule_key(stored.schedule.name)} if stored.schedule.overlap == "replace" else {}
-        line |= {"outcome": "requested", "count": 1, "late": False, "job": job}
-        if records := database.run("fire", firings=json.dumps([line])):
+        if records := database.run("fire_now", name=name, moment=now, key=key):
             id: UUID = records[0]["job"]
             return id
         # Either the schedule was removed in the meantime, or `now` is one of its moments.
-        if not database.run("get_schedule", name=stored.schedule.name):
-            raise NotFoundError(f"schedule {stored.schedule.name!r} does not exist")
+        if not database.run("get_schedule", name=name):
+            raise NotFoundError(f"schedule {name!r} does not exist")
         now += LEAST
 
 

@@ -18,8 +18,65 @@
 -- A login that is a member of several roles sees what any of them sees. Security definer functions bypass the
 -- policies and check current_tenant() themselves.
 
--- Creates the roles if the caller may, and grants to those that exist; returns their names. Only the owner of
--- the schema can grant. A day's partition needs no grant: no statement names it.
+-- Returns the privileges of each role, on one or more objects: tables, or functions by name. `columns` limits a privilege to
+-- columns. A day's partition needs no grant: no statement names it.
+-- Operators and tenants change jobs and schedules through functions: with UPDATE or DELETE on a table, any session may lock it
+-- against everyone.
+create or replace function minutehand.permissions() returns table (role text, privilege text, object text, columns text)
+language sql immutable
+as $$
+    select 'minutehand_' || role, privilege, object, columns
+      from (values
+        ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
+        ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
+                                                        enqueue enqueue_all enqueue_incoming keep_events', null),
+        ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
+
+        ('worker operator tenant', 'select', 'jobs jobs_live controls schedules firings', null),
+        ('worker operator tenant', 'execute', 'state busy bounds_job copy_of save_schedule pause_schedule remove_schedule
+                                               replace_schedule_payload fire_now withdraw_ahead', null),
+        -- Read and change jobs, of all tenants or of one.
+        ('operator tenant', 'select', 'attempts events uniques audit', null),
+        ('operator tenant', 'execute', 'version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
+                                        retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads
+                                        record_audit', null),
+
+        -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
+        ('worker', 'select', 'uniques superseded lanes dispatcher budgets', null),
+        ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
+        ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
+        ('worker', 'update', 'schedules', 'next wake fired last'),
+        ('worker', 'update', 'uniques', 'until'),
+        ('worker', 'update', 'lanes', 'floor'),
+        ('worker', 'update', 'dispatcher budgets', null),
+        ('worker', 'insert', 'attempts lanes budgets', null),
+        ('worker', 'delete', 'uniques superseded firings', null),
+        ('worker', 'execute', 'make_days_ahead retain_now choose count_unpaused lapse create_occurrence
+                              refuse_superseded fire', null),
+
+        -- What has no tenant, and what bounds every tenant.
+        ('operator', 'select', 'lanes settings dispatcher budgets defaults queue_defaults retention archived_days
+                                jobs_done_default', null),
+        ('operator', 'insert', 'defaults queue_defaults controls retention archived_days', null),
+        ('operator', 'update', 'defaults queue_defaults controls retention archived_days', null),
+        ('operator', 'update', 'settings', 'keep_until_archived'),
+        ('operator', 'delete', 'controls retention archived_days', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers count_unpaused is_headers is_retry', null),
+        -- Copy days to a lake.
+        ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
+        ('operator', 'insert', 'archive_batches erased', null),
+        ('operator', 'update', 'erased', null),
+        ('operator', 'delete', 'archive_batches', null),
+        ('operator', 'execute', 'as_number as_micros identities in_the_lake drop_archived exchange_default', null),
+        -- Load files.
+        ('operator', 'select', 'loads load_runs', null),
+        ('operator', 'execute', 'begin_load end_load staged_name announce_load enqueue_load', null)
+      ) given (roles, privilege, objects, columns),
+           regexp_split_to_table(roles, '\s+') role, regexp_split_to_table(objects, '\s+') object
+$$;
+
+-- Creates the roles if the caller may, and gives those that exist exactly their privileges; returns their names. Only the
+-- owner of the schema can grant.
 create or replace function minutehand.grant_roles() returns setof text
 language plpgsql volatile
 as $$
@@ -40,104 +97,84 @@ begin
                              role, current_user;
                 continue;
         end;
+        perform minutehand.revoke_others(role);
         execute format('grant usage on schema minutehand to %I', role);
-        execute format('grant select on minutehand.migrations, minutehand.schema_files to %I', role);
-        return next role;
-        continue when role = 'minutehand_migrator';
-        execute format('grant execute on function minutehand.enqueue_all, minutehand.enqueue, minutehand.enqueue_incoming,
-                                                  minutehand.keep_events to %I', role);
-        execute format('grant insert on minutehand.new_jobs to %I', role);
+        perform minutehand.grant_role(role);
         perform minutehand.make_policies(role);
+        return next role;
     end loop;
-    perform minutehand.grant_worker() where to_regrole('minutehand_worker') is not null;
-    perform minutehand.grant_desk('minutehand_tenant') where to_regrole('minutehand_tenant') is not null;
-    perform minutehand.grant_desk('minutehand_operator'), minutehand.grant_operator()
-      where to_regrole('minutehand_operator') is not null;
 end
 $$;
 
--- Grants what dispatchers and workers need.
-create or replace function minutehand.grant_worker() returns void
+-- Grants a role its permissions.
+create or replace function minutehand.grant_role(of_role text) returns void
 language plpgsql volatile
 as $$
+declare
+    given record;
 begin
-    grant select on minutehand.jobs, minutehand.jobs_live, minutehand.controls to minutehand_worker;
-    grant update (ack, prior, offered, claimed, visible, attempts, error, lapsed, result) on minutehand.jobs_live to minutehand_worker;
-    grant update (deleted, failed, cancelled, result, error, version) on minutehand.jobs to minutehand_worker;
-    grant insert on minutehand.attempts to minutehand_worker;
-    grant select, update (until), delete on minutehand.uniques to minutehand_worker;
-    grant select, delete on minutehand.superseded to minutehand_worker;
-    grant select, insert, update, delete on minutehand.schedules to minutehand_worker;
-    grant select, delete on minutehand.firings to minutehand_worker;
-    grant select, insert, update (floor) on minutehand.lanes to minutehand_worker;
-    grant select, update on minutehand.dispatcher to minutehand_worker;
-    grant select, insert, update on minutehand.budgets to minutehand_worker;
-    grant execute on function minutehand.state, minutehand.make_days_ahead, minutehand.retain_now, minutehand.choose,
-                              minutehand.count_unpaused, minutehand.lapse, minutehand.create_occurrence, minutehand.fire,
-                              minutehand.withdraw_ahead, minutehand.copy_of, minutehand.refuse_superseded
-          to minutehand_worker;
+    for given in select * from minutehand.permissions() p where p.role = of_role loop
+        execute format('grant %s%s on %s minutehand.%I to %I', given.privilege, ' (' || replace(given.columns, ' ', ', ') || ')',
+                       case given.privilege when 'execute' then 'function' else 'table' end, given.object, of_role);
+    end loop;
 end
 $$;
 
--- Grants what is needed to read and change jobs and schedules, of all tenants or of one.
-create or replace function minutehand.grant_desk(role text) returns void
+-- Revokes a role's privileges on tables and functions that it should not have, such as those of an earlier version. `public`
+-- should have none: by default, Postgres lets everyone execute new functions and use new types.
+-- An owner of the schema keeps its privileges.
+create or replace function minutehand.revoke_others(of_role text) returns void
 language plpgsql volatile
 as $$
+declare
+    held record;
 begin
-    execute format('grant select, delete,
-                          update (ack, prior, offered, claimed, visible, run_at, attempts, deleted, failed, cancelled, error,
-                                  payload, headers, priority, max_attempts, retry, timeout, cancelling, lapsed, every)
-                       on minutehand.jobs to %I', role);
-    execute format('grant select on minutehand.jobs_live, minutehand.attempts, minutehand.events, minutehand.firings,
-                                    minutehand.controls, minutehand.uniques to %I', role);
-    execute format('grant select, insert on minutehand.audit to %I', role);
-    execute format('grant select, insert, update, delete on minutehand.schedules to %I', role);
-    execute format('grant execute on function minutehand.state, minutehand.lapse, minutehand.fitting, minutehand.bounds_job,
-                                              minutehand.version_numbers, minutehand.fire, minutehand.withdraw_ahead,
-                                              minutehand.queues_seen, minutehand.copy_of,
-                                              minutehand.refuse_superseded, minutehand.regain_key to %I', role);
+    for held in
+        select a.kind, a.object, a.privilege, a.columns
+          from minutehand.privileges() a
+         where a.role = of_role and a.kind <> 'schema'
+           -- The table of a load in progress.
+           and not (a.kind = 'table' and a.name ~ '^staged_[0-9a-f]{32}$')
+           and not exists (select from minutehand.permissions() p
+                            where p.role = of_role and p.object = a.name and p.privilege = a.privilege
+                              and (p.columns is null and a.columns is null or a.columns = any (string_to_array(p.columns, ' '))))
+    loop
+        execute format('revoke %s%s on %s %s from %s', held.privilege, ' (' || quote_ident(held.columns) || ')', held.kind, held.object,
+                       case of_role when 'public' then of_role else quote_ident(of_role) end);
+    end loop;
 end
 $$;
 
--- Grants what only operators need: what has no tenant, and what bounds every tenant.
-create or replace function minutehand.grant_operator() returns void
-language plpgsql volatile
+-- Returns the privileges that roles other than the owner have; `columns` is one column. The role `public` is everyone.
+create or replace function minutehand.privileges()
+returns table (role text, privilege text, kind text, object text, name text, columns text)
+language sql stable
 as $$
-begin
-    grant select on minutehand.jobs_done_default, minutehand.lanes, minutehand.settings, minutehand.dispatcher,
-                    minutehand.budgets to minutehand_operator;
-    grant select, insert, update on minutehand.defaults, minutehand.queue_defaults to minutehand_operator;
-    grant select, insert, update, delete on minutehand.controls, minutehand.retention, minutehand.archived_days to minutehand_operator;
-    grant update (keep_until_archived) on minutehand.settings to minutehand_operator;
-    grant execute on function minutehand.days, minutehand.hold_ticks, minutehand.count_unpaused,
-                              minutehand.busy to minutehand_operator;
-    perform minutehand.grant_archiver();
-    perform minutehand.grant_loader();
-end
-$$;
-
--- Grants what operators need to copy days to a lake.
-create or replace function minutehand.grant_archiver() returns void
-language plpgsql volatile
-as $$
-begin
-    grant select on minutehand.jobs_done_default, minutehand.attempts_default, minutehand.events_default to minutehand_operator;
-    grant select, insert, delete on minutehand.archive_batches to minutehand_operator;
-    grant select, insert, update on minutehand.erased to minutehand_operator;
-    grant execute on function minutehand.as_number, minutehand.as_micros, minutehand.identities, minutehand.in_the_lake,
-                              minutehand.drop_archived, minutehand.exchange_default to minutehand_operator;
-end
-$$;
-
--- Grants what operators need to load files.
-create or replace function minutehand.grant_loader() returns void
-language plpgsql volatile
-as $$
-begin
-    grant select on minutehand.loads, minutehand.load_runs to minutehand_operator;
-    grant execute on function minutehand.begin_load, minutehand.end_load, minutehand.staged_name, minutehand.announce_load,
-                              minutehand.enqueue_load to minutehand_operator;
-end
+    with owned as (
+        select 'schema' as kind, nspname::text as object, nspname::text as name, null as columns, nspowner as owner, nspacl as acl
+          from pg_namespace where nspname = 'minutehand'
+        union all
+        select 'table', c.oid::regclass::text, c.relname, null, c.relowner, c.relacl
+          from pg_class c where c.relnamespace = 'minutehand'::regnamespace and c.relkind in ('r', 'p', 'v')
+        union all
+        select 'table', c.oid::regclass::text, c.relname, a.attname, c.relowner, a.attacl
+          from pg_class c join pg_attribute a on a.attrelid = c.oid
+         where c.relnamespace = 'minutehand'::regnamespace and c.relkind in ('r', 'p', 'v') and a.attacl is not null
+        union all
+        select 'sequence', c.oid::regclass::text, c.relname, null, c.relowner, c.relacl
+          from pg_class c where c.relnamespace = 'minutehand'::regnamespace and c.relkind = 'S'
+        union all
+        select 'function', p.oid::regprocedure::text, p.proname, null, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
+          from pg_proc p where p.pronamespace = 'minutehand'::regnamespace
+        union all
+        select 'type', t.oid::regtype::text, t.typname, null, t.typowner, coalesce(t.typacl, acldefault('T', t.typowner))
+          from pg_type t left join pg_class c on c.oid = t.typrelid
+         where t.typnamespace = 'minutehand'::regnamespace and (t.typtype = 'd' or c.relkind = 'c')
+    )
+    select case a.grantee when 0 then 'public' else a.grantee::regrole::text end, lower(a.privilege_type), o.kind, o.object, o.name,
+           o.columns
+      from owned o, aclexplode(o.acl) a
+     where a.grantee <> o.owner
 $$;
 
 -- Returns the tables with a tenant, which row-level security closes. Excludes `new_jobs`: COPY FROM does not
@@ -199,12 +236,7 @@ begin
 end
 $$;
 
--- Every session that may use the schema may call these; for all other functions a role needs a grant.
-revoke execute on all functions in schema minutehand from public;
-grant execute on function
-    minutehand.as_tenant, minutehand.busy, minutehand.current_tenant, minutehand.enqueue, minutehand.enqueue_all,
-    minutehand.fault_of_every, minutehand.fault_of_key, minutehand.first_of, minutehand.is_every, minutehand.is_headers,
-    minutehand.is_retry, minutehand.is_zone, minutehand.kept_latest, minutehand.key_of, minutehand.no_job,
-    minutehand.refuse, minutehand.sentence, minutehand.session_role, minutehand.state, minutehand.uuid7
-    to public;
+-- Postgres lets everyone execute a new function and use a new type. After each change of the schema nobody may, without a
+-- grant. Default privileges cannot do this for one schema.
+select minutehand.revoke_others('public');
 select minutehand.grant_roles();

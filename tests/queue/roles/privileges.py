@@ -12,23 +12,23 @@ EVERY_ROLE = """
     store_events
 """
 WORKER = """
-    adjust_budgets cancel_lapsed claim expire extend finish free_keys make_days offer prune_firings raise_floor
-    reap release retain start_sweep start_tick supersede sweep take withdraw
+    adjust_budgets advance_schedules cancel_lapsed claim due_schedules expire extend finish fire free_keys
+    make_days offer prune_firings raise_floor reap release retain start_sweep start_tick supersede sweep take
+    withdraw
 """
-# Dispatchers fire schedules, workers read the jobs that they finish, and a role that can finish a job can cancel it.
+# Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
-    advance_schedules cancel check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads
-    expiring_recurring fire get get_by_key get_schedule get_states get_unfinished histogram list_controls
-    list_enqueued list_firings list_jobs list_newer_jobs list_schedules outdated_payloads outdated_schedules
-    pause_schedule remove_schedule replace_schedule_payload replay save_schedule spent_recurring stats
-    today withdraw_ahead
+    check_claim count_finished count_jobs count_upcoming encrypted_payloads expiring_recurring fire_now get
+    get_by_key get_schedule get_states get_unfinished histogram list_controls list_enqueued list_firings list_jobs
+    list_newer_jobs list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule
+    replace_schedule_payload replay save_schedule spent_recurring stats today withdraw_ahead
 """
 BOTH_OPERATORS = """
-    cancel_running delete delete_finished delete_upcoming durations edit failures find_finished list_attempts
-    list_audit list_events list_queues promote recall_offers record_audit replace_payloads reschedule retry
+    cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished list_attempts
+    list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
 """
 OPERATOR = """
-    end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_control
+    recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_control
     set_defaults set_keep_until_archived set_queue_defaults set_retention
 """
 
@@ -107,14 +107,21 @@ OTHER_SQL: dict[LiteralString, tuple[str, ...]] = {
     "select payload from minutehand.jobs_live": ("worker", *OPERATORS),
     "select payload from minutehand.jobs_done_default": ("operator",),
     "select from minutehand.jobs_live": ("worker", *OPERATORS),
-    "update minutehand.jobs set payload = '1'": OPERATORS,
+    "update minutehand.jobs set payload = '1'": (),
+    "update minutehand.jobs set ack = gen_random_uuid(), claimed = now()": (),
+    "update minutehand.jobs set deleted = now()": ("worker",),
+    "select from minutehand.jobs for update": ("worker",),
+    "lock table minutehand.jobs in row exclusive mode": (),
+    "lock table minutehand.schedules in row exclusive mode": (),
     "update minutehand.jobs set kind = 'evil'": (),
-    "delete from minutehand.jobs": OPERATORS,
+    "delete from minutehand.jobs": (),
     "insert into minutehand.attempts default values": ("worker",),
-    "insert into minutehand.audit (actor, verb) values ('a', 'b')": OPERATORS,
+    "insert into minutehand.audit (actor, verb) values ('a', 'b')": (),
     "insert into minutehand.events (name) values ('done')": (),
     "insert into minutehand.controls (queue, paused) values ('default', true)": ("operator",),
-    "delete from minutehand.schedules": ("worker", *OPERATORS),
+    "delete from minutehand.schedules": (),
+    "insert into minutehand.schedules (name, every, job) values ('evil', '@daily', '[]')": (),
+    "update minutehand.schedules set job = '[]'": (),
     "insert into minutehand.defaults (kind) values ('evil')": ("operator",),
     "insert into minutehand.queue_defaults (queue) values ('evil')": ("operator",),
     "insert into minutehand.retention (what) values ('done')": ("operator",),

@@ -82,3 +82,23 @@ begin
     return own;
 end
 $$;
+
+-- Returns the tenant whose rows the session may change: '' means all, '-' none. Unlike current_tenant(), '' requires a role
+-- that the policies do not confine: a login of a tenant's role that also enqueues for all tenants has '-'.
+-- Functions that run with the rights of their owner check it, because no policy applies to them.
+create or replace function minutehand.tenant_scope() returns text
+language plpgsql stable security definer set search_path = minutehand, pg_temp
+as $$
+declare
+    acts  name := minutehand.session_role();
+    scope text := minutehand.current_tenant();
+begin
+    -- Here, current_user is the owner of the schema.
+    if scope = '' and not (pg_has_role(acts, current_user, 'usage')
+                           or coalesce(pg_has_role(acts, to_regrole('minutehand_operator'), 'usage'), false)
+                           or coalesce(pg_has_role(acts, to_regrole('minutehand_worker'), 'usage'), false)) then
+        return '-';
+    end if;
+    return scope;
+end
+$$;

@@ -105,21 +105,30 @@ as $$
     select coalesce(array_agg(found[1]::numeric), '{}') from regexp_matches(coalesce(version, ''), '\d{1,100}', 'g') found
 $$;
 
--- Records events, in the caller's transaction if there is one. A session's own tenant overrides the events'.
+-- Records events, in the caller's transaction if there is one. A session's own tenant overrides the events'; those about
+-- jobs of other tenants are left out.
 -- Gives up after one second, rather than have a job wait for a partition's lock.
 create or replace function minutehand.keep_events(events jsonb) returns void
 language plpgsql volatile security definer set search_path = minutehand, pg_temp set lock_timeout = '1s'
 as $$
 declare
-    moment timestamptz := clock_timestamp();
+    moment         timestamptz := clock_timestamp();
+    session_tenant text := minutehand.current_tenant();
+    others         uuid[] := '{}';
 begin
+    if session_tenant = '-' then
+        perform minutehand.refuse('tenant_is_set');
+    elsif session_tenant <> '' then
+        others := minutehand.jobs_of_others(array(select (e ->> 'job')::uuid from jsonb_array_elements(events) e), session_tenant);
+    end if;
     insert into minutehand.events (id, at, tenant, name, job, queue, kind, facts)
     -- A microsecond apart, so that they keep their order.
     select e.id, moment + interval '1 microsecond' * (row_number() over () - 1),
-           coalesce(nullif(minutehand.current_tenant(), ''), e.tenant, ''), e.name, e.job, e.queue, e.kind,
+           coalesce(nullif(session_tenant, ''), e.tenant, ''), e.name, e.job, e.queue, e.kind,
            jsonb_strip_nulls(jsonb_build_object('key', e.key, 'attempt', e.attempt, 'max_attempts', e.max_attempts))
-               || coalesce(e.facts, '{}')
+               || case jsonb_typeof(e.facts) when 'object' then e.facts else '{}' end
       from jsonb_to_recordset(events) as e (id uuid, tenant text, name text, job uuid, queue text, kind text, key text,
-                                          attempt integer, max_attempts integer, facts jsonb);
+                                          attempt integer, max_attempts integer, facts jsonb)
+     where e.job is null or e.job <> all (others);
 end
 $$;

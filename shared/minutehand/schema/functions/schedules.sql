@@ -23,7 +23,7 @@ begin
                                                               count integer, late boolean, job json))
                with ordinality as f (tenant, schedule, nominal, outcome, count, late, job, ordinal)
           join minutehand.schedules s on s.tenant = f.tenant and s.name = f.schedule
-         where minutehand.current_tenant() in ('', f.tenant)
+         where (select minutehand.tenant_scope()) in ('', f.tenant)
          order by f.ordinal
     loop
         insert into minutehand.firings (tenant, schedule, nominal, outcome, count)
@@ -73,7 +73,7 @@ begin
                error = '{"type": "Cancelled", "message": "its schedule was changed, paused or removed"}'
           from minutehand.firings f
          where f.tenant = of_tenant and f.schedule = of_schedule and f.nominal > moment and f.outcome = 'fired'
-           and minutehand.current_tenant() in ('', f.tenant)
+           and (select minutehand.tenant_scope()) in ('', f.tenant)
            and j.deleted is null and j.id = f.job and minutehand.state(j, clock_timestamp()) <> 'running'
         returning j.id
     )

@@ -1,2 +1,2 @@
 -- Removes a schedule; its jobs and its firings stay.
-delete from minutehand.schedules where tenant = minutehand.current_tenant() and name = %(name)s returning name
+select true as removed where minutehand.remove_schedule(%(name)s)

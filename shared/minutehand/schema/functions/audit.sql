@@ -1,0 +1,32 @@
+-- The audit trail: changes by people.
+
+-- Writes audit entries, each to the trail of its tenant, or else of the session's. A tenant's session writes only to the
+-- trail of its tenant, and not about jobs of others; their entries outlive them.
+create or replace function minutehand.record_audit(actor text, verb text, jobs uuid[], facts text[], tenants text[]) returns void
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+declare
+    scope text := minutehand.tenant_scope();
+begin
+    if scope = '-' then
+        perform minutehand.refuse('tenant_is_set');
+    elsif scope <> '' and (exists (select from unnest(tenants) t where t <> scope)
+                           or minutehand.jobs_of_others(record_audit.jobs, scope) <> '{}') then
+        perform minutehand.refuse('tenant_is_own', 'a session of a tenant must write audit entries only about its own jobs', '42501');
+    end if;
+    insert into minutehand.audit (tenant, actor, verb, job, facts)
+    select coalesce(done.tenant, scope), coalesce(record_audit.actor, session_user), record_audit.verb, done.job, done.facts::jsonb
+      from unnest(record_audit.jobs, record_audit.facts, record_audit.tenants) as done (job, facts, tenant);
+end
+$$;
+
+-- Returns those jobs that belong to another tenant, or did when an audit entry was written about them.
+create or replace function minutehand.jobs_of_others(jobs uuid[], than text) returns uuid[]
+language plpgsql stable
+as $$
+begin
+    return array(select j.id from minutehand.jobs j where j.id = any (jobs) and j.tenant <> than
+                 union
+                 select a.job from minutehand.audit a where a.job = any (jobs) and a.tenant <> than);
+end
+$$;

@@ -1,0 +1,47 @@
+-- Deletion of jobs by operators and tenants, who have no direct writes; see updates.sql.
+
+-- Deletes upcoming jobs.
+create or replace function minutehand.delete_jobs(ids uuid[])
+returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+language sql volatile security definer set search_path = minutehand, pg_temp
+as $$
+    delete from minutehand.jobs j
+     where j.deleted is null and j.id = any (delete_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
+       and (select minutehand.tenant_scope()) in ('', j.tenant)
+    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant
+$$;
+
+-- Deletes up to `most` upcoming jobs of a queue. Skips jobs that another session has locked.
+create or replace function minutehand.delete_upcoming(of_queue text, most integer) returns table (id uuid)
+language sql volatile security definer set search_path = minutehand, pg_temp
+as $$
+    with few as materialized (
+        select j.id
+          from minutehand.jobs j
+         where j.deleted is null and j.queue = of_queue and minutehand.state(j, clock_timestamp()) <> 'running'
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+         limit most
+           for update skip locked
+    )
+    delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id
+$$;
+
+-- Deletes up to `most` of the jobs that finished before a moment.
+create or replace function minutehand.delete_finished(before timestamptz, of_queue text, of_kind text, states text[], most integer)
+returns table (id uuid)
+language sql volatile security definer set search_path = minutehand, pg_temp
+as $$
+    with old as materialized (
+        select j.id, j.deleted
+          from minutehand.jobs j
+         where j.deleted is not null and j.deleted < before
+           and (of_queue is null or j.queue = of_queue)
+           and (of_kind is null or j.kind = of_kind)
+           and (states is null or minutehand.state(j) = any (states))
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+         limit most
+    )
+    delete from minutehand.jobs j
+     where j.deleted is not null and j.deleted = any (array(select o.deleted from old o)) and j.id = any (array(select o.id from old o))
+    returning j.id
+$$;

@@ -48,11 +48,7 @@ GRANTS = """
 
 def test_every_missing_grant_is_found(installation: Installation) -> None:
     with psycopg.connect(installation.admin_url) as admin:
-        grants = [
-            grant
-            for grant in admin.execute(GRANTS).fetchall()
-            if grant[0].startswith("minutehand_")
-        ]
+        grants = [grant for grant in admin.execute(GRANTS).fetchall() if grant[0].startswith("minutehand_")]
         whole = {grant[:3] for grant in grants if grant[3] is None}
         missed = []
         for role, privilege, thing, column in grants:

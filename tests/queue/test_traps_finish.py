@@ -104,9 +104,15 @@ OPERATIONS: list[Callable[[Database, Job], list[Change]]] = [
 ]
 
 
-@pytest.mark.fault("functions/updates", r"(promote_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'", r"\1")
-@pytest.mark.fault("functions/updates", r"(reschedule_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'", r"\1")
-@pytest.mark.fault("functions/updates", r"(cancel_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'", r"\1")
+@pytest.mark.fault(
+    "functions/updates", r"(promote_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'", r"\1"
+)
+@pytest.mark.fault(
+    "functions/updates", r"(reschedule_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'", r"\1"
+)
+@pytest.mark.fault(
+    "functions/updates", r"(cancel_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'", r"\1"
+)
 @pytest.mark.fault(
     "functions/updates",
     r"(promote_jobs\(ids.*?)and minutehand.state\(.*?\) <> 'running'",
@@ -131,9 +137,7 @@ def test_enqueue_with_the_key_of_a_running_job_creates_another(queue: Queue) -> 
     assert queue.row(job.id).state == "running"
 
 
-@pytest.mark.fault(
-    "functions/updates", r"greatest\(to_moment", "greatest(visible + (to_moment - now())"
-)
+@pytest.mark.fault("functions/updates", r"greatest\(to_moment", "greatest(visible + (to_moment - now())")
 def test_rescheduled_job_waits_for_its_new_time(queue: Queue) -> None:
     job_id = queue.enqueue(delay=LONG)
     time = queue.sql("select now() + interval '1 hour' as moment")[0]["moment"]

@@ -85,7 +85,9 @@ def test_last_attempt_of_a_reaped_job_is_stored_as_lapsed(queue: Queue) -> None:
 
 @pytest.mark.fault("functions/updates", r"case when coalesce\(j.claimed.*? end", "null")
 @pytest.mark.fault("functions/updates", r"(promote_jobs\(ids.*?)lapsed = coalesce\(claimed, lapsed\),", r"\1")
-@pytest.mark.fault("functions/updates", r"(reschedule_jobs\(ids.*?)lapsed = coalesce\(claimed, lapsed\),", r"\1")
+@pytest.mark.fault(
+    "functions/updates", r"(reschedule_jobs\(ids.*?)lapsed = coalesce\(claimed, lapsed\),", r"\1"
+)
 def test_lapsed_attempt_is_stored_after_any_operation(queue: Queue) -> None:
     for operate in (promote, lambda d, ids: reschedule(d, ids, delay=timedelta())):
         job = queue.claimed()

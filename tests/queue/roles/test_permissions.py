@@ -13,8 +13,8 @@ pytestmark = pytest.mark.every_version
 
 EXPECTED = Path(__file__).with_name("permissions.toml")
 
-# Every privilege on the schema and on its objects, and the default privileges, except those of the owner. Postgres grants
-# EXECUTE on functions and USAGE on types to everyone unless they are revoked.
+# Every privilege on the schema and on its objects, and the default privileges, except those of the owner.
+# Postgres grants EXECUTE on functions and USAGE on types to everyone unless they are revoked.
 HELD = """
 with objects (kind, name, owner, acl) as (
     select 'schema', nspname::text, nspowner, nspacl from pg_namespace where nspname = 'minutehand'

@@ -105,7 +105,10 @@ FORGED: list[str] = [
 
 def with_rows_of_b(queue: Queue) -> dict[str, UUID]:
     """Give the other tenant a job in each condition, a schedule and a firing; return the jobs' ids."""
-    running, dead = queue.claimed(tenant="b", queue="other"), queue.claimed(tenant="b", max_attempts=1, queue="other")
+    running, dead = (
+        queue.claimed(tenant="b", queue="other"),
+        queue.claimed(tenant="b", max_attempts=1, queue="other"),
+    )
     finish(dead, Failed({"type": "ValueError", "message": "no", "trace": ""}))
     ids = {
         "upcoming": enqueue_as(queue, "b", key="k", delay=timedelta(hours=1)),

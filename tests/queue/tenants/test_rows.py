@@ -170,6 +170,7 @@ def test_tenant_cannot_write_or_lock_tables_directly(tenant: Database, queue: Qu
     with pytest.raises(errors.InsufficientPrivilege):
         query_as(tenant, "a", text)
 
+
 def test_workers_serve_every_tenant(login: Login, queue: Queue) -> None:
     ids = {enqueue_as(queue, owner) for owner in ("a", "b")} | {queue.enqueue()}
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import LiteralString, cast
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -59,7 +59,7 @@ class Fault:
     def put_into(self, text: LiteralString) -> LiteralString:
         faulty, matches = re.subn(self.pattern, self.replacement, text, flags=re.DOTALL)
         assert matches, f"{self.name}.sql does not match {self.pattern!r}: put the fault back in another way"
-        return cast(LiteralString, faulty)
+        return faulty
 
     def replace_functions(self, url: str) -> None:
         """Apply the file with the fault. The schema then differs, so that the next test gets a new copy."""

@@ -64,7 +64,8 @@ def test_tenant_sees_only_its_own_schedules(login: Login) -> None:
     line = (
         '[{"tenant": "other", "schedule": "theirs", "nominal": "2030-01-01", "outcome": "fired", "job": {}}]'
     )
-    assert acme.run("fire", firings=line) == []
+    with pytest.raises(ForbiddenError):
+        acme.run("fire", firings=line)
     assert fire_due(login("worker"), NOON + HOUR).fired == 4
 
 

@@ -260,6 +260,23 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with cancelled as (
+        update minutehand.jobs j
+           set deleted = clock_timestamp(), failed = true, cancelled = true,
+               error = jsonb_build_object('type', 'Cancelled', 'message', cancel_jobs.reason)
+         where j.deleted is null and j.id = any (cancel_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
+                  case when coalesce(j.claimed, j.lapsed) is not null  -- the worker stopped responding
+                       then minutehand.lapse(j, j.attempts, coalesce(j.claimed, j.lapsed)) end
+    )
+    select id, queue, kind, key, attempts, max_attempts, tenant from cancelled
+$$;
+
 CREATE FUNCTION minutehand.change_lane() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -708,6 +725,35 @@ CREATE FUNCTION minutehand.days() RETURNS TABLE(home text, name text, day date, 
        and c.relname ~ '_[0-9]{8}$'
 $_$;
 
+CREATE FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], most integer) RETURNS TABLE(id uuid)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with old as materialized (
+        select j.id, j.deleted
+          from minutehand.jobs j
+         where j.deleted is not null and j.deleted < before
+           and (of_queue is null or j.queue = of_queue)
+           and (of_kind is null or j.kind = of_kind)
+           and (states is null or minutehand.state(j) = any (states))
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+         limit most
+    )
+    delete from minutehand.jobs j
+     where j.deleted is not null and j.deleted = any (array(select o.deleted from old o)) and j.id = any (array(select o.id from old o))
+    returning j.id
+$$;
+
+CREATE FUNCTION minutehand.delete_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    delete from minutehand.jobs j
+     where j.deleted is null and j.id = any (delete_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
+       and (select minutehand.tenant_scope()) in ('', j.tenant)
+    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant
+$$;
+
 CREATE FUNCTION minutehand.delete_over(home text, name text, dated text, classifier text, at timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -733,6 +779,21 @@ begin
     return gone;
 end
 $_$;
+
+CREATE FUNCTION minutehand.delete_upcoming(of_queue text, most integer) RETURNS TABLE(id uuid)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with few as materialized (
+        select j.id
+          from minutehand.jobs j
+         where j.deleted is null and j.queue = of_queue and minutehand.state(j, clock_timestamp()) <> 'running'
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+         limit most
+           for update skip locked
+    )
+    delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id
+$$;
 
 CREATE FUNCTION minutehand.drop_archived(home text, day date) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -781,6 +842,36 @@ begin
 exception
     when lock_not_available or deadlock_detected then return 'busy';
 end
+$$;
+
+CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, tenant text, priority integer, max_attempts integer, retry jsonb, timeout interval, visible timestamp with time zone)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with was as materialized (
+        select j.id, j.queue, j.kind, j.key, j.attempts, j.tenant, j.priority, j.max_attempts, j.retry, j.timeout, j.visible
+          from minutehand.jobs j
+         where j.deleted is null and j.id = any (edit_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
+           and j.cancelling is null
+           and j.attempts < case when 'max_attempts' = any (fields) then new_max_attempts::minutehand.max_attempts
+                                  else j.max_attempts end
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+           for update
+    ), edited as (
+        update minutehand.jobs j
+           set payload = case when 'payload' = any (fields) then minutehand.fitting(new_payload) else j.payload end,
+               headers = case when 'headers' = any (fields) then new_headers else j.headers end,
+               priority = case when 'priority' = any (fields) then new_priority else j.priority end,
+               max_attempts = case when 'max_attempts' = any (fields) then new_max_attempts else j.max_attempts end,
+               retry = case when 'retry' = any (fields) then new_retry else j.retry end,
+               timeout = case when 'timeout' = any (fields) then new_timeout else j.timeout end,
+               ack = case when j.claimed is null then j.ack end, prior = case when j.claimed is null then j.prior end,
+               offered = case when j.claimed is null then j.offered end, lapsed = coalesce(j.claimed, j.lapsed), claimed = null
+          from was
+         where j.deleted is null and j.id = any (edit_jobs.ids) and j.id = was.id
+        returning was.*, case when j.key is not null then minutehand.refuse_superseded(j.id) end
+    )
+    select id, queue, kind, key, attempts, tenant, priority, max_attempts, retry, timeout, visible from edited
 $$;
 
 CREATE FUNCTION minutehand.end_load(of_run uuid) RETURNS void
@@ -1056,7 +1147,7 @@ begin
                                                               count integer, late boolean, job json))
                with ordinality as f (tenant, schedule, nominal, outcome, count, late, job, ordinal)
           join minutehand.schedules s on s.tenant = f.tenant and s.name = f.schedule
-         where minutehand.current_tenant() in ('', f.tenant)
+         where (select minutehand.tenant_scope()) in ('', f.tenant)
          order by f.ordinal
     loop
         insert into minutehand.firings (tenant, schedule, nominal, outcome, count)
@@ -1092,6 +1183,18 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    return (select f.job
+              from minutehand.fire(json_build_array(json_build_object(
+                       'tenant', minutehand.schedule_tenant(), 'schedule', of_name, 'nominal', moment::minutehand.moment, 'outcome', 'requested',
+                       'count', 1, 'late', false, 'job', json_strip_nulls(json_build_object('key', key))))) f);
+end
+$$;
+
 CREATE FUNCTION minutehand.first_of(every text, zone text, moment timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$
@@ -1123,60 +1226,16 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.grant_archiver() RETURNS void
+CREATE FUNCTION minutehand.grant_role(of_role text) RETURNS void
     LANGUAGE plpgsql
     AS $$
+declare
+    given record;
 begin
-    grant select on minutehand.jobs_done_default, minutehand.attempts_default, minutehand.events_default to minutehand_operator;
-    grant select, insert, delete on minutehand.archive_batches to minutehand_operator;
-    grant select, insert, update on minutehand.erased to minutehand_operator;
-    grant execute on function minutehand.as_number, minutehand.as_micros, minutehand.identities, minutehand.in_the_lake,
-                              minutehand.drop_archived, minutehand.exchange_default to minutehand_operator;
-end
-$$;
-
-CREATE FUNCTION minutehand.grant_desk(role text) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-begin
-    execute format('grant select, delete,
-                          update (ack, prior, offered, claimed, visible, run_at, attempts, deleted, failed, cancelled, error,
-                                  payload, headers, priority, max_attempts, retry, timeout, cancelling, lapsed, every)
-                       on minutehand.jobs to %I', role);
-    execute format('grant select on minutehand.jobs_live, minutehand.attempts, minutehand.events, minutehand.firings,
-                                    minutehand.controls, minutehand.uniques to %I', role);
-    execute format('grant select, insert on minutehand.audit to %I', role);
-    execute format('grant select, insert, update, delete on minutehand.schedules to %I', role);
-    execute format('grant execute on function minutehand.state, minutehand.lapse, minutehand.fitting, minutehand.bounds_job,
-                                              minutehand.version_numbers, minutehand.fire, minutehand.withdraw_ahead,
-                                              minutehand.queues_seen, minutehand.copy_of,
-                                              minutehand.refuse_superseded, minutehand.regain_key to %I', role);
-end
-$$;
-
-CREATE FUNCTION minutehand.grant_loader() RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-begin
-    grant select on minutehand.loads, minutehand.load_runs to minutehand_operator;
-    grant execute on function minutehand.begin_load, minutehand.end_load, minutehand.staged_name, minutehand.announce_load,
-                              minutehand.enqueue_load to minutehand_operator;
-end
-$$;
-
-CREATE FUNCTION minutehand.grant_operator() RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-begin
-    grant select on minutehand.jobs_done_default, minutehand.lanes, minutehand.settings, minutehand.dispatcher,
-                    minutehand.budgets to minutehand_operator;
-    grant select, insert, update on minutehand.defaults, minutehand.queue_defaults to minutehand_operator;
-    grant select, insert, update, delete on minutehand.controls, minutehand.retention, minutehand.archived_days to minutehand_operator;
-    grant update (keep_until_archived) on minutehand.settings to minutehand_operator;
-    grant execute on function minutehand.days, minutehand.hold_ticks, minutehand.count_unpaused,
-                              minutehand.busy to minutehand_operator;
-    perform minutehand.grant_archiver();
-    perform minutehand.grant_loader();
+    for given in select * from minutehand.permissions() p where p.role = of_role loop
+        execute format('grant %s%s on %s minutehand.%I to %I', given.privilege, ' (' || replace(given.columns, ' ', ', ') || ')',
+                       case given.privilege when 'execute' then 'function' else 'table' end, given.object, of_role);
+    end loop;
 end
 $$;
 
@@ -1200,41 +1259,12 @@ begin
                              role, current_user;
                 continue;
         end;
+        perform minutehand.revoke_others(role);
         execute format('grant usage on schema minutehand to %I', role);
-        execute format('grant select on minutehand.migrations, minutehand.schema_files to %I', role);
-        return next role;
-        continue when role = 'minutehand_migrator';
-        execute format('grant execute on function minutehand.enqueue_all, minutehand.enqueue, minutehand.enqueue_incoming,
-                                                  minutehand.keep_events to %I', role);
-        execute format('grant insert on minutehand.new_jobs to %I', role);
+        perform minutehand.grant_role(role);
         perform minutehand.make_policies(role);
+        return next role;
     end loop;
-    perform minutehand.grant_worker() where to_regrole('minutehand_worker') is not null;
-    perform minutehand.grant_desk('minutehand_tenant') where to_regrole('minutehand_tenant') is not null;
-    perform minutehand.grant_desk('minutehand_operator'), minutehand.grant_operator()
-      where to_regrole('minutehand_operator') is not null;
-end
-$$;
-
-CREATE FUNCTION minutehand.grant_worker() RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-begin
-    grant select on minutehand.jobs, minutehand.jobs_live, minutehand.controls to minutehand_worker;
-    grant update (ack, prior, offered, claimed, visible, attempts, error, lapsed, result) on minutehand.jobs_live to minutehand_worker;
-    grant update (deleted, failed, cancelled, result, error, version) on minutehand.jobs to minutehand_worker;
-    grant insert on minutehand.attempts to minutehand_worker;
-    grant select, update (until), delete on minutehand.uniques to minutehand_worker;
-    grant select, delete on minutehand.superseded to minutehand_worker;
-    grant select, insert, update, delete on minutehand.schedules to minutehand_worker;
-    grant select, delete on minutehand.firings to minutehand_worker;
-    grant select, insert, update (floor) on minutehand.lanes to minutehand_worker;
-    grant select, update on minutehand.dispatcher to minutehand_worker;
-    grant select, insert, update on minutehand.budgets to minutehand_worker;
-    grant execute on function minutehand.state, minutehand.make_days_ahead, minutehand.retain_now, minutehand.choose,
-                              minutehand.count_unpaused, minutehand.lapse, minutehand.create_occurrence, minutehand.fire,
-                              minutehand.withdraw_ahead, minutehand.copy_of, minutehand.refuse_superseded
-          to minutehand_worker;
 end
 $$;
 
@@ -1337,6 +1367,16 @@ exception
 end
 $_$;
 
+CREATE FUNCTION minutehand.jobs_of_others(jobs uuid[], than text) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+    return array(select j.id from minutehand.jobs j where j.id = any (jobs) and j.tenant <> than
+                 union
+                 select a.job from minutehand.audit a where a.job = any (jobs) and a.tenant <> than);
+end
+$$;
+
 CREATE FUNCTION minutehand.keep(of_queue text, of_what text) RETURNS interval
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -1350,16 +1390,24 @@ CREATE FUNCTION minutehand.keep_events(events jsonb) RETURNS void
     SET lock_timeout TO '1s'
     AS $$
 declare
-    moment timestamptz := clock_timestamp();
+    moment         timestamptz := clock_timestamp();
+    session_tenant text := minutehand.current_tenant();
+    others         uuid[] := '{}';
 begin
+    if session_tenant = '-' then
+        perform minutehand.refuse('tenant_is_set');
+    elsif session_tenant <> '' then
+        others := minutehand.jobs_of_others(array(select (e ->> 'job')::uuid from jsonb_array_elements(events) e), session_tenant);
+    end if;
     insert into minutehand.events (id, at, tenant, name, job, queue, kind, facts)
     -- A microsecond apart, so that they keep their order.
     select e.id, moment + interval '1 microsecond' * (row_number() over () - 1),
-           coalesce(nullif(minutehand.current_tenant(), ''), e.tenant, ''), e.name, e.job, e.queue, e.kind,
+           coalesce(nullif(session_tenant, ''), e.tenant, ''), e.name, e.job, e.queue, e.kind,
            jsonb_strip_nulls(jsonb_build_object('key', e.key, 'attempt', e.attempt, 'max_attempts', e.max_attempts))
-               || coalesce(e.facts, '{}')
+               || case jsonb_typeof(e.facts) when 'object' then e.facts else '{}' end
       from jsonb_to_recordset(events) as e (id uuid, tenant text, name text, job uuid, queue text, kind text, key text,
-                                          attempt integer, max_attempts integer, facts jsonb);
+                                          attempt integer, max_attempts integer, facts jsonb)
+     where e.job is null or e.job <> all (others);
 end
 $$;
 
@@ -1557,6 +1605,149 @@ CREATE FUNCTION minutehand.no_job() RETURNS uuid
     select uuid '00000000-0000-0000-0000-000000000000'
 $$;
 
+CREATE TABLE minutehand.schedules (
+    tenant minutehand.tenant DEFAULT minutehand.current_tenant() NOT NULL,
+    name text NOT NULL,
+    every text NOT NULL,
+    zone text DEFAULT 'UTC'::text NOT NULL,
+    starts minutehand.moment,
+    ends minutehand.moment,
+    jitter interval DEFAULT '00:00:00'::interval NOT NULL,
+    ahead interval DEFAULT '00:00:00'::interval NOT NULL,
+    catch_up text DEFAULT 'none'::text NOT NULL,
+    max_catch_up integer DEFAULT 100 NOT NULL,
+    overlap text DEFAULT 'allow'::text NOT NULL,
+    job json NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    source text,
+    hash text,
+    next minutehand.moment,
+    wake minutehand.moment,
+    fired timestamp with time zone,
+    last uuid,
+    created timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT ahead_allows_overlap CHECK (((ahead = '00:00:00'::interval) OR (overlap = 'allow'::text))),
+    CONSTRAINT ahead_is_up_to_a_month CHECK (((ahead >= '00:00:00'::interval) AND (ahead <= '31 days'::interval))),
+    CONSTRAINT catch_up_is_known CHECK ((catch_up = ANY (ARRAY['none'::text, 'last'::text, 'all'::text]))),
+    CONSTRAINT jitter_is_up_to_a_day CHECK (((jitter >= '00:00:00'::interval) AND (jitter <= '24:00:00'::interval))),
+    CONSTRAINT max_catch_up_is_1_to_1000 CHECK (((max_catch_up >= 1) AND (max_catch_up <= 1000))),
+    CONSTRAINT overlap_is_known CHECK ((overlap = ANY (ARRAY['allow'::text, 'skip'::text, 'replace'::text]))),
+    CONSTRAINT schedule_ends_later CHECK (((ends)::timestamp with time zone > (starts)::timestamp with time zone)),
+    CONSTRAINT schedule_is_named CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+);
+
+CREATE FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next timestamp with time zone, wake timestamp with time zone) RETURNS SETOF minutehand.schedules
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    update minutehand.schedules s
+       set paused = pause_schedule.paused, next = pause_schedule.next, wake = pause_schedule.wake, changed = clock_timestamp()
+     where s.tenant = minutehand.schedule_tenant() and s.name = of_name
+    returning s.*
+$$;
+
+CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text, object text, columns text)
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    select 'minutehand_' || role, privilege, object, columns
+      from (values
+        ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
+        ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
+                                                        enqueue enqueue_all enqueue_incoming keep_events', null),
+        ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
+
+        ('worker operator tenant', 'select', 'jobs jobs_live controls schedules firings', null),
+        ('worker operator tenant', 'execute', 'state busy bounds_job copy_of save_schedule pause_schedule remove_schedule
+                                               replace_schedule_payload fire_now withdraw_ahead', null),
+        -- Read and change jobs, of all tenants or of one.
+        ('operator tenant', 'select', 'attempts events uniques audit', null),
+        ('operator tenant', 'execute', 'version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
+                                        retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads
+                                        record_audit', null),
+
+        -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
+        ('worker', 'select', 'uniques superseded lanes dispatcher budgets', null),
+        ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
+        ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
+        ('worker', 'update', 'schedules', 'next wake fired last'),
+        ('worker', 'update', 'uniques', 'until'),
+        ('worker', 'update', 'lanes', 'floor'),
+        ('worker', 'update', 'dispatcher budgets', null),
+        ('worker', 'insert', 'attempts lanes budgets', null),
+        ('worker', 'delete', 'uniques superseded firings', null),
+        ('worker', 'execute', 'make_days_ahead retain_now choose count_unpaused lapse create_occurrence
+                              refuse_superseded fire', null),
+
+        -- What has no tenant, and what bounds every tenant.
+        ('operator', 'select', 'lanes settings dispatcher budgets defaults queue_defaults retention archived_days
+                                jobs_done_default', null),
+        ('operator', 'insert', 'defaults queue_defaults controls retention archived_days', null),
+        ('operator', 'update', 'defaults queue_defaults controls retention archived_days', null),
+        ('operator', 'update', 'settings', 'keep_until_archived'),
+        ('operator', 'delete', 'controls retention archived_days', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers count_unpaused is_headers is_retry', null),
+        -- Copy days to a lake.
+        ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
+        ('operator', 'insert', 'archive_batches erased', null),
+        ('operator', 'update', 'erased', null),
+        ('operator', 'delete', 'archive_batches', null),
+        ('operator', 'execute', 'as_number as_micros identities in_the_lake drop_archived exchange_default', null),
+        -- Load files.
+        ('operator', 'select', 'loads load_runs', null),
+        ('operator', 'execute', 'begin_load end_load staged_name announce_load enqueue_load', null)
+      ) given (roles, privilege, objects, columns),
+           regexp_split_to_table(roles, '\s+') role, regexp_split_to_table(objects, '\s+') object
+$$;
+
+CREATE FUNCTION minutehand.privileges() RETURNS TABLE(role text, privilege text, kind text, object text, name text, columns text)
+    LANGUAGE sql STABLE
+    AS $$
+    with owned as (
+        select 'schema' as kind, nspname::text as object, nspname::text as name, null as columns, nspowner as owner, nspacl as acl
+          from pg_namespace where nspname = 'minutehand'
+        union all
+        select 'table', c.oid::regclass::text, c.relname, null, c.relowner, c.relacl
+          from pg_class c where c.relnamespace = 'minutehand'::regnamespace and c.relkind in ('r', 'p', 'v')
+        union all
+        select 'table', c.oid::regclass::text, c.relname, a.attname, c.relowner, a.attacl
+          from pg_class c join pg_attribute a on a.attrelid = c.oid
+         where c.relnamespace = 'minutehand'::regnamespace and c.relkind in ('r', 'p', 'v') and a.attacl is not null
+        union all
+        select 'sequence', c.oid::regclass::text, c.relname, null, c.relowner, c.relacl
+          from pg_class c where c.relnamespace = 'minutehand'::regnamespace and c.relkind = 'S'
+        union all
+        select 'function', p.oid::regprocedure::text, p.proname, null, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
+          from pg_proc p where p.pronamespace = 'minutehand'::regnamespace
+        union all
+        select 'type', t.oid::regtype::text, t.typname, null, t.typowner, coalesce(t.typacl, acldefault('T', t.typowner))
+          from pg_type t left join pg_class c on c.oid = t.typrelid
+         where t.typnamespace = 'minutehand'::regnamespace and (t.typtype = 'd' or c.relkind = 'c')
+    )
+    select case a.grantee when 0 then 'public' else a.grantee::regrole::text end, lower(a.privilege_type), o.kind, o.object, o.name,
+           o.columns
+      from owned o, aclexplode(o.acl) a
+     where a.grantee <> o.owner
+$$;
+
+CREATE FUNCTION minutehand.promote_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with promoted as (
+        update minutehand.jobs j
+           set lapsed = coalesce(claimed, lapsed),
+               ack = null, prior = null, offered = null, claimed = null, visible = clock_timestamp(),
+               run_at = case when expires is null then least(run_at, clock_timestamp()) else clock_timestamp() end
+         where j.deleted is null and j.id = any (promote_jobs.ids) and attempts < max_attempts and cancelling is null
+           and minutehand.state(j, clock_timestamp()) <> 'running'
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
+                  case when j.key is not null then minutehand.refuse_superseded(j.id) end
+    )
+    select id, queue, kind, key, attempts, max_attempts, tenant from promoted
+$$;
+
 CREATE FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text, supersedes boolean DEFAULT true) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE plpgsql
     AS $$
@@ -1729,6 +1920,39 @@ CREATE FUNCTION minutehand.queues_seen() RETURNS SETOF text
      where minutehand.sees_queue(q.queue)
 $$;
 
+CREATE FUNCTION minutehand.recall_offers(of minutehand.bound) RETURNS TABLE(id uuid)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    update minutehand.jobs j
+       set ack = case when j.claimed is not null then j.prior end, prior = null, offered = null,
+           visible = least(j.visible, clock_timestamp())
+     where j.deleted is null and coalesce(j.offered, j.claimed) is not null and j.offered is not null and j.ack is not null
+       and (j.claimed is null or j.offered > j.claimed)
+       and minutehand.bounds_job(recall_offers.of, j.tenant, j.queue, j.kind, j.key)
+       and (select minutehand.tenant_scope()) in ('', j.tenant)
+    returning j.id
+$$;
+
+CREATE FUNCTION minutehand.record_audit(actor text, verb text, jobs uuid[], facts text[], tenants text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    scope text := minutehand.tenant_scope();
+begin
+    if scope = '-' then
+        perform minutehand.refuse('tenant_is_set');
+    elsif scope <> '' and (exists (select from unnest(tenants) t where t <> scope)
+                           or minutehand.jobs_of_others(record_audit.jobs, scope) <> '{}') then
+        perform minutehand.refuse('tenant_is_own', 'a session of a tenant must write audit entries only about its own jobs', '42501');
+    end if;
+    insert into minutehand.audit (tenant, actor, verb, job, facts)
+    select coalesce(done.tenant, scope), coalesce(record_audit.actor, session_user), record_audit.verb, done.job, done.facts::jsonb
+      from unnest(record_audit.jobs, record_audit.facts, record_audit.tenants) as done (job, facts, tenant);
+end
+$$;
+
 CREATE FUNCTION minutehand.refuse(rule text, sentence text DEFAULT NULL::text, code text DEFAULT '23514'::text) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1765,6 +1989,71 @@ begin
     delete from minutehand.superseded s where s.job = of_job;
     return true;
 end
+$$;
+
+CREATE FUNCTION minutehand.remove_schedule(of_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    delete from minutehand.schedules s where s.tenant = minutehand.schedule_tenant() and s.name = of_name;
+    return found;
+end
+$$;
+
+CREATE FUNCTION minutehand.replace_payloads(ids uuid[], former text[], payloads text[]) RETURNS TABLE(id uuid)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    update minutehand.jobs j
+       set payload = minutehand.fitting(given.payload::json)
+      from unnest(replace_payloads.ids, replace_payloads.former, replace_payloads.payloads) as given (id, former, payload)
+     where j.deleted is null and j.id = given.id and j.id = any (replace_payloads.ids) and j.payload::text = given.former
+       and (select minutehand.tenant_scope()) in ('', j.tenant)
+    returning j.id
+$$;
+
+CREATE FUNCTION minutehand.replace_schedule_payload(of_tenant text, of_name text, former jsonb, payload jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    update minutehand.schedules s
+       set job = jsonb_set(s.job::jsonb, '{payload}', replace_schedule_payload.payload)::json
+     where s.tenant = of_tenant and s.name = of_name and (s.job -> 'payload')::jsonb = former
+       and minutehand.tenant_scope() in ('', s.tenant);
+    return found;
+end
+$$;
+
+CREATE FUNCTION minutehand.request_cancellation(ids uuid[], reason text) RETURNS TABLE(id uuid, tenant text)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    update minutehand.jobs j
+       set cancelling = request_cancellation.reason
+     where j.deleted is null and j.id = any (request_cancellation.ids) and minutehand.state(j, clock_timestamp()) = 'running'
+       and (select minutehand.tenant_scope()) in ('', j.tenant)
+    returning j.id, j.tenant
+$$;
+
+CREATE FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with rescheduled as (
+        update minutehand.jobs j
+           set lapsed = coalesce(claimed, lapsed),
+               ack = null, prior = null, offered = null, claimed = null,
+               run_at = greatest(to_moment, clock_timestamp() + delay, clock_timestamp()),
+               visible = greatest(to_moment, clock_timestamp() + delay, clock_timestamp())
+         where j.deleted is null and j.id = any (reschedule_jobs.ids) and attempts < max_attempts and cancelling is null
+           and minutehand.state(j, clock_timestamp()) <> 'running'
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
+                  case when j.key is not null then minutehand.refuse_superseded(j.id) end
+    )
+    select id, queue, kind, key, attempts, max_attempts, tenant from rescheduled
 $$;
 
 CREATE FUNCTION minutehand.reserve(item minutehand.new_jobs, period interval) RETURNS minutehand.uniques
@@ -1848,6 +2137,105 @@ CREATE FUNCTION minutehand.retain_now() RETURNS TABLE(home text, day date, outco
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
     select * from minutehand.retain()
+$$;
+
+CREATE FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with retried as (
+        update minutehand.jobs j
+           set deleted = null, failed = false, cancelled = false, cancelling = null,
+               -- A dead job has created its next occurrence. After a cancelled one, a later job of the key decides whether it
+               -- recurs.
+               every = case when j.cancelled and not exists (select from minutehand.jobs o
+                                                              where o.deleted is not null and o.tenant = j.tenant and o.queue = j.queue
+                                                                and o.key = j.key and o.enqueued > j.enqueued)
+                            then j.every end,
+               ack = null, prior = null, offered = null,
+               claimed = null, attempts = 0, visible = clock_timestamp() + greatest(given.delay, interval '0'),
+               run_at = case when j.expires is null then j.run_at else clock_timestamp() + greatest(given.delay, interval '0') end
+          from unnest(retry_jobs.ids, retry_jobs.delays) as given (id, delay)
+         where j.deleted is not null and j.failed and j.id = given.id and j.id = any (retry_jobs.ids)
+           and not (j.personal and j.payload::text = 'null')
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+           and not exists (select from minutehand.jobs_live o where o.tenant = j.tenant and o.queue = j.queue and o.key = j.key and o.claimed is null)
+           and not exists (select from minutehand.jobs_live o where o.tenant = j.tenant and o.queue = j.queue and o.key = j.key and o.claimed is not null)
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
+                  case when j.key is not null then minutehand.regain_key(j.id, j.tenant, j.queue, j.key) end
+    )
+    select id, queue, kind, key, attempts, max_attempts, tenant from retried
+$$;
+
+CREATE FUNCTION minutehand.revoke_others(of_role text) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$
+declare
+    held record;
+begin
+    for held in
+        select a.kind, a.object, a.privilege, a.columns
+          from minutehand.privileges() a
+         where a.role = of_role and a.kind <> 'schema'
+           -- The table of a load in progress.
+           and not (a.kind = 'table' and a.name ~ '^staged_[0-9a-f]{32}$')
+           and not exists (select from minutehand.permissions() p
+                            where p.role = of_role and p.object = a.name and p.privilege = a.privilege
+                              and (p.columns is null and a.columns is null or a.columns = any (string_to_array(p.columns, ' '))))
+    loop
+        execute format('revoke %s%s on %s %s from %s', held.privilege, ' (' || quote_ident(held.columns) || ')', held.kind, held.object,
+                       case of_role when 'public' then of_role else quote_ident(of_role) end);
+    end loop;
+end
+$_$;
+
+CREATE FUNCTION minutehand.save_schedule(of_name text, every text, zone text, starts timestamp with time zone, ends timestamp with time zone, jitter interval, ahead interval, catch_up text, max_catch_up integer, overlap text, job json, source text, hash text, next timestamp with time zone, wake timestamp with time zone) RETURNS minutehand.schedules
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    insert into minutehand.schedules as s
+           (tenant, name, every, zone, starts, ends, jitter, ahead, catch_up, max_catch_up, overlap, job, source, hash, next, wake)
+    values (minutehand.schedule_tenant(), of_name, save_schedule.every, save_schedule.zone, save_schedule.starts,
+            save_schedule.ends, save_schedule.jitter, save_schedule.ahead, save_schedule.catch_up, save_schedule.max_catch_up,
+            save_schedule.overlap, minutehand.schedule_job(save_schedule.job), save_schedule.source, save_schedule.hash,
+            save_schedule.next, save_schedule.wake)
+        on conflict (tenant, name) do update
+       set every = excluded.every, zone = excluded.zone, starts = excluded.starts, ends = excluded.ends,
+           jitter = excluded.jitter, ahead = excluded.ahead, catch_up = excluded.catch_up, max_catch_up = excluded.max_catch_up,
+           overlap = excluded.overlap, job = excluded.job, source = excluded.source, hash = excluded.hash,
+           next = excluded.next, wake = excluded.wake, changed = clock_timestamp()
+    returning s.*
+$$;
+
+CREATE FUNCTION minutehand.schedule_job(job json) RETURNS json
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+    item minutehand.new_jobs;
+begin
+    if json_typeof(job) is distinct from 'object' then
+        perform minutehand.refuse('schedule_has_a_job', 'the job of a schedule must be an object with a kind');
+    end if;
+    item := json_populate_record(null::minutehand.new_jobs, job);
+    perform item.kind::minutehand.kind, minutehand.fitting(item.payload);
+    if item.kind is null then
+        perform minutehand.refuse('schedule_has_a_job', 'the job of a schedule must be an object with a kind');
+    end if;
+    return job;
+end
+$$;
+
+CREATE FUNCTION minutehand.schedule_tenant() RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+    scope text := minutehand.tenant_scope();
+begin
+    if scope = '-' then
+        perform minutehand.refuse('tenant_is_set');
+    end if;
+    return scope;
+end
 $$;
 
 CREATE FUNCTION minutehand.sees_queue(of_queue text) RETURNS boolean
@@ -1953,6 +2341,24 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.tenant_scope() RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    acts  name := minutehand.session_role();
+    scope text := minutehand.current_tenant();
+begin
+    -- Here, current_user is the owner of the schema.
+    if scope = '' and not (pg_has_role(acts, current_user, 'usage')
+                           or coalesce(pg_has_role(acts, to_regrole('minutehand_operator'), 'usage'), false)
+                           or coalesce(pg_has_role(acts, to_regrole('minutehand_worker'), 'usage'), false)) then
+        return '-';
+    end if;
+    return scope;
+end
+$$;
+
 CREATE FUNCTION minutehand.tenants_tables() RETURNS SETOF regclass
     LANGUAGE sql STABLE
     AS $$
@@ -2013,7 +2419,7 @@ begin
                error = '{"type": "Cancelled", "message": "its schedule was changed, paused or removed"}'
           from minutehand.firings f
          where f.tenant = of_tenant and f.schedule = of_schedule and f.nominal > moment and f.outcome = 'fired'
-           and minutehand.current_tenant() in ('', f.tenant)
+           and (select minutehand.tenant_scope()) in ('', f.tenant)
            and j.deleted is null and j.id = f.job and minutehand.state(j, clock_timestamp()) <> 'running'
         returning j.id
     )
@@ -2315,38 +2721,6 @@ CREATE VIEW minutehand.retained AS
                                        when p.attempts = 0 and p.expires is not null then ''expired'' else ''dead'' end'::text,'{done,dead,expired,cancelled}'::text[]), ('attempts'::text,'ended'::text,'''attempts'''::text,'{attempts}'::text[]), ('events'::text,'at'::text,'''events'''::text,'{events}'::text[])) h(home, dated, classifier, whats)
      JOIN minutehand.retention r ON ((r.what = ANY (h.whats))))
   GROUP BY h.home, h.dated, h.classifier, h.whats;
-
-CREATE TABLE minutehand.schedules (
-    tenant minutehand.tenant DEFAULT minutehand.current_tenant() NOT NULL,
-    name text NOT NULL,
-    every text NOT NULL,
-    zone text DEFAULT 'UTC'::text NOT NULL,
-    starts minutehand.moment,
-    ends minutehand.moment,
-    jitter interval DEFAULT '00:00:00'::interval NOT NULL,
-    ahead interval DEFAULT '00:00:00'::interval NOT NULL,
-    catch_up text DEFAULT 'none'::text NOT NULL,
-    max_catch_up integer DEFAULT 100 NOT NULL,
-    overlap text DEFAULT 'allow'::text NOT NULL,
-    job json NOT NULL,
-    paused boolean DEFAULT false NOT NULL,
-    source text,
-    hash text,
-    next minutehand.moment,
-    wake minutehand.moment,
-    fired timestamp with time zone,
-    last uuid,
-    created timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    changed timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT ahead_allows_overlap CHECK (((ahead = '00:00:00'::interval) OR (overlap = 'allow'::text))),
-    CONSTRAINT ahead_is_up_to_a_month CHECK (((ahead >= '00:00:00'::interval) AND (ahead <= '31 days'::interval))),
-    CONSTRAINT catch_up_is_known CHECK ((catch_up = ANY (ARRAY['none'::text, 'last'::text, 'all'::text]))),
-    CONSTRAINT jitter_is_up_to_a_day CHECK (((jitter >= '00:00:00'::interval) AND (jitter <= '24:00:00'::interval))),
-    CONSTRAINT max_catch_up_is_1_to_1000 CHECK (((max_catch_up >= 1) AND (max_catch_up <= 1000))),
-    CONSTRAINT overlap_is_known CHECK ((overlap = ANY (ARRAY['allow'::text, 'skip'::text, 'replace'::text]))),
-    CONSTRAINT schedule_ends_later CHECK (((ends)::timestamp with time zone > (starts)::timestamp with time zone)),
-    CONSTRAINT schedule_is_named CHECK (((length(name) >= 1) AND (length(name) <= 200)))
-);
 
 CREATE TABLE minutehand.schema_files (
     name text NOT NULL,
@@ -2679,6 +3053,36 @@ GRANT USAGE ON SCHEMA minutehand TO minutehand_operator;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_tenant;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_worker;
 
+REVOKE ALL ON TYPE minutehand.bound FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.expires FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.is_headers(headers jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_operator;
+
+REVOKE ALL ON TYPE minutehand.headers FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.key FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.kind FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.max_attempts FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.moment FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.priority FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.queue FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.is_retry(retry jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.is_retry(retry jsonb) TO minutehand_operator;
+
+REVOKE ALL ON TYPE minutehand.retry FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.tenant FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.timeout FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.announce_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.announce_load(of_run uuid) TO minutehand_operator;
 
@@ -2687,6 +3091,12 @@ GRANT ALL ON FUNCTION minutehand.as_micros(moment timestamp with time zone) TO m
 
 REVOKE ALL ON FUNCTION minutehand.as_number(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.as_number(value text) TO minutehand_operator;
+
+REVOKE ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) TO minutehand_operator;
@@ -2709,8 +3119,16 @@ REVOKE ALL ON FUNCTION minutehand.bounds(moment timestamp with time zone, queues
 REVOKE ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.busy(bound minutehand.bound) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.change_lane() FROM PUBLIC;
 
@@ -2729,77 +3147,23 @@ REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp wi
 
 REVOKE ALL ON FUNCTION minutehand.clear_personal() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.uuid7() FROM PUBLIC;
+
+GRANT SELECT ON TABLE minutehand.jobs TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.jobs TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.jobs TO minutehand_worker;
-GRANT SELECT,DELETE ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT SELECT,DELETE ON TABLE minutehand.jobs TO minutehand_tenant;
 
-GRANT UPDATE(ack) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(ack) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(prior) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(prior) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(run_at) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(run_at) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(visible) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(visible) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(offered) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(offered) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(claimed) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(claimed) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(deleted) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(deleted) ON TABLE minutehand.jobs TO minutehand_tenant;
 GRANT UPDATE(deleted) ON TABLE minutehand.jobs TO minutehand_worker;
 
-GRANT UPDATE(timeout) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(timeout) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(attempts) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(attempts) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(max_attempts) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(max_attempts) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(priority) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(priority) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(failed) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(failed) ON TABLE minutehand.jobs TO minutehand_tenant;
 GRANT UPDATE(failed) ON TABLE minutehand.jobs TO minutehand_worker;
 
-GRANT UPDATE(cancelled) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(cancelled) ON TABLE minutehand.jobs TO minutehand_tenant;
 GRANT UPDATE(cancelled) ON TABLE minutehand.jobs TO minutehand_worker;
-
-GRANT UPDATE(payload) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(payload) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(headers) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(headers) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(retry) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(retry) ON TABLE minutehand.jobs TO minutehand_tenant;
 
 GRANT UPDATE(result) ON TABLE minutehand.jobs TO minutehand_worker;
 
-GRANT UPDATE(error) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(error) ON TABLE minutehand.jobs TO minutehand_tenant;
 GRANT UPDATE(error) ON TABLE minutehand.jobs TO minutehand_worker;
 
-GRANT UPDATE(every) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(every) ON TABLE minutehand.jobs TO minutehand_tenant;
-
-GRANT UPDATE(cancelling) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(cancelling) ON TABLE minutehand.jobs TO minutehand_tenant;
-
 GRANT UPDATE(version) ON TABLE minutehand.jobs TO minutehand_worker;
-
-GRANT UPDATE(lapsed) ON TABLE minutehand.jobs TO minutehand_operator;
-GRANT UPDATE(lapsed) ON TABLE minutehand.jobs TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_operator;
@@ -2835,24 +3199,48 @@ GRANT UPDATE(lapsed) ON TABLE minutehand.jobs_live TO minutehand_worker;
 REVOKE ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.current_tenant() FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.days() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.days() TO minutehand_operator;
 
+REVOKE ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], most integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], most integer) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.delete_jobs(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.delete_jobs(ids uuid[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.delete_jobs(ids uuid[]) TO minutehand_tenant;
+
 REVOKE ALL ON FUNCTION minutehand.delete_over(home text, name text, dated text, classifier text, at timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, most integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, most integer) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.drop_archived(home text, day date) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.drop_archived(home text, day date) TO minutehand_operator;
 
 REVOKE ALL ON FUNCTION minutehand.drop_day(home text, name text, day date, classifier text, ends timestamp with time zone, at timestamp with time zone, sure boolean) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) TO minutehand_tenant;
+
 REVOKE ALL ON FUNCTION minutehand.end_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.end_load(of_run uuid) TO minutehand_operator;
 
+REVOKE ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_tenant;
@@ -2870,28 +3258,27 @@ GRANT ALL ON FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempt
 REVOKE ALL ON FUNCTION minutehand.exchange_default(home text, days date[], most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.exchange_default(home text, days date[], most integer) TO minutehand_operator;
 
+REVOKE ALL ON FUNCTION minutehand.fault_of_every(item minutehand.new_jobs, on_conflict text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.fault_of_key(item minutehand.new_jobs, on_conflict text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.fire(firings json) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.fire(firings json) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.fire(firings json) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.fire(firings json) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.first_of(every text, zone text, moment timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.fitting(payload json) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.fitting(payload json) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.fitting(payload json) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.forget_kept_days() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.grant_archiver() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.grant_desk(role text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.grant_loader() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.grant_operator() FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.grant_role(of_role text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.grant_worker() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.hand_over(new_owner name) FROM PUBLIC;
 
@@ -2906,6 +3293,12 @@ GRANT ALL ON FUNCTION minutehand.in_the_lake(home text, name text, day date) TO 
 
 REVOKE ALL ON FUNCTION minutehand.inspect_day(name text, classifier text, ends timestamp with time zone, at timestamp with time zone, OUT whole boolean, OUT part boolean, OUT next timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.is_every(every text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.is_zone(zone text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.jobs_of_others(jobs uuid[], than text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.keep(of_queue text, of_what text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.keep_events(events jsonb) FROM PUBLIC;
@@ -2914,9 +3307,15 @@ GRANT ALL ON FUNCTION minutehand.keep_events(events jsonb) TO minutehand_operato
 GRANT ALL ON FUNCTION minutehand.keep_events(events jsonb) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.keep_events(events jsonb) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.kept_latest(attempts integer, wanted boolean, latest timestamp with time zone, new_latest timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.load_conflict_action() FROM PUBLIC;
@@ -2934,6 +3333,37 @@ REVOKE ALL ON FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_
 
 REVOKE ALL ON FUNCTION minutehand.merged(old json, new json) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.no_job() FROM PUBLIC;
+
+GRANT SELECT ON TABLE minutehand.schedules TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.schedules TO minutehand_tenant;
+GRANT SELECT ON TABLE minutehand.schedules TO minutehand_worker;
+
+GRANT UPDATE(next) ON TABLE minutehand.schedules TO minutehand_worker;
+
+GRANT UPDATE(wake) ON TABLE minutehand.schedules TO minutehand_worker;
+
+GRANT UPDATE(fired) ON TABLE minutehand.schedules TO minutehand_worker;
+
+GRANT UPDATE(last) ON TABLE minutehand.schedules TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next timestamp with time zone, wake timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next timestamp with time zone, wake timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next timestamp with time zone, wake timestamp with time zone) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next timestamp with time zone, wake timestamp with time zone) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.permissions() FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.privileges() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.promote_jobs(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.promote_jobs(ids uuid[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.promote_jobs(ids uuid[]) TO minutehand_tenant;
+
 REVOKE ALL ON FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text, supersedes boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.put_keyed(item minutehand.new_jobs, on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) FROM PUBLIC;
@@ -2942,14 +3372,45 @@ REVOKE ALL ON FUNCTION minutehand.queues_seen() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.recall_offers(of minutehand.bound) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.recall_offers(of minutehand.bound) TO minutehand_operator;
+
+REVOKE ALL ON FUNCTION minutehand.record_audit(actor text, verb text, jobs uuid[], facts text[], tenants text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.record_audit(actor text, verb text, jobs uuid[], facts text[], tenants text[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.record_audit(actor text, verb text, jobs uuid[], facts text[], tenants text[]) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.refuse_superseded(job uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.refuse_superseded(job uuid) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.refuse_superseded(job uuid) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.refuse_superseded(job uuid) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.remove_schedule(of_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.replace_payloads(ids uuid[], former text[], payloads text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.replace_payloads(ids uuid[], former text[], payloads text[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.replace_payloads(ids uuid[], former text[], payloads text[]) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.replace_schedule_payload(of_tenant text, of_name text, former jsonb, payload jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.replace_schedule_payload(of_tenant text, of_name text, former jsonb, payload jsonb) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.replace_schedule_payload(of_tenant text, of_name text, former jsonb, payload jsonb) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.replace_schedule_payload(of_tenant text, of_name text, former jsonb, payload jsonb) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.request_cancellation(ids uuid[], reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.request_cancellation(ids uuid[], reason text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.request_cancellation(ids uuid[], reason text) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.reserve(item minutehand.new_jobs, period interval) FROM PUBLIC;
 
@@ -2960,18 +3421,48 @@ REVOKE ALL ON FUNCTION minutehand.retain_day(home text, name text, day date, dat
 REVOKE ALL ON FUNCTION minutehand.retain_now() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.retain_now() TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.revoke_others(of_role text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.save_schedule(of_name text, every text, zone text, starts timestamp with time zone, ends timestamp with time zone, jitter interval, ahead interval, catch_up text, max_catch_up integer, overlap text, job json, source text, hash text, next timestamp with time zone, wake timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.save_schedule(of_name text, every text, zone text, starts timestamp with time zone, ends timestamp with time zone, jitter interval, ahead interval, catch_up text, max_catch_up integer, overlap text, job json, source text, hash text, next timestamp with time zone, wake timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.save_schedule(of_name text, every text, zone text, starts timestamp with time zone, ends timestamp with time zone, jitter interval, ahead interval, catch_up text, max_catch_up integer, overlap text, job json, source text, hash text, next timestamp with time zone, wake timestamp with time zone) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.save_schedule(of_name text, every text, zone text, starts timestamp with time zone, ends timestamp with time zone, jitter interval, ahead interval, catch_up text, max_catch_up integer, overlap text, job json, source text, hash text, next timestamp with time zone, wake timestamp with time zone) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.schedule_job(job json) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.schedule_tenant() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.sees_queue(of_queue text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.sentence(rule text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.sentence(rule text) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.sentence(rule text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.sentence(rule text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.sentence(rule text) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.session_role() FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.share_lane() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.staged_name(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.staged_name(of_run uuid) TO minutehand_operator;
 
+REVOKE ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.tenant_scope() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.tenants_tables() FROM PUBLIC;
 
@@ -2998,8 +3489,8 @@ GRANT SELECT ON TABLE minutehand.attempts TO minutehand_tenant;
 
 GRANT SELECT ON TABLE minutehand.attempts_default TO minutehand_operator;
 
-GRANT SELECT,INSERT ON TABLE minutehand.audit TO minutehand_operator;
-GRANT SELECT,INSERT ON TABLE minutehand.audit TO minutehand_tenant;
+GRANT SELECT ON TABLE minutehand.audit TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.audit TO minutehand_tenant;
 
 GRANT SELECT ON TABLE minutehand.budgets TO minutehand_operator;
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.budgets TO minutehand_worker;
@@ -3044,10 +3535,6 @@ GRANT SELECT ON TABLE minutehand.migrations TO minutehand_worker;
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.queue_defaults TO minutehand_operator;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.retention TO minutehand_operator;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.schedules TO minutehand_operator;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.schedules TO minutehand_tenant;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.schedules TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_enqueuer;
 GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_migrator;

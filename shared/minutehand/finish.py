@@ -1,5 +1,6 @@
 """Finish: write an attempt's outcome to its row, if the claim still holds."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, assert_never
 
@@ -11,6 +12,7 @@ from minutehand.errors import (
     UnreachableError,
 )
 from minutehand.lease import Claim
+from minutehand.model.failure import bounded
 from minutehand.model.occurrence import merge_errors, next_of
 from minutehand.model.outcome import (
     Cancelled,
@@ -29,6 +31,8 @@ from minutehand.settings.table import ENCRYPT_RESULTS
 
 # The database's calendar ends in the year 9999.
 LONGEST_DELAY = timedelta(days=2_880_000)
+# The least value of max_result: a smaller result always fits.
+SMALLEST_LIMIT = 16384
 
 
 def finish(claim: Claim, outcome: Outcome) -> Finish:
@@ -39,9 +43,9 @@ def finish(claim: Claim, outcome: Outcome) -> Finish:
     fence makes safe. If the database refuses an outcome, the attempt fails.
     """
     try:
-        return _finish(claim, outcome)
+        return _finish(claim, fitting(claim, outcome))
     except UnreachableError:
-        return _finish(claim, outcome)
+        return _finish(claim, fitting(claim, outcome))
     except (InvalidJobError, DatabaseError) as error:
         refused = {"type": "OutcomeError", "message": f"the database refused the outcome: {error}"}
         return _finish(claim, Failed(refused))
@@ -49,12 +53,29 @@ def finish(claim: Claim, outcome: Outcome) -> Finish:
 
 def complete(claim: Claim, result: object) -> Finish:
     """Write `done` in the transaction that is open on the claim's database."""
-    text = None if result is None else encode(result)
+    done = Done(None if result is None else encode(result))
     try:
-        return _end(claim, "done", text, None)
+        return _finish(claim, fitting(claim, done))
     except ConflictError:
         # The statement waited for the row, and another session has finished the job.
         return Finish("lost")
+
+
+def fitting(claim: Claim, outcome: Outcome) -> Outcome:
+    """Drop a result whose JSON is larger than the database's `max_result`; the error explains it."""
+    if not isinstance(outcome, (Done, Failed, Cancelled)) or outcome.result is None:
+        return outcome
+    if (size := len(outcome.result.encode())) <= SMALLEST_LIMIT:
+        return outcome
+    limit = claim.database.run("max_result")[0]["max_result"]
+    if size <= limit:
+        return outcome
+    fault = f"the result was not stored: it must have at most {limit} bytes, got {size}"
+    if outcome.error is None:
+        error = {"type": "ResultError", "message": fault, "stage": "result"}
+    else:
+        error = {**outcome.error, "message": f"{outcome.error['message']} ({fault})"}
+    return replace(outcome, result=None, error=error)
 
 
 def _finish(claim: Claim, outcome: Outcome) -> Finish:
@@ -125,6 +146,7 @@ def _cancel_if_requested(claim: Claim, error: Error | None, result: str | None) 
 
 def _supersede(claim: Claim, error: Error | None, result: str | None) -> Finish:
     """End a job that cannot come back, because a newer upcoming job has its key."""
+    error = bounded(error)
     reason = None if error is None else f"{error['type']}: {error['message']}"
     attempt = attempt_parameters(claim, "superseded", result, error)
     ended = claim.database.run("supersede", **attempt, reason=reason)
@@ -142,7 +164,7 @@ def attempt_parameters(
         "outcome": ending,
         "started": claim.claimed + claim.lease.waited,
         "result": _stored_result(claim, result),
-        "error": None if error is None else encode(error),
+        "error": None if error is None else encode(bounded(error)),
         "worker": worker.name,
         "request": worker.request,
         "memory_mb": worker.memory_mb,

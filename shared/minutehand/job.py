@@ -11,6 +11,7 @@ from minutehand.errors import LostError
 from minutehand.finish import complete
 from minutehand.lease import Claim
 from minutehand.model.outcome import Finish
+from minutehand.model.payload import is_encrypted
 
 
 def _ignore(_name: str, **_facts: Any) -> None:
@@ -45,6 +46,19 @@ class Job(Claim):
     def redelivered(self) -> bool:
         """Whether there was an earlier attempt."""
         return self.attempt > 1
+
+    @property
+    def previous_result(self) -> Any:
+        """The result that an earlier attempt stored before it failed, or None.
+
+        Raises KeyMissingError if it is encrypted with a key that this worker does not have.
+        """
+        if not is_encrypted(self.stored_result):
+            return self.stored_result
+        # Imported only when used, for the sake of cold starts.
+        from minutehand.encryption.envelope import decrypted_result
+
+        return decrypted_result(self.stored_result, self)
 
     @property
     def lateness(self) -> timedelta:

@@ -53,6 +53,7 @@ PAGES = {
     "list_retention": 5,
     "start_tick": 10,
     "lock_schedules": 5,
+    "max_result": 10,
     "make_days": 100,
     "migration_files": 5,
     "migration_known": 10,

@@ -8,8 +8,11 @@ from uuid import uuid4
 from minutehand.model.outcome import Cancel, Error, Fail, OutOfTime, RetryAfter, Snooze
 
 LIBRARY = str(Path(__file__).parents[1])
+TYPE_CHARACTERS = 200
 MESSAGE_CHARACTERS = 1000
 TRACE_CHARACTERS = 4000
+# A message may be an exception's, followed by why its result was not stored or its recurrence ended.
+LONGEST = {"message": 2 * MESSAGE_CHARACTERS, "trace": TRACE_CHARACTERS}
 RAISED_ON_PURPOSE = (Snooze, Cancel, Fail, RetryAfter)
 KNOWN = (*RAISED_ON_PURPOSE, OutOfTime)
 
@@ -29,8 +32,19 @@ def redact(error: BaseException) -> UnknownError:
 
 def describe(error: BaseException) -> Error:
     """Return an exception's type and message, and the end of its trace from the handler on."""
-    described = {"type": type(error).__name__, "message": message_of(error), "trace": _trace(error)}
+    described = {
+        "type": type(error).__name__[:TYPE_CHARACTERS],
+        "message": message_of(error),
+        "trace": _trace(error),
+    }
     return {name: _storable(text) for name, text in described.items()}
+
+
+def bounded(error: Error | None) -> Error | None:
+    """Return an error with texts that a row may store, wherever they come from."""
+    if error is None:
+        return None
+    return {name: text[: LONGEST.get(name, TYPE_CHARACTERS)] for name, text in error.items()}
 
 
 def message_of(error: BaseException) -> str:

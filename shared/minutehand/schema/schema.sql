@@ -1450,7 +1450,7 @@ CREATE FUNCTION minutehand.load_conflict_action() RETURNS text
            kind = excluded.kind, payload = excluded.payload, headers = excluded.headers, run_at = excluded.run_at,
            visible = excluded.visible, ack = null, prior = null, offered = null, latest = null,
            priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
-           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null,
+           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
            personal = excluded.personal, expires = null
      where j.attempts > 0 or j.cancelling is not null
@@ -1550,7 +1550,7 @@ CREATE FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) R
            personal = j.personal or coalesce(item.personal, false),
            -- The longer of the two; a job without it never expires.
            expires = case when j.expires is not null and item.expires is not null then greatest(j.expires, item.expires) end,
-           enqueued = clock_timestamp(), attempts = 0, error = null,
+           enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
            run_at = coalesce(to_moment, run_at), visible = coalesce(to_moment, j.visible),
            ack = case when to_moment is null then ack end, prior = case when to_moment is null then prior end,
            offered = case when to_moment is null then offered end, latest = coalesce(moved.latest, j.latest)
@@ -1668,6 +1668,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes dispatcher budgets', null),
+        ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
         ('worker', 'update', 'schedules', 'next wake fired last'),
@@ -1806,7 +1807,7 @@ begin
                           offered = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.offered end,
                           latest = coalesce(minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest), excluded.latest),
                           priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
-                          timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null,
+                          timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
                           cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
                           nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal,
                           expires = excluded.expires
@@ -2732,8 +2733,10 @@ CREATE TABLE minutehand.schema_files (
 CREATE TABLE minutehand.settings (
     one boolean DEFAULT true NOT NULL,
     max_payload integer DEFAULT 262144 NOT NULL,
+    max_result integer DEFAULT 262144 NOT NULL,
     keep_until_archived boolean DEFAULT false NOT NULL,
     CONSTRAINT max_payload_is_1_byte_to_64_mib CHECK (((max_payload >= 1) AND (max_payload <= 67108864))),
+    CONSTRAINT max_result_is_16_kib_to_64_mib CHECK (((max_result >= 16384) AND (max_result <= 67108864))),
     CONSTRAINT settings_are_one_row CHECK (one)
 );
 
@@ -3543,6 +3546,8 @@ GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.schema_files TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.settings TO minutehand_operator;
+
+GRANT SELECT(max_result) ON TABLE minutehand.settings TO minutehand_worker;
 
 GRANT UPDATE(keep_until_archived) ON TABLE minutehand.settings TO minutehand_operator;
 

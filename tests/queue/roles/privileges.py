@@ -36,7 +36,7 @@ OPERATOR = """
 MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(EVERY_ROLE.split(), ROLES),
     **dict.fromkeys(WORKER.split(), ("worker",)),
-    "count_due": ("worker", "operator"),
+    **dict.fromkeys(["count_due", "max_result"], ("worker", "operator")),
     **dict.fromkeys(WORKER_AND_OPERATORS.split(), ("worker", *OPERATORS)),
     **dict.fromkeys(BOTH_OPERATORS.split(), OPERATORS),
     **dict.fromkeys(OPERATOR.split(), ("operator",)),

@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
+from datetime import timedelta
 
 import pytest
 
-from minutehand import ConfigurationError, Job, NewJob
+from minutehand import ConfigurationError, Job, NewJob, RetryAfter
 from minutehand.encryption.reencrypt import FIRST, reencrypt
 from minutehand.errors import KeyMissingError
 from minutehand.operations.jobs import replay
@@ -126,6 +127,23 @@ def test_encrypted_results_are_decrypted_by_wait(queue: Queue, key: pytest.Monke
     ]
     for job_id in (plain, encrypted, in_transaction):
         assert wait(job_id, connection=queue.database).result == {"card": SECRET}
+
+
+def test_encrypted_result_is_decrypted_for_the_next_attempt(
+    direct_queue: Queue, key: pytest.MonkeyPatch
+) -> None:
+    key.setenv("MINUTEHAND_ENCRYPT_RESULTS", "1")
+    seen: list[object] = []
+
+    def handle(_payload: object, job: Job) -> None:
+        seen.append(job.previous_result)
+        raise RetryAfter(timedelta(), result={"card": SECRET})
+
+    job_id, _ = direct_queue.attempt(handle)
+    assert SECRET not in stored(direct_queue, job_id)
+    direct_queue.work(handle)
+
+    assert seen == [None, {"card": SECRET}]
 
 
 def test_result_that_cannot_be_encrypted_is_not_stored(direct_queue: Queue, key: pytest.MonkeyPatch) -> None:

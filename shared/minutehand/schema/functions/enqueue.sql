@@ -175,7 +175,7 @@ begin
                           offered = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.offered end,
                           latest = coalesce(minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest), excluded.latest),
                           priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
-                          timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null,
+                          timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
                           cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
                           nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal,
                           expires = excluded.expires

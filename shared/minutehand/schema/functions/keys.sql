@@ -138,7 +138,7 @@ as $$
            personal = j.personal or coalesce(item.personal, false),
            -- The longer of the two; a job without it never expires.
            expires = case when j.expires is not null and item.expires is not null then greatest(j.expires, item.expires) end,
-           enqueued = clock_timestamp(), attempts = 0, error = null,
+           enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
            run_at = coalesce(to_moment, run_at), visible = coalesce(to_moment, j.visible),
            ack = case when to_moment is null then ack end, prior = case when to_moment is null then prior end,
            offered = case when to_moment is null then offered end, latest = coalesce(moved.latest, j.latest)

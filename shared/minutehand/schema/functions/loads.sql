@@ -178,7 +178,7 @@ as $$
            kind = excluded.kind, payload = excluded.payload, headers = excluded.headers, run_at = excluded.run_at,
            visible = excluded.visible, ack = null, prior = null, offered = null, latest = null,
            priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
-           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null,
+           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
            personal = excluded.personal, expires = null
      where j.attempts > 0 or j.cancelling is not null

@@ -14,6 +14,9 @@ create table minutehand.settings (
     one                 boolean primary key default true constraint settings_are_one_row check (one),
     max_payload         integer not null default 262144
                         constraint max_payload_is_1_byte_to_64_mib check (max_payload between 1 and 67108864),
+    -- Workers read it only for results that are larger than the minimum.
+    max_result          integer not null default 262144
+                        constraint max_result_is_16_kib_to_64_mib check (max_result between 16384 and 67108864),
     keep_until_archived boolean not null default false
 );
 insert into minutehand.settings default values;

@@ -117,8 +117,8 @@ class Claim:
     queue: str
     kind: str
     key: str | None
-    payload: Any
-    headers: Mapping[str, str]
+    payload: Any = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
     priority: int
     attempt: int
     max_attempts: int

@@ -65,13 +65,13 @@ class NewJob:
     datetime, and one in the past means now; `delay` counts from now. `every` makes the job recur, in the time zone
     `zone`. `key` names one upcoming job of the queue; `on_conflict` and the options after it decide what happens when
     the key is taken, and for how long it is: see `enqueue`. A job that has not started when `expires` has passed since
-    `run_at` never runs.
+    `run_at` never runs. The repr leaves out payload and headers, which may be private.
     """
 
     # The declaration of all options. CONTRIBUTING.md shows how to add one, and tests/unit/test_job_options.py names
     # each place that lacks one.
     kind: str = field(metadata=text("kind_is_a_name"))
-    payload: object = field(default=None, metadata=declare("json", _payload))
+    payload: object = field(default=None, repr=False, metadata=declare("json", _payload))
     queue: str | None = field(default=None, metadata=text("queue_is_a_name"))
     key: Key | None = field(default=None, metadata=declare("text", _key))
     run_at: datetime | None = field(default=None, metadata=declare("timestamptz", check_moment))
@@ -80,7 +80,7 @@ class NewJob:
     max_attempts: int | None = field(default=None, metadata=integer("max_attempts_is_at_least_1"))
     retry: Retry | None = field(default=None, metadata=declare("jsonb", _retry))
     timeout: timedelta | None = field(default=None, metadata=duration("timeout_is_positive", stored=True))
-    headers: Mapping[str, str] | None = field(default=None, metadata=declare("jsonb", _headers))
+    headers: Mapping[str, str] | None = field(default=None, repr=False, metadata=declare("jsonb", _headers))
     every: str | None = field(default=None, metadata=declare("text", _recurrence))
     zone: str | None = field(default=None, metadata=declare("text", _recurrence))
     personal: bool | None = field(default=None, metadata=boolean("personal_is_yes_or_no"))

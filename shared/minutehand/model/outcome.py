@@ -1,6 +1,6 @@
 """Outcome: how an attempt ends, and the exceptions with which a handler chooses it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import UUID
@@ -70,8 +70,8 @@ Error = dict[str, str]
 class Done:
     """The handler returned. `result` is JSON text; `error` explains why a result could not be stored."""
 
-    result: str | None = None
-    error: Error | None = None
+    result: str | None = field(default=None, repr=False)
+    error: Error | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class Failed:
     `result` is the progress so far, as JSON text.
     """
 
-    error: Error
+    error: Error = field(repr=False)
     delay: timedelta | None = None
     final: bool = False
-    result: str | None = None
+    result: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ class Snoozed:
 class Cancelled:
     """The handler cancelled the job."""
 
-    error: Error
-    result: str | None = None
+    error: Error = field(repr=False)
+    result: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Released:
     """The worker releases the job without an attempt, optionally with an error to show."""
 
     delay: timedelta = timedelta()
-    error: Error | None = None
+    error: Error | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -131,5 +131,5 @@ class Finish:
 
     ending: Ending
     visible: datetime | None = None
-    error: Error | None = None
+    error: Error | None = field(default=None, repr=False)
     next: UUID | None = None

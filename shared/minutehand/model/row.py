@@ -1,7 +1,7 @@
 """Jobs and attempts as the database stores them: the values that queries return."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 from uuid import UUID
@@ -13,7 +13,10 @@ FINISHED = {"done", "dead", "expired", "cancelled"}
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A stored job. Listings omit payload, headers, result, retry, timeout and expires: they are None there."""
+    """A stored job. Listings omit payload, headers, result, retry, timeout and expires: they are None there.
+
+    The repr leaves out payload, headers, result and error, which may be private.
+    """
 
     id: UUID
     queue: str
@@ -29,10 +32,10 @@ class Row:
     offered: datetime | None
     claimed: datetime | None
     deleted: datetime | None
-    error: dict[str, str] | None
-    payload: Any = None
-    headers: dict[str, str] | None = None
-    result: Any = None
+    error: dict[str, str] | None = field(repr=False)
+    payload: Any = field(default=None, repr=False)
+    headers: dict[str, str] | None = field(default=None, repr=False)
+    result: Any = field(default=None, repr=False)
     retry: dict[str, Any] | None = None
     timeout: timedelta | None = None
     # From `run_at`, until when it must have started.
@@ -80,6 +83,6 @@ class Attempt:
     request: str | None
     version: str | None
     memory_mb: int | None
-    error: dict[str, str] | None
+    error: dict[str, str] | None = field(repr=False)
     # The partial result of a failed attempt.
-    result: Any = None
+    result: Any = field(default=None, repr=False)

@@ -40,7 +40,7 @@ class Attempt:
 
     job: Row
     ending: Ending
-    error: dict[str, str] | None = None
+    error: dict[str, str] | None = field(default=None, repr=False)
     exception: BaseException | None = field(default=None, repr=False)
 
     @property

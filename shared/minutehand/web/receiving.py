@@ -46,8 +46,8 @@ class RouteResponse:
     """The response to a delivery; a handler may return one instead of a result."""
 
     status: int
-    body: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Any = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def encoded(self) -> bytes:
         """Return the body as JSON."""
@@ -65,7 +65,7 @@ class DeliveredJob:
     key: str | None = None
     tenant: str = ""
     schedule: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     attempt: int = 1
     max_attempts: int = 1
     enqueued: datetime | None = None
@@ -221,7 +221,7 @@ class _Facts:
     key: str | None = None
     tenant: str = ""
     schedule: str | None = None
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
     attempt: int = 1
     max_attempts: int = 1
     enqueued: datetime | None = None

@@ -31,9 +31,9 @@ class Delivery:
     """A request to send. Without a body only headers are sent; `timeout` is in seconds, 30 by default."""
 
     url: str
-    body: Any = None
+    body: Any = field(default=None, repr=False)
     method: Literal["POST", "PUT", "PATCH", "DELETE", "GET"] = "POST"
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
     timeout: float | None = None
 
 

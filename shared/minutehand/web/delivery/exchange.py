@@ -4,7 +4,7 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from threading import Timer
 from time import monotonic
@@ -29,8 +29,8 @@ class DeliveryRequest:
 
     method: str
     destination: Destination
-    headers: Mapping[str, str]
-    body: bytes | None
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes | None = field(repr=False)
 
     def __str__(self) -> str:
         """Describe the request without anything that may be secret."""
@@ -43,8 +43,8 @@ class DeliveryResponse:
 
     request: DeliveryRequest
     status: int
-    headers: Mapping[str, str]
-    body: bytes
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
 
     def __str__(self) -> str:
         """Describe the response; error messages begin with this."""

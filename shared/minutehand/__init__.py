@@ -27,6 +27,7 @@ The modules at the root, in the order of the flow:
 from minutehand.database import Database
 from minutehand.enqueue import enqueue, enqueue_many
 from minutehand.errors import (
+    BusyError,
     ConfigurationError,
     ConflictError,
     DatabaseError,
@@ -51,6 +52,7 @@ from minutehand.queries.wait import wait
 __version__ = "0.1.0"
 
 __all__ = [
+    "BusyError",
     "Cancel",
     "ConfigurationError",
     "ConflictError",

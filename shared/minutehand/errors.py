@@ -19,6 +19,7 @@ MinutehandError
     ├── ReadOnlyError               the server is a replica, or the database is read-only
     ├── ForbiddenError              the database role lacks a privilege
     ├── ConflictError               concurrent transactions conflicted: run yours again
+    ├── BusyError                   the server gave up: a time limit, a lock, memory or disk
     └── SchemaError                 the schema is missing or older than this code
         └── NewerSchemaError        the schema is newer than this code, as after a rollback of the code
 """
@@ -120,6 +121,10 @@ class ForbiddenError(DatabaseError):
 
 class ConflictError(DatabaseError):
     """Concurrent transactions conflicted. Run the whole transaction again."""
+
+
+class BusyError(DatabaseError):
+    """The server gave up on a statement: it reached a time limit, waited for a lock, or lacks memory or disk space."""
 
 
 class SchemaError(DatabaseError):

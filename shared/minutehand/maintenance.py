@@ -1,16 +1,21 @@
-"""Maintenance: keep the table small and its scans short. Every tick and every resident worker runs it."""
+"""Maintenance: keep the table small and its scans short. Every tick and every resident worker runs it.
+
+The steps are isolated: one that fails is logged and reported, and the others and the offers go on. Only a lost
+connection ends the rest of the steps; the offers after them connect again.
+"""
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from minutehand.database import Database, Record
-from minutehand.errors import DatabaseError, InvalidJobError, UnreachableError
+from minutehand.errors import UnreachableError
 from minutehand.events import emit
 from minutehand.events.publish import publish
+from minutehand.model.failure import message_of
 from minutehand.model.occurrence import next_of
 from minutehand.operations.retention import Step, apply_retention
 
@@ -30,8 +35,8 @@ class MaintenanceReport:
     """What one run of maintenance did.
 
     `reaped` are the jobs that ended as dead because the worker of their last attempt died. `retained` lists what a
-    sweep did to days whose retention is over, `fired` what the schedules did; None if the database refused.
-    `expired` is the number of jobs that ended because they had not started in time.
+    sweep did to days whose retention is over, `fired` what the schedules did; None if that failed. `expired` is the
+    number of jobs that ended because they had not started in time. `failed` names the steps that failed.
     """
 
     reaped: tuple[Record, ...]
@@ -39,6 +44,7 @@ class MaintenanceReport:
     retained: tuple[Step, ...] = ()
     fired: "Fired | None" = None
     expired: int = 0
+    failed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,47 +60,66 @@ class Health:
     connections_percent: int
 
 
+@dataclass
+class Steps:
+    """Run steps one after the other, and remember those that fail."""
+
+    failed: list[str] = field(default_factory=list)
+    unreachable: bool = False
+
+    def run(self, name: str, step: Callable[[], Result]) -> Result | None:
+        """Run a step; if it fails, for whatever reason, log that and return None."""
+        if self.unreachable:
+            return None
+        try:
+            return step()
+        # A stored value may cause any error.
+        except Exception as error:
+            self.failed.append(name)
+            self.unreachable = isinstance(error, UnreachableError)
+            # Without the trace, whose cause may quote a row.
+            logger.error("maintenance could not %s: %s: %s", name, type(error).__name__, message_of(error))
+            return None
+
+
 def run_maintenance(database: Database, now: datetime | None = None) -> MaintenanceReport:
     """End abandoned and expired jobs, fire schedules, raise the floors; every ten minutes, sweep as well."""
     # Imported only when used: a worker that is invited to jobs runs no maintenance.
     from minutehand.schedules.fire import fire_due
 
-    cancelled = database.run("cancel_lapsed", limit=MAX_REAPED, now=now)
-    publish(database, (emit.row_event("cancelled", record) for record in cancelled))
-    reaped = _reap(database, now)
-    publish(database, (emit.row_event("dead", record, error_type="WorkerDied") for record in reaped))
-    expired = _or_next_tick("expire jobs", lambda: _expire(database, now)) or 0
-    fired = _or_next_tick("fire schedules", lambda: fire_due(database, now))
-    database.run("raise_floor", now=now)
-    swept = bool(database.run("start_sweep", now=now))
-    if swept:
-        _sweep(database, now)
-    return MaintenanceReport(reaped, swept, apply_retention(database) if swept else (), fired, expired)
+    steps = Steps()
+    steps.run("end cancelled jobs", lambda: _cancel(database, now))
+    reaped = steps.run("end abandoned jobs", lambda: _reap(database, now))
+    expired = steps.run("expire jobs", lambda: _expire(database, now))
+    fired = steps.run("fire schedules", lambda: fire_due(database, now))
+    steps.run("raise the floors", lambda: database.run("raise_floor", now=now))
+    swept = steps.run("start a sweep", lambda: bool(database.run("start_sweep", now=now)))
+    retained = _sweep(database, steps, now) if swept else None
+    return MaintenanceReport(
+        reaped or (), bool(swept), retained or (), fired, expired or 0, tuple(steps.failed)
+    )
 
 
-def _sweep(database: Database, now: datetime | None) -> None:
+def _sweep(database: Database, steps: Steps, now: datetime | None) -> tuple[Step, ...] | None:
     from minutehand.schedules.fire import prune
 
-    database.run("sweep", now=now)
-    database.run("make_days")
-    _or_next_tick("free keys", lambda: database.run("free_keys", now=now))
-    _or_next_tick("delete old firings", lambda: prune(database, now))
+    steps.run("derive the floors", lambda: database.run("sweep", now=now))
+    steps.run("create partitions", lambda: database.run("make_days"))
+    steps.run("free keys", lambda: database.run("free_keys", now=now))
+    steps.run("delete old firings", lambda: prune(database, now))
+    return steps.run("apply retention", lambda: apply_retention(database))
 
 
-def _or_next_tick(what: str, step: Callable[[], Result]) -> Result | None:
-    """Run a step. If the database refuses it, log that and leave it to the next tick, so that offers go out."""
-    try:
-        return step()
-    except UnreachableError:
-        raise
-    except (DatabaseError, InvalidJobError) as error:
-        logger.error("maintenance could not %s, and will try again at the next tick: %s", what, error)
-        return None
+def _cancel(database: Database, now: datetime | None) -> None:
+    cancelled = database.run("cancel_lapsed", limit=MAX_REAPED, now=now)
+    publish(database, (emit.row_event("cancelled", record) for record in cancelled))
 
 
 def _reap(database: Database, now: datetime | None) -> tuple[Record, ...]:
     """End jobs that have no attempt left as dead."""
-    return _end(database, "spent_recurring", "reap", now)
+    reaped = _end(database, "spent_recurring", "reap", now)
+    publish(database, (emit.row_event("dead", record, error_type="WorkerDied") for record in reaped))
+    return reaped
 
 
 def _expire(database: Database, now: datetime | None) -> int:

@@ -1,20 +1,27 @@
-"""Tick: run maintenance, count due jobs, offer as many as the capacity allows, and invite workers."""
+"""Tick: run maintenance, count due jobs, offer as many as the capacity allows, and invite workers.
 
+No stored value can fail a tick: what fails before the offers is logged and reported, and the offers go out.
+"""
+
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
 
-from minutehand.database import Database
+from minutehand.database import Database, Record
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.fan_out import FanOut, Invoker, fan_out
 from minutehand.maintenance import MaintenanceReport, run_maintenance
+from minutehand.model.failure import message_of
 from minutehand.offer import Offered, offer, withdraw
 from minutehand.settings import Settings
 
 LOWEST_COUNT_LIMIT = 1000
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +29,7 @@ class Tick:
     """The figures of a tick.
 
     `due` counts due jobs by queue, up to `limit` each; `late` is how long the oldest of them has been due.
+    Both are empty if the jobs could not be counted.
     """
 
     due: Mapping[str, int]
@@ -48,7 +56,7 @@ def tick(
     began = monotonic()
     maintenance = run_maintenance(database, now)
     limit = max(settings.capacity, LOWEST_COUNT_LIMIT)
-    due = database.run("count_due", limit=limit, now=now)
+    due = _count_due(database, limit, now)
     offered = offer(database, settings.capacity, settings.offer_ttl, now)
     sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk, until)
     refused = {offer.id: offer for refusal in sent.refused for offer in refusal.invitation.offers}
@@ -63,3 +71,12 @@ def tick(
         maintenance=maintenance,
         took=timedelta(seconds=monotonic() - began),
     )
+
+
+def _count_due(database: Database, limit: int, now: datetime | None) -> list[Record]:
+    try:
+        return database.run("count_due", limit=limit, now=now)
+    # The offers go out without the figures.
+    except Exception as error:
+        logger.error("due jobs could not be counted: %s: %s", type(error).__name__, message_of(error))
+        return []

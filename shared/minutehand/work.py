@@ -13,7 +13,7 @@ from uuid import UUID
 
 from minutehand.claim import claim, take
 from minutehand.database import Database
-from minutehand.errors import ConflictError, DatabaseError, UnreachableError
+from minutehand.errors import BusyError, ConflictError, DatabaseError, UnreachableError
 from minutehand.events import emit
 from minutehand.events.publish import EventBuffer, publish
 from minutehand.finish import finish
@@ -176,11 +176,11 @@ def work(
 
 @contextmanager
 def _publishing_halt(database: Database, queue: str, hook: Hook) -> Iterator[None]:
-    """Publish a `halted` event if an error stops the worker; callers retry UnreachableError and conflicts."""
+    """Publish a `halted` event if an error stops the worker; callers retry errors that pass."""
     try:
         yield
     except Exception as error:
-        if not isinstance(error, (UnreachableError, ConflictError)):
+        if not isinstance(error, (UnreachableError, ConflictError, BusyError)):
             event = emit.halted(queue, error)
             hook(event)
             publish(database, [event])

@@ -147,7 +147,7 @@ def test_retention_is_replaced_as_a_whole(api, problem):
         ("mail", "forever", None),
     ]
     assert body["keep_until_archived"] is True
-    assert problem(api.put("/retention", json={"done": -1}), 422)["rule"] == "keep_is_not_negative"
+    assert problem(api.put("/retention", json={"done": -1}), 422)["rule"] == "keep_is_bounded"
     assert (
         problem(api.put("/retention", json={"queue": "no queue", "done": 1}), 422)["rule"]
         == "queue_is_a_name"

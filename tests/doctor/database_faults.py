@@ -70,6 +70,16 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
         "1 job died",
         lambda w: w.sql("insert into minutehand.jobs (kind, deleted, failed) values ('echo', now(), true)"),
     ),
+    "a schedule that cannot fire": (
+        "schedules",
+        "problem",
+        "schedule report of tenant acme: unknown zone",
+        lambda w: w.sql(
+            "insert into minutehand.schedules (tenant, name, every, job, error)"
+            " values ('acme', 'report', 'P1D', json_build_object('kind', 'echo'),"
+            " jsonb_build_object('message', 'unknown zone'))"
+        ),
+    ),
     "large payloads": (
         "max-payload",
         "warning",

@@ -158,6 +158,12 @@ class Stock:
             "stats": which,
             "today": {"zone": "UTC"},
             "due_schedules": {"now": None, "limit": 100},
+            "read_due_schedules": {"tenants": [""], "names": ["schedule 7"], "now": datetime.now(UTC)},
+            "set_schedules_aside": {
+                "errors": '[{"tenant": "", "name": "schedule 7", "error": {}}]',
+                "now": datetime.now(UTC),
+                "retry": timedelta(hours=1),
+            },
             "fire": {"firings": FIRING},
             "advance_schedules": {
                 "moves": '[{"tenant": "", "name": "schedule 7", "next": "2030-01-01", "wake": "2030-01-01"}]'

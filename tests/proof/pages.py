@@ -17,6 +17,8 @@ PAGES = {
     "delete_finished": 5000,
     "delete_upcoming": 2000,
     "due_schedules": 800,
+    "read_due_schedules": 60,
+    "set_schedules_aside": 60,
     "edit": 600,
     "end_control": 20,
     "enqueue": 150,

@@ -73,6 +73,8 @@ INVALID = [
     ("zone_is_of_every", "'echo', zone => 'Europe/Berlin'"),
     ("zone_is_known", "'echo', every => 'P1D', zone => 'Mars/Base'"),
     ("zone_is_known", "'echo', every => 'P1D', zone => 'CEST'"),
+    ("zone_is_known", "'echo', every => 'P1D', zone => 'posix/Europe/Berlin'"),
+    ("every_fits", "'echo', every => repeat('0,', 100) || '0 * * * *', run_at => now()"),
     ("tenant_is_a_name", "'echo', tenant => 'a b'"),
     ("payload_fits", "'echo', to_json(repeat('x', 300000)), key => 'k', on_conflict => 'merge'"),
     ("on_conflict_is_known", "'echo', on_conflict => 'update'"),

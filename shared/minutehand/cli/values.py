@@ -33,12 +33,14 @@ def zone(name: str | None) -> ZoneInfo | None:
     """Return a time zone by its name; raise a usage error if it does not exist."""
     if name is None:
         return None
-    try:
+    # Imported here, because most commands use no zone.
+    from minutehand.model.zones import zone_names
+
+    if name in zone_names():
         return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise click.BadParameter(
-            f"{name!r} is not a known time zone; write it as Europe/Berlin", param_hint="--tz"
-        ) from None
+    raise click.BadParameter(
+        f"{name!r} is not a known time zone; write it as Europe/Berlin", param_hint="--tz"
+    )
 
 
 def option_moment(text: str, tz: str | None, hint: str) -> datetime:

@@ -8,6 +8,7 @@ import psycopg
 from psycopg import errors as pg
 
 from minutehand.errors import (
+    BusyError,
     ConflictError,
     DatabaseError,
     ForbiddenError,
@@ -44,7 +45,7 @@ def _translate(error: psycopg.Error | UnicodeEncodeError) -> Exception:
         return InvalidJobError(
             "number_is_in_range", f"{sentence('number_is_in_range')}: {_first_line(error)}"
         )
-    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) or _is_garbled(error):
+    if _has_ended(error):
         return UnreachableError(f"the database cannot be reached: {_first_line(error)}{_advice(error)}")
     return DatabaseError(f"the database refused the statement: {_first_line(error)}")
 
@@ -72,9 +73,16 @@ def _advice(error: psycopg.Error) -> str:
     return next((advice for words, advice in _ADVICE if words.search(str(error))), "")
 
 
-def _is_garbled(error: psycopg.Error) -> bool:
-    """Return whether the driver could not parse the response, as when a pooler reports a lost server twice."""
-    return error.sqlstate is None and isinstance(error, psycopg.InternalError)
+def _has_ended(error: psycopg.Error) -> bool:
+    """Return whether the session could not begin, or has ended.
+
+    The class of the driver's error does not tell: OperationalError is also that of time limits and locks.
+    """
+    if error.sqlstate is None:
+        # InternalError: the driver could not parse the response, as when a pooler reports a lost server twice.
+        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError))
+    fatal = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+    return fatal or error.sqlstate.startswith(("08", "57P"))
 
 
 def _broken_rule(error: psycopg.Error) -> Exception:
@@ -141,6 +149,14 @@ _TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Err
     (
         (pg.SerializationFailure, pg.DeadlockDetected),
         lambda e: ConflictError(f"concurrent transactions conflicted ({_first_line(e)}); run yours again"),
+    ),
+    (
+        (pg.QueryCanceled, pg.LockNotAvailable, pg.OutOfMemory, pg.DiskFull),
+        lambda e: BusyError(f"the server gave up on the statement ({_first_line(e)}); try again later"),
+    ),
+    (
+        (pg.StatementTooComplex, pg.ProgramLimitExceeded),
+        lambda e: InvalidJobError("value_fits", f"{sentence('value_fits')}: {_first_line(e)}"),
     ),
     (
         (pg.InsufficientPrivilege,),

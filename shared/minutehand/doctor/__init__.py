@@ -37,6 +37,7 @@ DATABASE_CHECKS: Mapping[str, Callable[[ExaminedDatabase], Opinion]] = {
     "last-tick": queue.last_tick,
     "late": queue.late,
     "dead": queue.dead,
+    "schedules": queue.schedules,
     "max-payload": queue.max_payload,
 }
 STACK_CHECKS: Mapping[str, Callable[[Stack], Opinion]] = {

@@ -107,6 +107,15 @@ def dead(examined: ExaminedDatabase) -> Opinion:
     return ok("no job died in the last seven days")
 
 
+def schedules(examined: ExaminedDatabase) -> Opinion:
+    """Whether schedules could not fire."""
+    return judged(
+        examined.query("examine_queue")["failed_schedules"],
+        "see: minutehand schedules show; correct the schedule with: minutehand schedules put, or remove it",
+        "every schedule fired at its last moment",
+    )
+
+
 def max_payload(examined: ExaminedDatabase) -> Opinion:
     """Whether payloads may be larger than the API accepts."""
     limit = examined.query("examine_queue")["max_payload"]

@@ -13,7 +13,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.aws import LambdaInvoker
 from minutehand.database import default_database
-from minutehand.errors import DatabaseError, MinutehandError
+from minutehand.errors import DatabaseError
 from minutehand.maintenance import check_health
 from minutehand.schedules import Installed, install, load
 from minutehand.schedules.fire import Fired
@@ -61,8 +61,8 @@ def _try_to_install() -> None:
     try:
         if module := SCHEDULES.read():
             install_declared(module)
-    except MinutehandError as error:
-        # The tick goes on; the next tick tries again.
+    # Any error, since the module is the team's code. The tick goes on; the next tick tries again.
+    except Exception as error:
         logger.error("schedules are not installed", extra={"reason": str(error)})
 
 
@@ -97,6 +97,7 @@ def _facts(result: Tick) -> dict[str, int]:
         "refused": len(result.fan_out.refused),
         "dead": len(result.maintenance.reaped),
         "expired": result.maintenance.expired,
+        "failed_steps": len(result.maintenance.failed),
         **_fired(result.maintenance.fired),
         "tick_ms": round(result.took.total_seconds() * 1000),
     }
@@ -104,7 +105,12 @@ def _facts(result: Tick) -> dict[str, int]:
 
 def _fired(fired: Fired | None) -> dict[str, int]:
     fired = fired or Fired()
-    return {"fired": fired.fired, "skipped": fired.skipped, "missed": fired.missed}
+    return {
+        "fired": fired.fired,
+        "skipped": fired.skipped,
+        "missed": fired.missed,
+        "refused_schedules": len(fired.refused),
+    }
 
 
 def _health() -> dict[str, int]:

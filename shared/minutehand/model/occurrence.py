@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from minutehand.errors import InvalidJobError
 from minutehand.model.outcome import Error
 
 # The database's calendar ends in it.
@@ -22,7 +21,8 @@ def next_of(
 
     try:
         following = next_after(every, zone, max(nominal, now), anchor=nominal)
-    except InvalidJobError as error:
+    # Any error, since SQL may have written the recurrence.
+    except Exception as error:
         return None, {"type": "RecurrenceError", "message": f"the recurrence ended: {error}"}
     return (None if following is None or following.year >= LAST_YEAR else following), None
 

@@ -12,15 +12,17 @@ May 31 gives June 30 and then July 31.
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from minutehand.errors import InvalidJobError
 from minutehand.model.rules import sentence
+from minutehand.model.zones import zone_of
 
 if TYPE_CHECKING:
     from isodate import Duration
 
 REBOOT = "@reboot"
+# Characters.
+MAX_EVERY = 200
 NAMES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -43,7 +45,7 @@ def next_after(
 
     A duration counts from `anchor`, or from `after` without one. Cron expressions need no anchor.
     """
-    clocks, after = _zone(zone), after.astimezone(UTC)
+    clocks, after = zone_of(zone), after.astimezone(UTC)
     try:
         if is_duration(every):
             return _next_of_duration(every, clocks, after, (anchor or after).astimezone(UTC))
@@ -51,7 +53,7 @@ def next_after(
     except InvalidJobError:
         raise
     # The result would lie in the year 10000.
-    except (OverflowError, ValueError):
+    except (ArithmeticError, ValueError):
         return None
 
 
@@ -59,6 +61,8 @@ def check(every: object, zone: object) -> None:
     """Raise InvalidJobError for an invalid recurrence (`every_recurs`) or an unknown zone (`zone_is_known`)."""
     if not isinstance(every, str):
         raise InvalidJobError("every_recurs", f"{sentence('every_recurs')}, got {type(every).__name__}")
+    if len(every) > MAX_EVERY:
+        raise InvalidJobError("every_fits", f"{sentence('every_fits')}, got {len(every)}")
     if zone is not None and not isinstance(zone, str):
         raise InvalidJobError("zone_is_known", f"{sentence('zone_is_known')}, got {type(zone).__name__}")
     if next_after(every, zone, LONG_AGO) is None:
@@ -68,19 +72,6 @@ def check(every: object, zone: object) -> None:
 def is_duration(every: str) -> bool:
     """Return whether this is an ISO 8601 duration, which counts from an anchor."""
     return every.startswith("P")
-
-
-@lru_cache(maxsize=256)
-def _zone(name: str | None) -> tzinfo:
-    if name in (None, "", "UTC"):
-        return UTC
-    try:
-        return ZoneInfo(str(name))
-    # The zone is unknown, not a name, or a directory.
-    except (LookupError, ValueError, OSError):
-        raise InvalidJobError(
-            "zone_is_known", f"{sentence('zone_is_known')}, got {str(name)[:80]!r}"
-        ) from None
 
 
 def _next_of_cron(every: str, clocks: tzinfo, after: datetime) -> datetime | None:
@@ -173,7 +164,7 @@ def _duration(every: str) -> "tuple[Duration, timedelta]":
         months = calendar.years * 12 + calendar.months
         if months % 1 or calendar.tdelta % DAY or not (months or calendar.tdelta + clock >= SECOND):
             raise ValueError("its days must be whole, and it must be at least one second")
-    except (ValueError, OverflowError, AttributeError) as error:
+    except (ValueError, ArithmeticError, AttributeError) as error:
         message = f"{sentence('every_recurs')}, got {every[:80]!r} ({error})"
         raise InvalidJobError("every_recurs", message) from None
     return calendar, clock

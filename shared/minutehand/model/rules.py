@@ -25,7 +25,8 @@ SENTENCES = {
         "every must be a cron expression of 5 or 6 fields, @hourly, @daily, @weekly, @monthly, @yearly,"
         " or an ISO 8601 duration such as P1D or PT15M"
     ),
-    "zone_is_known": "zone must be an IANA time zone such as Europe/Berlin",
+    "every_fits": "every must have at most 200 characters",
+    "zone_is_known": "zone must be an IANA time zone such as Europe/Berlin, or UTC",
     "schedule_is_named": "the name of a schedule must have 1 to 200 characters",
     "schedule_has_a_job": "the job of a schedule must be a minutehand.NewJob without run_at, delay or a tenant",
     "schedule_ends_later": "a schedule must end after it starts",
@@ -36,6 +37,7 @@ SENTENCES = {
     "catch_up_is_known": "catch_up must be none, last or all",
     "overlap_is_known": "overlap must be allow, skip or replace",
     "max_catch_up_is_1_to_1000": "max_catch_up must be an integer from 1 to 1000",
+    "keep_is_bounded": "a retention must be a duration from zero to 36500 days, or forever",
     "preview_is_bounded": "a preview must have 1 to 1000 occurrences",
     "run_at_or_delay": "set run_at or delay, not both",
     "delay_is_not_negative": "delay must not be negative",
@@ -61,6 +63,7 @@ SENTENCES = {
     "tenant_is_set": "this role must set a tenant: call minutehand.as_tenant first",
     "wait_is_alone": "wait must be called outside a transaction: an uncommitted job cannot run",
     "text_is_text": "text must be valid Unicode without NUL characters",
+    "value_fits": "a value must not be so long, or nested so deeply",
     "number_is_in_range": "a number or a time is out of range",
 }
 

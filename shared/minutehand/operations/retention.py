@@ -1,6 +1,5 @@
 """How long finished jobs, attempts and events are kept, and the maintenance step that drops what has expired."""
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
@@ -8,7 +7,6 @@ from time import monotonic
 from typing import Any, Literal
 
 from minutehand.database import Database
-from minutehand.errors import DatabaseError
 from minutehand.operations import audit
 
 FOREVER = timedelta.max
@@ -16,8 +14,6 @@ FOREVER = timedelta.max
 MAX_STEPS = 50
 # A tick waits for it.
 MAX_SECONDS = 1.0
-
-logger = logging.getLogger(__name__)
 
 Category = Literal["done", "dead", "expired", "cancelled", "attempts", "events"]
 
@@ -95,13 +91,9 @@ def set_keep_until_archived(database: Database, keep: bool, *, actor: str | None
 def apply_retention(database: Database) -> tuple[Step, ...]:
     """Drop the days whose rows have all expired; of other days delete the expired rows, in chunks.
 
-    Days that are locked, or left when the time is up, are for the next call. An error is logged and fails no tick.
+    Days that are locked, or left when the time is up, are for the next call.
     """
-    try:
-        return tuple(_steps(database))
-    except DatabaseError as error:
-        logger.warning("retention was not applied: %s", error)
-        return ()
+    return tuple(_steps(database))
 
 
 def _steps(database: Database) -> Iterator[Step]:

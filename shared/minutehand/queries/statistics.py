@@ -7,7 +7,6 @@ from typing import Literal
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError
 from minutehand.model.new_job import check_moment
-from minutehand.model.rules import sentence
 from minutehand.queries.jobs import clock
 
 By = Literal["hour", "day"]
@@ -155,12 +154,10 @@ def today(database: Database, zone: str = "UTC") -> Today:
 def check_zone(zone: str) -> str:
     """Return the name of a time zone; raise InvalidJobError if it does not exist."""
     # Imported here, so that a worker does not load it.
-    from zoneinfo import ZoneInfo
+    from minutehand.model.zones import zone_of
 
-    try:
-        return ZoneInfo(zone).key
-    except (KeyError, ValueError, OSError):
-        raise InvalidJobError("zone_is_known", f"{sentence('zone_is_known')}, got {zone[:80]!r}") from None
+    zone_of(zone)
+    return zone
 
 
 def _window(

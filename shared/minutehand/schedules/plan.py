@@ -12,8 +12,8 @@ Outcome = Literal["fired", "requested", "skipped", "missed", "refused"]
 GRACE = timedelta(minutes=5)
 # How far back catch-up reaches; the ledger is kept longer.
 REACH = timedelta(days=60)
-# Moments of one schedule in one transaction.
-AT_ONCE = 100
+# Moments of one schedule in one tick.
+AT_ONCE = 1000
 # Missed moments that are counted; there may be more.
 COUNTED = 1000
 
@@ -36,16 +36,18 @@ class Plan:
     next: datetime | None
 
 
-def plan(timing: Timing, every: str, first: datetime, now: datetime, busy: bool) -> Plan:
-    """Plan the moments from `first` to now plus `ahead`; `busy` means that the last job is not finished."""
+def plan(
+    timing: Timing, every: str, first: datetime, now: datetime, busy: bool, limit: int = AT_ONCE
+) -> Plan:
+    """Plan up to `limit` moments from `first` to now plus `ahead`; `busy` means that the last job is not finished."""
     if every == REBOOT:
         return Plan((Line(first, "fired"),), None)
     fresh, until = now - GRACE, now + timing.ahead
     late = _late(timing, every, first, fresh)
-    prompt = timing.between(every, max(first, fresh), until, AT_ONCE)
+    prompt = timing.between(every, max(first, fresh), until, limit)
     if timing.catch_up == "last" and prompt:
         late = []
-    chosen = [*late, *prompt][:AT_ONCE]
+    chosen = [*late, *prompt][:limit]
     lines = [Line(m, _outcome(timing, busy or place > 0), late=m < fresh) for place, m in enumerate(chosen)]
     begin = chosen[0] if late else max(first, fresh)
     missed = timing.between(every, first, begin - LEAST, COUNTED)

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, get_args
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from minutehand.database import Record
 from minutehand.errors import InvalidJobError
@@ -14,6 +13,7 @@ from minutehand.model.new_job import NewJob
 from minutehand.model.recurrence import REBOOT
 from minutehand.model.recurrence import check as check_recurrence
 from minutehand.model.rules import sentence
+from minutehand.model.zones import zone_of
 from minutehand.schedules import template
 from minutehand.schedules.timing import CatchUp, Overlap, Timing
 
@@ -63,7 +63,10 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredSchedule:
-    """A schedule in the table: `next` is its next moment, `fired` its last one, and `last` the job of that one."""
+    """A schedule in the table: `next` is its next moment, `fired` its last one, and `last` the job of that one.
+
+    `error` has the type, message and time (`at`) of the latest failure to fire; None after a success.
+    """
 
     schedule: Schedule
     tenant: str
@@ -73,6 +76,7 @@ class StoredSchedule:
     next: datetime | None
     fired: datetime | None
     last: UUID | None
+    error: dict[str, str] | None
     created: datetime
     changed: datetime
 
@@ -109,7 +113,6 @@ def preview(
     if not 0 < n <= MAX_PREVIEWED:
         raise InvalidJobError("preview_is_bounded", sentence("preview_is_bounded"))
     timing = Timing(zone=zone or "UTC", starts=starts, ends=ends)
-    local = ZoneInfo(zone) if zone and zone != "UTC" else UTC
 
     def moments() -> Iterator[Moment]:
         moment = after or datetime.now(UTC)
@@ -117,7 +120,7 @@ def preview(
             found = timing.after(every, moment)
             if found is None:
                 return
-            yield Moment(found, found.astimezone(local))
+            yield Moment(found, found.astimezone(zone_of(zone)))
             moment = found
 
     return list(moments())

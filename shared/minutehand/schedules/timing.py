@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from itertools import islice
 from typing import Literal
-from zoneinfo import ZoneInfo
 
 from minutehand.model.recurrence import REBOOT, next_after
+from minutehand.model.zones import zone_of
 
 CatchUp = Literal["none", "last", "all"]
 Overlap = Literal["allow", "skip", "replace"]
@@ -69,4 +69,4 @@ class Timing:
 
 def beginning(zone: str) -> datetime:
     """Return the first second of 2001 in a zone."""
-    return datetime(2001, 1, 1, tzinfo=UTC if zone == "UTC" else ZoneInfo(zone))
+    return datetime(2001, 1, 1, tzinfo=zone_of(zone))

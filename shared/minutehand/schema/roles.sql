@@ -46,7 +46,7 @@ as $$
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
-        ('worker', 'update', 'schedules', 'next wake fired last'),
+        ('worker', 'update', 'schedules', 'next wake fired last error'),
         ('worker', 'update', 'uniques', 'until'),
         ('worker', 'update', 'lanes', 'floor'),
         ('worker', 'update', 'dispatcher budgets', null),

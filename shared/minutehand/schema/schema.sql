@@ -10,6 +10,9 @@ CREATE TYPE minutehand.bound AS (
 	free integer
 );
 
+CREATE DOMAIN minutehand.every AS text
+	CONSTRAINT every_fits CHECK ((length(VALUE) <= 200));
+
 CREATE DOMAIN minutehand.expires AS interval
 	CONSTRAINT expires_is_positive CHECK (((VALUE > '00:00:00'::interval) AND (VALUE <= '3650 days'::interval)));
 
@@ -69,6 +72,9 @@ CREATE DOMAIN minutehand.tenant AS text
 
 CREATE DOMAIN minutehand.timeout AS interval
 	CONSTRAINT timeout_is_positive CHECK (((VALUE > '00:00:00'::interval) AND (VALUE <= '24:00:00'::interval)));
+
+CREATE DOMAIN minutehand.zone AS text
+	CONSTRAINT zone_is_known CHECK (((VALUE ~ '^(UTC|GMT|[A-Z][A-Za-z_]*(/[A-Za-z0-9_+-]+)+)$'::text) AND (length(VALUE) <= 64)));
 
 CREATE FUNCTION minutehand.announce_load(of_run uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -564,8 +570,8 @@ CREATE TABLE minutehand.jobs (
     error jsonb,
     tenant minutehand.tenant DEFAULT ''::text NOT NULL,
     personal boolean DEFAULT false NOT NULL,
-    every text,
-    zone text,
+    every minutehand.every,
+    zone minutehand.zone,
     nominal minutehand.moment,
     schedule text,
     cancelling text,
@@ -654,8 +660,8 @@ CREATE TABLE minutehand.jobs_live (
     error jsonb,
     tenant minutehand.tenant DEFAULT ''::text CONSTRAINT jobs_tenant_not_null NOT NULL,
     personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
-    every text,
-    zone text,
+    every minutehand.every,
+    zone minutehand.zone,
     nominal minutehand.moment,
     schedule text,
     cancelling text,
@@ -1105,6 +1111,7 @@ CREATE FUNCTION minutehand.fault_of_every(item minutehand.new_jobs, on_conflict 
 begin
     return case
         when item.every is null then 'zone_is_of_every'
+        when length(item.every) > 200 then 'every_fits'
         when not minutehand.is_every(item.every) then 'every_recurs'
         when item.zone is not null and not minutehand.is_zone(item.zone) then 'zone_is_known'
         when item.every !~ '^P' and item.run_at is null and item.delay is null then 'every_has_a_beginning'
@@ -1361,7 +1368,7 @@ CREATE FUNCTION minutehand.is_zone(zone text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     AS $_$
 begin
-    return (zone ~ '^[A-Za-z_]+(/[A-Za-z0-9_+-]+)+$' or zone in ('UTC', 'GMT')) and now() at time zone zone is not null;
+    return zone ~ '^(UTC|GMT|[A-Z][A-Za-z_]*(/[A-Za-z0-9_+-]+)+)$' and now() at time zone zone is not null;
 exception
     when data_exception then return false;
 end
@@ -1608,8 +1615,8 @@ $$;
 CREATE TABLE minutehand.schedules (
     tenant minutehand.tenant DEFAULT minutehand.current_tenant() NOT NULL,
     name text NOT NULL,
-    every text NOT NULL,
-    zone text DEFAULT 'UTC'::text NOT NULL,
+    every minutehand.every NOT NULL,
+    zone minutehand.zone DEFAULT 'UTC'::text NOT NULL,
     starts minutehand.moment,
     ends minutehand.moment,
     jitter interval DEFAULT '00:00:00'::interval NOT NULL,
@@ -1625,6 +1632,7 @@ CREATE TABLE minutehand.schedules (
     wake minutehand.moment,
     fired timestamp with time zone,
     last uuid,
+    error jsonb,
     created timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     changed timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT ahead_allows_overlap CHECK (((ahead = '00:00:00'::interval) OR (overlap = 'allow'::text))),
@@ -1671,7 +1679,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
-        ('worker', 'update', 'schedules', 'next wake fired last'),
+        ('worker', 'update', 'schedules', 'next wake fired last error'),
         ('worker', 'update', 'uniques', 'until'),
         ('worker', 'update', 'lanes', 'floor'),
         ('worker', 'update', 'dispatcher budgets', null),
@@ -2204,7 +2212,7 @@ CREATE FUNCTION minutehand.save_schedule(of_name text, every text, zone text, st
        set every = excluded.every, zone = excluded.zone, starts = excluded.starts, ends = excluded.ends,
            jitter = excluded.jitter, ahead = excluded.ahead, catch_up = excluded.catch_up, max_catch_up = excluded.max_catch_up,
            overlap = excluded.overlap, job = excluded.job, source = excluded.source, hash = excluded.hash,
-           next = excluded.next, wake = excluded.wake, changed = clock_timestamp()
+           next = excluded.next, wake = excluded.wake, error = null, changed = clock_timestamp()
     returning s.*
 $$;
 
@@ -2262,7 +2270,8 @@ CREATE FUNCTION minutehand.sentence(rule text) RETURNS text
         when 'every_recurs' then
             'every must be a cron expression of 5 or 6 fields, @hourly, @daily, @weekly, @monthly,'
             ' @yearly, or an ISO 8601 duration such as P1D or PT15M'
-        when 'zone_is_known' then 'zone must be an IANA time zone such as Europe/Berlin'
+        when 'every_fits' then 'every must have at most 200 characters'
+        when 'zone_is_known' then 'zone must be an IANA time zone such as Europe/Berlin, or UTC'
         when 'zone_is_of_every' then 'zone requires every; without every, give run_at a UTC offset'
         when 'every_has_a_beginning' then
             'in SQL, a cron expression requires run_at; Python and the command line compute it'
@@ -2503,7 +2512,8 @@ CREATE TABLE minutehand.budgets (
     queue minutehand.queue NOT NULL,
     budget integer NOT NULL,
     lapsed timestamp with time zone NOT NULL,
-    CONSTRAINT budget_is_at_least_1 CHECK ((budget >= 1))
+    CONSTRAINT budget_is_at_least_1 CHECK ((budget >= 1)),
+    CONSTRAINT lapsed_is_finite CHECK (isfinite(lapsed))
 );
 
 CREATE TABLE minutehand.controls (
@@ -2602,8 +2612,8 @@ CREATE TABLE minutehand.jobs_done (
     error jsonb,
     tenant minutehand.tenant DEFAULT ''::text CONSTRAINT jobs_tenant_not_null NOT NULL,
     personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
-    every text,
-    zone text,
+    every minutehand.every,
+    zone minutehand.zone,
     nominal minutehand.moment,
     schedule text,
     cancelling text,
@@ -2641,8 +2651,8 @@ CREATE TABLE minutehand.jobs_done_default (
     error jsonb,
     tenant minutehand.tenant DEFAULT ''::text CONSTRAINT jobs_tenant_not_null NOT NULL,
     personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
-    every text,
-    zone text,
+    every minutehand.every,
+    zone minutehand.zone,
     nominal minutehand.moment,
     schedule text,
     cancelling text,
@@ -2704,7 +2714,7 @@ CREATE TABLE minutehand.retention (
     queue text DEFAULT ''::text NOT NULL,
     what text NOT NULL,
     keep interval,
-    CONSTRAINT keep_is_not_negative CHECK ((keep >= '00:00:00'::interval)),
+    CONSTRAINT keep_is_bounded CHECK (((keep >= '00:00:00'::interval) AND (keep <= '36500 days'::interval))),
     CONSTRAINT queue_is_a_name CHECK (((queue = ''::text) OR ((queue)::minutehand.queue IS NOT NULL))),
     CONSTRAINT retention_is_of_what_is_known CHECK ((what = ANY (ARRAY['done'::text, 'dead'::text, 'expired'::text, 'cancelled'::text, 'attempts'::text, 'events'::text])))
 );
@@ -3058,6 +3068,8 @@ GRANT USAGE ON SCHEMA minutehand TO minutehand_worker;
 
 REVOKE ALL ON TYPE minutehand.bound FROM PUBLIC;
 
+REVOKE ALL ON TYPE minutehand.every FROM PUBLIC;
+
 REVOKE ALL ON TYPE minutehand.expires FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_headers(headers jsonb) FROM PUBLIC;
@@ -3085,6 +3097,8 @@ REVOKE ALL ON TYPE minutehand.retry FROM PUBLIC;
 REVOKE ALL ON TYPE minutehand.tenant FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.timeout FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.zone FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.announce_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.announce_load(of_run uuid) TO minutehand_operator;
@@ -3349,6 +3363,8 @@ GRANT UPDATE(wake) ON TABLE minutehand.schedules TO minutehand_worker;
 GRANT UPDATE(fired) ON TABLE minutehand.schedules TO minutehand_worker;
 
 GRANT UPDATE(last) ON TABLE minutehand.schedules TO minutehand_worker;
+
+GRANT UPDATE(error) ON TABLE minutehand.schedules TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next timestamp with time zone, wake timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next timestamp with time zone, wake timestamp with time zone) TO minutehand_operator;

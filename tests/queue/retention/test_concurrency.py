@@ -88,5 +88,7 @@ def test_maintenance_applies_retention_and_creates_days(queue: Queue) -> None:
 def test_failing_retention_does_not_stop_maintenance(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
     queue.sql("alter function minutehand.retain_now rename to elsewhere")
 
-    assert run_maintenance(queue.database).swept
-    assert "retention was not applied" in caplog.text
+    report = run_maintenance(queue.database)
+
+    assert (report.swept, report.failed) == (True, ("apply retention",))
+    assert "maintenance could not apply retention" in caplog.text

@@ -85,7 +85,8 @@ def test_retention_is_listed_and_replaced_as_a_whole(queue: Queue) -> None:
     ("wrong", "rule"),
     [
         (Retention(queue="no queue", done=DAY), "queue_is_a_name"),
-        (Retention(done=-DAY), "keep_is_not_negative"),
+        (Retention(done=-DAY), "keep_is_bounded"),
+        (Retention(done=timedelta(days=36_501)), "keep_is_bounded"),
     ],
 )
 def test_invalid_retention_is_refused(queue: Queue, wrong: Retention, rule: str) -> None:

@@ -12,14 +12,14 @@ EVERY_ROLE = """
     store_events
 """
 WORKER = """
-    adjust_budgets advance_schedules cancel_lapsed claim due_schedules expire extend finish fire free_keys
-    make_days offer prune_firings raise_floor reap release retain start_sweep start_tick supersede sweep take
-    withdraw
+    adjust_budgets advance_schedules cancel_lapsed claim expire extend finish fire free_keys
+    make_days offer prune_firings raise_floor read_due_schedules reap release retain set_schedules_aside start_sweep
+    start_tick supersede sweep take withdraw
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
-    check_claim count_finished count_jobs count_upcoming encrypted_payloads expiring_recurring fire_now get
-    get_by_key get_schedule get_states get_unfinished histogram list_controls list_enqueued list_firings list_jobs
+    check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads expiring_recurring fire_now
+    get get_by_key get_schedule get_states get_unfinished histogram list_controls list_enqueued list_firings list_jobs
     list_newer_jobs list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule
     replace_schedule_payload replay save_schedule spent_recurring stats today withdraw_ahead
 """

@@ -18,7 +18,7 @@ from minutehand.cli.output import print_message, put_json
 from minutehand.cli.stop import Stop
 from minutehand.cli.values import duration
 from minutehand.database import Database
-from minutehand.errors import ConflictError, UnreachableError
+from minutehand.errors import BusyError, ConflictError, UnreachableError
 from minutehand.handlers import HandlerPackage
 from minutehand.model.event import Event
 from minutehand.model.worker import Worker
@@ -116,7 +116,7 @@ def _run_resident(run: Callable[[], object], stop: Stop, drain: bool) -> None:
         try:
             run()
             return
-        except (UnreachableError, ConflictError) as error:
+        except (UnreachableError, ConflictError, BusyError) as error:
             if drain:
                 raise
             print_message(f"{error}; retrying")

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException as RouterError
 from starlette.types import Scope
 
 from minutehand.errors import (
+    BusyError,
     ConfigurationError,
     ConflictError,
     ForbiddenError,
@@ -60,6 +61,7 @@ TYPES: Mapping[type[MinutehandError], ProblemType] = {
     ConflictError: ProblemType(
         503, "busy", "Concurrent changes conflicted", "Concurrent changes conflicted; try again."
     ),
+    BusyError: _unavailable("The database is too busy now."),
     ReadOnlyError: _unavailable("The database accepts no writes now."),
     UnreachableError: _unavailable("The database cannot be reached now."),
     SchemaError: _unavailable("The database schema and the API do not match; see the API's log."),

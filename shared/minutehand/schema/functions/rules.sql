@@ -22,7 +22,8 @@ as $$
         when 'every_recurs' then
             'every must be a cron expression of 5 or 6 fields, @hourly, @daily, @weekly, @monthly,'
             ' @yearly, or an ISO 8601 duration such as P1D or PT15M'
-        when 'zone_is_known' then 'zone must be an IANA time zone such as Europe/Berlin'
+        when 'every_fits' then 'every must have at most 200 characters'
+        when 'zone_is_known' then 'zone must be an IANA time zone such as Europe/Berlin, or UTC'
         when 'zone_is_of_every' then 'zone requires every; without every, give run_at a UTC offset'
         when 'every_has_a_beginning' then
             'in SQL, a cron expression requires run_at; Python and the command line compute it'
@@ -58,12 +59,13 @@ exception
 end
 $$;
 
--- Whether there is a time zone of that name. Abbreviations are excluded: they have no daylight saving rules.
+-- Whether there is a time zone of that name: Area/Location, UTC or GMT, as in Python. Abbreviations are excluded,
+-- which have no daylight saving rules, and files of the operating system, such as posix/Europe/Berlin.
 create or replace function minutehand.is_zone(zone text) returns boolean
 language plpgsql stable parallel safe
 as $$
 begin
-    return (zone ~ '^[A-Za-z_]+(/[A-Za-z0-9_+-]+)+$' or zone in ('UTC', 'GMT')) and now() at time zone zone is not null;
+    return zone ~ '^(UTC|GMT|[A-Z][A-Za-z_]*(/[A-Za-z0-9_+-]+)+)$' and now() at time zone zone is not null;
 exception
     when data_exception then return false;
 end
@@ -149,6 +151,7 @@ as $$
 begin
     return case
         when item.every is null then 'zone_is_of_every'
+        when length(item.every) > 200 then 'every_fits'
         when not minutehand.is_every(item.every) then 'every_recurs'
         when item.zone is not null and not minutehand.is_zone(item.zone) then 'zone_is_known'
         when item.every !~ '^P' and item.run_at is null and item.delay is null then 'every_has_a_beginning'

@@ -32,7 +32,7 @@ as $$
        set every = excluded.every, zone = excluded.zone, starts = excluded.starts, ends = excluded.ends,
            jitter = excluded.jitter, ahead = excluded.ahead, catch_up = excluded.catch_up, max_catch_up = excluded.max_catch_up,
            overlap = excluded.overlap, job = excluded.job, source = excluded.source, hash = excluded.hash,
-           next = excluded.next, wake = excluded.wake, changed = clock_timestamp()
+           next = excluded.next, wake = excluded.wake, error = null, changed = clock_timestamp()
     returning s.*
 $$;
 

@@ -40,6 +40,13 @@ create domain minutehand.headers as jsonb
 create domain minutehand.retry as jsonb
     constraint retry_is_a_strategy check (value is null or minutehand.is_retry(value));
 
+-- A longer one would take longer to read than a tick has time.
+create domain minutehand.every as text
+    constraint every_fits check (length(value) <= 200);
+-- Whether the zone exists is checked on entry: the dispatcher's list of zones may be another one.
+create domain minutehand.zone as text
+    constraint zone_is_known check (value ~ '^(UTC|GMT|[A-Z][A-Za-z_]*(/[A-Za-z0-9_+-]+)+)$' and length(value) <= 64);
+
 create table minutehand.jobs (
     id           uuid                    not null default minutehand.uuid7(),
     -- The right to claim (while offered) or to finish (while claimed).
@@ -79,9 +86,9 @@ create table minutehand.jobs (
     -- Payload and headers are cleared when it is finished.
     personal     boolean                 not null default false,
     -- Cron, @daily and the like, or an ISO 8601 duration: it recurs.
-    every        text,
+    every        minutehand.every,
     -- The IANA time zone of `every`.
-    zone         text,
+    zone         minutehand.zone,
     -- The moment of this occurrence, which run_at may differ from.
     nominal      minutehand.moment,
     -- The schedule that fired it.

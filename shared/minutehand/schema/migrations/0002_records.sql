@@ -36,7 +36,7 @@ create table minutehand.budgets (
     queue  minutehand.queue primary key,
     budget integer          not null constraint budget_is_at_least_1 check (budget >= 1),
     -- The latest lapse; ten minutes later the budget starts to grow again.
-    lapsed timestamptz      not null
+    lapsed timestamptz      not null constraint lapsed_is_finite check (isfinite(lapsed))
 );
 
 -- '' matches any.
@@ -120,8 +120,8 @@ create table minutehand.schedules (
     tenant   minutehand.tenant not null default minutehand.current_tenant(),
     name     text              not null constraint schedule_is_named check (length(name) between 1 and 200),
     -- Cron of 5 or 6 fields, @daily and the like, or an ISO 8601 duration.
-    every    text              not null,
-    zone     text              not null default 'UTC',
+    every    minutehand.every  not null,
+    zone     minutehand.zone   not null default 'UTC',
     starts   minutehand.moment,
     ends     minutehand.moment constraint schedule_ends_later check (ends > starts),
     -- The longest delay; each firing of a name is delayed by the same part of it.
@@ -150,6 +150,8 @@ create table minutehand.schedules (
     -- The last moment that fired, and its job.
     fired    timestamptz,
     last     uuid,
+    -- {type, message, at}: why its last moment did not fire.
+    error    jsonb,
     created  timestamptz       not null default clock_timestamp(),
     changed  timestamptz       not null default clock_timestamp(),
     primary key (tenant, name),

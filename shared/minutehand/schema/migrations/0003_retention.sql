@@ -14,7 +14,7 @@ create table minutehand.retention (
     queue text not null default '' constraint queue_is_a_name check (queue = '' or queue::minutehand.queue is not null),
     what  text not null constraint retention_is_of_what_is_known
           check (what in ('done', 'dead', 'expired', 'cancelled', 'attempts', 'events')),
-    keep  interval constraint keep_is_not_negative check (keep >= interval '0'),
+    keep  interval constraint keep_is_bounded check (keep between interval '0' and interval '36500 days'),
     primary key (queue, what)
 );
 create trigger forget_kept_days after insert or update or delete on minutehand.retention

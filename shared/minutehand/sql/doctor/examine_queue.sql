@@ -9,6 +9,10 @@ select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked
           from (select from minutehand.jobs
                  where deleted > now() - interval '7 days' and failed and not cancelled
                    and (attempts > 0 or expires is null) limit 1000) counted) as dead,
+       (select coalesce(array_agg(fault), '{}')
+          from (select 'schedule ' || name || coalesce(' of tenant ' || nullif(tenant, ''), '') || ': '
+                       || left(error ->> 'message', 200) as fault
+                  from minutehand.schedules where error is not null and not paused order by tenant, name limit 5) failed) as failed_schedules,
        t.n_dead_tup as dead_rows, t.n_live_tup as live_rows,
        c.reloptions @> '{autovacuum_enabled=false}' or c.reloptions @> '{autovacuum_enabled=off}' as unvacuumed
   from pg_class c join pg_stat_all_tables t on t.relid = c.oid

@@ -2,4 +2,6 @@
 update minutehand.dispatcher
    set swept = coalesce(%(now)s, clock_timestamp())
  where swept < coalesce(%(now)s, clock_timestamp()) - interval '10 minutes'
+    -- The clock was set back, or SQL wrote it.
+    or swept > coalesce(%(now)s, clock_timestamp()) + interval '10 minutes'
 returning swept

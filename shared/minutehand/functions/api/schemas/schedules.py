@@ -89,6 +89,9 @@ class Schedule(BaseModel):
     next: datetime | None = Field(description="the next occurrence; null if there is none")
     fired: datetime | None = Field(description="the last occurrence that fired")
     last: UUID | None = Field(description="the job of that occurrence")
+    error: dict[str, str] | None = Field(
+        description="why the last occurrence did not fire: type, message, at"
+    )
     created: datetime
     changed: datetime
 
@@ -166,6 +169,7 @@ SCHEDULE: dict[str, Any] = {
     "next": MONDAY,
     "fired": None,
     "last": None,
+    "error": None,
     "created": CREATED,
     "changed": CREATED,
 }

@@ -1,0 +1,163 @@
+"""Batch: fire some due schedules in one transaction.
+
+No schedule stops another: one that cannot be read, planned, recorded or advanced is set aside for an hour, with its
+error.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any
+
+from minutehand.database import Database, Record
+from minutehand.model.failure import message_of
+from minutehand.schedules.apart import each_apart
+from minutehand.schedules.plan import Line, Plan, plan
+from minutehand.schedules.timing import Timing
+
+RETRY_SET_ASIDE = timedelta(hours=1)
+
+logger = logging.getLogger(__name__)
+Identity = tuple[str, str]
+Faults = dict[Identity, Exception]
+
+
+@dataclass(frozen=True)
+class Key:
+    """The tenant and name of a due schedule, and how many lines it may write in this tick."""
+
+    identity: Identity
+    lines: int
+
+
+@dataclass(frozen=True)
+class Due:
+    """A due schedule, the plan for its moments, and when the dispatcher handles its next one."""
+
+    record: Record
+    timing: Timing
+    plan: Plan
+    wake: datetime | None
+
+    @property
+    def identity(self) -> Identity:
+        """The schedule's tenant and name."""
+        return identity(self.record)
+
+    def line(self, line: Line, *, refused: bool) -> dict[str, Any]:
+        """Return a line as the statement expects it, with the additional options of the job."""
+        tenant, name = self.identity
+        job: dict[str, Any] = {"run_at": self.timing.run_at(name, line.nominal).isoformat()}
+        if self.timing.overlap == "replace":
+            job["key"] = schedule_key(name)
+        return {
+            "tenant": tenant,
+            "schedule": name,
+            "nominal": line.nominal.isoformat(),
+            "outcome": "refused" if refused else line.outcome,
+            "count": line.count,
+            "late": line.late,
+            "job": job,
+        }
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The schedules that were planned, the lines that were written, and the errors of refused ones."""
+
+    due: Sequence[Due]
+    lines: Sequence[Record]
+    errors: Faults
+
+
+def fire_batch(database: Database, keys: Sequence[Key], now: datetime, end: float) -> Batch:
+    """Fire those of the schedules that are still due; the rest are left when the monotonic second `end` is over."""
+    with database.transaction():
+        records, unread = each_apart(database, keys, lambda some: _read(database, some, now))
+        due, unplanned = _plan_all(records, {key.identity: key.lines for key in keys}, now, end)
+        lines, refused = each_apart(database, due, lambda some: _write(database, some))
+        # Only the ledger has lines of a refused job.
+        more, unwritten = each_apart(
+            database, [each for each, _ in refused], lambda some: _write(database, some, refused=True)
+        )
+        errors = {each.identity: error for each, error in refused}
+        _, unmoved = each_apart(
+            database,
+            [_move(each, lines, errors.get(each.identity), now) for each in due],
+            lambda some: database.run("advance_schedules", moves=json.dumps(some, default=str)),
+        )
+        aside = {key.identity: error for key, error in unread} | unplanned
+        aside |= {each.identity: error for each, error in unwritten}
+        aside |= {identity(move): error for move, error in unmoved}
+        _set_aside(database, aside, now)
+    return Batch(due, [*lines, *more], errors | aside)
+
+
+def schedule_key(name: str) -> str:
+    """Return the key of a schedule's jobs, of which only one may be pending."""
+    return f"schedule/{name}"
+
+
+def identity(record: Record) -> Identity:
+    """Return the tenant and the name in a record."""
+    return record["tenant"], record["name"]
+
+
+def _read(database: Database, keys: Sequence[Key], now: datetime) -> list[Record]:
+    tenants, names = zip(*(key.identity for key in keys), strict=True)
+    return database.run("read_due_schedules", tenants=list(tenants), names=list(names), now=now)
+
+
+def _plan_all(
+    records: Iterable[Record], lines: dict[Identity, int], now: datetime, end: float
+) -> tuple[list[Due], Faults]:
+    due: list[Due] = []
+    faults: Faults = {}
+    for record in records:
+        try:
+            due.append(_plan(record, now, lines[identity(record)]))
+        # Any error: the recurrence may have been written by SQL.
+        except Exception as error:
+            faults[identity(record)] = error
+        if monotonic() > end:
+            break
+    return due, faults
+
+
+def _plan(record: Record, now: datetime, lines: int) -> Due:
+    timing = Timing(**{each.name: record[each.name] for each in fields(Timing)})
+    planned = plan(timing, record["every"], record["next"], now, record["busy"], lines)
+    return Due(record, timing, planned, planned.next and planned.next - timing.ahead)
+
+
+def _write(database: Database, due: Sequence[Due], *, refused: bool = False) -> list[Record]:
+    """Record the lines and enqueue the jobs; with `refused`, only record that there are none."""
+    lines = [each.line(line, refused=refused) for each in due for line in each.plan.lines]
+    return database.run("fire", firings=json.dumps(lines))
+
+
+def _move(due: Due, lines: Iterable[Record], error: Exception | None, now: datetime) -> dict[str, Any]:
+    tenant, name = due.identity
+    own = (line for line in lines if (line["tenant"], line["schedule"]) == due.identity and line["job"])
+    last = max(own, key=lambda line: line["nominal"], default=None)
+    move: dict[str, Any] = {"tenant": tenant, "name": name, "next": due.plan.next, "wake": due.wake}
+    move |= {"error": _describe(error, now)} if error else {}
+    return move | ({"fired": last["nominal"], "last": last["job"]} if last else {})
+
+
+def _set_aside(database: Database, faults: Faults, now: datetime) -> None:
+    for (tenant, name), error in faults.items():
+        logger.error("schedule %s of tenant %r is set aside for an hour: %s", name, tenant, message_of(error))
+    if faults:
+        errors = [
+            {"tenant": tenant, "name": name, "error": _describe(error, now)}
+            for (tenant, name), error in faults.items()
+        ]
+        database.run("set_schedules_aside", errors=json.dumps(errors), now=now, retry=RETRY_SET_ASIDE)
+
+
+def _describe(error: Exception, now: datetime) -> dict[str, str]:
+    return {"type": type(error).__name__, "message": message_of(error), "at": now.isoformat()}

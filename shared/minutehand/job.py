@@ -68,13 +68,14 @@ class Job(Claim):
     def extend(self, by: timedelta) -> None:
         """Give the attempt until `by` from now, but not past the end of the Lambda invocation.
 
-        Raises LostError if another worker has the job, and Cancel if its cancellation was requested.
+        Raises LostError if another worker has the job, or if the lease has ended while limits are set, and Cancel if
+        its cancellation was requested.
         """
         self.lease.extend(by)
         self.emit("extended", by_ms=round(by.total_seconds() * 1000))
 
     def check(self) -> None:
-        """Raise Cancel if the job's cancellation was requested, and LostError if another worker has it.
+        """Raise Cancel if the job's cancellation was requested, and LostError under the conditions of `extend`.
 
         Costs one query. Call it between the steps of long work; `extend` checks as well.
         """

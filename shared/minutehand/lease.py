@@ -68,21 +68,29 @@ class Lease:
     def extend(self, by: timedelta) -> None:
         """Move the deadline to `by` from now, but not past the worker's own end.
 
-        Raises LostError if another worker has the job, and Cancel if its cancellation was requested.
+        Raises LostError if another worker has the job, or if the lease has ended while limits are set, and Cancel if
+        its cancellation was requested.
         """
         if by <= timedelta():
             raise InvalidJobError("lease_is_positive", f"the duration of extend must be above zero, got {by}")
         self.until = 0.0
         if not self._hold(by):
-            raise LostError(f"lease lost: job {self.id} was offered to another worker")
+            raise LostError(
+                f"lease lost: job {self.id} was offered to another worker, or it lapsed and another job may have its place"
+                " under a limit"
+            )
         self._raise_if_cancelling()
         self.deadline = min(monotonic() + by.total_seconds(), self.limit)
 
     def check(self) -> None:
-        """Raise LostError if another worker has the job, and Cancel if its cancellation was requested."""
+        """Raise LostError under the conditions of `extend`, and Cancel if the job's cancellation was requested."""
         rows = self.database.run("check_claim", id=self.id, ack=self.ack)
         if not rows:
             raise LostError(f"lease lost: job {self.id} was claimed by another worker")
+        if rows[0]["void"]:
+            raise LostError(
+                f"lease lost: job {self.id} lapsed, and another job may have its place under a limit"
+            )
         self.cancelling = rows[0]["cancelling"]
         self._raise_if_cancelling()
 

@@ -9,12 +9,14 @@ from hypothesis.stateful import (
     invariant,
     rule,
 )
+from machine_claims import ClaimRules
 from machine_operations import OperationRules, latest, minutes, seconds
-from model import Model, ModelJob
+from model import Model
+from model_job import PERIOD, ModelJob
 from proving import Post, pass_time, sql
 from proving import settings as queue_settings
 
-from minutehand import Cancel, Job, KeyTakenError, LostError, enqueue
+from minutehand import Job, KeyTakenError, enqueue
 from minutehand.claim import claim, take
 from minutehand.finish import finish
 from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Released, Snoozed
@@ -43,7 +45,7 @@ def outcome_of(word: str, delay: int) -> Outcome:
     return outcomes[word]
 
 
-class Machine(OperationRules):  # type: ignore[misc]
+class Machine(ClaimRules, OperationRules):  # type: ignore[misc]
     """All operations on a queue.
 
     No rule has a precondition, because what is drawn must not depend on the order in which equal jobs are offered.
@@ -51,7 +53,7 @@ class Machine(OperationRules):  # type: ignore[misc]
 
     @initialize()
     def empty(self) -> None:
-        for table in ("jobs", "lanes", "budgets", "controls"):
+        for table in ("jobs", "superseded", "lanes", "budgets", "controls"):
             sql(self.db, f"delete from minutehand.{table}")
         sql(
             self.db,
@@ -62,6 +64,7 @@ class Machine(OperationRules):  # type: ignore[misc]
         self.post = Post()
         self.claimed: list[Job] = []
         self.ids: list[UUID] = []
+        self.number = 0
 
     @rule(
         queue=queues,
@@ -71,6 +74,7 @@ class Machine(OperationRules):  # type: ignore[misc]
         limit=st.integers(1, 3),
         priority=st.sampled_from([1, 5, 9]),
         unique_while_running=st.booleans(),
+        recurs=st.booleans(),
     )
     def enqueues(
         self,
@@ -81,20 +85,30 @@ class Machine(OperationRules):  # type: ignore[misc]
         limit: int,
         priority: int,
         unique_while_running: bool,
+        recurs: bool,
     ) -> None:
-        job_model = ModelJob(queue, key, priority, limit, self.model.now + delay)
+        self.number += 1
+        first = self.model.now + delay
+        job_model = ModelJob(
+            queue, key, priority, limit, first, recurs=recurs, nominal=first, number=self.number
+        )
         outcome = self.model.enqueue(queue, key, mode, job_model, unique_while_running)
         options: dict[str, Any] = {"queue": queue, "key": key, "delay": seconds(delay), "max_attempts": limit}
         if unique_while_running and key:
             options["unique_while"] = "running"
+        if recurs:
+            options["every"] = f"PT{PERIOD}S"
+        payload = {"n": self.number}
         try:
-            enqueued = enqueue("echo", on_conflict=mode, priority=priority, connection=self.db, **options)
+            enqueued = enqueue(
+                "echo", payload, on_conflict=mode, priority=priority, connection=self.db, **options
+            )
         except KeyTakenError:
             assert outcome == "raised"
             return
         assert enqueued.outcome == outcome
         if outcome == "created":
-            self.model.jobs[enqueued.id] = job_model
+            self.model.add(enqueued.id, job_model)
             self.ids.append(enqueued.id)
         else:
             upcoming = self.model.upcoming(queue, key)
@@ -108,6 +122,8 @@ class Machine(OperationRules):  # type: ignore[misc]
         due = self.model.due()
         made = tick(self.db, self.post, queue_settings(CAPACITY))
         assert {record["id"] for record in made.maintenance.reaped} == reaped
+        for record in made.maintenance.reaped:
+            self.follows(record["id"], record["next"])
         assert sum(made.due.values()) == len(due)
         assert {each.queue: each.budget for each in made.offered.budgets} == budgets
         offerable = [
@@ -155,6 +171,7 @@ class Machine(OperationRules):  # type: ignore[misc]
         for job in jobs:
             self.model.claim(job.id, job.ack, LEASE)
             assert job.attempt == self.model.jobs[job.id].attempts
+            assert job.payload == {"n": self.model.jobs[job.id].number}
         self.claimed += jobs
 
     @rule(
@@ -170,48 +187,22 @@ class Machine(OperationRules):  # type: ignore[misc]
         if not again:
             self.claimed.remove(job)
         ending = self.model.finish(job.id, job.ack, word, delay)
-        assert finish(job, outcome_of(word, delay)).ending == ending
+        finished = finish(job, outcome_of(word, delay))
+        assert finished.ending == ending
+        if ending in ("done", "dead"):
+            self.follows(job.id, finished.next)
 
-    @rule(place=latest)
-    def crashes(self, place: int) -> None:
-        if self.claimed:
-            self.claimed.pop(max(place, -len(self.claimed)))
-
-    @rule(place=latest, by=st.sampled_from([60, 600]))
-    def extends(self, place: int, by: int) -> None:
-        if not self.claimed:
-            return
-        job = self.claimed[max(place, -len(self.claimed))]
-        extended = self.model.extend(job.id, job.ack, by)
-        try:
-            job.extend(seconds(by))
-        except LostError:
-            assert not extended
-        except Cancel:
-            assert extended and self.model.jobs[job.id].cancelling
-        else:
-            assert extended and not self.model.jobs[job.id].cancelling
-
-    @rule(place=latest)
-    def checks(self, place: int) -> None:
-        if not self.claimed:
-            return
-        job = self.claimed[max(place, -len(self.claimed))]
-        job_model = self.model.jobs.get(job.id)
-        holds = job_model is not None and job_model.ended is None and job_model.claim == job.ack
-        try:
-            job.check()
-        except LostError:
-            assert not holds
-        except Cancel:
-            assert holds and job_model is not None and job_model.cancelling
-        else:
-            assert holds and job_model is not None and not job_model.cancelling
+    def follows(self, job_id: UUID, next_id: UUID | None) -> None:
+        self.model.follow(job_id, next_id)
+        self.ids += [next_id] if next_id else []
 
     @rule(by=st.sampled_from([60, 120, 300, 900]))
     def time_passes(self, by: int) -> None:
         self.model.now += by
         pass_time(self.db, seconds(by))
+        for job in self.claimed:
+            # The worker computes the next occurrence from it.
+            job.nominal = job.nominal and job.nominal - seconds(by)
 
     @rule()
     def everything_lapses_and_is_offered_again(self) -> None:
@@ -222,6 +213,11 @@ class Machine(OperationRules):  # type: ignore[misc]
     def both_say_the_same(self) -> None:
         rows = list_jobs(self.db, limit=1000).rows
         assert {row.id: (row.state, row.attempts) for row in rows} == self.model.states()
+
+    @invariant()
+    def a_key_has_one_job_that_may_return_or_recur(self) -> None:
+        keys = [(job.queue, job.key) for job in self.model.jobs.values() if job.key and job.current]
+        assert len(keys) == len(set(keys))
 
     @invariant()
     def an_attempt_is_completed_at_most_once(self) -> None:

@@ -8,7 +8,8 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     rule,
 )
-from model import Model, ModelJob
+from model import Model
+from model_job import ModelJob
 
 from minutehand import Database
 from minutehand.operations.change import Change
@@ -43,9 +44,10 @@ class OperationRules(RuleBasedStateMachine):
         visible = {"reschedule": self.model.now + delay, "edit": priority}.get(verb, self.model.now)
         assert change.outcome == self.model.change(verb, job_id, visible)
         if change.new is not None and before is not None:
-            self.model.jobs[change.new] = ModelJob(
-                before.queue, before.key, before.priority, 1, self.model.now
+            copy = ModelJob(
+                before.queue, before.key, before.priority, 1, self.model.now, number=before.number
             )
+            self.model.add(change.new, copy)
             self.ids.append(change.new)
 
     def operate(self, verb: str, job_id: UUID, delay: int, priority: int) -> list[Change]:

@@ -6,6 +6,7 @@ Time is in whole seconds, and passes only when the machine lets it pass.
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from model_budget import BudgetModel
 from model_job import ModelJob
 
 FINISHED = ("done", "dead", "cancelled")
@@ -13,50 +14,15 @@ UPCOMING = ("scheduled", "due", "offered", "retrying")
 
 
 @dataclass
-class Model:
+class Model(BudgetModel):
     """All jobs, and the time."""
 
-    now: int = 0
-    jobs: dict[UUID, ModelJob] = field(default_factory=dict)
     accepted: list[UUID] = field(default_factory=list)
-    ticked: int = -1
     # Queues; "" is every queue.
     paused: set[str] = field(default_factory=set)
     limits: dict[str, int] = field(default_factory=dict)
-    # The budget after the last lapse, and its time.
-    budgets: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def budget(self, capacity: int) -> dict[str, int]:
-        """Return the budgets of queues whose offers lapsed. Call it once per tick."""
-        budgets = {}
-        for queue in {job.queue for job in self.jobs.values()} | set(self.budgets):
-            lapsed_offers = sum(
-                job.queue == queue and self.ticked < job.visible <= self.now and job.first_offer
-                for job in self.jobs.values()
-            )
-            former = self._former_budget(queue, capacity)
-            left = (
-                max(
-                    1,
-                    capacity // 20,
-                    former - lapsed_offers if lapsed_offers * 10 < former * 9 else former // 2,
-                )
-                if lapsed_offers * 50 > former
-                else former
-            )
-            if lapsed_offers * 50 > former:
-                self.budgets[queue] = left, self.now
-            if lapsed_offers or left < capacity:
-                budgets[queue] = left
-        self.ticked = self.now
-        return budgets
-
-    def _former_budget(self, queue: str, capacity: int) -> int:
-        if queue not in self.budgets:
-            return capacity
-        left, lapsed = self.budgets[queue]
-        minutes = (self.now - lapsed) // 60
-        return min(capacity, left + (2 ** min(minutes - 9, 20) - 1 if minutes >= 10 else 0))
+    # The jobs that were written so far.
+    writes: int = 0
 
     def states(self) -> dict[UUID, tuple[str, int]]:
         return {job_id: (job.state(self.now), job.attempts) for job_id, job in self.jobs.items()}
@@ -124,13 +90,30 @@ class Model:
         """Return the outcome of an enqueue, and replace or merge. The caller adds a created job."""
         existing = self.upcoming(queue, key)
         if existing is None:
-            blocked = unique_while_running and self.running(queue, key)
-            return "created" if not blocked else "raised" if mode == "raise" else "ignored"
+            if unique_while_running and self.running(queue, key):
+                return "raised" if mode == "raise" else "ignored"
+            for job_id in self.running(queue, key):
+                self.jobs[job_id].superseded = True
+            return "created"
         if mode == "replace":
-            self.jobs[existing] = new_job
+            self.add(existing, new_job)
         if mode == "merge":
-            self.jobs[existing].attempts = 0
+            self.jobs[existing].attempts, self.jobs[existing].number = 0, new_job.number
+            self.add(existing, self.jobs[existing])
         return {"replace": "replaced", "ignore": "ignored", "raise": "raised", "merge": "merged"}[mode]
+
+    def add(self, job_id: UUID, job: ModelJob) -> None:
+        """Add a job that was written now."""
+        self.writes += 1
+        self.jobs[job_id], job.written = job, self.writes
+
+    def follow(self, job_id: UUID, next_id: UUID | None) -> None:
+        """Add the next occurrence of a job that has just ended, if it has one."""
+        following = self.jobs[job_id].next_occurrence(self.now)
+        assert (following is None) == (next_id is None)
+        if following is not None and next_id is not None:
+            assert self.upcoming(following.queue, following.key) is None
+            self.add(next_id, following)
 
     def reap(self) -> set[UUID]:
         """End due jobs without attempts left."""
@@ -151,8 +134,11 @@ class Model:
         job = self.jobs.get(job_id)
         if job is None or job.ended or job.offer_ack != ack:
             return False
-        # Where a limit is set, a lapsed offer is void.
-        return job.visible > self.now or not self.limits
+        return not self.void(job)
+
+    def void(self, job: ModelJob) -> bool:
+        """Whether an offer or a claim has lapsed where a limit is set."""
+        return job.visible <= self.now and bool(self.limits)
 
     def claim(self, job_id: UUID, ack: UUID, lease: int) -> None:
         job = self.jobs[job_id]
@@ -161,7 +147,7 @@ class Model:
 
     def extend(self, job_id: UUID, ack: UUID, lease: int) -> bool:
         job = self.jobs.get(job_id)
-        if job is None or job.claim != ack or job.offer_ack:
+        if job is None or job.claim != ack or job.offer_ack or self.void(job):
             return False
         job.visible = self.now + lease
         return True
@@ -179,7 +165,7 @@ class Model:
         if outcome in FINISHED:
             job.end(outcome, self.now)
             return outcome
-        if self.upcoming(job.queue, job.key):
+        if job.superseded:
             job.end("cancelled", self.now)
             return "superseded"
         job.free(self.now + delay)
@@ -201,6 +187,10 @@ class Model:
         moves = verb not in ("cancel", "delete") and not (verb == "edit" and job.claim is None)
         if state not in fits or (moves and existing not in (None, job_id)):
             return "refused"
+        if verb in ("retry", "replay") and self.running(job.queue, job.key):
+            return "refused"
+        if verb in ("promote", "reschedule", "edit") and job.superseded:
+            return "refused"
         if verb in ("promote", "reschedule", "edit") and (job.attempts >= job.limit or job.cancelling):
             # No attempt is left, or the job has a cancel request.
             return "refused"
@@ -219,10 +209,20 @@ class Model:
                 if job.claim is not None:
                     job.free(job.visible)
             case "promote" | "reschedule" | "retry":
+                if verb == "retry":
+                    job.recurs = job.recurs and job.ended == "cancelled" and not self._has_later(job)
+                    job.superseded = False
                 job.ended = None
                 job.cancelling = job.cancelling and verb != "retry"
                 job.attempts = 0 if verb == "retry" else job.attempts
                 job.free(visible)
+
+    def _has_later(self, job: ModelJob) -> bool:
+        """Whether the key of a job was enqueued, or recurred, after it."""
+        return job.key is not None and any(
+            (other.queue, other.key) == (job.queue, job.key) and other.written > job.written
+            for other in self.jobs.values()
+        )
 
     def purge(self, older: int) -> int:
         """Delete jobs that were finished at least `older` seconds ago."""

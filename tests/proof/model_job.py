@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+PERIOD = 600
+
 
 @dataclass
 class ModelJob:
@@ -23,12 +25,24 @@ class ModelJob:
     offered_before: bool = False
     # The job ends at its next check.
     cancelling: bool = False
+    # Whether it recurs, the time of this occurrence, and the number of the enqueue that it comes from.
+    recurs: bool = False
+    nominal: int = 0
+    number: int = 0
+    # When it was written, as a number that counts writes.
+    written: int = 0
+    # The key was enqueued while it ran.
+    superseded: bool = False
     ended: str | None = None
     ended_at: int = 0
 
     @property
     def upcoming(self) -> bool:
         return self.ended is None and self.claim is None
+
+    @property
+    def current(self) -> bool:
+        return self.ended is None and not self.superseded
 
     @property
     def open_offer(self) -> bool:
@@ -59,3 +73,19 @@ class ModelJob:
     def end(self, how: str, now: int) -> None:
         self.ended, self.ended_at = how, now
         self.offer_ack, self.claim = None, None
+
+    def next_occurrence(self, now: int) -> "ModelJob | None":
+        """Return the next occurrence, if the job recurs and its recurrence has not ended."""
+        if not self.recurs or self.superseded or self.cancelling:
+            return None
+        nominal = self.nominal + PERIOD * max(1, (now - self.nominal) // PERIOD + 1)
+        return ModelJob(
+            self.queue,
+            self.key,
+            self.priority,
+            self.limit,
+            nominal,
+            recurs=True,
+            nominal=nominal,
+            number=self.number,
+        )

@@ -27,7 +27,7 @@ LATER = timedelta(minutes=20)
 LATER_BY = (
     """update minutehand.jobs_live
           set visible = visible - %(by)s, run_at = run_at - %(by)s, enqueued = enqueued - %(by)s,
-              offered = offered - %(by)s, claimed = claimed - %(by)s""",
+              offered = offered - %(by)s, claimed = claimed - %(by)s, nominal = nominal - %(by)s""",
     """update minutehand.jobs_done
           set deleted = deleted - %(by)s, visible = visible - %(by)s, run_at = run_at - %(by)s,
               enqueued = enqueued - %(by)s, offered = offered - %(by)s, claimed = claimed - %(by)s""",

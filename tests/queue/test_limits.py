@@ -185,17 +185,3 @@ def test_priority_orders_jobs_within_a_tenant_only(
 
     rows = [queue.row(offer.id) for offer in queue.offer(4)]
     assert sorted(row.priority for row in rows) == [5, 5, 9, 9]
-
-
-def test_lapsed_offer_cannot_be_claimed_under_a_limit(queue: Queue) -> None:
-    """Another job may have been offered instead."""
-    fill(queue, 1)
-    limit(queue.database, 1, queue="mail")
-    (lapsed,) = queue.offer()
-    queue.pass_time(lapsed.id)
-    fill(queue, 1, priority=9)
-    (taken,) = queue.take(1, "mail")
-
-    assert taken.id != lapsed.id
-    assert queue.claim(lapsed) == []
-    assert queue.sql(BUSY) == [{"jobs": 1}]

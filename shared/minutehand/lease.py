@@ -76,8 +76,8 @@ class Lease:
         self.until = 0.0
         if not self._hold(by):
             raise LostError(
-                f"lease lost: job {self.id} was offered to another worker, or it lapsed and another job may have its place"
-                " under a limit"
+                f"lease lost: job {self.id} was offered to another worker,"
+                " or it lapsed and another job may have its place under a limit"
             )
         self._raise_if_cancelling()
         self.deadline = min(monotonic() + by.total_seconds(), self.limit)

@@ -14,7 +14,7 @@ UPCOMING = ("scheduled", "due", "offered", "retrying")
 
 
 @dataclass
-class Model(BudgetModel):
+class Model(BudgetModel):  # type: ignore[misc]
     """All jobs, and the time."""
 
     accepted: list[UUID] = field(default_factory=list)

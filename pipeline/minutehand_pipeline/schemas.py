@@ -67,6 +67,7 @@ JOBS = _schema(
     ("result", TEXT),
     ("error", TEXT),
     ("expires", T.DoubleType()),
+    ("on_dead", TEXT),
 )
 
 ATTEMPTS = _schema(

@@ -43,6 +43,7 @@ def enqueue(
     debounce_max: timedelta | None = None,
     throttle: timedelta | None = None,
     expires: timedelta | None = None,
+    on_dead: NewJob | str | None = None,
     connection: Connection | Database | None = None,
 ) -> Enqueued:
     """Enqueue one job. With your own `connection` it commits or rolls back with your data.
@@ -52,7 +53,8 @@ def enqueue(
     `unique_while` is "running". `unique_for` reserves the key for that long, even if the job finishes earlier.
     `debounce` delays the job until it has not been enqueued for that long, at most `debounce_max` in all. `throttle`
     delays it until that long after the previous one. A job that has not started when `expires` has passed since
-    `run_at` never runs, and ends as expired. Raises InvalidJobError, and writes nothing, if the job breaks a
+    `run_at` never runs, and ends as expired. `on_dead` is a kind or a job: if this job dies, it is created in the same
+    statement. Raises InvalidJobError, and writes nothing, if the job breaks a
     rule.
     """
     job = middleware.prepare(
@@ -79,6 +81,7 @@ def enqueue(
             debounce_max=debounce_max,
             throttle=throttle,
             expires=expires,
+            on_dead=on_dead,
         )
     )
     database = database_of(connection)

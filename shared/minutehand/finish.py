@@ -111,7 +111,11 @@ def _end(
         cancelled=ending == "cancelled",
         next=following,
     )
-    return Finish(ending, error=error, next=ended[0]["next"]) if ended else Finish("lost", error=error)
+    return (
+        Finish(ending, error=error, next=ended[0]["next"], on_dead=ended[0]["on_dead"])
+        if ended
+        else Finish("lost", error=error)
+    )
 
 
 def _release_claim(

@@ -147,6 +147,11 @@ def check_expires(queue: Queue) -> None:
     assert queue.row(job_id).state == "expired"
 
 
+def check_on_dead(queue: Queue) -> None:
+    finish(queue.claimed(on_dead="alert"), Failed(ERROR, final=True))
+    assert [job.kind for job in queue.take()] == ["alert"]
+
+
 OPTIONS: dict[str, Callable[[Queue], None]] = {
     "kind": check_kind,
     "payload": check_payload,
@@ -170,6 +175,7 @@ OPTIONS: dict[str, Callable[[Queue], None]] = {
     "debounce_max": check_debounce_max,
     "throttle": check_throttle,
     "expires": check_expires,
+    "on_dead": check_on_dead,
 }
 
 
@@ -189,9 +195,11 @@ DEFAULTS = {
     "max_attempts": 3,
     "timeout": timedelta(seconds=7),
     "retry": FIXED.to_json(),
+    "on_dead": {"kind": "alert"},
 }
 SET_DEFAULTS = """insert into minutehand.defaults values
-    ('welcome', 'slow', 2, 3, '7 seconds', '{"strategy":"fixed","min":600,"max":3600,"factor":3,"jitter":false}')"""
+    ('welcome', 'slow', 2, 3, '7 seconds', '{"strategy":"fixed","min":600,"max":3600,"factor":3,"jitter":false}',
+     '{"kind": "alert"}')"""
 
 
 def by_python(queue: Queue, /, **options: Any) -> Row:
@@ -230,7 +238,14 @@ def test_table_defaults_apply_without_defaults_of_the_kind(
     queue: Queue, interface: Callable[..., Row]
 ) -> None:
     queue.sql("insert into minutehand.defaults (kind, priority) values ('other', 1)")
-    table = {"queue": "default", "priority": 5, "max_attempts": 8, "timeout": None, "retry": None}
+    table = {
+        "queue": "default",
+        "priority": 5,
+        "max_attempts": 8,
+        "timeout": None,
+        "retry": None,
+        "on_dead": None,
+    }
 
     assert facts(interface(queue)) == table
 

@@ -23,7 +23,8 @@ DERIVED = """
 from minutehand import NewJob
 from minutehand.model.new_job import parameters
 from minutehand.model.parse_job import new_job
-from minutehand.schedules.template import decode_job, encode_job
+from minutehand.model.new_job import decode_job
+from minutehand.schedules.template import encode_job
 job = new_job({"kind": "echo", "extra": "red"}, None)
 assert job == NewJob("echo", extra="red")
 assert parameters(job, None)["extra"] == "red"

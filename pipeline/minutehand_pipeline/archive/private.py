@@ -12,12 +12,12 @@ from minutehand_pipeline.statements import run_statement
 
 # Columns that may contain personal data. docs/pipeline/archive.md lists them too.
 PRIVATE = {
-    "jobs_done": ("key", "payload", "headers", "result", "error"),
+    "jobs_done": ("key", "payload", "headers", "result", "error", "on_dead"),
     "attempts": ("error", "result"),
     "events": ("facts",),
 }
 # Columns of a job marked personal, which the database clears when the job finishes.
-PERSONAL = ("payload", "headers")
+PERSONAL = ("payload", "headers", "on_dead")
 # The column that holds the job's id.
 SUBJECT = {"jobs_done": "id", "attempts": "job", "events": "job"}
 

@@ -26,6 +26,7 @@ JOBS = {
     "nominal": "nominal::timestamptz",
     "schedule": "schedule",
     "version": "version",
+    "on_dead": "on_dead::text",
     "expires": "extract(epoch from expires)::double precision",
 }
 

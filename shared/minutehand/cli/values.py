@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from minutehand.model.new_job import NewJob
+from minutehand.model.parse_job import new_job
 from minutehand.model.parsing import parse_json, read_duration, read_moment
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     "duration",
     "job_id",
     "job_id_or_stdin",
+    "job_or_kind",
     "option_moment",
     "parse_json",
     "read_duration",
@@ -49,6 +52,16 @@ def option_moment(text: str, tz: str | None, hint: str) -> datetime:
         return read_moment(text, zone(tz))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint=hint) from None
+
+
+def job_or_kind(value: "str | NewJob") -> "NewJob | str":
+    """Return a job that is given as a JSON object, or a kind."""
+    if isinstance(value, NewJob) or not value.lstrip().startswith("{"):
+        return value
+    try:
+        return new_job(parse_json(value), None)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def duration(value: str | timedelta) -> timedelta:

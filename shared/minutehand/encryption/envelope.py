@@ -19,9 +19,10 @@ from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from minutehand.encryption import key_ring
-from minutehand.errors import ConfigurationError, DecryptionError, KeyMissingError
+from minutehand.errors import ConfigurationError, DecryptionError, InvalidJobError, KeyMissingError
 from minutehand.model.encoding import from_base64, to_base64
 from minutehand.model.payload import decode, is_encrypted
+from minutehand.model.rules import sentence
 from minutehand.settings.table import ENCRYPTION_REQUIRED
 
 ALGORITHM = "A256GCM"
@@ -81,6 +82,7 @@ def encrypt_parameters(
 
     A payload that the enqueuer has encrypted is left unchanged.
     """
+    refuse_clear_on_dead(parameters["on_dead"])
     if is_encrypted(decode(parameters["payload"])):
         return parameters
     named = parameters["key"] is not None or parameters["every"] is not None
@@ -88,6 +90,15 @@ def encrypt_parameters(
     scope = {"queue": parameters["queue"] or "", "tenant": parameters["tenant"] or tenant} if named else {}
     subject = Subject(parameters["kind"] or "", id=str(job_id or ""), key=parameters["key"] or "", **scope)
     return parameters | {"payload": encrypt(parameters["payload"], subject), "id": job_id}
+
+
+def refuse_clear_on_dead(text: str | None) -> None:
+    """Refuse a job of `on_dead` with a payload, which would be stored in clear text."""
+    job = None if text is None else decode(text)
+    while isinstance(job, dict):
+        if job.get("payload") is not None:
+            raise InvalidJobError("on_dead_is_clear", sentence("on_dead_is_clear"))
+        job = job.get("on_dead")
 
 
 def encrypt_for_row(row: dict[str, Any], text: str) -> str:

@@ -47,6 +47,8 @@ def finished(job: Job, finish: Finish, ran_ms: int) -> Event:
         facts["error_type"] = finish.error["type"]
     if finish.next is not None:
         facts["next"] = str(finish.next)
+    if finish.on_dead is not None:
+        facts["on_dead"] = str(finish.on_dead)
     return job_event(job, "retried" if finish.ending == "retrying" else finish.ending, **facts)
 
 

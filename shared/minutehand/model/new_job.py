@@ -15,6 +15,21 @@ from minutehand.model.rules import sentence
 
 OnConflict = Literal["replace", "ignore", "raise", "merge"]
 UniqueWhile = Literal["upcoming", "running"]
+# The options that the job of `on_dead` may have.
+ON_DEAD_OPTIONS = frozenset(
+    [
+        "kind",
+        "payload",
+        "queue",
+        "priority",
+        "max_attempts",
+        "retry",
+        "timeout",
+        "headers",
+        "expires",
+        "on_dead",
+    ]
+)
 
 
 def check_moment(moment: Any, name: str = "run_at") -> Any:
@@ -57,6 +72,24 @@ def _retry(retry: Any, _name: str) -> str:
         raise InvalidJobError("retry_is_a_strategy", sentence("retry_is_a_strategy")) from None
 
 
+def _on_dead(job: Any, _name: str) -> str:
+    """Return the job as JSON with the field names of the type `minutehand.new_jobs`."""
+    job = NewJob(job) if isinstance(job, str) else job
+    if not isinstance(job, NewJob):
+        raise InvalidJobError("on_dead_is_a_job", f"{sentence('on_dead_is_a_job')}, got {type(job).__name__}")
+    given = {name: value for name in OPTIONS if (value := getattr(job, name)) is not None}
+    if others := sorted(given.keys() - ON_DEAD_OPTIONS):
+        raise InvalidJobError("on_dead_is_a_job", f"the job of on_dead must not have {others[0]}")
+    values = {name: _json(OPTIONS[name], OPTIONS[name].check(value, name)) for name, value in given.items()}
+    return "{" + ", ".join(f"{json.dumps(name)}: {text}" for name, text in values.items()) + "}"
+
+
+def _json(option: Option, value: Any) -> str:
+    if option.sql in ("json", "jsonb"):
+        return str(value)
+    return json.dumps(f"{value.total_seconds():f} s" if isinstance(value, timedelta) else value)
+
+
 @dataclass(frozen=True)
 class NewJob:
     """A job to enqueue.
@@ -65,7 +98,8 @@ class NewJob:
     datetime, and one in the past means now; `delay` counts from now. `every` makes the job recur, in the time zone
     `zone`. `key` names one upcoming job of the queue; `on_conflict` and the options after it decide what happens when
     the key is taken, and for how long it is: see `enqueue`. A job that has not started when `expires` has passed since
-    `run_at` never runs. The repr leaves out payload and headers, which may be private.
+    `run_at` never runs. `on_dead` is a kind or a job to create if this one dies.
+    The repr leaves out payload, headers and on_dead, which may be private.
     """
 
     # The declaration of all options. CONTRIBUTING.md shows how to add one, and tests/unit/test_job_options.py names
@@ -94,6 +128,7 @@ class NewJob:
     debounce_max: timedelta | None = field(default=None, metadata=duration("debounce_max_is_longer"))
     throttle: timedelta | None = field(default=None, metadata=duration("period_is_positive"))
     expires: timedelta | None = field(default=None, metadata=duration("expires_is_positive", stored=True))
+    on_dead: "NewJob | str | None" = field(default=None, repr=False, metadata=declare("json", _on_dead))
 
 
 # Every option by its name, in the order of COPY's columns.
@@ -128,3 +163,18 @@ def _first_moment(job: NewJob, clock: Callable[[], datetime]) -> datetime | None
     if job.run_at is None and job.delay is None:
         return next_after(job.every, job.zone, clock())
     return job.run_at
+
+
+def decode_job(stored: Mapping[str, Any]) -> NewJob:
+    """Return a job that is stored as JSON; ignore fields that this code does not know."""
+    return NewJob(**{name: _decode(name, value) for name, value in stored.items() if name in OPTIONS})
+
+
+def _decode(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if OPTIONS[name].sql == "interval":
+        return timedelta(seconds=float(str(value).removesuffix(" s")))
+    if name == "retry":
+        return Retry.from_json(value)
+    return decode_job(value) if name == "on_dead" else value

@@ -126,10 +126,12 @@ Ending = Literal["done", "dead", "cancelled", "retrying", "snoozed", "released",
 class Finish:
     """How an attempt ended. `visible` is the time at which the job comes back, if it does.
 
-    `next` is the next occurrence of a recurring job, created in the same statement.
+    `next` is the next occurrence of a recurring job, and `on_dead` the job that its death creates. Both are created in
+    the same statement.
     """
 
     ending: Ending
     visible: datetime | None = None
     error: Error | None = field(default=None, repr=False)
     next: UUID | None = None
+    on_dead: UUID | None = None

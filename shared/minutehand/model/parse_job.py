@@ -91,6 +91,10 @@ def _retry(value: Any, _zone: ZoneInfo | None) -> Retry:
     return Retry(**fields)
 
 
+def _job_or_kind(value: Any, zone: ZoneInfo | None) -> NewJob | str:
+    return value if isinstance(value, str) else new_job(value, zone)
+
+
 def json_fault(error: Exception) -> str:
     """Describe invalid JSON by its column, without quoting it; other errors have their own messages."""
     if isinstance(error, UnicodeDecodeError):
@@ -103,7 +107,7 @@ _Reader = Callable[[Any, ZoneInfo | None], Any]
 _READERS_OF_TYPES: dict[str, _Reader] = {"timestamptz": _moment, "interval": _duration}
 _READERS: dict[str, _Reader] = {
     name: _READERS_OF_TYPES[option.sql] for name, option in OPTIONS.items() if option.sql in _READERS_OF_TYPES
-} | {"retry": _retry}
+} | {"retry": _retry, "on_dead": _job_or_kind}
 _CELLS_OF_TYPES: dict[str, Callable[[str, str], Any]] = {
     "integer": _integer,
     "boolean": _boolean,

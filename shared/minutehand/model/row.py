@@ -13,9 +13,10 @@ FINISHED = {"done", "dead", "expired", "cancelled"}
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A stored job. Listings omit payload, headers, result, retry, timeout and expires: they are None there.
+    """A stored job.
 
-    The repr leaves out payload, headers, result and error, which may be private.
+    Listings omit payload, headers, result, retry, timeout, expires and on_dead: they are None there. The repr leaves
+    out payload, headers, result, error and on_dead, which may be private.
     """
 
     id: UUID
@@ -40,6 +41,8 @@ class Row:
     timeout: timedelta | None = None
     # From `run_at`, until when it must have started.
     expires: timedelta | None = None
+    # The job to create if it dies, with the field names of NewJob.
+    on_dead: dict[str, Any] | None = field(default=None, repr=False)
     tenant: str = ""
     version: str | None = None
     every: str | None = None

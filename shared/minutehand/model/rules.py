@@ -53,6 +53,11 @@ SENTENCES = {
     "every_has_a_beginning": "in SQL, a cron expression requires run_at; Python and the command line compute it",
     "every_or_debounce": "every cannot be combined with debounce or throttle",
     "zone_is_of_every": "zone requires every; without every, give run_at a UTC offset",
+    "on_dead_is_a_job": (
+        "on_dead must be a kind, or a job with a kind, a payload that is an object, queue, priority, max_attempts,"
+        " retry, timeout, headers, expires and on_dead, at most 8 KiB in total and 3 levels deep"
+    ),
+    "on_dead_is_clear": "on_dead must have no payload if payloads are encrypted",
     "personal_is_yes_or_no": "personal must be true or false",
     "payload_is_json": "payload must be JSON",
     "tenant_is_a_name": (

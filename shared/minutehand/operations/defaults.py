@@ -7,6 +7,7 @@ from typing import Any
 
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError
+from minutehand.model.new_job import OPTIONS, NewJob, decode_job
 from minutehand.model.retry import Retry
 from minutehand.operations import audit
 
@@ -24,13 +25,17 @@ class Defaults:
     max_attempts: int | None = None
     timeout: timedelta | None = None
     retry: Retry | None = None
+    on_dead: NewJob | str | None = None
 
 
 def list_defaults(database: Database) -> list[Defaults]:
     """Return the defaults of all kinds, by name, then those of all queues."""
     records = database.run("list_defaults")
     return [
-        Defaults(**{**record, "retry": record["retry"] and Retry.from_json(record["retry"])})
+        Defaults(
+            **{**record, "retry": record["retry"] and Retry.from_json(record["retry"])}
+            | {"on_dead": record["on_dead"] and decode_job(record["on_dead"])}
+        )
         for record in records
     ]
 
@@ -49,7 +54,13 @@ def set_defaults(database: Database, defaults: Defaults, *, actor: str | None = 
     if defaults.kind is not None:
         values["kind"] = defaults.kind
     text = None if retry is None else json.dumps(retry, allow_nan=False)
+    on_dead = None if defaults.on_dead is None else OPTIONS["on_dead"].check(defaults.on_dead, "on_dead")
     with database.transaction():
         statement = "set_queue_defaults" if defaults.kind is None else "set_defaults"
-        database.run(statement, **values, retry=text)
-        audit.record(database, "defaults", actor, **values, retry=retry)
+        database.run(statement, **values, retry=text, on_dead=on_dead)
+        audit.record(database, "defaults", actor, **values, retry=retry, on_dead=_kind(defaults.on_dead))
+
+
+def _kind(job: NewJob | str | None) -> str | None:
+    """Return the kind alone: the audit trail contains no payloads."""
+    return job.kind if isinstance(job, NewJob) else job

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from minutehand.database import Record
 from minutehand.errors import InvalidJobError
-from minutehand.model.new_job import NewJob
+from minutehand.model.new_job import NewJob, decode_job
 from minutehand.model.recurrence import REBOOT
 from minutehand.model.recurrence import check as check_recurrence
 from minutehand.model.rules import sentence
@@ -83,7 +83,7 @@ class StoredSchedule:
     @classmethod
     def from_record(cls, record: Record) -> "StoredSchedule":
         """Build it from a record."""
-        job = template.decode_job(record["job"])
+        job = decode_job(record["job"])
         options = {each.name: record[each.name] for each in fields(Schedule) if each.name != "job"}
         state = {each.name: record[each.name] for each in fields(cls) if each.name != "schedule"}
         return cls(schedule=Schedule(job=job, **options), **state)

@@ -15,7 +15,6 @@ from minutehand.settings import encrypts
 
 # The schedule decides these.
 NOT_IN_TEMPLATE = {"run_at", "delay", "every", "zone", "tenant"}
-SPANS = {name for name, option in OPTIONS.items() if option.sql == "interval"}
 
 
 def check_job(job: object) -> None:
@@ -39,9 +38,10 @@ def encode_secret(job: NewJob, schedule: str, tenant: str) -> str:
     if not encrypts():
         return encode_job(job)
     # Imported here, because cryptography is slow to import.
-    from minutehand.encryption.envelope import Subject, encrypt
+    from minutehand.encryption.envelope import Subject, encrypt, refuse_clear_on_dead
 
     payload = encrypt(encode(job.payload), Subject(job.kind, schedule=schedule, tenant=tenant))
+    refuse_clear_on_dead(None if job.on_dead is None else _encode("on_dead", job.on_dead))
     return _object(
         {name: _encode(name, value) for name, value in _fields(job).items()} | {"payload": payload}
     )
@@ -60,6 +60,8 @@ def _encode(name: str, value: Any) -> str:
     match value:
         case _ if name == "payload":
             return encode(value)
+        case _ if name == "on_dead":
+            return str(OPTIONS[name].check(value, name))
         case _ if name == "key":
             return encode(key_text(value))
         case Retry():
@@ -69,16 +71,3 @@ def _encode(name: str, value: Any) -> str:
         case Mapping():
             return encode(dict(value))
     return encode(value)
-
-
-def decode_job(stored: Mapping[str, Any]) -> NewJob:
-    """Return a stored job; ignore fields that this code does not know."""
-    return NewJob(**{name: _decode(name, value) for name, value in stored.items() if name in OPTIONS})
-
-
-def _decode(name: str, value: Any) -> Any:
-    if name in SPANS:
-        return timedelta(seconds=float(value.removesuffix(" s")))
-    if name == "retry":
-        return Retry.from_json(value)
-    return value

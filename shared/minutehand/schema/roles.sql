@@ -52,7 +52,7 @@ as $$
         ('worker', 'update', 'dispatcher budgets', null),
         ('worker', 'insert', 'attempts lanes budgets', null),
         ('worker', 'delete', 'uniques superseded firings', null),
-        ('worker', 'execute', 'make_days_ahead retain_now choose count_unpaused lapse create_occurrence
+        ('worker', 'execute', 'make_days_ahead retain_now choose count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire', null),
 
         -- What has no tenant, and what bounds every tenant.
@@ -62,7 +62,7 @@ as $$
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers count_unpaused is_headers is_retry', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers count_unpaused is_headers is_retry is_on_dead', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),

@@ -42,6 +42,37 @@ CREATE DOMAIN minutehand.max_attempts AS integer
 CREATE DOMAIN minutehand.moment AS timestamp with time zone
 	CONSTRAINT moment_is_finite CHECK ((isfinite(VALUE) AND (VALUE >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (VALUE < '9999-12-31 00:00:00+00'::timestamp with time zone)));
 
+CREATE FUNCTION minutehand.is_on_dead(on_dead json, level integer DEFAULT 1) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $_$
+begin
+    return coalesce(
+        json_typeof(on_dead) = 'object' and level <= 3 and octet_length(on_dead::text) <= 8192
+        and not exists (select from json_object_keys(on_dead) name
+                         where name <> all ('{kind,payload,queue,priority,max_attempts,retry,timeout,headers,expires,on_dead}'))
+        and json_typeof(on_dead -> 'kind') = 'string' and length(on_dead ->> 'kind') <= 100
+        and on_dead ->> 'kind' ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z][A-Za-z0-9_]*)*$'
+        and coalesce(json_typeof(on_dead -> 'payload'), 'null') in ('object', 'null')
+        and length(coalesce(on_dead ->> 'queue', 'default')) <= 100
+        and coalesce(on_dead ->> 'queue', 'default') ~ '^[A-Za-z0-9][A-Za-z0-9_.-]*$'
+        and coalesce((on_dead ->> 'priority')::integer, 5) between 0 and 9
+        and coalesce((on_dead ->> 'max_attempts')::integer, 8) between 1 and 1000000
+        and (on_dead ->> 'retry' is null or minutehand.is_retry((on_dead -> 'retry')::jsonb))
+        and (on_dead ->> 'headers' is null or minutehand.is_headers((on_dead -> 'headers')::jsonb))
+        -- Seconds, so that Python reads the same duration.
+        and coalesce(on_dead ->> 'timeout', '1 s') ~ '^[0-9]+([.][0-9]+)?( s)?$'
+        and coalesce(on_dead ->> 'expires', '1 s') ~ '^[0-9]+([.][0-9]+)?( s)?$'
+        and coalesce((on_dead ->> 'timeout')::interval, '1 s') between interval '1 microsecond' and interval '24 hours'
+        and coalesce((on_dead ->> 'expires')::interval, '1 s') between interval '1 microsecond' and interval '3650 days'
+        and (on_dead ->> 'on_dead' is null or minutehand.is_on_dead(on_dead -> 'on_dead', level + 1)), false);
+exception
+    when data_exception then return false;
+end
+$_$;
+
+CREATE DOMAIN minutehand.on_dead AS json
+	CONSTRAINT on_dead_is_a_job CHECK (((VALUE IS NULL) OR minutehand.is_on_dead(VALUE)));
+
 CREATE DOMAIN minutehand.priority AS integer
 	CONSTRAINT priority_is_0_to_9 CHECK (((VALUE >= 0) AND (VALUE <= 9)));
 
@@ -195,6 +226,7 @@ CREATE UNLOGGED TABLE minutehand.new_jobs (
     debounce_max interval,
     throttle interval,
     expires interval,
+    on_dead json,
     id uuid
 );
 
@@ -528,6 +560,7 @@ CREATE FUNCTION minutehand.clear_personal() RETURNS trigger
 begin
     new.payload := 'null';
     new.headers := null;
+    new.on_dead := null;
     return new;
 end
 $$;
@@ -579,6 +612,7 @@ CREATE TABLE minutehand.jobs (
     lapsed timestamp with time zone,
     latest timestamp with time zone,
     expires minutehand.expires,
+    on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
 )
 PARTITION BY LIST (((deleted IS NULL)));
@@ -606,6 +640,7 @@ begin
     item.personal := job.personal;
     item.tenant := job.tenant;
     item.expires := job.expires;
+    item.on_dead := coalesce(job.on_dead, 'null');
     return item;
 end
 $$;
@@ -669,6 +704,7 @@ CREATE TABLE minutehand.jobs_live (
     lapsed timestamp with time zone,
     latest timestamp with time zone,
     expires minutehand.expires,
+    on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
@@ -682,10 +718,10 @@ declare
 begin
     insert into minutehand.jobs_live
            (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-            tenant, personal, every, zone, nominal, schedule, expires)
+            tenant, personal, every, zone, nominal, schedule, expires, on_dead)
     values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
             job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
-            job.schedule, job.expires)
+            job.schedule, job.expires, job.on_dead)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
     returning id into next_id;
     -- Checked after the insert, which waits for open transactions that enqueue the key.
@@ -694,6 +730,30 @@ begin
         return null;
     end if;
     return next_id;
+end
+$$;
+
+CREATE FUNCTION minutehand.create_on_dead(job minutehand.jobs_live, error jsonb) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    item  minutehand.new_jobs := json_populate_record(null::minutehand.new_jobs, job.on_dead);
+    given json := coalesce(nullif(item.payload::text, 'null'), '{}');
+    dead  json := json_build_object('id', job.id, 'kind', job.kind, 'queue', job.queue, 'key', job.key, 'attempts', job.attempts,
+                                    'error', jsonb_build_object('type', error -> 'type', 'message', error -> 'message'));
+begin
+    item.ordinal := 1;
+    item.payload := (select '{' || string_agg(to_json(name) || ':' || value, ',') || '}'
+                       from (select name, value from json_each(given) e (name, value) where name <> 'dead'
+                             union all select 'dead', dead) fields);
+    item.tenant := job.tenant;
+    item.on_dead := coalesce(item.on_dead, 'null');
+    return (select e.id from minutehand.enqueue_all(array[item]) e);
+exception
+    when data_exception or integrity_constraint_violation or program_limit_exceeded then
+        raise warning 'the on_dead job of % was not created: %', job.id, sqlerrm;
+        return null;
 end
 $$;
 
@@ -890,7 +950,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json, queue text DEFAULT NULL::text, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, timeout interval DEFAULT NULL::interval, headers jsonb DEFAULT NULL::jsonb, on_conflict text DEFAULT 'replace'::text, every text DEFAULT NULL::text, zone text DEFAULT NULL::text, personal boolean DEFAULT NULL::boolean, tenant text DEFAULT NULL::text, unique_while text DEFAULT NULL::text, unique_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, debounce_max interval DEFAULT NULL::interval, throttle interval DEFAULT NULL::interval, expires interval DEFAULT NULL::interval, as_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, outcome text, visible timestamp with time zone)
+CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json, queue text DEFAULT NULL::text, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, timeout interval DEFAULT NULL::interval, headers jsonb DEFAULT NULL::jsonb, on_conflict text DEFAULT 'replace'::text, every text DEFAULT NULL::text, zone text DEFAULT NULL::text, personal boolean DEFAULT NULL::boolean, tenant text DEFAULT NULL::text, unique_while text DEFAULT NULL::text, unique_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, debounce_max interval DEFAULT NULL::interval, throttle interval DEFAULT NULL::interval, expires interval DEFAULT NULL::interval, on_dead json DEFAULT NULL::json, as_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -919,6 +979,7 @@ begin
     item.debounce_max := enqueue.debounce_max;
     item.throttle := enqueue.throttle;
     item.expires := enqueue.expires;
+    item.on_dead := enqueue.on_dead;
     item.id := enqueue.as_id;
     return query
     select e.id, e.outcome, e.visible from minutehand.enqueue_all(array[item], enqueue.on_conflict) e;
@@ -1010,6 +1071,7 @@ begin
                   coalesce(i.retry::jsonb, d.retry, q.retry)::minutehand.retry as retry,
                   coalesce(i.timeout * interval '1 second', d.timeout, q.timeout)::minutehand.timeout as timeout,
                   coalesce(i.personal, false) as personal,
+                  nullif(coalesce(d.on_dead, q.on_dead)::text, 'null')::json as on_dead,
                   coalesce(nullif($4, ''), i.of_tenant, '')::minutehand.tenant as tenant
              from minutehand.%I i
              join unnest($1, $2, $3) p (attempt, slice, before) on p.attempt = i.attempt and p.slice = i.slice
@@ -1019,8 +1081,10 @@ begin
 
     execute format(
         'insert into minutehand.jobs_live
-                (id, queue, kind, payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant)
-         select id, queue, kind, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout, personal, tenant
+                (id, queue, kind, payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant,
+                 on_dead)
+         select id, queue, kind, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout, personal, tenant,
+                on_dead
            from (%s null) rows_sql', rows_sql)
       using attempts, slices, befores, session_tenant, base, moment, width, total;
     get diagnostics plain = row_count;
@@ -1030,11 +1094,11 @@ begin
             $q$with written as (
                 insert into minutehand.jobs_live as j
                        (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                        personal, tenant)
+                        personal, tenant, on_dead)
                 -- In the order of put_all, so that concurrent enqueuers do not deadlock.
                 select distinct on (key, queue, tenant)
                        id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-                       personal, tenant
+                       personal, tenant, on_dead
                   from (%s not null) rows_sql
                  order by key, queue, tenant, ordinal %s
                     on conflict (queue, key, tenant) where key is not null and claimed is null %s
@@ -1459,13 +1523,14 @@ CREATE FUNCTION minutehand.load_conflict_action() RETURNS text
            priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
            timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
-           personal = excluded.personal, expires = null
+           personal = excluded.personal, expires = null, on_dead = excluded.on_dead
      where j.attempts > 0 or j.cancelling is not null
         or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
-            j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires)
+            j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
            is distinct from
            (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
-            excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null)$q$
+            excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null,
+            excluded.on_dead::text)$q$
 $_$;
 
 CREATE FUNCTION minutehand.lower_floor() RETURNS trigger
@@ -1685,7 +1750,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'dispatcher budgets', null),
         ('worker', 'insert', 'attempts lanes budgets', null),
         ('worker', 'delete', 'uniques superseded firings', null),
-        ('worker', 'execute', 'make_days_ahead retain_now choose count_unpaused lapse create_occurrence
+        ('worker', 'execute', 'make_days_ahead retain_now choose count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire', null),
 
         -- What has no tenant, and what bounds every tenant.
@@ -1695,7 +1760,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers count_unpaused is_headers is_retry', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers count_unpaused is_headers is_retry is_on_dead', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -1777,6 +1842,8 @@ begin
                coalesce(i.retry, d.retry, q.retry)::minutehand.retry as retry,
                coalesce(i.timeout, d.timeout, q.timeout)::minutehand.timeout as timeout,
                i.expires::minutehand.expires as expires,
+               -- JSON null is none, not even the default.
+               nullif(coalesce(i.on_dead, d.on_dead, q.on_dead)::text, 'null')::minutehand.on_dead as on_dead,
                moment + i.debounce_max as latest, i.every, i.zone, i.schedule, coalesce(i.personal, false) as personal,
                case when i.every is not null
                     then coalesce(i.nominal, i.run_at, moment + i.delay, minutehand.first_of(i.every, i.zone, moment))
@@ -1799,9 +1866,9 @@ begin
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                latest, every, zone, nominal, schedule, personal, tenant, expires)
+                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead)
         select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-               latest, every, zone, nominal, schedule, personal, tenant, expires
+               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
             do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,
@@ -1818,17 +1885,17 @@ begin
                           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
                           cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
                           nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal,
-                          expires = excluded.expires
+                          expires = excluded.expires, on_dead = excluded.on_dead
              -- A job that has expired no longer holds its key.
              where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.
                and (j.attempts > 0 or j.cancelling is not null
                     or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
-                        j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires)
+                        j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
                        is distinct from
                        (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
                         excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
-                        excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires))
+                        excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires, excluded.on_dead::text))
         returning j.id, j.queue, j.key, j.tenant, j.visible
     ), outcome as (
         select a.ordinal, a.id as new_id, a.key, a.run_at, w.id as written_id, w.visible, k.id as chosen_id,
@@ -2535,7 +2602,8 @@ CREATE TABLE minutehand.defaults (
     priority minutehand.priority,
     max_attempts minutehand.max_attempts,
     timeout minutehand.timeout,
-    retry minutehand.retry
+    retry minutehand.retry,
+    on_dead minutehand.on_dead
 );
 
 CREATE TABLE minutehand.dispatcher (
@@ -2621,6 +2689,7 @@ CREATE TABLE minutehand.jobs_done (
     lapsed timestamp with time zone,
     latest timestamp with time zone,
     expires minutehand.expires,
+    on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
 )
 PARTITION BY RANGE (deleted);
@@ -2660,6 +2729,7 @@ CREATE TABLE minutehand.jobs_done_default (
     lapsed timestamp with time zone,
     latest timestamp with time zone,
     expires minutehand.expires,
+    on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
 );
 
@@ -2707,7 +2777,8 @@ CREATE TABLE minutehand.queue_defaults (
     priority minutehand.priority,
     max_attempts minutehand.max_attempts,
     timeout minutehand.timeout,
-    retry minutehand.retry
+    retry minutehand.retry,
+    on_dead minutehand.on_dead
 );
 
 CREATE TABLE minutehand.retention (
@@ -3085,6 +3156,11 @@ REVOKE ALL ON TYPE minutehand.max_attempts FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.moment FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.is_on_dead(on_dead json, level integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.is_on_dead(on_dead json, level integer) TO minutehand_operator;
+
+REVOKE ALL ON TYPE minutehand.on_dead FROM PUBLIC;
+
 REVOKE ALL ON TYPE minutehand.priority FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.queue FROM PUBLIC;
@@ -3216,6 +3292,9 @@ GRANT UPDATE(lapsed) ON TABLE minutehand.jobs_live TO minutehand_worker;
 REVOKE ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.create_on_dead(job minutehand.jobs_live, error jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.create_on_dead(job minutehand.jobs_live, error jsonb) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.current_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_operator;
@@ -3251,11 +3330,11 @@ GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payloa
 REVOKE ALL ON FUNCTION minutehand.end_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.end_load(of_run uuid) TO minutehand_operator;
 
-REVOKE ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_enqueuer;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, as_id uuid) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_enqueuer;

@@ -11,10 +11,11 @@ from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.retry_options import retry_of, retry_options
-from minutehand.cli.values import duration
+from minutehand.cli.values import duration, job_or_kind
+from minutehand.model.new_job import NewJob
 from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
 
-HEADERS = ["kind", "queue", "priority", "max attempts", "timeout", "retry"]
+HEADERS = ["kind", "queue", "priority", "max attempts", "timeout", "retry", "on dead"]
 
 
 @click.command()
@@ -24,6 +25,9 @@ HEADERS = ["kind", "queue", "priority", "max attempts", "timeout", "retry"]
 @click.option("--max-attempts", type=int, help="Number of attempts; 1 means no retry.")
 @click.option("--timeout", type=duration, help="Timeout of an attempt, such as 90s; at most 24h.")
 @retry_options
+@click.option(
+    "--on-dead", metavar="JOB", type=job_or_kind, help="Create this job if a job dies: a kind, or JSON."
+)
 @click.option("--reset", is_flag=True, help="Remove the options that you omit.")
 @output_option("table", "json")
 @connection_options
@@ -60,7 +64,12 @@ def _of(found: list[Defaults], kind: str | None, queue: str | None) -> list[Defa
 
 
 def _given(
-    queue: str | None, priority: int | None, max_attempts: int | None, timeout: timedelta | None, **retry: Any
+    queue: str | None,
+    priority: int | None,
+    max_attempts: int | None,
+    timeout: timedelta | None,
+    on_dead: NewJob | str | None,
+    **retry: Any,
 ) -> dict[str, Any]:
     options = {
         "queue": queue,
@@ -68,6 +77,7 @@ def _given(
         "max_attempts": max_attempts,
         "timeout": timeout,
         "retry": retry_of(**retry),
+        "on_dead": on_dead,
     }
     return {name: value for name, value in options.items() if value is not None}
 
@@ -90,5 +100,6 @@ def _row(each: Defaults) -> list[str]:
         each.max_attempts,
         each.timeout and text.span(each.timeout),
         each.retry and text.retry(each.retry),
+        each.on_dead.kind if isinstance(each.on_dead, NewJob) else each.on_dead,
     ]
     return ["" if cell is None else str(cell) for cell in cells]

@@ -12,7 +12,7 @@ from minutehand.cli.enqueue_file import enqueue_file
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json
 from minutehand.cli.retry_options import retry_of, retry_options
-from minutehand.cli.values import duration, option_moment, parse_json
+from minutehand.cli.values import duration, job_or_kind, option_moment, parse_json
 from minutehand.cli.values import zone as zone_of
 from minutehand.enqueue import enqueue as enqueue_one
 from minutehand.model.enqueued import Enqueued
@@ -61,6 +61,9 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
     "--every", metavar="WHEN", help="Recur: cron with 5 or 6 fields, @daily, or ISO 8601 such as PT1H."
 )
 @click.option("--zone", help="Time zone of --every, such as Europe/Berlin.  [UTC]")
+@click.option(
+    "--on-dead", metavar="JOB", type=job_or_kind, help="Create this job if the job dies: a kind, or JSON."
+)
 @click.option("--personal", is_flag=True, default=None, help="Erase the payload when the job finishes.")
 @click.option("--file", metavar="PATH", help="Enqueue the jobs of an NDJSON or CSV file; - is stdin.")
 @click.option(

@@ -20,7 +20,7 @@ from minutehand.model.row import FINISHED, Attempt, Row
 from minutehand.operations.controls import list_controls
 from minutehand.queries.jobs import clock, get, get_by_key, list_attempts
 
-MASKED = ("payload", "headers", "result")
+MASKED = ("payload", "headers", "result", "on_dead")
 
 
 @click.command()

@@ -49,6 +49,36 @@ begin
 end
 $$;
 
+-- Whether this is the job of `on_dead`: a kind and options of known types and ranges, with at most 8 KiB. It may have an
+-- `on_dead` of its own, up to three levels.
+create or replace function minutehand.is_on_dead(on_dead json, level integer default 1) returns boolean
+language plpgsql immutable parallel safe
+as $$
+begin
+    return coalesce(
+        json_typeof(on_dead) = 'object' and level <= 3 and octet_length(on_dead::text) <= 8192
+        and not exists (select from json_object_keys(on_dead) name
+                         where name <> all ('{kind,payload,queue,priority,max_attempts,retry,timeout,headers,expires,on_dead}'))
+        and json_typeof(on_dead -> 'kind') = 'string' and length(on_dead ->> 'kind') <= 100
+        and on_dead ->> 'kind' ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z][A-Za-z0-9_]*)*$'
+        and coalesce(json_typeof(on_dead -> 'payload'), 'null') in ('object', 'null')
+        and length(coalesce(on_dead ->> 'queue', 'default')) <= 100
+        and coalesce(on_dead ->> 'queue', 'default') ~ '^[A-Za-z0-9][A-Za-z0-9_.-]*$'
+        and coalesce((on_dead ->> 'priority')::integer, 5) between 0 and 9
+        and coalesce((on_dead ->> 'max_attempts')::integer, 8) between 1 and 1000000
+        and (on_dead ->> 'retry' is null or minutehand.is_retry((on_dead -> 'retry')::jsonb))
+        and (on_dead ->> 'headers' is null or minutehand.is_headers((on_dead -> 'headers')::jsonb))
+        -- Seconds, so that Python reads the same duration.
+        and coalesce(on_dead ->> 'timeout', '1 s') ~ '^[0-9]+([.][0-9]+)?( s)?$'
+        and coalesce(on_dead ->> 'expires', '1 s') ~ '^[0-9]+([.][0-9]+)?( s)?$'
+        and coalesce((on_dead ->> 'timeout')::interval, '1 s') between interval '1 microsecond' and interval '24 hours'
+        and coalesce((on_dead ->> 'expires')::interval, '1 s') between interval '1 microsecond' and interval '3650 days'
+        and (on_dead ->> 'on_dead' is null or minutehand.is_on_dead(on_dead -> 'on_dead', level + 1)), false);
+exception
+    when data_exception then return false;
+end
+$$;
+
 -- Returns the role that the session acts as, even inside a security definer function.
 create or replace function minutehand.session_role() returns name
 language plpgsql stable parallel safe

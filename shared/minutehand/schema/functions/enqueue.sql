@@ -63,6 +63,7 @@ create or replace function minutehand.enqueue(
     debounce_max interval    default null,
     throttle     interval    default null,
     expires      interval    default null,
+    on_dead      json        default null,
     as_id        uuid        default null
 ) returns table (id uuid, outcome text, visible timestamptz)
 language plpgsql volatile
@@ -93,6 +94,7 @@ begin
     item.debounce_max := enqueue.debounce_max;
     item.throttle := enqueue.throttle;
     item.expires := enqueue.expires;
+    item.on_dead := enqueue.on_dead;
     item.id := enqueue.as_id;
     return query
     select e.id, e.outcome, e.visible from minutehand.enqueue_all(array[item], enqueue.on_conflict) e;
@@ -137,6 +139,8 @@ begin
                coalesce(i.retry, d.retry, q.retry)::minutehand.retry as retry,
                coalesce(i.timeout, d.timeout, q.timeout)::minutehand.timeout as timeout,
                i.expires::minutehand.expires as expires,
+               -- JSON null is none, not even the default.
+               nullif(coalesce(i.on_dead, d.on_dead, q.on_dead)::text, 'null')::minutehand.on_dead as on_dead,
                moment + i.debounce_max as latest, i.every, i.zone, i.schedule, coalesce(i.personal, false) as personal,
                case when i.every is not null
                     then coalesce(i.nominal, i.run_at, moment + i.delay, minutehand.first_of(i.every, i.zone, moment))
@@ -159,9 +163,9 @@ begin
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                latest, every, zone, nominal, schedule, personal, tenant, expires)
+                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead)
         select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-               latest, every, zone, nominal, schedule, personal, tenant, expires
+               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
             do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,
@@ -178,17 +182,17 @@ begin
                           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
                           cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
                           nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal,
-                          expires = excluded.expires
+                          expires = excluded.expires, on_dead = excluded.on_dead
              -- A job that has expired no longer holds its key.
              where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.
                and (j.attempts > 0 or j.cancelling is not null
                     or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
-                        j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires)
+                        j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
                        is distinct from
                        (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
                         excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
-                        excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires))
+                        excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires, excluded.on_dead::text))
         returning j.id, j.queue, j.key, j.tenant, j.visible
     ), outcome as (
         select a.ordinal, a.id as new_id, a.key, a.run_at, w.id as written_id, w.visible, k.id as chosen_id,

@@ -52,10 +52,10 @@ declare
 begin
     insert into minutehand.jobs_live
            (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-            tenant, personal, every, zone, nominal, schedule, expires)
+            tenant, personal, every, zone, nominal, schedule, expires, on_dead)
     values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
             job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
-            job.schedule, job.expires)
+            job.schedule, job.expires, job.on_dead)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
     returning id into next_id;
     -- Checked after the insert, which waits for open transactions that enqueue the key.
@@ -64,6 +64,33 @@ begin
         return null;
     end if;
     return next_id;
+end
+$$;
+
+-- Creates the job of `on_dead` for a job that dies; returns its id. `job` is the row as it was before it died. The payload
+-- of the new job has the field `dead`, which describes this one. The new job gets no `on_dead` by default: otherwise jobs
+-- that die could create each other without end.
+-- A job that cannot be created, for example because max_payload was lowered, must not keep the other one from dying.
+create or replace function minutehand.create_on_dead(job minutehand.jobs_live, error jsonb) returns uuid
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+declare
+    item  minutehand.new_jobs := json_populate_record(null::minutehand.new_jobs, job.on_dead);
+    given json := coalesce(nullif(item.payload::text, 'null'), '{}');
+    dead  json := json_build_object('id', job.id, 'kind', job.kind, 'queue', job.queue, 'key', job.key, 'attempts', job.attempts,
+                                    'error', jsonb_build_object('type', error -> 'type', 'message', error -> 'message'));
+begin
+    item.ordinal := 1;
+    item.payload := (select '{' || string_agg(to_json(name) || ':' || value, ',') || '}'
+                       from (select name, value from json_each(given) e (name, value) where name <> 'dead'
+                             union all select 'dead', dead) fields);
+    item.tenant := job.tenant;
+    item.on_dead := coalesce(item.on_dead, 'null');
+    return (select e.id from minutehand.enqueue_all(array[item]) e);
+exception
+    when data_exception or integrity_constraint_violation or program_limit_exceeded then
+        raise warning 'the on_dead job of % was not created: %', job.id, sqlerrm;
+        return null;
 end
 $$;
 
@@ -93,6 +120,7 @@ begin
     item.personal := job.personal;
     item.tenant := job.tenant;
     item.expires := job.expires;
+    item.on_dead := coalesce(job.on_dead, 'null');
     return item;
 end
 $$;

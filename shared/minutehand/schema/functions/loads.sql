@@ -116,6 +116,7 @@ begin
                   coalesce(i.retry::jsonb, d.retry, q.retry)::minutehand.retry as retry,
                   coalesce(i.timeout * interval '1 second', d.timeout, q.timeout)::minutehand.timeout as timeout,
                   coalesce(i.personal, false) as personal,
+                  nullif(coalesce(d.on_dead, q.on_dead)::text, 'null')::json as on_dead,
                   coalesce(nullif($4, ''), i.of_tenant, '')::minutehand.tenant as tenant
              from minutehand.%I i
              join unnest($1, $2, $3) p (attempt, slice, before) on p.attempt = i.attempt and p.slice = i.slice
@@ -125,8 +126,10 @@ begin
 
     execute format(
         'insert into minutehand.jobs_live
-                (id, queue, kind, payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant)
-         select id, queue, kind, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout, personal, tenant
+                (id, queue, kind, payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant,
+                 on_dead)
+         select id, queue, kind, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout, personal, tenant,
+                on_dead
            from (%s null) rows_sql', rows_sql)
       using attempts, slices, befores, session_tenant, base, moment, width, total;
     get diagnostics plain = row_count;
@@ -136,11 +139,11 @@ begin
             $q$with written as (
                 insert into minutehand.jobs_live as j
                        (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                        personal, tenant)
+                        personal, tenant, on_dead)
                 -- In the order of put_all, so that concurrent enqueuers do not deadlock.
                 select distinct on (key, queue, tenant)
                        id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-                       personal, tenant
+                       personal, tenant, on_dead
                   from (%s not null) rows_sql
                  order by key, queue, tenant, ordinal %s
                     on conflict (queue, key, tenant) where key is not null and claimed is null %s
@@ -180,13 +183,14 @@ as $$
            priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
            timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
-           personal = excluded.personal, expires = null
+           personal = excluded.personal, expires = null, on_dead = excluded.on_dead
      where j.attempts > 0 or j.cancelling is not null
         or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
-            j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires)
+            j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
            is distinct from
            (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
-            excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null)$q$
+            excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null,
+            excluded.on_dead::text)$q$
 $$;
 
 -- Refuses a load for another tenant than the session's, as check_tenants does.

@@ -42,13 +42,14 @@ begin
 end
 $$;
 
--- Clears the payload and headers of a personal job when it is finished, whichever statement finishes it.
+-- Clears the payload, headers and on_dead of a personal job when it is finished, whichever statement finishes it.
 create or replace function minutehand.clear_personal() returns trigger
 language plpgsql
 as $$
 begin
     new.payload := 'null';
     new.headers := null;
+    new.on_dead := null;
     return new;
 end
 $$;

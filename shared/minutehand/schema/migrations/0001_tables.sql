@@ -40,6 +40,8 @@ create domain minutehand.headers as jsonb
 create domain minutehand.retry as jsonb
     constraint retry_is_a_strategy check (value is null or minutehand.is_retry(value));
 
+create domain minutehand.on_dead as json
+    constraint on_dead_is_a_job check (value is null or minutehand.is_on_dead(value));
 -- A longer one would take longer to read than a tick has time.
 create domain minutehand.every as text
     constraint every_fits check (length(value) <= 200);
@@ -103,6 +105,8 @@ create table minutehand.jobs (
     latest       timestamptz,
     -- How long after run_at a job that has not started is still wanted.
     expires      minutehand.expires,
+    -- The job to create if this one dies, as an item of enqueue_all.
+    on_dead      minutehand.on_dead,
     expires_at   timestamptz generated always as (((run_at at time zone 'UTC') + expires) at time zone 'UTC') stored
 ) partition by list ((deleted is null));
 
@@ -169,6 +173,7 @@ create unlogged table minutehand.new_jobs (
     debounce_max interval,
     throttle     interval,
     expires      interval,
+    on_dead      json,
     -- Of a job without a key whose enqueuer must know the id, to bind an encrypted payload to it.
     id           uuid
 );
@@ -214,12 +219,14 @@ create table minutehand.defaults (
     priority     minutehand.priority,
     max_attempts minutehand.max_attempts,
     timeout      minutehand.timeout,
-    retry        minutehand.retry
+    retry        minutehand.retry,
+    on_dead      minutehand.on_dead
 );
 create table minutehand.queue_defaults (
     queue        minutehand.queue primary key,
     priority     minutehand.priority,
     max_attempts minutehand.max_attempts,
     timeout      minutehand.timeout,
-    retry        minutehand.retry
+    retry        minutehand.retry,
+    on_dead      minutehand.on_dead
 );

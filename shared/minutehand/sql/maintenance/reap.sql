@@ -1,6 +1,6 @@
 -- Ends jobs as dead that are due without an attempt left, because the worker of the last one died. A recurring job gets
 -- its next occurrence, and is left alone until its next time was computed (`ids` and `nexts`; null if there is none).
--- minutehand.create_occurrence() copies the row as it was, with its payload.
+-- The functions get the row as it was, with its payload.
 with spent as materialized (
     select id
       from minutehand.jobs_live
@@ -14,7 +14,7 @@ with spent as materialized (
        set deleted = clock_timestamp(), failed = true,
            error = jsonb_build_object('type', 'WorkerDied', 'message', 'the worker of the last attempt never came back')
      where deleted is null and id = any (array(select id from spent))
-    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, coalesce(j.claimed, j.lapsed) as lapsed
+    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.error, coalesce(j.claimed, j.lapsed) as lapsed
 ), history as (
     insert into minutehand.attempts (job, attempt, started, tenant, queue, kind, outcome)
     select id, attempts, lapsed, tenant, queue, kind, 'lapsed' from reaped where lapsed is not null
@@ -23,5 +23,7 @@ select r.id, r.queue, r.kind, r.key, r.attempts, r.max_attempts, r.tenant,
        (select minutehand.create_occurrence(j, n.next)
           from unnest(%(ids)s::uuid[], %(nexts)s::timestamptz[]) n (id, next)
           join minutehand.jobs_live j on j.id = n.id
-         where n.id = r.id and n.next is not null) as next
+         where n.id = r.id and n.next is not null) as next,
+       (select minutehand.create_on_dead(j, r.error) from minutehand.jobs_live j
+         where j.id = r.id and j.on_dead is not null) as on_dead
   from reaped r

@@ -26,6 +26,25 @@ from minutehand.model.rules import sentence
 ON_CONFLICT = "what to do if the key already has an upcoming job; a running job is never changed"
 
 
+class OnDead(StrictModel):
+    """The job to create if another one dies; its payload gets the field `dead`."""
+
+    kind: str = Field(description=f"the name of its handler: {sentence('kind_is_a_name')}")
+    payload: dict[str, Any] | None = None
+    queue: str | None = None
+    priority: StrictInt | None = None
+    max_attempts: StrictInt | None = None
+    retry: RetryOptions | None = None
+    timeout: Duration = None
+    headers: dict[str, str] | None = None
+    expires: Duration = None
+    on_dead: "str | OnDead | None" = None
+
+    def to_job(self) -> NewJob:
+        """Return the library's job."""
+        return NewJob(**{name: getattr(self, name) for name in OnDead.model_fields} | _converted(self))
+
+
 class JobOptions(StrictModel):
     """A job to enqueue; omitted and null options have the defaults of the kind, then those of the table."""
 
@@ -61,11 +80,19 @@ class JobOptions(StrictModel):
     expires: Duration = Field(
         None, description="the job never runs if it has not started this long after run_at"
     )
+    on_dead: str | OnDead | None = Field(None, description="a kind or a job, created if this job dies")
 
     def to_job(self) -> NewJob:
         """Return the library's job."""
-        options = {name: getattr(self, name) for name in JobOptions.model_fields}
-        return NewJob(**options | {"retry": self.retry and self.retry.to_retry()})
+        return NewJob(**{name: getattr(self, name) for name in JobOptions.model_fields} | _converted(self))
+
+
+def _converted(options: "JobOptions | OnDead") -> dict[str, Any]:
+    on_dead = options.on_dead
+    return {
+        "retry": options.retry and options.retry.to_retry(),
+        "on_dead": on_dead.to_job() if isinstance(on_dead, OnDead) else on_dead,
+    }
 
 
 class EnqueueRequest(JobOptions):
@@ -151,6 +178,7 @@ ALL_OPTIONS = {
     "retry": {"strategy": "exponential", "min": 10, "max": "PT1H", "factor": 3.0, "jitter": True},
     "timeout": 30,
     "expires": "P1D",
+    "on_dead": {"kind": "alert", "queue": "ops"},
     "headers": {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
 }
 INDEX = {

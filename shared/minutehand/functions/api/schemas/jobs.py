@@ -36,7 +36,7 @@ LISTED_FIELDS = (
     "cancelling",
 )
 UNLISTED_FIELDS = ("retry", "timeout", "expires")
-MASKED_FIELDS = ("payload", "headers", "result")
+MASKED_FIELDS = ("payload", "headers", "result", "on_dead")
 
 
 class JobFilter(StrictModel):
@@ -140,6 +140,7 @@ class Job(BaseModel):
     payload: Any = Field(None, description="only with include=payload")
     headers: dict[str, str] | None = Field(None, description="only with include=payload")
     result: Any = Field(None, description="only with include=payload")
+    on_dead: dict[str, Any] | None = Field(None, description="only with include=payload")
 
 
 class JobPage(BaseModel):

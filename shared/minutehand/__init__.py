@@ -14,6 +14,7 @@ The modules at the root, in the order of the flow:
     claim         exchange offered acks for claims
     lease         how long a claim holds
     handlers      find the function of a kind
+    calling       which arguments a handler receives, and how an async one runs
     middleware    functions around every handler and every enqueue
     job           a claimed job as its handler sees it
     handle        run the handler and return the outcome
@@ -31,6 +32,7 @@ from minutehand.errors import (
     ConfigurationError,
     ConflictError,
     DatabaseError,
+    InvalidHandlerError,
     InvalidJobError,
     KeyTakenError,
     LostError,
@@ -60,6 +62,7 @@ __all__ = [
     "DatabaseError",
     "Enqueued",
     "Fail",
+    "InvalidHandlerError",
     "InvalidJobError",
     "Job",
     "KeyTakenError",

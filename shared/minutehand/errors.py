@@ -9,6 +9,7 @@ MinutehandError
 ├── LostError                       the lease was lost: another worker claimed the job
 ├── UnfinishedError (TimeoutError)  the wait for a job timed out
 ├── UnknownKindError                there is no handler for the kind
+├── InvalidHandlerError (TypeError) a handler cannot be called, or returned work that never runs
 ├── ConfigurationError              a setting is missing or invalid
 ├── MismatchError                   the payload does not match the handler's type
 │   └── DecryptionError             an encrypted payload was modified, or belongs to another job
@@ -81,6 +82,10 @@ class UnfinishedError(MinutehandError, TimeoutError):
 
 class UnknownKindError(MinutehandError):
     """There is no handler for the kind."""
+
+
+class InvalidHandlerError(MinutehandError, TypeError):
+    """A handler or its middleware cannot be called, or it returned work that never runs."""
 
 
 class ConfigurationError(MinutehandError):

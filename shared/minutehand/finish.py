@@ -12,7 +12,7 @@ from minutehand.errors import (
     UnreachableError,
 )
 from minutehand.lease import Claim
-from minutehand.model.failure import bounded
+from minutehand.model.failure import bounded, result_error
 from minutehand.model.occurrence import merge_errors, next_of
 from minutehand.model.outcome import (
     Cancelled,
@@ -48,6 +48,8 @@ def finish(claim: Claim, outcome: Outcome) -> Finish:
         return _finish(claim, fitting(claim, outcome))
     except (InvalidJobError, DatabaseError) as error:
         refused = {"type": "OutcomeError", "message": f"the database refused the outcome: {error}"}
+        if isinstance(outcome, Settled):
+            return _settle(claim, Settled(outcome.finish, error={**refused, "stage": "result"}))
         return _finish(claim, Failed(refused))
 
 
@@ -63,18 +65,18 @@ def complete(claim: Claim, result: object) -> Finish:
 
 def fitting(claim: Claim, outcome: Outcome) -> Outcome:
     """Drop a result whose JSON is larger than the database's `max_result`; the error explains it."""
-    if not isinstance(outcome, (Done, Failed, Cancelled)) or outcome.result is None:
+    if not isinstance(outcome, (Done, Failed, Cancelled, Settled)) or outcome.result is None:
         return outcome
     if (size := len(outcome.result.encode())) <= SMALLEST_LIMIT:
         return outcome
     limit = claim.database.run("max_result")[0]["max_result"]
     if size <= limit:
         return outcome
-    fault = f"the result was not stored: it must have at most {limit} bytes, got {size}"
+    fault = result_error(f"it must have at most {limit} bytes, got {size}")
     if outcome.error is None:
-        error = {"type": "ResultError", "message": fault, "stage": "result"}
+        error = fault
     else:
-        error = {**outcome.error, "message": f"{outcome.error['message']} ({fault})"}
+        error = {**outcome.error, "message": f"{outcome.error['message']} ({fault['message']})"}
     return replace(outcome, result=None, error=error)
 
 
@@ -93,8 +95,8 @@ def _finish(claim: Claim, outcome: Outcome) -> Finish:
             return _release_claim(claim, "snoozed", delay, 1)
         case Released(delay, error):
             return _release_claim(claim, "released", delay, 1, error)
-        case Settled(finished):
-            return finished
+        case Settled():
+            return _settle(claim, outcome)
         case _:
             assert_never(outcome)
 
@@ -104,18 +106,39 @@ def _end(
 ) -> Finish:
     """End the job. A recurring job gets its next occurrence in the same statement, unless it was cancelled."""
     following, fault = (None, None) if ending == "cancelled" else _next_occurrence(claim)
+    error = merge_errors(error, fault)
     ended = claim.database.run(
         "finish",
-        **attempt_parameters(claim, ending, result, merge_errors(error, fault)),
+        **attempt_parameters(claim, ending, result, error),
         failed=ending != "done",
         cancelled=ending == "cancelled",
         next=following,
     )
-    return (
-        Finish(ending, error=error, next=ended[0]["next"], on_dead=ended[0]["on_dead"])
-        if ended
-        else Finish("lost", error=error)
+    if not ended:
+        return Finish("lost", error=error)
+    row = ended[0]
+    return Finish(
+        ending, error=error, next=row["next"], on_dead=row["on_dead"], at=row["deleted"], result=result
     )
+
+
+def _settle(claim: Claim, outcome: Settled) -> Finish:
+    """Add what followed the handler's transaction to the row of the job that it completed."""
+    finish, result, error = outcome.finish, outcome.result, outcome.error
+    if result is None and error is None:
+        return finish
+    error = bounded(merge_errors(error, finish.error))
+    if error and finish.error and "stage" in finish.error:
+        error["stage"] = finish.error["stage"]
+    added = claim.database.run(
+        "settle",
+        id=claim.id,
+        ack=claim.ack,
+        ended=finish.at,
+        result=_stored_result(claim, result),
+        error=None if error is None else encode(error),
+    )
+    return replace(finish, error=error, result=result or finish.result) if added else finish
 
 
 def _release_claim(

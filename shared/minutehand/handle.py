@@ -1,25 +1,29 @@
 """Handle: run the user's function within its time, and turn the result or error into an outcome."""
 
+import logging
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import replace
 from datetime import timedelta
 from time import monotonic
 from types import FrameType
 
 from minutehand.errors import KeyMissingError, MismatchError, PayloadError, UnknownKindError
-from minutehand.handlers import Handlers
+from minutehand.handlers import Handlers, finished_result
 from minutehand.job import Job
-from minutehand.model.failure import KNOWN, RAISED_ON_PURPOSE, describe, message_of, redact
+from minutehand.model.failure import KNOWN, RAISED_ON_PURPOSE, describe, message_of, redact, result_error
 from minutehand.model.outcome import (
     Cancel,
     Cancelled,
     Done,
+    DroppedResult,
     Error,
     Fail,
     Failed,
+    Finish,
     Interrupted,
     Outcome,
     OutOfTime,
@@ -34,24 +38,48 @@ from minutehand.settings.table import REDACT_ERRORS
 
 SHORTEST_DEPLOY_WAIT, LONGEST_DEPLOY_WAIT = timedelta(seconds=30), timedelta(minutes=15)
 
+logger = logging.getLogger(__name__)
+
 
 def handle(job: Job, handlers: Handlers) -> Outcome:
     """Run the job's handler and return the outcome. Only Interrupted, raised by the worker itself, passes through."""
     try:
         handler = handlers.find(job.kind)
         with _closing_open_transaction(job), _within_time(job):
-            result = handler(job)
-    except (UnknownKindError, KeyMissingError) as error:
-        return Released(_wait_for_deploy(job), describe(error))
+            # Context variables that a handler sets are those of this attempt.
+            result = copy_context().run(handler, job)
+            result = finished_result(job.result) if result is None else result
     except Interrupted:
         raise
     # SystemExit, CancelledError and GeneratorExit included: they end the handler, not the worker.
     except BaseException as error:
-        return Settled(job.finished) if job.finished else _failed(error, job)
-    return Settled(job.finished) if job.finished else _done(job.result if result is None else result)
+        return _failed_after(job.finished, error) if job.finished else _failed(error, job)
+    return _returned_after(job.finished, result) if job.finished else _done(result)
+
+
+def _returned_after(finish: Finish, result: object) -> Outcome:
+    """Add the result to a job that its transaction has completed. A result that is stored already is not replaced."""
+    if finish.error and finish.error.get("stage") == "result":
+        # The transaction has recorded that the result was dropped.
+        return Settled(finish)
+    done = _done(result)
+    if done.error or done.result in (None, finish.result):
+        return Settled(finish, error=done.error)
+    if finish.result is not None:
+        return Settled(finish, error=result_error("the transaction has stored another one"))
+    return Settled(finish, done.result)
+
+
+def _failed_after(finish: Finish, error: BaseException) -> Outcome:
+    """Record the error of a handler whose transaction has completed the job; no other attempt follows."""
+    if not REDACT_ERRORS.read():
+        logger.error("a handler failed after its transaction had completed the job", exc_info=error)
+    return Settled(finish, error={**_stored(error), "stage": "after"})
 
 
 def _failed(error: BaseException, job: Job) -> Outcome:
+    if isinstance(error, (UnknownKindError, KeyMissingError)):
+        return Released(_wait_for_deploy(job), describe(error))
     result = error.result if isinstance(error, (Fail, RetryAfter)) else None
     return _with_result(_outcome_of(error), job.result if result is None else result)
 
@@ -92,14 +120,16 @@ def _with_result(outcome: Outcome, result: object) -> Outcome:
         return replace(outcome, error={**outcome.error, "message": message})
 
 
-def _done(result: object) -> Outcome:
+def _done(result: object) -> Done:
     """Store the result. If it is not JSON, the job is still done, with an error that explains it."""
     if result is None:
         return Done()
+    if isinstance(result, DroppedResult):
+        return Done(error=result_error(result.reason))
     try:
         return Done(encode(result))
     except PayloadError as error:
-        return Done(error={"type": "ResultError", "message": f"the result was not stored: {error}"})
+        return Done(error=result_error(error))
 
 
 def _wait_for_deploy(job: Job) -> timedelta:

@@ -5,42 +5,63 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import AsyncGeneratorType, GeneratorType, ModuleType
 from typing import Any, Protocol
 
-from minutehand.errors import MismatchError, UnknownKindError
+from minutehand.calling.binding import Binding, bind, check_runs, is_async
+from minutehand.errors import InvalidHandlerError, MismatchError, UnknownKindError
 from minutehand.handler_modules import import_handler
 from minutehand.job import Job
 from minutehand.middleware import Around, Middleware, around, import_optional
 from minutehand.model.payload import Unreadable, is_encrypted
 from minutehand.settings.table import ENCRYPTION_REQUIRED
 
+# Iterators whose functions run when they are read.
+LAZY = (GeneratorType, AsyncGeneratorType, map, filter)
+
 
 @dataclass(frozen=True)
 class Handler:
-    """A user's function, what its signature asks for, and the middleware around it."""
+    """A user's function, the arguments it takes, and the middleware around it."""
 
     function: Callable[..., Any]
-    payload_type: Any
-    wants_job: bool
+    binding: Binding
     around: Around = field(default_factory=Around)
+    is_async: bool = False
 
     @classmethod
-    def of(cls, function: Callable[..., Any], around: Around | None = None) -> "Handler":
-        """Read a function's signature: `handle(payload)` or `handle(payload, job)`."""
-        names = list(inspect.signature(function).parameters)
-        hints = typing.get_type_hints(function)
-        return cls(function, hints.get(names[0]) if names else None, len(names) > 1, around or Around())
+    def of(
+        cls,
+        function: Callable[..., Any],
+        around: Around | None = None,
+        job_types: Sequence[type] = (Job,),
+    ) -> "Handler":
+        """Read a function's signature; raise InvalidHandlerError if it cannot be called with a payload and a job."""
+        binding, around = bind(function, job_types), around or Around()
+        check_runs(function, "handler", "return a value, such as a list")
+        around.check_order(function)
+        return cls(function, binding, around, is_async(function))
 
     def __call__(self, job: Job) -> Any:
-        """Decrypt the payload, convert it to the type of the signature, and call the function with its middleware."""
+        """Decrypt the payload, convert it to the type of the signature, and run the function with its middleware."""
+        self._decrypt(job)
+        return finished_result(self.around.run(job, self._start))
+
+    async def run_async(self, job: Job) -> Any:
+        """Run an async function in the caller's event loop, without middleware."""
+        self._decrypt(job)
+        result = self._start(job)
+        return finished_result(await result if inspect.iscoroutine(result) else result)
+
+    def _decrypt(self, job: Job) -> None:
         if not getattr(self.function, "takes_encrypted", False):
             job.payload = decrypted(job)
-        return self.around.run(job, self._handle)
 
-    def _handle(self, job: Job) -> Any:
-        payload = convert(job.payload, self.payload_type)
-        return self.function(payload, job) if self.wants_job else self.function(payload)
+    def _start(self, job: Job) -> Any:
+        """Call the function. The result of an async one is a coroutine."""
+        payload = convert(job.payload, self.binding.payload_type)
+        result = self.binding.call(self.function, payload, job)
+        return result if self.is_async and inspect.iscoroutine(result) else finished_result(result)
 
 
 class Handlers(Protocol):
@@ -96,7 +117,7 @@ class HandlerTable:
         middleware: Sequence[Middleware] = (),
         context: Callable[[Job], Any] | None = None,
     ) -> None:
-        """Read the functions' signatures."""
+        """Read the functions' signatures; raise InvalidHandlerError for one that cannot be called."""
         around = Around(middleware, context)
         self._handlers = {kind: Handler.of(function, around) for kind, function in functions.items()}
 
@@ -106,6 +127,23 @@ class HandlerTable:
             return self._handlers[kind]
         except KeyError:
             raise UnknownKindError(f"no handler for {kind}") from None
+
+
+def finished_result(result: Any) -> Any:
+    """Return a handler's result; raise InvalidHandlerError if it is work that has not run."""
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise InvalidHandlerError(
+            f"the handler returned a {type(result).__name__} that is not awaited, so its work was not done; "
+            "define it with `async def` and await the call"
+        )
+    if isinstance(result, LAZY):
+        raise InvalidHandlerError(
+            f"the handler returned a {type(result).__name__}, so its work was not done; "
+            "run it, and return a value such as a list"
+        )
+    return result
 
 
 def decrypted(job: Job) -> Any:

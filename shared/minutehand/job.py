@@ -85,8 +85,12 @@ class Job(Claim):
     def transaction(self) -> Iterator[Connection]:
         """Commit what you write on this connection together with the job's completion, or roll both back.
 
-        Only effects written here happen exactly once. Raises LostError, and rolls back, if the claim is lost.
+        Only effects written here happen exactly once. Raises LostError, and rolls back, if the claim is lost. The job
+        is done after the block: a result that is returned later is added to it if `result` was not set, and an
+        exception is recorded without another attempt.
         """
+        if self.finished is not None:
+            raise LostError(f"job {self.id} is done already; put all writes in one transaction()")
         with self.database.transaction(raw_errors=True) as connection:
             with self._restoring_result():
                 yield connection

@@ -16,21 +16,29 @@ and every function registered with `before_enqueue`. Each receives a NewJob and 
 the job by raising InvalidJobError.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
-from minutehand.errors import ConfigurationError, InvalidJobError
+from minutehand.calling.binding import check_runs, is_async, name_of
+from minutehand.errors import ConfigurationError, InvalidHandlerError, InvalidJobError
 from minutehand.job import Job
 from minutehand.model.new_job import NewJob
 from minutehand.settings.table import MIDDLEWARE
 
 Next = Callable[[Job], Any]
 Middleware = Callable[[Job, Next], Any]
+ContextFactory = Callable[[Job], Any]
 Check = Callable[[NewJob], NewJob]
 CheckFunction = TypeVar("CheckFunction", bound=Check)
 
@@ -42,34 +50,104 @@ class Around:
     """The middleware of a handler, outermost first, and the factory of each attempt's context."""
 
     middleware: Sequence[Middleware] = ()
-    context: Callable[[Job], Any] | None = None
+    context: ContextFactory | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InvalidHandlerError for generator functions, which would not run."""
+        for each in self.middleware:
+            check_runs(each, "middleware", "return the result of call_next")
+        if self.context is not None:
+            check_runs(self.context, "context", "decorate it with contextlib.contextmanager")
 
     @classmethod
     def of(cls, module: ModuleType) -> "Around":
         """Read a module's `middleware` and `context`."""
         return cls(_several(module, "middleware"), getattr(module, "context", None))
 
-    def run(self, job: Job, handler: Next) -> Any:
-        """Call the handler inside its context and middleware."""
-        call = handler
-        for each in reversed(self.middleware):
-            call = partial(_call, each, call)
-        with self._context(job):
-            return call(job)
+    def check_order(self, handler: Callable[..., Any]) -> None:
+        """Raise InvalidHandlerError if other middleware stands between async middleware and an async handler."""
+        _, within = self._parts
+        between = [each for each in within if not is_async(each)]
+        if between and is_async(handler):
+            raise InvalidHandlerError(
+                f"middleware {name_of(between[0])} must be async or come before {name_of(within[0])}, "
+                f"because {name_of(handler)} is async"
+            )
 
-    @contextmanager
-    def _context(self, job: Job) -> Iterator[None]:
-        """Make the attempt's context. A context manager is entered, and left when the attempt ends, however it ends."""
-        if self.context is None:
+    def run(self, job: Job, handler: Next) -> Any:
+        """Call the handler inside its context and middleware. What is async runs in the event loop."""
+        before, within = self._parts
+        made = None if self.context is None else self.context(job)
+        call = _wrap(within, handler)
+        if enters_async := _is_async_context(made):
+            call = partial(_within_async_context, made, call)
+        call = _wrap(before, partial(_complete, call))
+        try:
+            with nullcontext() if enters_async else _entered(job, made):
+                return call(job)
+        finally:
+            # Middleware may have ended the attempt before it was awaited.
+            if inspect.iscoroutine(made):
+                made.close()
+
+    @cached_property
+    def _parts(self) -> tuple[Sequence[Middleware], Sequence[Middleware]]:
+        """Return the middleware before the first async one, and the rest, which runs in the event loop."""
+        first = next((n for n, each in enumerate(self.middleware) if is_async(each)), len(self.middleware))
+        return self.middleware[:first], self.middleware[first:]
+
+
+def _wrap(middleware: Sequence[Middleware], call: Next) -> Next:
+    for each in reversed(middleware):
+        call = partial(_call, each, partial(_await, call) if is_async(each) else call)
+    return call
+
+
+def _call(middleware: Middleware, call_next: Next, job: Job) -> Any:
+    return middleware(job, call_next)
+
+
+async def _await(call: Next, job: Job) -> Any:
+    result = call(job)
+    return await result if inspect.iscoroutine(result) else result
+
+
+def _complete(call: Next, job: Job) -> Any:
+    """Call a handler, and run its coroutine to the end if it is async."""
+    result = call(job)
+    if not inspect.iscoroutine(result):
+        return result
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.calling.event_loop import run
+
+    return run(result)
+
+
+def _is_async_context(made: Any) -> bool:
+    return inspect.iscoroutine(made) or (
+        isinstance(made, AbstractAsyncContextManager) and not isinstance(made, AbstractContextManager)
+    )
+
+
+@contextmanager
+def _entered(job: Job, made: Any) -> Iterator[None]:
+    """Set the attempt's context. A context manager is entered, and left when the attempt ends, however it ends."""
+    if isinstance(made, AbstractContextManager):
+        with made as job.context:
             yield
-            return
-        context = self.context(job)
-        if isinstance(context, AbstractContextManager):
-            with context as job.context:
-                yield
-        else:
-            job.context = context
-            yield
+    else:
+        job.context = made
+        yield
+
+
+async def _within_async_context(made: Any, call: Next, job: Job) -> Any:
+    """Call the handler in an async context: a coroutine that returns it, or an async context manager."""
+    context = await made if inspect.iscoroutine(made) else made
+    if isinstance(context, AbstractAsyncContextManager):
+        async with context as job.context:
+            return await _await(call, job)
+    with _entered(job, context):
+        return await _await(call, job)
 
 
 def around(package: str) -> Around:
@@ -80,6 +158,8 @@ def around(package: str) -> Around:
 
 def before_enqueue(check: CheckFunction) -> CheckFunction:
     """Register enqueue middleware for this process. Usable as a decorator."""
+    if is_async(check):
+        raise ConfigurationError(f"enqueue middleware must not be async, got {name_of(check)}")
     _checks.append(check)
     return check
 
@@ -104,10 +184,6 @@ def prepare_all(jobs: Iterable[NewJob]) -> Iterator[NewJob | InvalidJobError]:
             yield prepare(job)
         except InvalidJobError as error:
             yield error
-
-
-def _call(middleware: Middleware, call_next: Next, job: Job) -> Any:
-    return middleware(job, call_next)
 
 
 def import_optional(name: str) -> ModuleType | None:

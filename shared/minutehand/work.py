@@ -102,7 +102,8 @@ def _run_chunk(
         try:
             finishes.append(run_attempt(job, waiting, handlers, end, hook))
         except BaseException as error:
-            _release_if_possible(jobs[position if isinstance(error, Interrupted) else position + 1 :], hook)
+            again = isinstance(error, Interrupted) and job.finished is None
+            _release_if_possible(jobs[position if again else position + 1 :], hook)
             raise
         longest = max(longest, monotonic() - started)
     return finishes
@@ -114,11 +115,25 @@ def run_attempt(job: Job, waiting: Iterable[Lease], handlers: Handlers, end: flo
     job.emit = partial(_emit, job, hook)
     if job.lease.start(end, waiting):
         hook(emit.claimed(job))
-        finished = finish(job, handle(job, handlers))
+        finished = _handled(job, handlers, started, hook)
     else:
         finished = Finish("lost")
-    hook(emit.finished(job, finished, round((monotonic() - started) * 1000)))
+    hook(emit.finished(job, finished, _since(started)))
     return finished
+
+
+def _handled(job: Job, handlers: Handlers, started: float, hook: Hook) -> Finish:
+    try:
+        return finish(job, handle(job, handlers))
+    except Interrupted:
+        # Its transaction has committed, so it is not released.
+        if job.finished is not None:
+            hook(emit.finished(job, job.finished, _since(started)))
+        raise
+
+
+def _since(started: float) -> int:
+    return round((monotonic() - started) * 1000)
 
 
 def _emit(job: Job, hook: Hook, name: Name, **facts: Any) -> None:

@@ -5,7 +5,9 @@ from uuid import uuid4
 import pytest
 
 from minutehand import enqueue, enqueue_many
+from minutehand.finish import finish as finish_job
 from minutehand.model.new_job import NewJob
+from minutehand.model.outcome import Done
 from tests.api.stage import claim_one, finish
 
 
@@ -30,6 +32,17 @@ def test_result_is_included_with_the_payload(api, jobs):
     finish(job, result={"sent": 2**70})
 
     assert api.get(f"/jobs/{job.id}?include=payload").json()["result"] == {"sent": 2**70}
+
+
+def test_dropped_results_are_listed_with_their_stage(api, jobs):
+    for stage in ({}, {"stage": "result"}):
+        enqueue("echo", connection=jobs)
+        finish_job(claim_one(jobs), Done(error={"type": "ResultError", "message": "not JSON", **stage}))
+
+    page = api.get("/jobs?result_dropped=true&limit=1&total=true").json()
+
+    assert [job["error"]["stage"] for job in page["jobs"]] == ["result"]
+    assert (page["total"], page["next"]) == (1, None)
 
 
 def test_read_of_an_unknown_job_is_a_404(api, problem):

@@ -8,6 +8,8 @@ VALUE_ERROR = """error = '{"type": "ValueError", "message": "no such user\\nreal
 ON_REQUEST = """error = '{"type": "Cancelled", "message": "on request"}'"""
 AN_HOUR_AGO, IN_A_MINUTE = "visible = now() - interval '1 hour'", "visible = now() + interval '1 minute'"
 ENDED = "deleted = now() - interval '5 hours'"
+NOT_JSON = """error = '{"type": "ResultError", "message": "not JSON", "stage": "result"}'"""
+TOO_LATE = """error = '{"type": "ValueError", "message": "no", "stage": "after"}'"""
 
 STATES = [
     ("scheduled", "visible = now() + interval '3 hours 1 minute'", "due in 3 h"),
@@ -29,6 +31,8 @@ STATES = [
         "(2 of 8): ValueError: no such user",
     ),
     ("done", ENDED, "done 5 h ago"),
+    ("done", f"{ENDED}, {NOT_JSON}", "done 5 h ago, result dropped: ResultError: not JSON"),
+    ("done", f"{ENDED}, {TOO_LATE}", "done 5 h ago, failed after its transaction: ValueError: no"),
     ("dead", f"{ENDED}, failed = true, {VALUE_ERROR}", "dead 5 h ago: ValueError: no such user"),
     ("cancelled", f"{ENDED}, failed = true, cancelled = true, {ON_REQUEST}", "cancelled 5 h ago: on request"),
 ]
@@ -47,6 +51,15 @@ def test_list_describes_each_state(invoke, lines, direct_database, state, assign
     assert words in invoke("ls", "--state", state).stdout.splitlines()[1]
     assert lines(invoke("ls", "-o", "json"))[0]["state"] == state
     assert words in invoke("show", invoke("ls", "-o", "ids").stdout.strip()).stdout
+
+
+def test_dropped_results_are_listed(invoke, direct_database):
+    invoke("enqueue", "echo")
+    change(direct_database.url, ENDED)
+    assert invoke("ls", "--result-dropped", "-o", "ids").stdout == ""
+
+    change(direct_database.url, NOT_JSON)
+    assert invoke("ls", "--result-dropped", "-o", "ids").stdout == invoke("ls", "-o", "ids").stdout
 
 
 def test_filters_and_pages_narrow_the_list(invoke):

@@ -12,7 +12,8 @@ from playwright.sync_api import Page, expect
 from minutehand import Cancel, Database, NewJob, Retry, enqueue, schedules
 from minutehand.claim import take
 from minutehand.finish import finish
-from minutehand.model.outcome import Failed
+from minutehand.model.failure import result_error
+from minutehand.model.outcome import Done, Failed
 from minutehand.queries.jobs import get, list_jobs
 from tests import servers
 from tests.console.conftest import TOKEN, Serve
@@ -68,10 +69,16 @@ def test_form_shows_validation_errors(page: Page, serve: Serve, db: Database) ->
 def test_jobs_are_filtered_by_state_and_text(page: Page, serve: Serve, db: Database) -> None:
     enqueue("mail.send", connection=db)
     die(db, "no route")
-    enqueue("mail.send", delay=LATER, connection=db)
+    enqueue("mail.send", connection=db)
+    finish(take(db, "default", 1, LATER, LATER)[0], Done(error=result_error("not JSON")))
     enqueue("invoice", queue="billing", key="4711", delay=LATER, connection=db)
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
     expect(page.locator("#rows tr")).to_have_count(3)
+
+    page.get_by_label("Result dropped").check()
+    expect(page.locator("#rows tr")).to_have_count(1)
+    expect(page.locator("#rows")).to_contain_text("the result was not stored: not JSON")
+    page.get_by_label("Result dropped").uncheck()
 
     page.get_by_role("button", name="dead").click()
     expect(page.locator("#rows tr")).to_have_count(1)

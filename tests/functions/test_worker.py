@@ -173,6 +173,33 @@ def test_mismatched_payload_is_dead_and_not_quoted(fleet: Fleet, handler: Callab
     assert MARK not in fleet.read_output()
 
 
+def test_signature_that_cannot_be_called_fails_the_attempt(
+    fleet: Fleet, handler: Callable[[str], str]
+) -> None:
+    job = fleet.enqueue(handler("def handle(order, customer): ...\n"))
+
+    assert fleet.work({"queue": "default"}) == {"retrying": 1}
+    assert (fleet.row(job).error or {})["type"] == "InvalidHandlerError"
+    assert "expected handle(payload)" in (fleet.row(job).error or {})["message"]
+
+
+def test_async_handler_file_runs(fleet: Fleet, handler: Callable[[str], str]) -> None:
+    job = fleet.enqueue(handler("async def handle(payload): return payload\n"), 5)
+
+    assert fleet.work({"queue": "default"}) == {"done": 1}
+    assert fleet.row(job).result == 5
+
+
+def test_done_job_without_its_result_is_logged_as_a_warning(
+    fleet: Fleet, handler: Callable[[str], str]
+) -> None:
+    fleet.enqueue(handler("def handle(payload): return object()\n"))
+
+    assert fleet.work({"queue": "default"}) == {"done": 1}
+    finished = lines(fleet.read_output())[-1]
+    assert (finished["level"], finished["error_type"]) == ("WARNING", "ResultError")
+
+
 def test_unknown_kind_is_logged_and_released_without_an_attempt(fleet: Fleet) -> None:
     job = fleet.enqueue("billing.invoice", MARK)
 

@@ -73,7 +73,9 @@ JOB_OPTIONS = """
     queue run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while unique_for
     debounce debounce_max throttle id
 """
-FILTERS = "queue kind key version tenant since until finished_since finished_until finished states"
+FILTERS = (
+    "queue kind key version tenant since until finished_since finished_until finished states result_dropped"
+)
 
 
 def fill(connection: Connection, *, finished: int, due: int, scheduled: int) -> None:
@@ -239,6 +241,7 @@ class Stock:
             "spent_recurring": {"now": None, "limit": 1000},
             "get_states": {"ids": self.due},
             "supersede": claim | ATTEMPT | {"reason": None},
+            "settle": claim | {"ended": datetime.now(UTC), "result": "1", "error": '{"type": "E"}'},
             "get_unfinished": {"id": job_id},
             "sweep": {"now": None},
             "start_sweep": {"now": None},

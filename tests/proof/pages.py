@@ -82,6 +82,7 @@ PAGES = {
     "set_keep_until_archived": 10,
     "set_queue_defaults": 10,
     "set_retention": 30,
+    "settle": 20,
     "spent_recurring": 20,
     "supersede": 30,
     "start_sweep": 10,

@@ -125,6 +125,15 @@ def test_page_of_a_list_costs_the_same_at_any_depth(full: tuple[Connection, Stoc
     assert plan.buffers <= PAGES["list_jobs"]
 
 
+def test_dropped_results_are_found_by_their_index(full: tuple[Connection, Stock]) -> None:
+    connection, stock = full
+    filters = {"before": None, "finished": True, "result_dropped": True}
+
+    plan = explain(connection, "list_jobs", stock.parameters("list_jobs") | filters)
+
+    assert plan.buffers <= 20
+
+
 def test_floor_keeps_scans_short_despite_an_old_snapshot(
     direct_database: servers.Database, connection: Connection
 ) -> None:

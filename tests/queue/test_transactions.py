@@ -114,19 +114,6 @@ def test_handler_that_lost_its_claim_writes_nothing(queue: Queue) -> None:
     assert finish(others[0], Done()).ending == "done"
 
 
-def test_exception_after_the_transaction_leaves_the_job_done(queue: Queue) -> None:
-    def ship(_payload: Any, job: Job) -> None:
-        with job.transaction() as connection:
-            order(connection)
-        raise ValueError("too late")
-
-    job_id = queue.enqueue()
-    (ending,) = queue.work(ship)
-
-    assert ending.ending == "done"
-    assert (count(queue), queue.row(job_id).state) == (1, "done")
-
-
 def test_job_enqueued_in_the_transaction_commits_with_the_completion(queue: Queue) -> None:
     def ship(_payload: Any, job: Job) -> None:
         with job.transaction() as connection:

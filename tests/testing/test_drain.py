@@ -36,6 +36,7 @@ def test_drain_raises_handler_errors_after_recording_them(project: Project) -> N
     project.write(
         **HANDLERS,
         test_it="""
+            import asyncio
             import pytest
             from minutehand import enqueue
 
@@ -53,6 +54,24 @@ def test_drain_raises_handler_errors_after_recording_them(project: Project) -> N
                 assert drained[0].error["type"] == "ZeroDivisionError"
                 assert isinstance(drained[0].exception, ZeroDivisionError)
 
+            def test_error_after_the_transaction_is_raised(queue):
+                def handle(payload, job):
+                    with job.transaction():
+                        pass
+                    raise ZeroDivisionError
+                enqueue("broken")
+                with pytest.raises(ZeroDivisionError):
+                    queue.drain(handlers={"broken": handle})
+                assert queue.jobs()[0].state == "done"
+
+            async def handle_later(payload):
+                return payload
+
+            def test_async_handler_runs_in_an_async_test(queue):
+                async def test():
+                    return queue.perform("later", 5, handlers={"later": handle_later}).result
+                assert asyncio.run(test()) == 5
+
             def test_handler_error_fails_the_test(queue):
                 enqueue("broken", {"n": 1})
                 queue.drain()
@@ -60,7 +79,7 @@ def test_drain_raises_handler_errors_after_recording_them(project: Project) -> N
     )
     ran = project.test()
 
-    assert ran.outcomes == {"passed": 2, "failed": 1}, ran.text
+    assert ran.outcomes == {"passed": 4, "failed": 1}, ran.text
     assert "handlers/broken.py:3: ZeroDivisionError" in ran.text
     assert "raised in attempt 1 of broken (retrying at" in ran.text
 

@@ -135,7 +135,7 @@ def test_result_above_the_limit_is_not_stored_and_the_job_is_done(either: App, s
     row = either.worked()
 
     assert row.state == "done"
-    assert row.result == ("x" * size if size < 60_000 else None)
+    assert (row.result, row.stage) == (("x" * size, None) if size < 60_000 else (None, "result"))
 
 
 def test_result_that_is_not_json_is_not_stored(either: App) -> None:
@@ -143,4 +143,16 @@ def test_result_that_is_not_json_is_not_stored(either: App) -> None:
 
     row = either.worked()
 
-    assert (row.state, row.result) == ("done", None)
+    assert (row.state, row.result, row.stage) == ("done", None, "result")
+    assert "object cannot be represented" in (row.error or {})["message"]
+
+
+def test_handler_that_returns_a_coroutine_fails(either: App) -> None:
+    async def send(payload: Any) -> None: ...
+
+    either.route.handles("welcome")(lambda payload: send(payload))
+
+    row = either.worked()
+
+    assert row.state == "retrying"
+    assert "returned a coroutine that is not awaited" in (row.error or {})["message"]

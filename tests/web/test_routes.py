@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minutehand import ConfigurationError, NewJob
-from minutehand.web.receiving import DeliveredJob
+from minutehand.web.delivered_job import DeliveredJob
 from minutehand.web.routes import Route
 from tests.web.conftest import App
 

@@ -8,6 +8,8 @@ from minutehand.model.row import Row
 
 UNITS = [("y", 365 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1)]
 ERROR_CHARACTERS = 100
+# What failed although the job is done.
+STAGES = {"result": ", result dropped", "after": ", failed after its transaction"}
 
 
 def safe(text: str) -> str:
@@ -61,7 +63,8 @@ def state(row: Row, now: datetime) -> str:
         case "retrying":
             return f"retries in {span(row.visible - now)}{following}{_error(row)}"
         case "done":
-            return f"done {_since(row.deleted, now)} ago"
+            problem = STAGES.get(row.stage or "", "")
+            return f"done {_since(row.deleted, now)} ago{problem}{_error(row) if problem else ''}"
         case "dead" | "expired" | "cancelled":
             return f"{row.state} {_since(row.deleted, now)} ago{_error(row)}"
 

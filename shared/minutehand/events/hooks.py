@@ -16,6 +16,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar, overload
 
+from minutehand.calling.binding import is_async, name_of
 from minutehand.errors import ConfigurationError
 from minutehand.model.event import NAMES, Event, Hook, Name
 from minutehand.settings.table import HOOKS
@@ -42,6 +43,8 @@ def on(name: AnyName, function: Any = None) -> Any:
         raise ConfigurationError(f"event must be {', '.join(NAMES)}, or * for all, got {name!r}")
     if function is None:
         return lambda function: on(name, function)
+    if is_async(function):
+        raise ConfigurationError(f"hooks must not be async, got {name_of(function)}")
     _hooks.setdefault(name, []).append(function)
     return function
 

@@ -55,5 +55,6 @@ def log_event(event: Event) -> None:
     """Log one line about a job, never its payload."""
     facts = {name: getattr(event, name) for name in ("kind", "queue", "attempt")}
     facts |= {"job": str(event.job), **event.facts}
-    log = logger.warning if event.name in ("dead", "lost") else logger.info
+    troubled = event.name in ("dead", "lost") or (event.name == "done" and "error_type" in event.facts)
+    log = logger.warning if troubled else logger.info
     log(event.name, extra=facts)

@@ -47,6 +47,11 @@ def bounded(error: Error | None) -> Error | None:
     return {name: text[: LONGEST.get(name, TYPE_CHARACTERS)] for name, text in error.items()}
 
 
+def result_error(reason: object) -> Error:
+    """Return the error of a job that is done, but whose result was not stored."""
+    return {"type": "ResultError", "message": f"the result was not stored: {reason}", "stage": "result"}
+
+
 def message_of(error: BaseException) -> str:
     """Return an exception's message, shortened to what a row stores; `str` of a foreign exception may itself fail."""
     try:

@@ -63,7 +63,16 @@ class OutOfTime(KeyboardInterrupt):
     """
 
 
+# The type, the message and, if there is one, the trace. In a job that is done, `stage` is what failed: `result` if the
+# result could not be stored, `after` if the handler failed after its transaction.
 Error = dict[str, str]
+
+
+@dataclass(frozen=True)
+class DroppedResult:
+    """What a handler returns in place of a result that could not be transferred. The job is done."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -112,9 +121,15 @@ class Released:
 
 @dataclass(frozen=True)
 class Settled:
-    """The handler completed the job in its own transaction."""
+    """The handler completed the job in its own transaction.
+
+    `result`, as JSON text, and `error` are what it returned or raised after the transaction. They are added to the row,
+    and do not change how the job ended.
+    """
 
     finish: "Finish"
+    result: str | None = None
+    error: Error | None = None
 
 
 Outcome = Done | Failed | Snoozed | Cancelled | Released | Settled
@@ -127,7 +142,7 @@ class Finish:
     """How an attempt ended. `visible` is the time at which the job comes back, if it does.
 
     `next` is the next occurrence of a recurring job, and `on_dead` the job that its death creates. Both are created in
-    the same statement.
+    the same statement. Of a job that ended, `at` is the time, and `result` the stored result as JSON text.
     """
 
     ending: Ending
@@ -135,3 +150,5 @@ class Finish:
     error: Error | None = field(default=None, repr=False)
     next: UUID | None = None
     on_dead: UUID | None = None
+    at: datetime | None = None
+    result: str | None = field(default=None, repr=False)

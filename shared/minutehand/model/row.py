@@ -52,6 +52,12 @@ class Row:
     # The reason why a running job is to end at its next check.
     cancelling: str | None = None
 
+    @property
+    def stage(self) -> str | None:
+        """What failed although the job is done: storing the `result`, or its handler `after` the transaction."""
+        done = self.state == "done" and isinstance(self.error, dict)
+        return self.error.get("stage") if self.error and done else None
+
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Row":
         """Build a row from the result of a statement; other columns are ignored."""

@@ -63,6 +63,7 @@ def list_jobs(
     states: Sequence[str] = (),
     version: str | None = None,
     tenant: str | None = None,
+    result_dropped: bool = False,
     since: datetime | None = None,
     until: datetime | None = None,
     finished_since: datetime | None = None,
@@ -77,7 +78,8 @@ def list_jobs(
 
     The page's `before` leads to the next page, its `after` to the previous one; `last` is the page of the oldest jobs.
     Jobs enqueued meanwhile do not shift pages. `since` and `until` bound the time of enqueueing, the other two that of
-    finishing. `total` also counts all matching jobs, which takes time in proportion to their number.
+    finishing. `result_dropped` lists done jobs whose result could not be stored. `total` also counts all matching jobs,
+    which takes time in proportion to their number.
     """
     if not 1 <= limit <= MAX_PAGE:
         raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_PAGE}, got {limit}")
@@ -91,7 +93,8 @@ def list_jobs(
         "version": version,
         "tenant": tenant,
         "states": check_states(states),
-        "finished": homes.pop() if len(homes) == 1 else None,
+        "result_dropped": result_dropped or None,
+        "finished": True if result_dropped else homes.pop() if len(homes) == 1 else None,
         "since": check_moment(since, "since"),
         "until": check_moment(until, "until"),
         "finished_since": check_moment(finished_since, "finished_since"),

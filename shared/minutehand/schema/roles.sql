@@ -44,6 +44,8 @@ as $$
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes dispatcher budgets', null),
         ('worker', 'select', 'settings', 'max_result'),
+        ('worker', 'select', 'attempts', 'job ended attempt'),
+        ('worker', 'update', 'attempts', 'error'),
         ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
         ('worker', 'update', 'schedules', 'next wake fired last error'),

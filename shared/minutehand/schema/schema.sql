@@ -1742,6 +1742,8 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes dispatcher budgets', null),
         ('worker', 'select', 'settings', 'max_result'),
+        ('worker', 'select', 'attempts', 'job ended attempt'),
+        ('worker', 'update', 'attempts', 'error'),
         ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
         ('worker', 'update', 'schedules', 'next wake fired last error'),
@@ -2963,6 +2965,10 @@ CREATE INDEX jobs_done_dead ON ONLY minutehand.jobs_done USING btree (deleted) W
 
 CREATE INDEX jobs_done_default_deleted_idx ON minutehand.jobs_done_default USING btree (deleted) WHERE (failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
 
+CREATE INDEX jobs_done_dropped ON ONLY minutehand.jobs_done USING btree (id) WHERE ((NOT failed) AND ((error ->> 'stage'::text) = 'result'::text));
+
+CREATE INDEX jobs_done_default_id_idx ON minutehand.jobs_done_default USING btree (id) WHERE ((NOT failed) AND ((error ->> 'stage'::text) = 'result'::text));
+
 CREATE INDEX jobs_done_key ON ONLY minutehand.jobs_done USING btree (queue, key, deleted) WHERE (key IS NOT NULL);
 
 CREATE INDEX jobs_done_default_queue_key_deleted_idx ON minutehand.jobs_done_default USING btree (queue, key, deleted) WHERE (key IS NOT NULL);
@@ -3006,6 +3012,8 @@ ALTER INDEX minutehand.events_job ATTACH PARTITION minutehand.events_default_job
 ALTER INDEX minutehand.events_pkey ATTACH PARTITION minutehand.events_default_pkey;
 
 ALTER INDEX minutehand.jobs_done_dead ATTACH PARTITION minutehand.jobs_done_default_deleted_idx;
+
+ALTER INDEX minutehand.jobs_done_dropped ATTACH PARTITION minutehand.jobs_done_default_id_idx;
 
 ALTER INDEX minutehand.jobs_done_pkey ATTACH PARTITION minutehand.jobs_done_default_pkey;
 
@@ -3584,6 +3592,14 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.archived_days TO minutehan
 GRANT INSERT ON TABLE minutehand.attempts TO minutehand_worker;
 GRANT SELECT ON TABLE minutehand.attempts TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.attempts TO minutehand_tenant;
+
+GRANT SELECT(job) ON TABLE minutehand.attempts TO minutehand_worker;
+
+GRANT SELECT(attempt) ON TABLE minutehand.attempts TO minutehand_worker;
+
+GRANT SELECT(ended) ON TABLE minutehand.attempts TO minutehand_worker;
+
+GRANT UPDATE(error) ON TABLE minutehand.attempts TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.attempts_default TO minutehand_operator;
 

@@ -49,7 +49,12 @@ class Attempt:
         return self.job.result
 
     def raise_for_failure(self) -> None:
-        """Raise the handler's exception, unless the attempt succeeded or ended with Snooze or Cancel."""
+        """Raise the handler's exception, unless it was Snooze or Cancel and ended the attempt.
+
+        An exception after `job.transaction()` is raised too, although the job is done.
+        """
+        if self.ending == "done" and self.exception is not None:
+            raise self._failure()
         if self.ending not in UNSUCCESSFUL or isinstance(self.exception, Snooze | Cancel):
             return
         if self.exception is None and self.error is None:

@@ -1,14 +1,13 @@
 """The receiver of a route as an ASGI application, to mount in FastAPI, Starlette, Django or Quart. It needs none."""
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from minutehand.handlers import Handler
+from minutehand.web.delivered_job import DeliveredJob
 from minutehand.web.receiving import (
     BODY_BYTES,
-    DeliveredJob,
     RouteResponse,
     failure,
     read_delivery,
@@ -74,7 +73,7 @@ async def _read(receive: Receive) -> bytes | None:
 
 async def _run(handler: Handler, job: DeliveredJob) -> Any:
     """Call the handler, in a thread unless it is async, since it may block."""
-    if inspect.iscoroutinefunction(handler.function):
-        # A DeliveredJob has every attribute that a route's handler may use.
-        return await handler(job)  # type: ignore[arg-type]
+    # A DeliveredJob has every attribute that a route's handler may use.
+    if handler.is_async:
+        return await handler.run_async(job)  # type: ignore[arg-type]
     return await asyncio.to_thread(handler, job)  # type: ignore[arg-type]

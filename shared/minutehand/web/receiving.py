@@ -30,8 +30,9 @@ from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.payload import decode, encode
 from minutehand.settings import is_local, secret
 from minutehand.settings.table import ENCRYPT_RESULTS, REDACT_ERRORS
+from minutehand.web.delivered_job import DeliveredJob
 from minutehand.web.routes import Route
-from minutehand.web.signatures import ROUTE_ID_PREFIX, read_keys, verify
+from minutehand.web.signatures import RESULT_ERROR_HEADER, ROUTE_ID_PREFIX, read_keys, verify
 
 BODY_BYTES = 4 * 1024 * 1024
 # A worker reads no more of a result.
@@ -52,44 +53,6 @@ class RouteResponse:
     def encoded(self) -> bytes:
         """Return the body as JSON."""
         return encode(self.body).encode()
-
-
-@dataclass(eq=False, kw_only=True)
-class DeliveredJob:
-    """A job as a route's handler sees it. Only a local run accepts unsigned deliveries, with `verified` False."""
-
-    id: UUID
-    kind: str
-    queue: str
-    payload: Any = field(repr=False)
-    key: str | None = None
-    tenant: str = ""
-    schedule: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    attempt: int = 1
-    max_attempts: int = 1
-    enqueued: datetime | None = None
-    run_at: datetime | None = None
-    nominal: datetime | None = None
-    idempotency_key: str = ""
-    verified: bool = False
-    deadline: float = field(default=math.inf, repr=False)
-    context: Any = field(default=None, repr=False)
-
-    @property
-    def remaining(self) -> timedelta:
-        """The time that the worker still waits for the response, by this machine's clock."""
-        return timedelta(seconds=max(0.0, self.deadline - monotonic()))
-
-    @property
-    def last(self) -> bool:
-        """Whether this is the last attempt."""
-        return self.attempt >= self.max_attempts
-
-    @property
-    def redelivered(self) -> bool:
-        """Whether an earlier attempt may have done part of the work."""
-        return self.attempt > 1
 
 
 class UnverifiedDelivery(Exception):
@@ -129,8 +92,12 @@ def success(result: Any, job: DeliveredJob) -> RouteResponse:
             raise ValueError(f"it must be at most {RESULT_BYTES} bytes")
     except ValueError as error:
         logger.warning("the result of job %s was not stored: %s", job.id, error)
-        text = None
+        return RouteResponse(200, None, {RESULT_ERROR_HEADER: _header_text(_message(error))})
     return RouteResponse(200, None if text is None else decode(text))
+
+
+def _header_text(text: str) -> str:
+    return "".join(c if " " <= c <= "~" else "?" for c in text)[:200]
 
 
 def failure(error: Exception) -> RouteResponse:

@@ -22,6 +22,7 @@ from minutehand.database import Connection, Database, database_of
 from minutehand.enqueue import enqueue, enqueue_many
 from minutehand.errors import ConfigurationError, UnknownKindError
 from minutehand.handlers import Handler
+from minutehand.job import Job
 from minutehand.model.enqueued import Enqueued, Rejected
 from minutehand.model.key import Key, key_text
 from minutehand.model.new_job import NewJob, OnConflict
@@ -29,6 +30,7 @@ from minutehand.operations.change import Change
 from minutehand.operations.jobs import cancel
 from minutehand.queries.jobs import get_by_key
 from minutehand.settings.table import BASE_URL
+from minutehand.web.delivered_job import DeliveredJob
 from minutehand.web.signatures import ROUTE_HEADER
 
 TOLERANCE = timedelta(minutes=5)
@@ -53,10 +55,13 @@ class Route:
         self._handlers: dict[str, Handler] = {}
 
     def handles(self, kind: str) -> Callable[[Function], Function]:
-        """Register the function of a kind, `f(payload)` or `f(payload, job)`, sync or async; a decorator."""
+        """Register the function of a kind, `f(payload)` or `f(payload, job)`, sync or async; a decorator.
+
+        The decorator raises InvalidHandlerError if the function cannot be called so.
+        """
 
         def register(function: Function) -> Function:
-            self._handlers[kind] = Handler.of(function)
+            self._handlers[kind] = Handler.of(function, job_types=(DeliveredJob, Job))
             return function
 
         return register

@@ -10,6 +10,8 @@ from minutehand.model.encoding import from_base64, to_base64
 
 # The job header that names the URL of its route.
 ROUTE_HEADER = "minutehand-route"
+# The header of a response whose job is done, but whose result the route could not send.
+RESULT_ERROR_HEADER = "minutehand-result-error"
 # The ids of deliveries to a route begin with this. The http kind posts any body to any URL, signed with the same
 # secrets; without the prefix such a body could pass for a delivery to a route.
 ROUTE_ID_PREFIX = "route-"

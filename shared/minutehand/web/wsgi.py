@@ -1,7 +1,5 @@
 """The receiver of a route as a WSGI application, to mount in Flask, Django or Bottle. It needs none of them."""
 
-import asyncio
-import inspect
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any
@@ -43,10 +41,7 @@ def _respond(route: Route, environ: Environment) -> RouteResponse:
     try:
         job = read_delivery(route, _headers(environ), body)
         # A DeliveredJob has every attribute that a route's handler may use.
-        result = route.find(job.kind)(job)  # type: ignore[arg-type]
-        if inspect.iscoroutine(result):
-            result = asyncio.run(result)
-        return success(result, job)
+        return success(route.find(job.kind)(job), job)  # type: ignore[arg-type]
     except Exception as error:
         return failure(error)
 

@@ -13,8 +13,8 @@ EVERY_ROLE = """
 """
 WORKER = """
     adjust_budgets advance_schedules cancel_lapsed claim expire extend finish fire free_keys
-    make_days offer prune_firings raise_floor read_due_schedules reap release retain set_schedules_aside start_sweep
-    start_tick supersede sweep take withdraw
+    make_days offer prune_firings raise_floor read_due_schedules reap release retain set_schedules_aside settle
+    start_sweep start_tick supersede sweep take withdraw
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """

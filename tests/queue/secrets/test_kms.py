@@ -142,5 +142,5 @@ def test_kms_refusal_fails_the_enqueue_and_releases_the_job(
 
     with pytest.raises(ConfigurationError, match="KMS answered NotFoundException; the key does not exist"):
         direct_queue.enqueue(payload="y")
-    (finish,) = direct_queue.work(print)
+    (finish,) = direct_queue.work(lambda payload: payload)
     assert (finish.ending, (finish.error or {})["type"]) == ("released", "KeyMissingError")

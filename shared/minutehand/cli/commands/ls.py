@@ -35,6 +35,7 @@ WINDOW = ("since", "until", "finished_since", "finished_until")
 @click.option("--until", metavar="WHEN", help="Only jobs enqueued before then.")
 @click.option("--finished-since", metavar="WHEN", help="Only jobs that finished since then.")
 @click.option("--finished-until", metavar="WHEN", help="Only jobs that finished before then.")
+@click.option("--result-dropped", is_flag=True, help="Only done jobs whose result could not be stored.")
 @tz_option
 @click.option(
     "--limit", type=click.IntRange(1), default=50, show_default=True, help="At most this many jobs."
@@ -68,6 +69,7 @@ def ls(
       minutehand ls --state dead --kind welcome
       minutehand ls --queue mail --all -o json
       minutehand ls --state done --finished-since 2h --total
+      minutehand ls --result-dropped --finished-since 7d
       minutehand ls --state dead -o ids | minutehand retry -
     """
     if sum((before is not None, after is not None, last)) > 1:

@@ -12,4 +12,6 @@ select count(*) as total, count(*) filter (where j.id > %(first)s) as place
    and (%(finished_since)s::timestamptz is null or j.deleted is not null and j.deleted >= %(finished_since)s)
    and (%(finished_until)s::timestamptz is null or j.deleted is not null and j.deleted < %(finished_until)s)
    and (%(finished)s::boolean is null or (j.deleted is not null) = %(finished)s)
+   and (%(result_dropped)s::boolean is not true
+        or j.deleted is not null and not j.failed and j.error ->> 'stage' = 'result')
    and (%(states)s::text[] is null or minutehand.state(j) = any (%(states)s))

@@ -14,6 +14,8 @@ select j.id, j.queue, j.kind, j.key, j.priority, j.attempts, j.max_attempts, j.e
    and (%(finished_since)s::timestamptz is null or j.deleted is not null and j.deleted >= %(finished_since)s)
    and (%(finished_until)s::timestamptz is null or j.deleted is not null and j.deleted < %(finished_until)s)
    and (%(finished)s::boolean is null or (j.deleted is not null) = %(finished)s)
+   and (%(result_dropped)s::boolean is not true
+        or j.deleted is not null and not j.failed and j.error ->> 'stage' = 'result')
    and (%(states)s::text[] is null or minutehand.state(j) = any (%(states)s))
  order by j.id
  limit %(limit)s

@@ -6,12 +6,12 @@ from typing import Any
 
 from minutehand.errors import KeyMissingError, MismatchError, UnknownKindError
 from minutehand.job import Job
-from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
+from minutehand.model.outcome import Cancel, DroppedResult, Fail, RetryAfter, Snooze
 from minutehand.model.payload import Unreadable
 from minutehand.web.delivery.deliver import Delivery, deliver, failure
 from minutehand.web.delivery.exchange import DeliveryResponse, Undelivered
 from minutehand.web.delivery.responses import storable_body
-from minutehand.web.signatures import ROUTE_HEADER, ROUTE_ID_PREFIX
+from minutehand.web.signatures import RESULT_ERROR_HEADER, ROUTE_HEADER, ROUTE_ID_PREFIX
 
 _RESULT_BYTES = 64 * 1024
 _MESSAGE_CHARACTERS = 1000
@@ -29,6 +29,8 @@ def deliver_to_route(payload: Any, job: Job) -> Any:
         Delivery(job.headers[ROUTE_HEADER], body, timeout=max(seconds, 0.001)), job, ROUTE_ID_PREFIX
     )
     if 200 <= response.status < 300:
+        if reason := response.headers.get(RESULT_ERROR_HEADER):
+            return DroppedResult(reason[:_MESSAGE_CHARACTERS])
         return storable_body(response.body, _RESULT_BYTES)
     raise _raised_error(response)
 

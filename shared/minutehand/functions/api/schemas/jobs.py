@@ -48,6 +48,7 @@ class JobFilter(StrictModel):
     state: list[State] = Field([], description="jobs in one of these states; repeat the parameter")
     limit: int = Field(50, description=f"jobs per page, 1 to {MAX_PAGE}")
     version: str | None = Field(None, description="jobs finished by this version of the code")
+    result_dropped: bool = Field(False, description="done jobs whose result could not be stored")
     since: Moment = Field(None, description="jobs enqueued at or after this moment")
     until: Moment = Field(None, description="jobs enqueued before this moment")
     finished_since: Moment = Field(None, description="jobs finished at or after this moment")
@@ -105,6 +106,11 @@ class JobError(BaseModel):
     type: str
     message: str
     trace: str | None = Field(None, description="only with include=payload")
+    stage: str | None = Field(
+        None,
+        description="of a job that is done: `result` if its result was not stored, `after` if its handler failed "
+        "after its transaction",
+    )
 
 
 class Job(BaseModel):

@@ -1,0 +1,1 @@
+"""Calling: how a handler gets its arguments, and how an async one runs."""

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from minutehand.cli.app import cli
+from minutehand.database import close_thread_databases
 from tests.servers import Database
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,7 +21,8 @@ SECONDS_TO_END = 100
 COMMAND = [sys.executable, "-m", "minutehand"]
 
 Invoke = Callable[..., Result]
-Run = Callable[..., subprocess.CompletedProcess[bytes]]
+Completed = subprocess.CompletedProcess[bytes]
+Run = Callable[..., Completed]
 
 
 @pytest.fixture
@@ -36,12 +38,26 @@ def invoke(direct_database: Database, monkeypatch: pytest.MonkeyPatch) -> Invoke
 
 
 @pytest.fixture
+def execute(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command in this process with the given database, and return what the real command returns."""
+
+    def execute(*arguments: str, url: str | None = None, stdin: bytes = b"") -> Completed:
+        with monkeypatch.context() as patch:
+            patch.chdir(ROOT)
+            if url:
+                patch.setenv("DATABASE_URL", url)
+            result = CliRunner().invoke(cli, arguments, input=stdin, prog_name="minutehand")
+        close_thread_databases()
+        return Completed(arguments, result.exit_code, result.stdout_bytes, result.stderr_bytes)
+
+    return execute
+
+
+@pytest.fixture
 def run() -> Run:
     """Run the real command and wait for its end."""
 
-    def run(
-        *arguments: str, url: str | None = None, stdin: bytes = b"", **more: Any
-    ) -> subprocess.CompletedProcess[bytes]:
+    def run(*arguments: str, url: str | None = None, stdin: bytes = b"", **more: Any) -> Completed:
         environment = os.environ | ({"DATABASE_URL": url} if url else {})
         return subprocess.run(
             [*COMMAND, *arguments],

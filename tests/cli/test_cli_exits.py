@@ -23,6 +23,9 @@ WRITING = [
 ]
 
 
+UNREACHABLE = "postgresql://ada:s3cret@127.0.0.1:1/jobs"
+
+
 def sentence(ended, code):
     """Return the one-line message of a failed command."""
     message = ended.stderr.decode().splitlines()
@@ -30,12 +33,15 @@ def sentence(ended, code):
     return message[0]
 
 
-@pytest.mark.parametrize("arguments", [*READING, *WRITING, ["migrate"]])
-def test_unreachable_database_exits_with_3_without_the_password(run, arguments):
-    message = sentence(run(*arguments, url="postgresql://ada:s3cret@127.0.0.1:1/jobs"), 3)
+def test_unreachable_database_exits_with_3_without_the_password(run, execute):
+    for ended in (
+        run("ls", url=UNREACHABLE),
+        *(execute(*arguments, url=UNREACHABLE) for arguments in (*READING, *WRITING, ["migrate"])),
+    ):
+        message = sentence(ended, 3)
 
-    assert message.startswith("error: the database cannot be reached: ")
-    assert "s3cret" not in message
+        assert message.startswith("error: the database cannot be reached: ")
+        assert "s3cret" not in message
 
 
 @pytest.mark.parametrize(
@@ -49,92 +55,92 @@ def test_unreachable_database_exits_with_3_without_the_password(run, arguments):
         "postgresql://ada:%zzs3cret@host/jobs",
     ],
 )
-def test_invalid_url_is_not_quoted(run, url):
-    message = sentence(run("ls", url=url), 2)
+def test_invalid_url_is_not_quoted(execute, url):
+    message = sentence(execute("ls", url=url), 2)
 
     assert "percent-encode" in message
     assert "s3cret" not in message
 
 
-def test_missing_url_says_how_to_set_it(run):
-    assert "DATABASE_URL is not set" in sentence(run("ls"), 2)
+def test_missing_url_says_how_to_set_it(execute):
+    assert "DATABASE_URL is not set" in sentence(execute("ls"), 2)
 
 
-def test_database_url_is_accepted_before_and_after_the_command(run, direct_database):
-    assert run("ls", "--database-url", direct_database.url).returncode == 0
-    assert run("--database-url", direct_database.url, "ls").returncode == 0
+def test_database_url_is_accepted_before_and_after_the_command(execute, direct_database):
+    assert execute("ls", "--database-url", direct_database.url).returncode == 0
+    assert execute("--database-url", direct_database.url, "ls").returncode == 0
 
 
-@pytest.mark.parametrize("arguments", [*READING, *WRITING, ["delete", "--finished-until", "1d"]])
-def test_missing_schema_exits_with_4(run, empty_database, arguments):
-    assert "run: minutehand migrate" in sentence(run(*arguments, url=empty_database.url), 4)
+def test_missing_schema_exits_with_4(execute, empty_database):
+    for arguments in (*READING, *WRITING, ["delete", "--finished-until", "1d"]):
+        assert "run: minutehand migrate" in sentence(execute(*arguments, url=empty_database.url), 4)
 
 
-@pytest.mark.parametrize("arguments", [["ls"], ["migrate"], ["migrate", "--plan"]])
-def test_newer_schema_exits_with_4(run, direct_database, arguments):
+def test_newer_schema_exits_with_4(execute, direct_database):
     with psycopg.connect(direct_database.url) as connection:
         connection.execute(
             "insert into minutehand.migrations (version, name, checksum) values (9999, 'later', '')"
         )
 
-    assert "newer than this code" in sentence(run(*arguments, url=direct_database.url), 4)
+    for arguments in (["ls"], ["migrate"], ["migrate", "--plan"]):
+        assert "newer than this code" in sentence(execute(*arguments, url=direct_database.url), 4)
 
 
-def test_older_schema_exits_with_4(run, direct_database):
+def test_older_schema_exits_with_4(execute, direct_database):
     with psycopg.connect(direct_database.url) as connection:
         connection.execute(
             "delete from minutehand.migrations where version = (select max(version) from minutehand.migrations)"
         )
 
-    assert "older than this code" in sentence(run("ls", url=direct_database.url), 4)
+    assert "older than this code" in sentence(execute("ls", url=direct_database.url), 4)
 
 
-def test_read_only_database_can_be_read_and_writes_exit_with_3(run, direct_database):
+def test_read_only_database_can_be_read_and_writes_exit_with_3(execute, direct_database):
     with psycopg.connect(direct_database.url, autocommit=True) as connection:
         connection.execute(
             f'alter database "{connection.info.dbname}" set default_transaction_read_only = on'
         )
 
-    assert run("ls", url=direct_database.url).returncode == 0
-    assert run("migrate", url=direct_database.url).returncode == 0  # no migration is pending
+    assert execute("ls", url=direct_database.url).returncode == 0
+    assert execute("migrate", url=direct_database.url).returncode == 0  # no migration is pending
     for arguments in (["enqueue", "echo"], ["defaults", "echo", "--priority", "1"]):
-        assert "is read-only" in sentence(run(*arguments, url=direct_database.url), 3)
+        assert "is read-only" in sentence(execute(*arguments, url=direct_database.url), 3)
 
 
-def test_role_without_rights_exits_with_3(run, direct_database):
+def test_role_without_rights_exits_with_3(execute, direct_database):
     role = f"nobody_{os.getpid()}"
     with psycopg.connect(direct_database.url, autocommit=True) as connection:
         connection.execute(f"create role {role} login password 'x'")
         url = psycopg.conninfo.make_conninfo(direct_database.url, user=role, password="x")
         try:
-            assert "may not do this" in sentence(run("ls", url=url), 3)
+            assert "may not do this" in sentence(execute("ls", url=url), 3)
         finally:
             connection.execute(f"drop role {role}")
 
 
 def test_debug_prints_the_traceback(run):
-    ended = run("ls", "--debug", url="postgresql://ada:s3cret@127.0.0.1:1/jobs")
+    ended = run("ls", "--debug", url=UNREACHABLE)
 
     assert ended.returncode == 3
     assert b"Traceback" in ended.stderr
 
 
-def test_concurrent_migrations_apply_each_once(run, empty_database, popen):
-    plan = run("migrate", "--plan", url=empty_database.url)
-    printed = run("migrate", "--sql", url=empty_database.url).stdout
+def test_concurrent_migrations_apply_each_once(execute, empty_database, popen):
+    plan = execute("migrate", "--plan", url=empty_database.url)
+    printed = execute("migrate", "--sql", url=empty_database.url).stdout
     both = [popen("migrate", "-o", "json", url=empty_database.url) for _ in range(2)]
     applied = sorted(len(process.communicate(timeout=60)[0].splitlines()) for process in both)
-    listed = run("migrate", "--status", url=empty_database.url)
+    listed = execute("migrate", "--status", url=empty_database.url)
 
     assert b"The tables of the flow" in plan.stdout
     assert [process.returncode for process in both] == [0, 0]
     assert applied == [0, len(plan.stdout.splitlines()) - 1]
     assert len(listed.stdout.splitlines()) == len(plan.stdout.splitlines())
-    assert run("migrate", url=empty_database.url).stderr == b"The schema is up to date.\n"
+    assert execute("migrate", url=empty_database.url).stderr == b"The schema is up to date.\n"
     assert printed.startswith(b"begin;\n")
     assert printed.endswith(b"\ncommit;\n")
-    assert run("migrate", "--plan", url=empty_database.url).stdout == b""
-    assert run("migrate", "--sql", url=empty_database.url).stdout == b""
+    assert execute("migrate", "--plan", url=empty_database.url).stdout == b""
+    assert execute("migrate", "--sql", url=empty_database.url).stdout == b""
 
 
 def test_broken_pipe_exits_with_141_silently(run, direct_database, popen):

@@ -14,7 +14,7 @@ from tests.thorough import THOROUGH, amount
 pytestmark = [pytest.mark.every_server, pytest.mark.thorough]
 
 PROFILE = settings(
-    max_examples=amount(40, 500),
+    max_examples=amount(25, 500),
     stateful_step_count=60,
     derandomize=not THOROUGH,
     database=None,

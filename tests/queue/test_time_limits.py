@@ -15,6 +15,7 @@ from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import OutOfTime
 from minutehand.work import run_jobs
 from tests.queue.stage import GRACE, LEASE, Queue
+from tests.thorough import amount
 
 SHORT = timedelta(milliseconds=50)
 NEVER = 60
@@ -130,6 +131,7 @@ def test_alarm_is_cleared_after_the_handler(queue: Queue) -> None:
         assert signal.getsignal(signal.SIGALRM) is before
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_alarm_during_a_statement_does_not_break_the_finish(queue: Queue) -> None:
     """An alarm at any point rolls the transaction back, and the failure is committed."""
@@ -140,7 +142,7 @@ def test_alarm_during_a_statement_does_not_break_the_finish(queue: Queue) -> Non
                 connection.execute("select 1")
 
     generator = random.Random(1)
-    for _ in range(100):
+    for _ in range(amount(25, 100)):
         queue.enqueue(max_attempts=1)
         jobs = take(queue.database, "default", 1, timedelta(milliseconds=generator.uniform(1, 4)), LEASE)
         (ending,) = run_jobs(jobs, HandlerTable({"echo": write_again_and_again}), stopping=lambda: False)

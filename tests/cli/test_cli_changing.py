@@ -38,12 +38,12 @@ def test_change_prints_each_outcome_and_exits_with_1_on_refusal(invoke, lines, j
     assert states(lines, invoke) == {late: "due", dead: "dead", running: "running"}
 
 
-def test_dead_jobs_can_be_piped_into_retry(run, invoke, lines, job, direct_database):
+def test_dead_jobs_can_be_piped_into_retry(execute, invoke, lines, job, direct_database):
     dead, other = job("--max-attempts", "1"), job("--in", "1h")
     with psycopg.connect(direct_database.url) as connection:
         connection.execute("update minutehand.jobs set deleted = now(), failed = true where id = %s", [dead])
-    listed = run("ls", "--state", "dead", "-o", "ids", url=direct_database.url)
-    retried = run("retry", "-", "-o", "ids", url=direct_database.url, stdin=listed.stdout)
+    listed = execute("ls", "--state", "dead", "-o", "ids", url=direct_database.url)
+    retried = execute("retry", "-", "-o", "ids", url=direct_database.url, stdin=listed.stdout)
 
     assert (retried.returncode, retried.stdout.decode()) == (0, f"{dead}\n")
     assert states(lines, invoke) == {dead: "due", other: "scheduled"}

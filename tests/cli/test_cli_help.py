@@ -45,10 +45,10 @@ def test_help_and_version_import_no_heavy_module():
     assert ended.stderr.strip() == b""
 
 
-def test_version_and_completion_need_no_database(run):
-    assert run("--version").stdout.startswith(b"minutehand 0.")
+def test_version_and_completion_need_no_database(execute):
+    assert execute("--version").stdout.startswith(b"minutehand 0.")
     for shell in ("bash", "zsh", "fish"):
-        assert b"_MINUTEHAND_COMPLETE" in run("completion", shell).stdout
+        assert b"_MINUTEHAND_COMPLETE" in execute("completion", shell).stdout
 
 
 def test_shell_completion_lists_commands():

@@ -1,7 +1,11 @@
 """`minutehand ls`, `show` and `stats`: output for people."""
 
+from contextlib import closing
+
 import psycopg
 import pytest
+
+from minutehand import Database, NewJob, enqueue_many
 
 HELD = "ack = gen_random_uuid()"
 VALUE_ERROR = """error = '{"type": "ValueError", "message": "no such user\\nreally"}'"""
@@ -76,13 +80,14 @@ def test_filters_and_pages_narrow_the_list(invoke):
     assert f"--before {everything[1]}" in invoke("ls", "--limit", "2").stderr
 
 
-def test_all_lists_every_page(run, direct_database):
-    run("enqueue", "--file", "-", url=direct_database.url, stdin=b'{"kind": "echo"}\n' * 2500)
-    listed = run("ls", "--all", "-o", "ids", url=direct_database.url).stdout.split()
+def test_all_lists_every_page(execute, direct_database):
+    with closing(Database(direct_database.url)) as database:
+        assert len(list(enqueue_many([NewJob("echo")] * 2500, connection=database))) == 2500
+    listed = execute("ls", "--all", "-o", "ids", url=direct_database.url).stdout.split()
 
     assert len(set(listed)) == len(listed) == 2500
-    assert len(run("ls", "--limit", "1001", "-o", "ids", url=direct_database.url).stdout.split()) == 1001
-    assert run("ls", "--all", url=direct_database.url).stdout.count(b"QUEUE") == 1
+    assert len(execute("ls", "--limit", "1001", "-o", "ids", url=direct_database.url).stdout.split()) == 1001
+    assert execute("ls", "--all", url=direct_database.url).stdout.count(b"QUEUE") == 1
 
 
 def test_empty_output_suggests_a_command(invoke):

@@ -52,25 +52,23 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     server.server_close()
 
 
-def test_tick_invokes_the_worker_for_each_due_job(run, direct_database, aws):
-    made = run(
-        "enqueue", "--file", "-", "-o", "ids", url=direct_database.url, stdin=b'{"kind": "echo"}\n' * 3
-    )
-    ticked = run("tick", url=direct_database.url)
+def test_tick_invokes_the_worker_for_each_due_job(execute, direct_database, aws):
+    made = [execute("enqueue", "echo", "-o", "ids", url=direct_database.url) for _ in range(3)]
+    ticked = execute("tick", url=direct_database.url)
     paths, events = zip(*aws.events, strict=True)
 
     assert (ticked.returncode, ticked.stderr) == (0, b"")
     assert ticked.stdout == b"3 jobs due, 3 offered, 3 invoked, 0 refused\n"
     assert {path for path in paths if "the-worker" in path} == set(paths)
     assert sorted(offer[0] for event in events for offer in event["offers"]) == sorted(
-        made.stdout.decode().split()
+        each.stdout.decode().strip() for each in made
     )
 
 
-def test_refused_invocation_is_reported_with_its_reason(run, direct_database, aws):
+def test_refused_invocation_is_reported_with_its_reason(execute, direct_database, aws):
     aws.status = 403
-    run("enqueue", "echo", url=direct_database.url)
-    ticked = run("tick", "-o", "json", url=direct_database.url)
+    execute("enqueue", "echo", url=direct_database.url)
+    ticked = execute("tick", "-o", "json", url=direct_database.url)
 
     assert ticked.returncode == 1
     assert json.loads(ticked.stdout)["refused"] == 1

@@ -3,11 +3,15 @@
 import json
 import os
 import signal
+from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import psutil
 import psycopg
 import pytest
+
+from minutehand import Database, NewJob, enqueue_many
 
 HANDLER = '''
 def handle(payload):
@@ -48,14 +52,17 @@ def rows(url):
         ).fetchall()
 
 
-def enqueue(run, url, *jobs):
-    stdin = b"".join(json.dumps(job).encode() + b"\n" for job in jobs)
-    assert run("enqueue", "--file", "-", url=url, stdin=stdin).returncode == 0
+def enqueue(url, *jobs):
+    with closing(Database(url)) as database:
+        made = enqueue_many((NewJob(**job) for job in jobs), connection=database)
+        assert all(item.outcome == "created" for item in made)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_finishes_the_current_job_and_releases_the_rest(run, popen, database, handlers, gates, number):
-    enqueue(run, database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"}, {"kind": "quick"})
+def test_signal_finishes_the_current_job_and_releases_the_rest(
+    execute, popen, database, handlers, gates, number
+):
+    enqueue(database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"}, {"kind": "quick"})
     worker = popen("work", "--chunk", "3", "--handlers", handlers, url=database.url)
     with Path(gates["begun"]).open():
         pass
@@ -69,8 +76,8 @@ def test_signal_finishes_the_current_job_and_releases_the_rest(run, popen, datab
     assert b"Traceback" not in worker.stderr.read()
 
 
-def test_second_signal_interrupts_and_releases_the_job(run, popen, direct_database, handlers, gates):
-    enqueue(run, direct_database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"})
+def test_second_signal_interrupts_and_releases_the_job(popen, direct_database, handlers, gates):
+    enqueue(direct_database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"})
     worker = popen("work", "--handlers", handlers, url=direct_database.url)
     with Path(gates["begun"]).open():
         pass
@@ -92,10 +99,9 @@ def test_idle_worker_stops_immediately(popen, direct_database, handlers):
 
 def test_drain_exits_when_no_job_is_due(run, direct_database):
     enqueue(
-        run,
         direct_database.url,
         {"kind": "echo", "payload": "x"},
-        {"kind": "echo", "delay": 3600},
+        {"kind": "echo", "delay": timedelta(hours=1)},
         {"kind": "nobody"},
     )
     worked = run("work", "--drain", "-o", "json", url=direct_database.url)
@@ -109,7 +115,7 @@ def test_drain_exits_when_no_job_is_due(run, direct_database):
 
 
 def test_job_line_never_contains_the_payload(run, direct_database):
-    enqueue(run, direct_database.url, {"kind": "echo", "payload": {"fail": "s3cret"}})
+    enqueue(direct_database.url, {"kind": "echo", "payload": {"fail": "s3cret"}})
     worked = run("work", "--drain", url=direct_database.url)
 
     assert b"retried   echo" in worked.stderr
@@ -118,16 +124,16 @@ def test_job_line_never_contains_the_payload(run, direct_database):
 
 
 def test_several_processes_drain_a_queue(run, direct_database):
-    enqueue(run, direct_database.url, *[{"kind": "echo", "payload": n} for n in range(200)])
+    enqueue(direct_database.url, *[{"kind": "echo", "payload": n} for n in range(200)])
     worked = run("work", "--processes", "2", "--drain", "--chunk", "5", url=direct_database.url)
 
     assert worked.returncode == 0
     assert rows(direct_database.url) == [("echo", "done", 1)] * 200
 
 
-def test_killed_worker_is_restarted(run, popen, direct_database, handlers):
+def test_killed_worker_is_restarted(popen, direct_database, handlers):
     crew = popen("work", "--processes", "2", "--handlers", handlers, url=direct_database.url)
-    enqueue(run, direct_database.url, {"kind": "die"})
+    enqueue(direct_database.url, {"kind": "die"})
     assert any(b"killed by SIGKILL; restarting it" in line for line in crew.stderr)
     assert any(b"working on default" in line for line in crew.stderr)
     crew.send_signal(signal.SIGTERM)

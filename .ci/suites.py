@@ -76,7 +76,7 @@ SUITES = {
         "tests/pipeline/archive/*",
         "tests/pipeline/load/*",
     ],
-    "pipeline-long": ["pipeline/*", "tests/pipeline/*"],
+    "pipeline-long": ["pipeline/*", "tests/pipeline/*", f"{LIBRARY}offer.py", f"{LIBRARY}tick.py"],
     "cluster": ["pipeline/package.py", "pipeline/main.py", "pipeline/requirements.lock", "tests/cluster/*"],
     "containers": [
         "template.yaml",

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,11 +45,19 @@ def page(browser: Browser) -> Iterator[Page]:
     assert faults == []
 
 
-@pytest.fixture
-def serve(direct_database: servers.Database) -> Iterator[Serve]:
-    """Serve the API with the test's database, and return its URL."""
+@pytest.fixture(scope="package")
+def serve_once() -> Iterator[Callable[[str, frozenset[tuple[str, str]]], str]]:
+    """Serve the API, once for each database and settings, for the length of these tests."""
     with ExitStack() as served:
-        yield lambda **settings: served.enter_context(serving(direct_database.url, settings))
+        yield cache(lambda url, settings: served.enter_context(serving(url, dict(settings))))
+
+
+@pytest.fixture
+def serve(
+    direct_database: servers.Database, serve_once: Callable[[str, frozenset[tuple[str, str]]], str]
+) -> Serve:
+    """Serve the API with the test's database, and return its URL."""
+    return lambda **settings: serve_once(direct_database.url, frozenset(settings.items()))
 
 
 @contextmanager

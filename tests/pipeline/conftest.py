@@ -28,11 +28,6 @@ QUICK = {
     "spark.sql.adaptive.enabled": "false",
 }
 
-if os.environ.get("T10V") == "C":
-    QUICK["spark.sql.codegen.factoryMode"] = "NO_CODEGEN"
-if os.environ.get("T10V") == "D":
-    QUICK["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC -Xms512m -XX:CICompilerCount=1 -Xshare:auto"
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Ignore warnings of Spark 4.0, which leaves the socket of a collect to the garbage collector."""

@@ -8,13 +8,15 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from minutehand.database import Database, connect
+from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.queue.columns import EXPRESSIONS
 from minutehand_pipeline.queue.ranges import Pages, Selection, select_text, split_pages
-from minutehand_pipeline.queue.source import held_snapshot, register
+from minutehand_pipeline.queue.source import QueueSource, held_snapshot, register
 from minutehand_pipeline.schemas import HOMES
 from tests.pipeline.history import LAST, fill_history
 from tests.queue.logins import logins
@@ -213,10 +215,15 @@ INVALID_OPTIONS: list[tuple[dict[str, str], str]] = [
 ]
 
 
-def test_invalid_read_option_is_rejected(read: Read) -> None:
+def test_invalid_read_option_is_rejected(read: Read, url_file: Path) -> None:
+    first, said = INVALID_OPTIONS[0]
+    with pytest.raises(PySparkException, match=re.escape(said)):
+        read(**first).collect()
+
     for options, says in INVALID_OPTIONS:
-        with pytest.raises(Exception, match=re.escape(says)):
-            read(**options).collect()
+        source = QueueSource({"url_file": str(url_file), **options})
+        with pytest.raises(InputError, match=re.escape(says)):
+            source.reader(source.schema()).partitions()
 
 
 def test_shares_are_equal_and_cover_every_page_once() -> None:

@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from minutehand_pipeline.queue.source import register
+from minutehand.errors import MinutehandError
+from minutehand_pipeline.queue.source import QueueSource, register
 from tests.pipeline.load.stage import Stage, staged
 
 pytestmark = pytest.mark.spark_floor
@@ -63,17 +65,17 @@ INVALID_WRITES: list[tuple[str, dict[str, Any], str]] = [
     (
         "select 'k' as kind, '{' as payload",
         {"load": "l"},
-        "PayloadError: the payload of a row is not valid JSON",
+        "the payload of a row is not valid JSON",
     ),
     (
         "select 'k' as kind, '{' as retry",
         {"load": "l"},
-        "PayloadError: the retry or headers of a row is not valid JSON",
+        "the retry or headers of a row is not valid JSON",
     ),
     (
         "select 'k' as kind, concat('\"', repeat('x', 262143), '\"') as payload",
         {"load": "l"},
-        "PayloadError: the payload is too large: payload must have at most 262144 bytes",
+        "the payload is too large: payload must have at most 262144 bytes",
     ),
     ("select 'k' as kind, -1.5D as delay", {"load": "l"}, "delay must not be negative"),
     (
@@ -90,9 +92,37 @@ INVALID_WRITES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+def write_as_a_task(stage: Stage, frame: DataFrame, mode: str = "append", **options: object) -> None:
+    """Write with the calls that Spark makes, in this process, because each write of Spark takes seconds."""
+    source = QueueSource({**stage.location, **{name: str(value) for name, value in options.items()}})
+    writer = source.writer(frame.schema, mode == "overwrite")
+    try:
+        writer.commit([writer.write(iter(frame.toArrow().to_batches()))])
+    except Exception:
+        writer.abort([None])
+        raise
+
+
 def test_invalid_write_is_rejected_and_leaves_nothing(stage: Stage) -> None:
     for query, options, says in INVALID_WRITES:
-        with pytest.raises(Exception, match=re.escape(says)):
-            write(stage, stage.spark.sql(query), **options)
+        with pytest.raises(MinutehandError, match=re.escape(says)):
+            write_as_a_task(stage, stage.spark.sql(query), **options)
 
         assert stage.jobs() == [] and stage.staging() == [], says
+
+
+@pytest.mark.parametrize(
+    ("payload", "options", "says"),
+    [
+        ("1", {}, "InputError: option load is missing"),
+        ("{", {"load": "l"}, "PayloadError: the payload of a row is not valid JSON"),
+    ],
+    ids=["driver", "task"],
+)
+def test_error_reaches_the_user_through_spark(
+    stage: Stage, payload: str, options: dict[str, str], says: str
+) -> None:
+    with pytest.raises(PySparkException, match=re.escape(says)):
+        write(stage, stage.spark.sql(f"select 'k' as kind, '{payload}' as payload"), **options)
+
+    assert stage.jobs() == [] and stage.staging() == []

@@ -91,6 +91,7 @@ def test_missing_lake_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
         report(spark, tmp_path / "laek")
 
 
+@pytest.mark.long
 def test_report_of_one_job_has_its_exact_cost(spark: SparkSession, tmp_path: Path) -> None:
     lake = fill(tmp_path / "lake", jobs_frame(spark, JOB), attempts_frame(spark, ATTEMPT))
 

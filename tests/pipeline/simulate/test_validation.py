@@ -23,6 +23,8 @@ from minutehand_pipeline.simulate.result import PolicyResult
 from minutehand_pipeline.simulate.simulate import SimulationConfig, simulate
 from tests.pipeline.simulate.real_run import START, RealRun, settings
 
+pytestmark = pytest.mark.long
+
 INTERVAL, CAPACITY, CHUNK, CONCURRENCY, LATENCY, TTL = 20.0, 24, 3, 5, 0.5, 15.0
 JOBS = 400
 RETRY = Retry(strategy="exponential", min=timedelta(seconds=30), factor=2.0, jitter=False)

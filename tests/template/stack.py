@@ -1,9 +1,11 @@
 """The stack, translated without an account: the whole template, or the resources of one deploy."""
 
 import json
+import pickle
 import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +20,24 @@ NOTHING = {"Ref": "AWS::NoValue"}
 Properties = dict[str, Any]
 
 
+@cache
+def _translate(text: str) -> bytes:
+    """Return a template, its parameters' defaults and its translation, pickled so that each test has its own."""
+    template = yaml_parse(text)
+    parameters = {name: facts.get("Default", "") for name, facts in template["Parameters"].items()}
+    translator = Translator({}, Parser())
+    translated = translator.translate(_packaged(template), dict(parameters), feature_toggle=None)
+    return pickle.dumps((template, parameters, translated))
+
+
 class Stack:
     """A template and its translation."""
 
     def __init__(self, text: str) -> None:
-        self.template: dict[str, Any] = yaml_parse(text)
-        self.parameters = {
-            name: facts.get("Default", "") for name, facts in self.template["Parameters"].items()
-        }
-        self.translated: dict[str, Any] = Translator({}, Parser()).translate(
-            _packaged(self.template), dict(self.parameters), feature_toggle=None
-        )
+        self.template: dict[str, Any]
+        self.parameters: dict[str, Any]
+        self.translated: dict[str, Any]
+        self.template, self.parameters, self.translated = pickle.loads(_translate(text))
 
     def of_type(self, kind: str) -> dict[str, Properties]:
         """Return the properties of every resource of a type, by name."""

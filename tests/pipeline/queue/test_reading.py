@@ -216,9 +216,9 @@ INVALID_OPTIONS: list[tuple[dict[str, str], str]] = [
 
 
 def test_invalid_read_option_is_rejected(read: Read, url_file: Path) -> None:
-    first, said = INVALID_OPTIONS[0]
-    with pytest.raises(PySparkException, match=re.escape(said)):
-        read(**first).collect()
+    invalid, message = INVALID_OPTIONS[0]
+    with pytest.raises(PySparkException, match=re.escape(message)):
+        read(**invalid).collect()
 
     for options, says in INVALID_OPTIONS:
         source = QueueSource({"url_file": str(url_file), **options})

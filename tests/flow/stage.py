@@ -68,6 +68,7 @@ class Emulated:
     def tick(self, event: dict[str, Any]) -> None:
         self.lambda_.send("DispatcherFunction", event)
         self.lambda_.pass_time(MINUTE)
+        assert self.lambda_.failures == []
 
     def lines(self, function: str) -> Iterator[dict[str, Any]]:
         """Yield the structured log lines of a function."""
@@ -146,6 +147,9 @@ def reach(url: str) -> dict[str, str]:
     """Return the environment that the template does not set."""
     return {
         "DATABASE_URL": url,
+        # A busy machine may take longer than the default. An invocation that cannot connect fails, and its job stays
+        # offered until the offer expires.
+        "MINUTEHAND_CONNECT_TIMEOUT": "60",
         "MINUTEHAND_DATABASE_SECRET": "",
         "MINUTEHAND_DATABASE_TLS": "",
         "MINUTEHAND_API_TOKENS": TOKEN,

@@ -6,7 +6,7 @@ create table pgqueue.queue (
     payload bytea, target jsonb, primary key (id), unique (tenant_id, queue, key)
 );
 insert into pgqueue.queue (tenant_id, created, key, type, queue, state, run_after, payload, target) values
-    ('acme', '2030-01-01 07:00', '4711', 'invoice', 'billing', 'PENDING', '2030-01-01 08:00', '{"n": 4711}', '{"to": "ada"}'),
-    ('other', '2030-01-01 07:00', '4711', 'invoice', 'billing', 'RETRY', null, '[1]', null),
-    ('acme', '2030-01-01 07:00', '4712', 'invoice', 'billing', 'RUNNING', null, '{}', null),
-    ('acme', '2030-01-01 07:00', '4713', 'invoice', 'billing', 'FAILED', null, '{}', null);
+    ('acme', '2030-01-01 07:00', '4720', 'invoice', 'billing', 'PENDING', '2030-01-01 08:00', '{"n": 4720}', '{"to": "ada"}'),
+    ('other', '2030-01-01 07:00', '4720', 'invoice', 'billing', 'RETRY', null, '[1]', null),
+    ('acme', '2030-01-01 07:00', '4721', 'invoice', 'billing', 'RUNNING', null, '{}', null),
+    ('acme', '2030-01-01 07:00', '4722', 'invoice', 'billing', 'FAILED', null, '{}', null);

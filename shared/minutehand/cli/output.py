@@ -1,16 +1,16 @@
 """Output: a table on a terminal, aligned columns in a pipe, or one JSON object per line."""
 
 import dataclasses
-import json
 import sys
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import click
 
 from minutehand.cli.text import safe
+from minutehand.model.stored import dump, utc
 
 # By the first word of a state in words, see `text.state`.
 STYLES = {
@@ -30,7 +30,7 @@ def print_message(message: str) -> None:
 
 def put_json(value: Any) -> None:
     """Print one JSON object on a line: moments in ISO 8601 and UTC, durations in seconds."""
-    click.echo(json.dumps(_plain(value)))
+    click.echo(dump(value, _encode))
 
 
 def put_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, headed: bool = True) -> None:
@@ -68,20 +68,16 @@ def _put_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], headed: boo
     Console(soft_wrap=False).print(table)
 
 
-def _plain(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     match value:
         case UUID():
             return str(value)
         case datetime():
-            return value.astimezone(UTC).isoformat()
+            return utc(value).isoformat()
         case date():
             return value.isoformat()
         case timedelta():
             return value.total_seconds()
-        case dict():
-            return {name: _plain(inner) for name, inner in value.items()}
-        case list() | tuple():
-            return [_plain(inner) for inner in value]
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    return value
+            return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    raise TypeError(f"{type(value).__name__} cannot be printed as JSON")

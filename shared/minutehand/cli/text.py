@@ -40,7 +40,8 @@ def local(moment: datetime) -> str:
     """Return a moment in the local time zone, or in its own if it is out of range there."""
     try:
         return f"{moment.astimezone():%Y-%m-%d %H:%M:%S %Z}"
-    except OverflowError:
+    # The last two: the platform's functions do not know the year.
+    except (OverflowError, ValueError, OSError):
         return f"{moment:%Y-%m-%d %H:%M:%S %Z}"
 
 

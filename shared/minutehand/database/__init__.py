@@ -22,6 +22,7 @@ from psycopg.rows import dict_row
 
 from minutehand.database.after_commit import after_commit, run_after_commit
 from minutehand.database.driver_errors import translated
+from minutehand.database.fetching import Record, fetch
 from minutehand.database.liveness import has_pending_input, responds
 from minutehand.database.opening import Connection, connect, conninfo
 from minutehand.database.statements import statement
@@ -41,7 +42,6 @@ __all__ = [
     "thread_database",
 ]
 
-Record = dict[str, Any]
 Result = TypeVar("Result")
 
 IDLE_SECONDS = 30.0
@@ -106,7 +106,7 @@ class Database:
             # On each cursor, since the connection may be borrowed.
             cursor.adapters.register_dumper(timedelta, _Seconds)
             cursor.execute(statement(name), parameters)
-            return cursor.fetchall() if cursor.description else []
+            return fetch(cursor)
 
     def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Send rows with a named COPY statement."""

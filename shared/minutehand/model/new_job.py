@@ -165,16 +165,26 @@ def _first_moment(job: NewJob, clock: Callable[[], datetime]) -> datetime | None
     return job.run_at
 
 
-def decode_job(stored: Mapping[str, Any]) -> NewJob:
-    """Return a job that is stored as JSON; ignore fields that this code does not know."""
-    return NewJob(**{name: _decode(name, value) for name, value in stored.items() if name in OPTIONS})
+def decode_job(stored: Any) -> NewJob:
+    """Return a job that is stored as JSON; ignore fields that this code does not know.
+
+    SQL can store anything as the job of a schedule. Values that this code cannot read stay as they are stored, and JSON
+    that is not an object becomes the payload of a job without a kind.
+    """
+    if not isinstance(stored, Mapping):
+        return NewJob("", payload=stored)
+    fields = {name: _decode(name, value) for name, value in stored.items() if name in OPTIONS}
+    return NewJob(**fields | {"kind": str(fields.get("kind") or "")})
 
 
 def _decode(name: str, value: Any) -> Any:
     if value is None:
         return None
-    if OPTIONS[name].sql == "interval":
-        return timedelta(seconds=float(str(value).removesuffix(" s")))
-    if name == "retry":
-        return Retry.from_json(value)
-    return decode_job(value) if name == "on_dead" else value
+    try:
+        if OPTIONS[name].sql == "interval":
+            return timedelta(seconds=float(str(value).removesuffix(" s")))
+        if name == "retry":
+            return Retry.from_json(value)
+        return decode_job(value) if name == "on_dead" else value
+    except (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError):
+        return value

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 from uuid import UUID
 
+from minutehand.model.stored import error_of
+
 State = Literal["scheduled", "due", "offered", "running", "retrying", "done", "dead", "expired", "cancelled"]
 STATES: tuple[State, ...] = get_args(State)
 FINISHED = {"done", "dead", "expired", "cancelled"}
@@ -61,7 +63,8 @@ class Row:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Row":
         """Build a row from the result of a statement; other columns are ignored."""
-        return cls(**{name: value for name, value in record.items() if name in cls.__dataclass_fields__})
+        values = {name: value for name, value in record.items() if name in cls.__dataclass_fields__}
+        return cls(**values | {"error": error_of(record.get("error"))})
 
 
 @dataclass(frozen=True)

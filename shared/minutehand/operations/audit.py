@@ -9,6 +9,7 @@ from uuid import UUID
 
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError
+from minutehand.model.stored import facts_of
 
 MAX_PAGE = 1000
 # Facts must not hold their contents. Their names may appear as values.
@@ -68,7 +69,7 @@ def list_audit(
     if not 1 <= limit <= MAX_PAGE:
         raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_PAGE}, got {limit}")
     records = database.run("list_audit", job=job, actor=actor, verb=verb, before=before, limit=limit)
-    return [Entry(**entry | {"facts": entry["facts"] or {}}) for entry in records]
+    return [Entry(**entry | {"facts": facts_of(entry["facts"])}) for entry in records]
 
 
 def _to_json(facts: Mapping[str, Any]) -> str:

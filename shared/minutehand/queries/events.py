@@ -9,6 +9,7 @@ from uuid import UUID
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError
 from minutehand.model.event import NAMES, Name
+from minutehand.model.stored import facts_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,4 +44,4 @@ def list_events(
     records = database.run(
         "list_events", names=list(names) or None, queue=queue, kind=kind, job=job, since=since, limit=limit
     )
-    return [StoredEvent(**record) for record in reversed(records)]
+    return [StoredEvent(**record | {"facts": facts_of(record["facts"])}) for record in reversed(records)]

@@ -10,6 +10,7 @@ from minutehand.database import Database
 from minutehand.errors import InvalidJobError, NotFoundError
 from minutehand.model.new_job import check_moment
 from minutehand.model.row import FINISHED, STATES, Attempt, Page, Row, State
+from minutehand.model.stored import error_of
 
 MAX_PAGE = 1000
 
@@ -46,7 +47,8 @@ def get_by_key(database: Database, queue: str, key: str, *, tenant: str = "") ->
 
 def list_attempts(database: Database, job_id: UUID) -> list[Attempt]:
     """Return the finished attempts at a job, oldest first."""
-    return [Attempt(**record) for record in database.run("list_attempts", job=job_id)]
+    records = database.run("list_attempts", job=job_id)
+    return [Attempt(**record | {"error": error_of(record["error"])}) for record in records]
 
 
 def list_queues(database: Database) -> list[str]:

@@ -1,6 +1,5 @@
 """`minutehand audit`: list the audit trail."""
 
-import json
 from uuid import UUID
 
 import click
@@ -9,6 +8,7 @@ from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.values import job_id
+from minutehand.model.stored import dump
 from minutehand.operations.audit import Entry, list_audit
 
 
@@ -52,4 +52,4 @@ def _row(entry: Entry) -> list[str]:
 
 
 def _value(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else dump(value, str, ensure_ascii=False)

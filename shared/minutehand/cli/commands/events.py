@@ -7,6 +7,7 @@ from uuid import UUID
 
 import click
 
+from minutehand.cli import text
 from minutehand.cli.exits import INTERRUPTED, OK
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json, put_table
@@ -81,7 +82,7 @@ def _put(found: list[StoredEvent], form: str, *, headed: bool) -> None:
 
 
 def _moment(event: StoredEvent) -> str:
-    return f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}"
+    return text.local(event.at)
 
 
 def _id(job: UUID | None) -> str:

@@ -1,7 +1,6 @@
 """`minutehand show`: a job with its moments, options and attempts."""
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -17,6 +16,7 @@ from minutehand.database import Database
 from minutehand.errors import ForbiddenError
 from minutehand.model.retry import Retry
 from minutehand.model.row import FINISHED, Attempt, Row
+from minutehand.model.stored import dump
 from minutehand.operations.controls import list_controls
 from minutehand.queries.jobs import clock, get, get_by_key, list_attempts
 
@@ -128,7 +128,7 @@ def _facts(row: Row, unmasked: bool) -> Iterator[str]:
     for name in MASKED:
         value = getattr(row, name)
         if value is not None or name == "payload":
-            shown = json.dumps(value, ensure_ascii=False) if unmasked else f"{_mask(value)} (use --payload)"
+            shown = dump(value, str, ensure_ascii=False) if unmasked else f"{_mask(value)} (use --payload)"
             yield _fact(name, shown)
 
 
@@ -140,7 +140,7 @@ def _error(row: Row) -> Iterator[str]:
 
 
 def _mask(value: Any) -> str:
-    size = f"{len(json.dumps(value, ensure_ascii=False).encode('utf-8', 'replace'))} bytes"
+    size = f"{len(dump(value, str, ensure_ascii=False).encode('utf-8', 'replace'))} bytes"
     match value:
         case dict():
             return f"an object of {len(value)}, {size}"

@@ -1,12 +1,13 @@
 """JSON responses that show exactly what the database stores: big integers, floats and unusual text included."""
 
-import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from fastapi.responses import JSONResponse
+
+from minutehand.model.stored import dump, utc
 
 
 class Json(JSONResponse):
@@ -14,7 +15,7 @@ class Json(JSONResponse):
 
     def render(self, content: Any) -> bytes:
         """Encode the content; moments are RFC 3339 in UTC, durations are seconds."""
-        return json.dumps(content, default=_encode, allow_nan=False, separators=(",", ":")).encode()
+        return dump(content, _encode, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _encode(value: object) -> str | float:
@@ -23,6 +24,6 @@ def _encode(value: object) -> str | float:
 
 _ENCODERS: dict[type, Callable[[Any], str | float]] = {
     UUID: str,
-    datetime: lambda moment: moment.astimezone(UTC).isoformat(),
+    datetime: lambda moment: utc(moment).isoformat(),
     timedelta: timedelta.total_seconds,
 }

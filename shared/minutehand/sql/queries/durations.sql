@@ -2,12 +2,12 @@
 with spent as (
     select a.queue, a.kind, 'ran' as what, extract(epoch from a.ended - a.started)::float8 as seconds
       from minutehand.attempts a
-     where a.ended >= %(since)s and a.ended < %(until)s and a.outcome <> 'lapsed'
+     where a.ended >= %(since)s and a.ended < %(until)s and isfinite(a.started) and a.outcome <> 'lapsed'
      union all
     select j.queue, j.kind, 'waited', extract(epoch from j.claimed - j.run_at)::float8
       from minutehand.jobs j
      where j.deleted is not null and j.deleted >= %(since)s and j.deleted < %(until)s
-       and j.attempts = 1 and j.claimed is not null
+       and j.attempts = 1 and isfinite(j.claimed)
 )
 select queue, case when %(by_kind)s then kind end as kind,
        count(*) filter (where what = 'ran') as ran,

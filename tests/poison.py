@@ -52,9 +52,9 @@ VALUES: dict[str, list[LiteralString]] = {
 }
 # A row of each table that pages show; `%s` is the number of the row.
 ROWS: dict[str, LiteralString] = {
-    "jobs": """insert into minutehand.jobs_live (queue, kind, key, ack, claimed, offered, visible, attempts, result, error)
-               values ('poison', 'echo', 'k%s', gen_random_uuid(), now(), now() - interval '1 hour', now() + interval '1 day',
-                       1, '1', '{"type": "ValueError", "message": "no", "trace": "here"}')""",
+    "jobs": """insert into minutehand.jobs_live (queue, kind, key, ack, claimed, offered, visible, attempts, error)
+               values ('poison', 'echo', 'k%s', gen_random_uuid(), now(), now() - interval '1 hour', '2095-01-01', 1,
+                       '{"type": "ValueError", "message": "no", "trace": "here"}')""",
     "attempts": """insert into minutehand.attempts (job, attempt, started, queue, kind, outcome)
                    values ('01a1fe30-d3a6-7c72-8ab3-9322193cd77e', %s, now(), 'poison', 'echo', 'retrying')""",
     "events": "insert into minutehand.events (name, kind, facts) values ('done', 'echo', '{\"n\": %s}')",
@@ -62,14 +62,16 @@ ROWS: dict[str, LiteralString] = {
     "schedules": """insert into minutehand.schedules (name, every, job, next, wake, paused)
                     values ('s%s', '@daily', '{"kind": "echo"}', '2095-01-01', '2095-01-01', true)""",
     "firings": """insert into minutehand.firings (schedule, nominal, outcome)
-                  values ('s0', now() + %s * interval '1 hour', 'fired')""",
+                  values ('s1', now() + %s * interval '1 hour', 'fired')""",
     "controls": "insert into minutehand.controls (queue, kind, paused) values ('q%s', 'echo', true)",
 }
 COLUMNS = """
 select a.attname as name, coalesce(nullif(t.typbasetype, 0), t.oid)::regtype::text as type
   from pg_attribute a join pg_type t on t.oid = a.atttypid
  where a.attrelid = %s::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-   and a.attname not in ('id', 'job', 'schedule')
+   and a.attname <> 'id'
+   -- The pages of one job and one schedule list these by the first row.
+   and a.attrelid::regclass || '.' || a.attname not in ('minutehand.attempts.job', 'minutehand.firings.schedule')
  order by a.attnum
 """
 NAMES = {

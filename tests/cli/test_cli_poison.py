@@ -25,7 +25,7 @@ COMMANDS = (
     "queues",
     "schedules ls",
     "schedules ls -o json",
-    "schedules show s0 -n 1000",
+    "schedules show s1 -n 1000",
     "show --queue poison --key k1 --payload",
 )
 

@@ -92,7 +92,7 @@ def poison(url: str) -> set[str]:
     poisoned = set()
     with psycopg.connect(url, autocommit=True) as admin:
         for table, insert in ROWS.items():
-            columns = admin.execute(COLUMNS, [f"minutehand.{table}"]).fetchall()
+            columns: list[tuple[str, str]] = admin.execute(COLUMNS, [f"minutehand.{table}"]).fetchall()
             cases = [
                 (name, kind, value)
                 for name, kind in columns

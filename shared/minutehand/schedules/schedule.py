@@ -13,6 +13,7 @@ from minutehand.model.new_job import NewJob, decode_job
 from minutehand.model.recurrence import REBOOT
 from minutehand.model.recurrence import check as check_recurrence
 from minutehand.model.rules import sentence
+from minutehand.model.stored import error_of
 from minutehand.model.zones import zone_of
 from minutehand.schedules import template
 from minutehand.schedules.timing import CatchUp, Overlap, Timing
@@ -76,7 +77,7 @@ class StoredSchedule:
     next: datetime | None
     fired: datetime | None
     last: UUID | None
-    error: dict[str, str] | None
+    error: dict[str, str] | None = field(repr=False)
     created: datetime
     changed: datetime
 
@@ -86,7 +87,7 @@ class StoredSchedule:
         job = decode_job(record["job"])
         options = {each.name: record[each.name] for each in fields(Schedule) if each.name != "job"}
         state = {each.name: record[each.name] for each in fields(cls) if each.name != "schedule"}
-        return cls(schedule=Schedule(job=job, **options), **state)
+        return cls(schedule=Schedule(job=job, **options), **state | {"error": error_of(record["error"])})
 
 
 @dataclass(frozen=True)

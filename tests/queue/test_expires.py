@@ -193,6 +193,7 @@ def test_merge_keeps_the_longer_expiry(
     assert queue.row(first).expires == result
 
 
+@pytest.mark.fault("functions/updates", r"else clock_timestamp\(\) end", "else run_at end")
 def test_promoted_job_expires_later(queue: Queue) -> None:
     job_id = late(queue)
     promote(queue.database, [job_id])
@@ -206,6 +207,9 @@ def test_rescheduled_job_expires_later(queue: Queue) -> None:
     check_expires_later(queue)
 
 
+@pytest.mark.fault(
+    "functions/updates", r"else clock_timestamp\(\) \+ greatest\(given.*? end", "else j.run_at end"
+)
 def test_retried_job_expires_later(queue: Queue) -> None:
     job_id = late(queue)
     run_maintenance(queue.database)

@@ -1,7 +1,7 @@
 """New job: the options of a job, and the checks that Python can make. The database checks the rest."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -175,6 +175,15 @@ def decode_job(stored: Any) -> NewJob:
         return NewJob("", payload=stored)
     fields = {name: _decode(name, value) for name, value in stored.items() if name in OPTIONS}
     return NewJob(**fields | {"kind": str(fields.get("kind") or "")})
+
+
+def shown_options(job: NewJob, hidden: Collection[str]) -> dict[str, Any]:
+    """Return the options that are set, except hidden ones, for a page; the job of `on_dead` likewise."""
+    options = {name: value for name, value in vars(job).items() if value is not None and name not in hidden}
+    return {
+        name: shown_options(value, hidden) if isinstance(value, NewJob) else value
+        for name, value in options.items()
+    }
 
 
 def _decode(name: str, value: Any) -> Any:

@@ -149,9 +149,17 @@ CHANGES: dict[str, Callable[[Database, list[UUID]], list[Change]]] = {
 }
 
 
-@pytest.mark.fault("promote", r"case when j.key is not null.*?end", "null")
-@pytest.mark.fault("reschedule", r"case when j.key is not null.*?end", "null")
-@pytest.mark.fault("edit", r"case when j.key is not null.*?end", "null")
+@pytest.mark.fault(
+    "functions/updates", r"(function minutehand.promote_jobs.*?)case when j.key is not null.*?end", r"\1null"
+)
+@pytest.mark.fault(
+    "functions/updates",
+    r"(function minutehand.reschedule_jobs.*?)case when j.key is not null.*?end",
+    r"\1null",
+)
+@pytest.mark.fault(
+    "functions/updates", r"(function minutehand.edit_jobs.*?)case when j.key is not null.*?end", r"\1null"
+)
 def test_lapsed_job_that_was_replaced_does_not_become_upcoming(queue: Queue) -> None:
     for verb, change in CHANGES.items():
         old, new = replaced(queue, key=verb)
@@ -183,7 +191,7 @@ def test_old_job_does_not_come_back_while_another_runs(queue: Queue, change: Cal
 
 
 @pytest.mark.parametrize("on_request", [True, False])
-@pytest.mark.fault("retry", r"j.cancelled and not exists \(.*?enqueued\)", "j.cancelled")
+@pytest.mark.fault("functions/updates", r"j.cancelled and not exists \(.*?enqueued\)", "j.cancelled")
 def test_retry_of_a_superseded_job_does_not_recur(queue: Queue, on_request: bool) -> None:
     old, new = replaced(queue)
     finish(old, ENDS["cancelled"][0] if on_request else ENDS["retried"][0])
@@ -194,7 +202,9 @@ def test_retry_of_a_superseded_job_does_not_recur(queue: Queue, on_request: bool
     assert (again.payload, finish(again, Done()).next) == ("old", None)
 
 
-@pytest.mark.fault("retry", r"case when j.key is not null.*?end", "null")
+@pytest.mark.fault(
+    "functions/updates", r"(function minutehand.retry_jobs.*?)case when j.key is not null.*?end", r"\1null"
+)
 def test_retried_job_that_was_superseded_can_be_retried_again(queue: Queue) -> None:
     old, new = replaced(queue)
     finish(old, ENDS["retried"][0])

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from fastapi.responses import JSONResponse
 
+from minutehand.model.retry import Retry
 from minutehand.model.stored import dump, utc
 
 
@@ -18,11 +19,12 @@ class Json(JSONResponse):
         return dump(content, _encode, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _encode(value: object) -> str | float:
+def _encode(value: object) -> object:
     return _ENCODERS[type(value)](value)
 
 
-_ENCODERS: dict[type, Callable[[Any], str | float]] = {
+_ENCODERS: dict[type, Callable[[Any], object]] = {
+    Retry: Retry.to_json,
     UUID: str,
     datetime: lambda moment: utc(moment).isoformat(),
     timedelta: timedelta.total_seconds,

@@ -9,6 +9,7 @@ from minutehand import schedules as library
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json, put_table
+from minutehand.model.new_job import shown_options
 from minutehand.model.retry import Retry
 from minutehand.queries.jobs import clock
 from minutehand.schedules import StoredSchedule
@@ -107,10 +108,6 @@ def _value(value: Any) -> str:
 def _facts(each: StoredSchedule) -> dict[str, Any]:
     """Return what is shown of a schedule. The payload of its job may be private, and is left out."""
     schedule = {name: value for name, value in vars(each.schedule).items() if name != "job"}
-    job = {
-        name: value
-        for name, value in vars(each.schedule.job).items()
-        if value is not None and name != "payload"
-    }
+    job = shown_options(each.schedule.job, ("payload",))
     stored = {name: value for name, value in vars(each).items() if name not in ("schedule", "hash")}
     return schedule | {"job": job} | stored

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, StrictInt
 from minutehand import schedules as library
 from minutehand.functions.api.schemas.common import Duration, Moment, StrictModel
 from minutehand.functions.api.schemas.enqueue import JobOptions
-from minutehand.model.retry import Retry
+from minutehand.model.new_job import shown_options
 from minutehand.model.rules import sentence
 from minutehand.schedules import StoredSchedule
 from minutehand.schedules.schedule import MAX_PREVIEWED
@@ -140,10 +140,7 @@ class ScheduleRun(BaseModel):
 
 def schedule_fields(stored: StoredSchedule, *, unmasked: bool = False) -> dict[str, Any]:
     """Return a schedule and its state; the job's payload and headers only if unmasked."""
-    job = {name: value for name, value in vars(stored.schedule.job).items() if value is not None}
-    shown = {name: value for name, value in job.items() if unmasked or name not in MASKED_FIELDS}
-    if isinstance(shown.get("retry"), Retry):
-        shown["retry"] = shown["retry"].to_json()
+    shown = shown_options(stored.schedule.job, () if unmasked else MASKED_FIELDS)
     schedule = vars(stored.schedule) | {"zone": stored.schedule.zone or "UTC", "job": shown}
     state = {name: value for name, value in vars(stored).items() if name not in ("schedule", "hash")}
     return schedule | state

@@ -16,6 +16,8 @@ JSON: list[LiteralString] = [
     """'{"type": 1, "message": null, "trace": ["a"], "minutehand": 1}'""",
     """'{"kind": 1, "retry": [], "timeout": "long", "headers": [1], "debounce": 5, "payload": {}}'""",
     """'{"kind": "echo", "retry": {"strategy": "often"}, "timeout": "1e999 s", "priority": "first"}'""",
+    """'{"kind": "echo", "on_dead": {"kind": "alert", "payload": {"a": "private"}, "headers": {"b": "private"}}}'""",
+    """(repeat('{"kind": "echo", "on_dead": ', 300) || '{}' || repeat('}', 300))""",
     "(repeat('[', 400) || repeat(']', 400))",
     "(repeat('[', 960) || repeat(']', 960))",
 ]

@@ -41,6 +41,7 @@ def test_every_command_shows_odd_rows(invoke: Invoke, poisoned: Database) -> Non
 
     assert {command: result.output for command, result in results.items() if result.exit_code} == {}
     assert "\x1b" not in results["ls --all"].stdout
+    assert "private" not in results["schedules ls -o json"].stdout + results["ls --all -o json"].stdout
 
 
 def test_every_job_with_an_odd_value_is_shown(invoke: Invoke, poisoned: Database) -> None:

@@ -128,8 +128,8 @@ class Settled:
     """
 
     finish: "Finish"
-    result: str | None = None
-    error: Error | None = None
+    result: str | None = field(default=None, repr=False)
+    error: Error | None = field(default=None, repr=False)
 
 
 Outcome = Done | Failed | Snoozed | Cancelled | Released | Settled

@@ -11,9 +11,9 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from minutehand.claim import claim, take
+from minutehand.claim import claim
 from minutehand.database import Database
-from minutehand.errors import BusyError, ConflictError, DatabaseError, UnreachableError
+from minutehand.errors import BusyError, ConflictError, DatabaseError, InvalidJobError, UnreachableError
 from minutehand.events import emit
 from minutehand.events.publish import EventBuffer, publish
 from minutehand.finish import finish
@@ -25,7 +25,9 @@ from minutehand.maintenance import run_maintenance
 from minutehand.model.event import Hook, Name
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish, Interrupted, Released
+from minutehand.model.queues import Given, Queues
 from minutehand.model.worker import UNNAMED, Worker
+from minutehand.turns import Turns
 
 # The part of a worker's time that is reserved for writing the last outcome.
 FINISH_TIME = timedelta(milliseconds=500)
@@ -33,7 +35,7 @@ MAINTENANCE_SECONDS = 60.0
 
 
 class EventError(ValueError):
-    """A worker's event is neither `{"offers": [[id, ack], ...]}` nor `{"queue": name}`."""
+    """A worker's event is neither `{"offers": [[id, ack], ...]}` nor `{"queue": name}` nor `{"queue": [name, ...]}`."""
 
 
 def run_event(
@@ -45,20 +47,20 @@ def run_event(
     hook: Hook = emit.ignore,
     worker: Worker = UNNAMED,
 ) -> list[Finish]:
-    """Run the jobs that an invocation event offers, or the next due job of the queue that it names.
+    """Run the jobs that an invocation event offers, or the next due job of the queue or queues that it names.
 
     `remaining` returns the time left in the invocation, which becomes the lease. Jobs for which no time is left
     are released.
     """
-    offers, queue = parse(event)
+    offers, queues = parse(event)
     lease = remaining() - FINISH_TIME
     if lease <= FINISH_TIME:
         return []
     grace += FINISH_TIME
     jobs = (
         claim(database, offers, lease, grace, worker)
-        if queue is None
-        else take(database, queue, 1, lease, grace, worker=worker)
+        if queues is None
+        else Turns(queues).take(database, 1, lease, grace, worker)
     )
     end = monotonic() + (remaining() - FINISH_TIME).total_seconds()
     return run_jobs(jobs, handlers, lambda: monotonic() > end - FINISH_TIME.total_seconds(), end, hook)
@@ -162,7 +164,8 @@ def work(
     handlers: Handlers,
     stop: Flag,
     *,
-    queue: str = "default",
+    queues: Given = (),
+    strict: bool = False,
     chunk: int = 10,
     lease: timedelta = timedelta(minutes=5),
     grace: timedelta = timedelta(seconds=2),
@@ -171,17 +174,21 @@ def work(
     hook: Hook = emit.ignore,
     worker: Worker = UNNAMED,
 ) -> int:
-    """Run a queue's jobs until `stop` is set, or with `drain` until none is due. Return how many jobs were handled.
+    """Run jobs until `stop` is set, or with `drain` until none is due. Return how many jobs were handled.
 
-    Takes `chunk` jobs at a time, and waits for `idle` if none is due. Runs maintenance once a minute.
+    Serves all queues, or those in `queues`: a name, names, or names with integer weights. See Queues for weights and
+    `strict`. Takes up to `chunk` jobs of one queue at a time, and waits for `idle` if none is due. Runs maintenance
+    once a minute. Raises InvalidJobError if a name or weight is invalid.
     """
+    served = Queues.of(queues, strict)
+    turns = Turns(served)
     handled, maintained = 0, -math.inf
-    with _publishing_halt(database, queue, hook):
+    with _publishing_halt(database, served.only, hook):
         while not stop.is_set():
             if monotonic() - maintained > MAINTENANCE_SECONDS:
                 run_maintenance(database)
                 maintained = monotonic()
-            jobs = take(database, queue, chunk, lease, grace, worker=worker)
+            jobs = turns.take(database, chunk, lease, grace, worker)
             finishes = run_jobs(jobs, handlers, stop.is_set, hook=hook)
             handled += sum(finish.ending not in ("released", "lost") for finish in finishes)
             if not jobs and (drain or stop.wait(idle.total_seconds())):
@@ -190,7 +197,7 @@ def work(
 
 
 @contextmanager
-def _publishing_halt(database: Database, queue: str, hook: Hook) -> Iterator[None]:
+def _publishing_halt(database: Database, queue: str | None, hook: Hook) -> Iterator[None]:
     """Publish a `halted` event if an error stops the worker; callers retry errors that pass."""
     try:
         yield
@@ -202,14 +209,21 @@ def _publishing_halt(database: Database, queue: str, hook: Hook) -> Iterator[Non
         raise
 
 
-def parse(event: dict[str, Any]) -> tuple[list[Offer], str | None]:
-    """Return an event's offers, or the queue to take from; raise EventError for anything else."""
+def parse(event: dict[str, Any]) -> tuple[list[Offer], Queues | None]:
+    """Return an event's offers, or the queues to take from; raise EventError for anything else."""
     match event:
         case {"offers": pairs}:
             return _offers(pairs), None
-        case {"queue": str(queue)}:
-            return [], queue
-    raise EventError('event must be {"offers": [[id, ack], ...]} or {"queue": name}')
+        case {"queue": str() | [_, *_] as names}:
+            return [], _queues(names)
+    raise EventError('event must be {"offers": [[id, ack], ...]}, {"queue": name} or {"queue": [name, ...]}')
+
+
+def _queues(names: str | list[str]) -> Queues:
+    try:
+        return Queues.of(names)
+    except InvalidJobError as error:
+        raise EventError(str(error)) from None
 
 
 def _offers(pairs: Any) -> list[Offer]:

@@ -89,9 +89,39 @@ def test_second_signal_interrupts_and_releases_the_job(popen, direct_database, h
     assert b"Traceback" not in worker.stderr.read()
 
 
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_stop_timeout_interrupts_and_releases_the_job(
+    run, popen, direct_database, handlers, gates, processes
+):
+    enqueue(run, direct_database.url, {"kind": "wait", "payload": gates})
+    options = ("--handlers", handlers, "--processes", processes)
+    worker = popen("work", "--stop-timeout", "0s", *options, url=direct_database.url)
+    with Path(gates["begun"]).open():
+        pass
+    worker.send_signal(signal.SIGTERM)
+
+    assert worker.wait(60) == 130
+    assert rows(direct_database.url) == [("wait", "due", 0)]
+
+
+def test_job_that_ends_within_the_stop_timeout_is_done(run, popen, direct_database, handlers, gates):
+    enqueue(run, direct_database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"})
+    options = ("--handlers", handlers, "--stop-timeout", "1h")
+    worker = popen("work", *options, url=direct_database.url)
+    with Path(gates["begun"]).open():
+        pass
+    worker.send_signal(signal.SIGTERM)
+    with Path(gates["go"]).open("w"):
+        pass
+
+    assert worker.wait(60) == 0
+    assert rows(direct_database.url) == [("wait", "done", 1), ("quick", "due", 0)]
+
+
 def test_idle_worker_stops_immediately(popen, direct_database, handlers):
-    worker = popen("work", "--idle", "1h", "--handlers", handlers, url=direct_database.url)
-    assert worker.stderr.readline().startswith(b"working on default")
+    options = ("--idle", "1h", "--stop-timeout", "1h", "--handlers", handlers)
+    worker = popen("work", *options, url=direct_database.url)
+    assert worker.stderr.readline().startswith(b"working on all queues;")
     worker.send_signal(signal.SIGTERM)
 
     assert worker.wait(60) == 0
@@ -135,7 +165,7 @@ def test_killed_worker_is_restarted(popen, direct_database, handlers):
     crew = popen("work", "--processes", "2", "--handlers", handlers, url=direct_database.url)
     enqueue(direct_database.url, {"kind": "die"})
     assert any(b"killed by SIGKILL; restarting it" in line for line in crew.stderr)
-    assert any(b"working on default" in line for line in crew.stderr)
+    assert any(b"working on all queues;" in line for line in crew.stderr)
     crew.send_signal(signal.SIGTERM)
 
     assert crew.wait(60) == 0

@@ -78,6 +78,14 @@ def test_event_with_a_queue_takes_its_next_due_job(fleet: Fleet) -> None:
     assert [fleet.row(job).state for job in (first, second, other)] == ["done", "done", "due"]
 
 
+def test_event_with_queues_takes_the_job_that_is_due_the_longest(fleet: Fleet) -> None:
+    fleet.enqueue()
+    jobs = [fleet.enqueue(queue=queue) for queue in ("b", "a")]
+
+    assert fleet.work({"queue": ["a", "b"]}) == {"done": 1}
+    assert [fleet.row(job).state for job in jobs] == ["done", "due"]
+
+
 @pytest.mark.parametrize(
     "malformed",
     [
@@ -88,6 +96,9 @@ def test_event_with_a_queue_takes_its_next_due_job(fleet: Fleet) -> None:
         "default",
         {"queue": 5},
         {"queue": None},
+        {"queue": []},
+        {"queue": ["default", 5]},
+        {"queue": "default,mail"},
         {"offers": None, "queue": "default"},
         {"offers": ID, "queue": "default"},
         {"offers": [[ID]], "queue": "default"},

@@ -54,7 +54,7 @@ class App:
     def work(self) -> None:
         """Run a worker until no job is due."""
         handlers = HandlerPackage("handlers", deliver_if_routed)
-        work(self.database, handlers, threading.Event(), queue=self.route.queue, drain=True)
+        work(self.database, handlers, threading.Event(), queues=self.route.queue, drain=True)
 
     def enqueue(self, kind: str = "welcome", payload: Any = None, **options: Any) -> UUID:
         return self.route.enqueue(kind, payload, connection=self.database, **options).id

@@ -1,12 +1,17 @@
-"""Stopping a worker: the first signal requests it, the second one interrupts the running handler."""
+"""Stopping a worker: the first signal requests it; the second one, or a timeout, interrupts the running handler."""
 
 import os
 import select
 import signal
 import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
 from types import FrameType
 
 from minutehand.model.outcome import Interrupted
+
+REPEAT_SECONDS = 0.2
 
 
 class Stop(threading.Event):
@@ -17,19 +22,40 @@ class Stop(threading.Event):
         super().__init__()
         self._requested = False
         self._awake, self._wake = os.pipe()
-        self.interruptible = False
+        self._interruptible = False
+        self._urgent = False
 
-    def listen(self) -> None:
-        """Handle SIGTERM and SIGINT."""
+    def listen(self, timeout: timedelta | None = None) -> None:
+        """Handle SIGTERM and SIGINT. This long after the first one, act as on a second one."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self.request)
+        if timeout is not None:
+            # Started before any signal: a signal handler must not start a thread, whose locks may be held.
+            self._in_background(lambda: self._signal_later(timeout.total_seconds()))
+
+    def allow_interrupts(self, allowed: bool) -> None:
+        """Let a second signal interrupt the code that follows; it may have arrived already."""
+        self._interruptible = allowed
+        self._interrupt_if_urgent()
 
     def request(self, _number: int, _frame: FrameType | None) -> None:
         """Request a stop; if one was requested before, interrupt the running handler."""
-        if self.interruptible and self._requested:
-            self.interruptible = False
-            raise Interrupted
+        self._urgent = self._requested
         self.set()
+        self._interrupt_if_urgent()
+
+    def _interrupt_if_urgent(self) -> None:
+        if self._interruptible and self._urgent:
+            self._interruptible = False
+            raise Interrupted
+
+    def _signal_later(self, seconds: float) -> None:
+        select.select([self._awake], [], [])
+        time.sleep(seconds)
+        # Repeated, because a signal that arrives just before a system call does not interrupt the call.
+        while True:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(REPEAT_SECONDS)
 
     def set(self) -> None:
         """Request a stop."""
@@ -54,4 +80,8 @@ class Stop(threading.Event):
                 pass
             os.kill(os.getpid(), signal.SIGTERM)
 
-        threading.Thread(target=watch, daemon=True).start()
+        self._in_background(watch)
+
+    @staticmethod
+    def _in_background(call: Callable[[], object]) -> None:
+        threading.Thread(target=call, daemon=True).start()

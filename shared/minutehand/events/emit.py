@@ -74,8 +74,8 @@ def row_event(name: Name, record: Record, **facts: Any) -> Event:
     return Event(name=name, job=record["id"], attempt=attempt, tenant=tenant, facts=facts, **known)
 
 
-def halted(queue: str, error: BaseException) -> Event:
-    """Return the event of a resident worker that stops for good."""
+def halted(queue: str | None, error: BaseException) -> Event:
+    """Return the event of a resident worker that stops for good, with its queue if it serves only one."""
     return Event(name="halted", queue=queue, facts={"error_type": type(error).__name__})
 
 

@@ -23,7 +23,7 @@ handlers = HandlerPackage("handlers", deliver_if_routed)
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
-    """Handle `{"queue": name, "offers": [[id, ack], ...]}`, or `{"queue": name}` for the next due job of a queue."""
+    """Handle `{"queue": name, "offers": [[id, ack], ...]}`, or `{"queue": name or names}` for their next due job."""
 
     def remaining() -> timedelta:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())

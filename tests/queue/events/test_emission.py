@@ -118,7 +118,7 @@ def test_resident_worker_emits_halted_on_a_fatal_error(queue: Queue, seen: list[
     queue.sql("alter table minutehand.lanes rename to lanes_away")
 
     with pytest.raises(SchemaError):
-        work(queue.database, HandlerTable({}), Flag(), queue="mail", drain=True, hook=received.append)
+        work(queue.database, HandlerTable({}), Flag(), queues="mail", drain=True, hook=received.append)
     queue.sql("alter table minutehand.lanes_away rename to lanes")
 
     assert names(seen) == names(received) == ["halted"]

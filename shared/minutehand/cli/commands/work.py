@@ -18,9 +18,10 @@ from minutehand.cli.output import print_message, put_json
 from minutehand.cli.stop import Stop
 from minutehand.cli.values import duration
 from minutehand.database import Database
-from minutehand.errors import BusyError, ConflictError, UnreachableError
+from minutehand.errors import BusyError, ConflictError, InvalidJobError, UnreachableError
 from minutehand.handlers import HandlerPackage
 from minutehand.model.event import Event
+from minutehand.model.queues import Queues
 from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
 from minutehand.web.delivery.fallback import deliver_if_routed
@@ -30,7 +31,14 @@ RECONNECT_SECONDS = 5.0
 
 
 @click.command()
-@click.option("--queue", default="default", show_default=True, help="The queue to process.")
+@click.option(
+    "--queue",
+    "names",
+    multiple=True,
+    metavar="NAME[=WEIGHT]",
+    help="A queue to process, and its weight. Repeat the option or use commas for several.  [all queues]",
+)
+@click.option("--strict", is_flag=True, help="Process a queue only while those before it have no due job.")
 @click.option(
     "--chunk", type=click.IntRange(1, 1000), default=10, show_default=True, help="Jobs to claim at a time."
 )
@@ -43,6 +51,11 @@ RECONNECT_SECONDS = 5.0
     help="Lease of a claim, and timeout of its job.",
 )
 @click.option("--drain", is_flag=True, help="Exit when no job is due.")
+@click.option(
+    "--stop-timeout",
+    type=duration,
+    help="How long the current job may continue after SIGTERM or Ctrl-C.  [until its lease ends]",
+)
 @click.option(
     "--handlers",
     "folder",
@@ -59,31 +72,44 @@ RECONNECT_SECONDS = 5.0
 )
 @output_option("table", "json")
 @connection_options
-def work(folder: str, processes: int, follow_stdin: bool, form: str, **options: Any) -> int:
-    """Process a queue on this machine, with the same handlers as on Lambda.
+def work(
+    names: tuple[str, ...],
+    strict: bool,
+    folder: str,
+    processes: int,
+    follow_stdin: bool,
+    form: str,
+    **options: Any,
+) -> int:
+    """Process queues on this machine, with the same handlers as on Lambda.
+
+    Without --queue, all queues are processed, including those that appear later. While several queues have due jobs,
+    each gets jobs in proportion to its weight, which is 1 unless you set it.
 
     On SIGTERM or Ctrl-C, the current job finishes, jobs that were claimed but not started are released without costing
-    an attempt, and the exit code is 0. A second signal interrupts the current job and releases it too; the exit code is
-    then 130. Each job is printed as a line on stderr, or with -o json on stdout.
+    an attempt, and the exit code is 0. After --stop-timeout, or on a second signal, the current job is interrupted and
+    released too; the exit code is then 130. Each job is printed as a line on stderr, or with -o json on stdout.
 
     \b
     Examples:
       minutehand work
-      minutehand work --queue mail --processes 4
+      minutehand work --queue mail=3,reports --processes 4
+      minutehand work --queue urgent,mail --strict --stop-timeout 25s
       minutehand work --drain -o json
     """
+    queues = _queues(names, strict)
     if options["lease"] <= timedelta():
         raise click.BadParameter("the lease must be positive", param_hint="--lease")
     handlers = _handlers(Path(folder))
     if processes > 1:
         return _run_crew(processes, form)
     stop = Stop()
-    stop.listen()
+    stop.listen(options.pop("stop_timeout"))
     if follow_stdin:
         stop.follow(0)
     with open_database() as database:
-        print_message(f"working on {options['queue']}; press Ctrl-C to stop")
-        return _work(database, handlers, stop, form, **options)
+        print_message(f"working on {queues}; press Ctrl-C to stop")
+        return _work(database, handlers, stop, form, queues=queues.weights, strict=strict, **options)
 
 
 def _work(
@@ -133,7 +159,7 @@ class Printer:
 
     def put(self, event: Event) -> None:
         """Print the end of an attempt."""
-        self._stop.interruptible = event.name in ("claimed", "extended")
+        self._stop.allow_interrupts(event.name in ("claimed", "extended"))
         if event.name in ("claimed", "extended", "halted"):
             return
         self.count += 1
@@ -144,6 +170,13 @@ class Printer:
         error = f", {event.facts['error_type']}" if "error_type" in event.facts else ""
         attempt = f"({event.attempt} of {event.max_attempts}, {event.facts['ran_ms']} ms{error})"
         print_message(f"{event.at.astimezone():%H:%M:%S} {event.name:<9} {event.kind} {event.job} {attempt}")
+
+
+def _queues(names: tuple[str, ...], strict: bool) -> Queues:
+    try:
+        return Queues.parse(names, strict)
+    except InvalidJobError as error:
+        raise click.BadParameter(str(error), param_hint="--queue") from None
 
 
 def _handlers(folder: Path) -> HandlerPackage:
@@ -163,11 +196,14 @@ def _run_crew(processes: int, form: str) -> int:
     """Start workers with the same options. The database URL is passed in the environment, not in arguments."""
     ctx = click.get_current_context()
     command = [sys.executable, "-m", "minutehand", "work", "--follow-stdin", "-o", form]
-    for name, option in (("queue", "--queue"), ("chunk", "--chunk"), ("folder", "--handlers")):
+    for name, option in (("chunk", "--chunk"), ("folder", "--handlers")):
         command += [option, str(ctx.params[name])]
-    for name, option in (("idle", "--idle"), ("lease", "--lease")):
-        command += [option, f"{ctx.params[name].total_seconds():f}s"]
-    command += ["--drain"] * ctx.params["drain"]
+    for name, option in (("idle", "--idle"), ("lease", "--lease"), ("stop_timeout", "--stop-timeout")):
+        if ctx.params[name] is not None:
+            command += [option, f"{ctx.params[name].total_seconds():f}s"]
+    for name in ctx.params["names"]:
+        command += ["--queue", name]
+    command += [f"--{name}" for name in ("drain", "strict") if ctx.params[name]]
     url = given_url() or local_run_url()
     environment = {**os.environ, "DATABASE_URL": url} if url else os.environ
     return Crew(command, environment).run(processes)

@@ -11,6 +11,7 @@ MinutehandError
 ├── UnknownKindError                there is no handler for the kind
 ├── InvalidHandlerError (TypeError) a handler cannot be called, or returned work that never runs
 ├── ConfigurationError              a setting is missing or invalid
+├── ConnectionTypeError (TypeError) the connection is of a type that cannot be used
 ├── MismatchError                   the payload does not match the handler's type
 │   └── DecryptionError             an encrypted payload was modified, or belongs to another job
 ├── KeyMissingError                 the encryption key is not available; the job waits for it
@@ -90,6 +91,18 @@ class InvalidHandlerError(MinutehandError, TypeError):
 
 class ConfigurationError(MinutehandError):
     """A setting is missing or invalid."""
+
+
+class ConnectionTypeError(MinutehandError, TypeError):
+    """The connection is not a psycopg connection, a Database or None. The message never contains its value."""
+
+    def __init__(self, given: type) -> None:
+        """Explain what to pass instead of an object of this type."""
+        remedy = "for a URL, pass minutehand.Database(url)" if given is str else ""
+        if given.__name__.startswith("Async"):
+            remedy = "async connections are not supported"
+        expected = "connection must be a psycopg.Connection, a minutehand.Database or None"
+        super().__init__(f"{expected}, got {given.__name__}{remedy and f'; {remedy}'}")
 
 
 class MismatchError(MinutehandError):

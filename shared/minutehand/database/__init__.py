@@ -26,7 +26,7 @@ from minutehand.database.fetching import Record, fetch
 from minutehand.database.liveness import has_pending_input, responds
 from minutehand.database.opening import Connection, connect, conninfo
 from minutehand.database.statements import statement
-from minutehand.errors import ConfigurationError, ConflictError, UnreachableError
+from minutehand.errors import ConfigurationError, ConflictError, ConnectionTypeError, UnreachableError
 from minutehand.settings import database_url
 
 __all__ = [
@@ -198,10 +198,17 @@ def default_database() -> Database:
 
 
 def database_of(connection: Connection | Database | None) -> Database:
-    """Return the database of a caller: of its connection, its Database, or the environment."""
+    """Return the database of a caller: of its connection, its Database, or the environment.
+
+    Raises ConnectionTypeError for anything else.
+    """
     if connection is None:
         return default_database()
-    return connection if isinstance(connection, Database) else Database.borrow(connection)
+    if isinstance(connection, Database):
+        return connection
+    if isinstance(connection, psycopg.Connection):
+        return Database.borrow(connection)
+    raise ConnectionTypeError(type(connection))
 
 
 @cache

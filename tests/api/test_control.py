@@ -106,6 +106,16 @@ def test_queue_is_paused_and_resumed(api, jobs):
     assert list_controls(jobs) == []
 
 
+def test_everything_is_paused_and_resumed(api, jobs, problem):
+    paused = api.post("/controls/pause", json={"everything": True})
+
+    assert (paused.status_code, paused.json()["queue"], paused.json()["paused"]) == (200, "", True)
+    problem(api.post("/controls/pause", json={"everything": True, "queue": "mail"}), 422)
+    problem(api.post("/controls/pause", json={}), 422)
+    assert api.post("/controls/resume", json={"everything": True}).json() == {"ended": True}
+    assert list_controls(jobs) == []
+
+
 def test_kind_is_limited(api, jobs, problem):
     assert api.post("/controls/limit", json={"kind": "slow", "limit": 2}).json()["limit"] == 2
     assert [each.limit for each in list_controls(jobs)] == [2]

@@ -87,6 +87,10 @@ def test_listing_is_filtered(api, jobs, dead):
         "queue=%00",
         "include=payload",
         "kind=a&kind=b&x",
+        "header=request",
+        "header==7",
+        "priority=10",
+        "priority=high",
     ],
 )
 def test_listing_rejects_invalid_parameters(api, problem, query):
@@ -109,10 +113,13 @@ def test_pages_return_each_job_once_while_others_are_enqueued(api, jobs):
 
 
 def test_next_link_keeps_unusual_filters(api, jobs):
+    headers = {"trace": "a=b&c", "request": "7"}
     for _ in range(2):
-        enqueue("echo", key="a&b=ä/ %", queue=f"q{_}", connection=jobs)
+        enqueue("echo", key=f"a&b=ä/ %{_}", queue=f"q{_}", headers=headers, priority=9, connection=jobs)
+    enqueue("echo", headers={"trace": "a=b&c"}, connection=jobs)
 
-    page = api.get("/jobs", params={"key": "a&b=ä/ %", "limit": 1}).json()
+    filters = {"header": ["trace=a=b&c", "request=7"], "priority": 9}
+    page = api.get("/jobs", params=filters | {"limit": 1}).json()
 
     assert [job["queue"] for job in api.get(page["next"]).json()["jobs"]] == ["q0"]
 
@@ -126,6 +133,14 @@ def test_stats_count_by_queue_and_state(api, jobs, dead):
         ("default", "dead", 1),
         ("slow", "due", 1),
     ]
+
+
+def test_stats_report_that_everything_is_paused(api):
+    assert api.get("/stats").json()["paused"] is None
+    api.post("/controls/pause", json={"everything": True, "reason": "upgrade"})
+
+    paused = api.get("/stats").json()["paused"]
+    assert (paused["reason"], paused["until"]) == ("upgrade", None)
 
 
 def test_health_returns_only_its_status(api):

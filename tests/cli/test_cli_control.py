@@ -154,6 +154,20 @@ def test_queue_is_paused_and_resumed(invoke, lines, job):
     assert invoke("controls").stderr == "Nothing is paused or limited.\n"
 
 
+def test_everything_is_paused_visibly_and_resumed(invoke, job):
+    waits = job("--queue", "mail")
+    assert "all jobs: paused" in invoke("pause", "--all", "--reason", "an upgrade").stderr
+
+    for verb in ("ls", "stats"):
+        assert "All jobs are paused: an upgrade. To resume: minutehand resume --all" in invoke(verb).stderr
+        assert invoke(verb, "-o", "json").stderr == ""
+    assert "paused:     all jobs: an upgrade" in invoke("show", waits).stdout
+    assert invoke("controls").stdout.splitlines()[1].startswith("(all)")
+    assert invoke("pause", "--all", "--queue", "mail").exit_code == 1
+    assert invoke("resume", "--all").exit_code == 0
+    assert invoke("ls").stderr == ""
+
+
 def test_kind_is_limited(invoke, lines):
     assert invoke("limit", "2", "--kind", "report").stderr == "kind report: at most 2 at once\n"
     assert [each["limit"] for each in lines(invoke("controls", "-o", "json"))] == [2]

@@ -80,6 +80,18 @@ def test_filters_and_pages_narrow_the_list(invoke):
     assert f"--before {everything[1]}" in invoke("ls", "--limit", "2").stderr
 
 
+def test_list_is_filtered_by_headers_and_priority(invoke):
+    for number, options in enumerate((("--header", "a=1=2", "--header", "b=2"), ("--priority", "9"), ())):
+        invoke("enqueue", "echo", "--key", f"{number}", *options)
+    _, second, first = invoke("ls", "-o", "ids").stdout.split()
+
+    assert invoke("ls", "--header", "a=1=2", "--header", "b=2", "-o", "ids").stdout.split() == [first]
+    assert invoke("ls", "--priority", "9", "-o", "ids").stdout.split() == [second]
+    assert invoke("ls", "--header", "a=2").stderr == "No job matches.\n"
+    assert invoke("ls", "--priority", "0").stderr == "No job matches.\n"
+    assert invoke("ls", "--header", "a").exit_code == invoke("ls", "--priority", "10").exit_code == 2
+
+
 def test_all_lists_every_page(execute, direct_database):
     with closing(Database(direct_database.url)) as database:
         assert len(list(enqueue_many([NewJob("echo")] * 2500, connection=database))) == 2500
@@ -139,6 +151,14 @@ def test_stats_has_a_line_for_each_queue(invoke, lines):
         ("mail", "due", 1),
         ("mail", "scheduled", 1),
     }
+
+
+def test_stats_names_queues_that_no_worker_serves(invoke, direct_database):
+    invoke("enqueue", "echo", "--queue", "mail")
+    assert invoke("stats").stderr == ""
+    change(direct_database.url, "visible = now() - interval '2 hours 1 minute'")
+
+    assert "No worker serves queue mail: 1 job due, the oldest for 2 h" in invoke("stats").stderr
 
 
 def test_tick_counts_due_jobs_and_offers_nothing(invoke, lines):

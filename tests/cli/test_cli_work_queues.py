@@ -8,10 +8,10 @@ QUEUES = ("default", "mail", "reports")
 
 
 @pytest.fixture
-def jobs(run, direct_database):
+def jobs(execute, direct_database):
     """A due job in each queue."""
     jobs = b"".join(json.dumps({"kind": "echo", "queue": queue}).encode() + b"\n" for queue in QUEUES)
-    assert run("enqueue", "--file", "-", url=direct_database.url, stdin=jobs).returncode == 0
+    assert execute("enqueue", "--file", "-", url=direct_database.url, stdin=jobs).returncode == 0
 
 
 @pytest.mark.parametrize(

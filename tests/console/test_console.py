@@ -14,6 +14,7 @@ from minutehand.claim import take
 from minutehand.finish import finish
 from minutehand.model.failure import result_error
 from minutehand.model.outcome import Done, Failed
+from minutehand.operations.controls import pause, resume
 from minutehand.queries.jobs import get, list_jobs
 from tests import servers
 from tests.console.conftest import TOKEN, Serve
@@ -88,6 +89,30 @@ def test_jobs_are_filtered_by_state_and_text(page: Page, serve: Serve, db: Datab
     page.get_by_label("Key").first.fill("4711")
     expect(page.locator("#rows tr")).to_have_count(1)
     expect(page.locator("#rows")).to_contain_text("invoice")
+
+
+def test_jobs_are_filtered_by_header_and_priority(page: Page, serve: Serve, db: Database) -> None:
+    enqueue("mail.send", headers={"request": "b7"}, delay=LATER, connection=db)
+    enqueue("invoice", priority=9, delay=LATER, connection=db)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    expect(page.locator("#rows tr")).to_have_count(2)
+
+    page.get_by_label("Priority").fill("9")
+    expect(page.locator("#rows tr")).to_have_count(1)
+    expect(page.locator("#rows")).to_contain_text("invoice")
+    page.get_by_label("Priority").fill("")
+    page.get_by_label("Header").fill("request=b7")
+    expect(page.locator("#rows")).not_to_contain_text("invoice")
+    expect(page.locator("#rows")).to_contain_text("mail.send")
+
+
+def test_pause_of_everything_is_shown(page: Page, serve: Serve, db: Database) -> None:
+    pause(db, everything=True, reason="an upgrade")
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    expect(page.locator("#paused")).to_have_text("All jobs are paused: an upgrade")
+
+    resume(db, everything=True)
+    expect(page.locator("#paused")).to_be_hidden()
 
 
 def test_job_is_promoted_and_a_dead_one_retried(page: Page, serve: Serve, db: Database) -> None:

@@ -55,10 +55,25 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
         "no dispatcher has ticked yet",
         lambda w: w.sql("update minutehand.dispatcher set ticked = '-infinity'"),
     ),
+    "all jobs paused": (
+        "paused",
+        "warning",
+        ": an upgrade",
+        lambda w: w.sql("insert into minutehand.controls (paused, reason) values (true, 'an upgrade')"),
+    ),
     "a late job": (
         "late",
         "problem",
         "queue mail has a job that is due for",
+        lambda w: w.sql(
+            "select minutehand.enqueue('echo', queue => 'mail');"
+            "update minutehand.jobs_live set visible = now() - interval '4 minutes'"
+        ),
+    ),
+    "a queue that no worker serves": (
+        "late",
+        "problem",
+        "and no worker has taken its jobs for 5 minutes",
         lambda w: w.sql(
             "select minutehand.enqueue('echo', queue => 'mail');"
             "update minutehand.jobs_live set visible = now() - interval '10 minutes'"

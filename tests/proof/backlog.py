@@ -74,7 +74,8 @@ JOB_OPTIONS = """
     debounce debounce_max throttle id
 """
 FILTERS = (
-    "queue kind key version tenant since until finished_since finished_until finished states result_dropped"
+    "queue kind key priority headers version tenant since until finished_since finished_until finished states"
+    " result_dropped"
 )
 
 
@@ -228,6 +229,7 @@ class Stock:
             "edit": some
             | {"fields": ["priority"], "priority": 7}
             | dict.fromkeys(["payload", "headers", "max_attempts", "retry", "timeout"]),
+            "find_served": {"queues": ["default"], "period": timedelta(minutes=5)},
             "find_finished": dict.fromkeys(["queue", "kind", "key", "since", "before", "other_than"])
             | {"states": ["dead"], "older_than": "2", "mark": "older than 2", "limit": 100},
             "delete": some,

@@ -67,7 +67,7 @@ class OperationRules(RuleBasedStateMachine):
             pause(self.db, **named)  # type: ignore[arg-type]
             self.model.pause(queue)
         else:
-            assert resume(self.db, **named) == (queue in self.model.paused)
+            assert resume(self.db, **named) == (queue in self.model.paused)  # type: ignore[arg-type]
             self.model.paused.discard(queue)
 
     @rule(queue=st.sampled_from(["default", "other", ""]), maximum=st.sampled_from([None, None, 0, 1, 2]))

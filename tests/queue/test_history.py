@@ -119,6 +119,13 @@ def test_total_counts_matches_and_has_the_offset_of_the_page(queue: Queue) -> No
     [
         ({"version": "7"}, {"a"}),
         ({"version": "none"}, set()),
+        ({"priority": 9}, {"live"}),
+        ({"priority": 5}, {"a", "b", "c"}),
+        ({"headers": {"request": "b7"}}, {"live"}),
+        ({"headers": {"request": "b7", "trace": "a=b"}}, {"live"}),
+        ({"headers": {"request": "b7", "trace": "x"}}, set()),
+        ({"headers": {"request": "b"}}, set()),
+        ({"headers": {}}, {"a", "b", "c", "live"}),
         ({"tenant": "ada"}, {"b"}),
         ({"tenant": ""}, {"a", "c", "live"}),
         ({"finished_since": -3}, {"a", "b"}),
@@ -135,10 +142,11 @@ def test_each_filter_is_applied(direct_queue: Queue, filters: dict[str, object],
         finished(queue, noon(ago(queue, 1)), version="7")[0]: "a",
         finished(queue, noon(ago(queue, 2)), tenant="ada")[0]: "b",
         finished(queue, noon(ago(queue, 5)), "dead")[0]: "c",
-        queue.enqueue(): "live",
+        queue.enqueue(priority=9, headers={"request": "b7", "trace": "a=b"}): "live",
     }
     options = {
-        k: noon(today(queue)) + v * DAY if isinstance(v, (int, float)) else v for k, v in filters.items()
+        k: noon(today(queue)) + v * DAY if isinstance(v, (int, float)) and k != "priority" else v
+        for k, v in filters.items()
     }
 
     assert {names[row.id] for row in list_jobs(queue.database, **options).rows} == found  # type: ignore[arg-type]
@@ -153,6 +161,9 @@ def test_each_filter_is_applied(direct_queue: Queue, filters: dict[str, object],
         ({"before": uuid4(), "last": True}, "one_cursor"),
         ({"since": datetime(2026, 1, 1)}, "moment_is_finite"),
         ({"limit": 0}, "page_is_bounded"),
+        ({"priority": "9"}, "priority_is_0_to_9"),
+        ({"headers": ["request"]}, "headers_are_strings"),
+        ({"headers": {1: "x"}}, "headers_are_strings"),
     ],
 )
 def test_invalid_page_is_refused(direct_queue: Queue, wrong: dict[str, object], rule: str) -> None:

@@ -71,7 +71,7 @@ def test_paused_jobs_are_not_taken(queue: Queue, what: dict[str, str]) -> None:
     free = taken(queue)
     assert set(free) == {"free"}
     assert taken(queue) == []
-    assert resume(queue.database, **what)
+    assert resume(queue.database, **what)  # type: ignore[arg-type]
     assert taken(queue) == ["paused"]
 
 
@@ -82,7 +82,7 @@ def test_paused_jobs_are_not_offered(queue: Queue, what: dict[str, str]) -> None
 
     assert set(offered(queue)) == {"free"}
     assert offered(queue) == []
-    assert resume(queue.database, **what)
+    assert resume(queue.database, **what)  # type: ignore[arg-type]
     assert offered(queue) == ["paused"]
 
 

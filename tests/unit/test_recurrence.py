@@ -120,3 +120,28 @@ def test_microseconds_do_not_repeat_an_occurrence() -> None:
         assert next_after("0 8 * * *", zone, eight) == eight + DAY
         assert next_after("0 8 * * *", zone, eight + timedelta(microseconds=1)) == eight + DAY
         assert next_after("* * * * *", zone, just_before) == eight
+
+
+@pytest.mark.parametrize(
+    ("every", "days"),
+    [
+        # Neither starts with a star: a day that matches either one matches.
+        ("0 0 1,15 * mon", [1, 5, 12, 15, 19, 26]),
+        ("0 0 1-7 * mon", [1, 2, 3, 4, 5, 6, 7, 12, 19, 26]),
+        ("0 0 1-31/10 * mon", [1, 5, 11, 12, 19, 21, 26, 31]),
+        # One starts with a star: a day must match both.
+        ("0 0 */10 * mon", []),
+        ("0 0 */2 * mon", [5, 19]),
+        ("0 0 1-7 * */7", [4]),
+        ("0 0 * * mon", [5, 12, 19, 26]),
+        ("0 0 15 * *", [15]),
+        ("0 0 * * mon#1", [5]),
+    ],
+)
+def test_day_of_month_and_day_of_week_are_combined(every: str, days: list[int]) -> None:
+    found, moment = [], next_after(every, None, datetime(2025, 12, 31, 12, tzinfo=UTC))
+    while moment and moment < datetime(2026, 2, 1, tzinfo=UTC):
+        found.append(moment.day)
+        moment = next_after(every, None, moment)
+
+    assert found == days

@@ -37,7 +37,7 @@ COMMANDS = {
     "defaults": "List or set the default options of kinds and queues.",
     "schedules": "List and change schedules.",
     "tick": "Run one dispatcher tick.",
-    "work": "Process a queue on this machine.",
+    "work": "Process queues on this machine.",
     "pipeline": "Archive, report, load and simulate with Spark.",
     "doctor": "Check an installation and print how to fix problems.",
     "settings": "Print settings, their values and origins.",

@@ -1,6 +1,7 @@
 """The scope of pauses and limits: a queue, a kind, a key, a tenant, or a combination."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import click
@@ -8,7 +9,9 @@ import click
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, output_option
 from minutehand.cli.output import print_message, put_json
-from minutehand.operations.controls import Control
+from minutehand.database import Database
+from minutehand.errors import ForbiddenError
+from minutehand.operations.controls import Control, pause_of_everything
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -25,6 +28,20 @@ def scope_options(command: Decorated) -> Decorated:
     ):
         command = option(command)
     return command
+
+
+def everything_option(command: Decorated) -> Decorated:
+    """Add `--all`, for commands that may apply to all jobs."""
+    return click.option("--all", "everything", is_flag=True, help="All jobs of all queues.")(command)
+
+
+def print_if_paused(database: Database) -> None:
+    """Print that all jobs are paused, if they are and the caller may see it."""
+    with suppress(ForbiddenError):
+        if pause := pause_of_everything(database):
+            until = f" until {text.local(pause.until)}" if pause.until else ""
+            reason = f": {pause.reason}" if pause.reason else ""
+            print_message(f"All jobs are paused{until}{reason}. To resume: minutehand resume --all")
 
 
 def put_control(control: Control, form: str) -> None:

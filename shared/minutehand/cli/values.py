@@ -18,6 +18,7 @@ __all__ = [
     "job_id",
     "job_id_or_stdin",
     "job_or_kind",
+    "named_headers",
     "option_moment",
     "parse_json",
     "read_duration",
@@ -86,3 +87,16 @@ def job_id(value: str | UUID) -> UUID:
 def job_id_or_stdin(value: str | UUID | Stdin) -> UUID | Stdin:
     """Return the job id of an argument, or Stdin for `-`."""
     return Stdin.STDIN if value in ("-", Stdin.STDIN) else job_id(cast(str, value))
+
+
+def named_headers(arguments: tuple[str, ...]) -> dict[str, str] | None:
+    """Return headers from `NAME=VALUE` options, or None; raise a usage error for another form or a second value."""
+    headers: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if not equals or not name or name in headers:
+            raise click.BadParameter(
+                f"expected NAME=VALUE with a new name, got {argument!r}", param_hint="--header"
+            )
+        headers[name] = value
+    return headers or None

@@ -5,6 +5,8 @@ from datetime import timedelta
 from minutehand.doctor.examined import ExaminedDatabase
 from minutehand.doctor.finding import Opinion, judged, ok, problem, warning
 from minutehand.errors import SchemaError
+from minutehand.operations.controls import pause_of_everything
+from minutehand.queries.statistics import UNSERVED_AFTER, unserved
 from minutehand.schema.migrate import check_schema
 from minutehand.schema.steps import migrations
 
@@ -12,6 +14,7 @@ TICK = timedelta(minutes=1)
 DEAD_PER_LIVE = 10
 FEW_ROWS = 1000
 LARGE_PAYLOAD = 4 * 1024 * 1024
+NOT_SERVED = f", and no worker has taken its jobs for {UNSERVED_AFTER.total_seconds() / 60:.0f} minutes"
 
 
 def schema(examined: ExaminedDatabase) -> Opinion:
@@ -81,18 +84,31 @@ def last_tick(examined: ExaminedDatabase) -> Opinion:
     return ok(found)
 
 
+def paused(examined: ExaminedDatabase) -> Opinion:
+    """Whether all jobs are paused."""
+    if pause := pause_of_everything(examined.database):
+        reason = f": {pause.reason}" if pause.reason else ""
+        return warning(
+            f"all jobs are paused since {pause.changed:%Y-%m-%d %H:%M %Z}{reason}",
+            "if the reason is over, run: minutehand resume --all",
+        )
+    return ok("not all jobs are paused; for other pauses: minutehand controls")
+
+
 def late(examined: ExaminedDatabase) -> Opinion:
-    """Whether due jobs wait longer than two ticks."""
-    late = {
-        record["queue"]: record["late"] for record in examined.database.run("count_due", limit=1, now=None)
-    }
+    """Whether due jobs wait longer than two ticks, or no worker takes the jobs of a queue."""
+    due = examined.database.run("count_due", limit=1, now=None)
+    alone = sorted(each.queue for each in unserved(examined.database))
     return judged(
         [
-            f"queue {queue} has a job that is due for {wait.total_seconds():.0f} s"
-            for queue, wait in late.items()
-            if wait > 2 * TICK
+            f"queue {each['queue']} has a job that is due for {each['late'].total_seconds():.0f} s"
+            + NOT_SERVED * (each["queue"] in alone)
+            for each in due
+            if each["late"] > 2 * TICK
         ],
-        "see last-tick; if it is ok, the capacity is used up or workers fail: minutehand ls --state running",
+        f"see last-tick; without a dispatcher, run: minutehand work --queue {','.join(alone)}"
+        if alone
+        else "see last-tick; if it is ok, the capacity is used up or workers fail: minutehand ls --state running",
         "no job has been due for more than two ticks",
     )
 

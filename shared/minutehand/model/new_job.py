@@ -56,7 +56,8 @@ def _recurrence(value: Any, _name: str) -> Any:
     return value
 
 
-def _headers(headers: Any, _name: str) -> str:
+def encode_headers(headers: Any, _name: str = "headers") -> str:
+    """Return headers as JSON; raise InvalidJobError if they are not texts."""
     typed(headers, Mapping, "headers_are_strings")
     try:
         return encode(dict(headers))
@@ -114,7 +115,9 @@ class NewJob:
     max_attempts: int | None = field(default=None, metadata=integer("max_attempts_is_at_least_1"))
     retry: Retry | None = field(default=None, metadata=declare("jsonb", _retry))
     timeout: timedelta | None = field(default=None, metadata=duration("timeout_is_positive", stored=True))
-    headers: Mapping[str, str] | None = field(default=None, repr=False, metadata=declare("jsonb", _headers))
+    headers: Mapping[str, str] | None = field(
+        default=None, repr=False, metadata=declare("jsonb", encode_headers)
+    )
     every: str | None = field(default=None, metadata=declare("text", _recurrence))
     zone: str | None = field(default=None, metadata=declare("text", _recurrence))
     personal: bool | None = field(default=None, metadata=boolean("personal_is_yes_or_no"))

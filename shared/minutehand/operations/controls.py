@@ -19,8 +19,8 @@ SCOPE = ("queue", "kind", "key", "tenant")
 class Control:
     """A pause (`until` a moment, or until `resume`), a `limit` of jobs offered or running at once, or both.
 
-    It applies to the jobs that match all of queue, kind, key and tenant; an empty one matches any. `busy` is the
-    number of jobs offered or running.
+    It applies to the jobs that match all of queue, kind, key and tenant; an empty one matches any, so a control without
+    names applies to all jobs. `busy` is the number of jobs offered or running.
     """
 
     queue: str = ""
@@ -36,8 +36,10 @@ class Control:
 
     @property
     def scope(self) -> str:
-        """The jobs it applies to, in words: `queue mail, kind invoice`."""
-        return ", ".join(f"{name} {getattr(self, name)}" for name in SCOPE if getattr(self, name))
+        """The jobs it applies to, in words: `queue mail, kind invoice`, or `all jobs`."""
+        return (
+            ", ".join(f"{name} {getattr(self, name)}" for name in SCOPE if getattr(self, name)) or "all jobs"
+        )
 
     def applies_to(self, row: Row) -> bool:
         """Whether it applies to a job."""
@@ -51,16 +53,18 @@ def pause(
     kind: str = "",
     key: str = "",
     tenant: str = "",
+    everything: bool = False,
     until: datetime | None = None,
     reason: str | None = None,
     actor: str | None = None,
 ) -> Control:
     """Stop offering and taking these jobs, until a moment or until `resume`. Running jobs continue.
 
+    With `everything`, no job of any queue starts; jobs are still enqueued, and schedules still fire.
     Unclaimed offers are recalled in the same transaction, while no tick makes offers: once this returns, no earlier
     offer of these jobs can be claimed.
     """
-    scope = _scope(queue, kind, key, tenant)
+    scope = _scope(queue, kind, key, tenant, everything)
     values = {**scope, "until": check_moment(until, "until"), "reason": reason}
 
     def change() -> Record:
@@ -83,10 +87,14 @@ def resume(
     kind: str = "",
     key: str = "",
     tenant: str = "",
+    everything: bool = False,
     actor: str | None = None,
 ) -> bool:
-    """End the pause with exactly this scope; return whether there was one."""
-    ended = _end(database, "resume", _scope(queue, kind, key, tenant), actor)
+    """End the pause with exactly this scope; return whether there was one.
+
+    Resuming everything does not end the pauses of single queues, kinds, keys or tenants.
+    """
+    ended = _end(database, "resume", _scope(queue, kind, key, tenant, everything), actor)
     publish(database, [_event("resumed", control, actor) for control in ended])
     return bool(ended)
 
@@ -139,10 +147,17 @@ def list_controls(database: Database) -> list[Control]:
     return [Control(**record) for record in database.run("list_controls")]
 
 
-def _scope(queue: str, kind: str, key: str, tenant: str) -> dict[str, Any]:
+def pause_of_everything(database: Database) -> Control | None:
+    """Return the pause of all jobs, if there is one."""
+    records = database.run("get_pause_of_everything")
+    return Control(paused=True, **records[0]) if records else None
+
+
+def _scope(queue: str, kind: str, key: str, tenant: str, everything: bool = False) -> dict[str, Any]:
     scope = {"queue": queue or "", "kind": kind or "", "key": key or "", "tenant": tenant or ""}
-    if not any(scope.values()):
-        raise InvalidJobError("control_is_named", "expected at least one of queue, kind, key and tenant")
+    if any(scope.values()) == everything:
+        expected = "expected either everything or a scope" if everything else "expected at least one"
+        raise InvalidJobError("control_is_named", f"{expected} of queue, kind, key and tenant")
     return scope
 
 

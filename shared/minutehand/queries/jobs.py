@@ -1,6 +1,6 @@
 """Read jobs in any state, their attempts, and their counts by queue."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,8 @@ from uuid import UUID
 
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError, NotFoundError
-from minutehand.model.new_job import check_moment
+from minutehand.model.new_job import check_moment, encode_headers
+from minutehand.model.option import typed
 from minutehand.model.row import FINISHED, STATES, Attempt, Page, Row, State
 from minutehand.model.stored import error_of
 
@@ -62,6 +63,8 @@ def list_jobs(
     queue: str | None = None,
     kind: str | None = None,
     key: str | None = None,
+    priority: int | None = None,
+    headers: Mapping[str, str] | None = None,
     states: Sequence[str] = (),
     version: str | None = None,
     tenant: str | None = None,
@@ -79,9 +82,9 @@ def list_jobs(
     """Return a page of the jobs that match, newest first: the first page, unless a cursor names another.
 
     The page's `before` leads to the next page, its `after` to the previous one; `last` is the page of the oldest jobs.
-    Jobs enqueued meanwhile do not shift pages. `since` and `until` bound the time of enqueueing, the other two that of
-    finishing. `result_dropped` lists done jobs whose result could not be stored. `total` also counts all matching jobs,
-    which takes time in proportion to their number.
+    Jobs enqueued meanwhile do not shift pages. `headers` selects the jobs that have all of them. `since` and `until`
+    bound the time of enqueueing, the other two that of finishing. `result_dropped` lists done jobs whose result could
+    not be stored. `total` also counts all matching jobs, which takes time in proportion to their number.
     """
     if not 1 <= limit <= MAX_PAGE:
         raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_PAGE}, got {limit}")
@@ -92,6 +95,8 @@ def list_jobs(
         "queue": queue,
         "kind": kind,
         "key": key,
+        "priority": typed(priority, int, "priority_is_0_to_9"),
+        "headers": encode_headers(headers) if headers else None,
         "version": version,
         "tenant": tenant,
         "states": check_states(states),

@@ -12,6 +12,8 @@ from minutehand.queries.jobs import clock
 By = Literal["hour", "day"]
 Each = Literal["queue", "kind"]
 WINDOW: dict[By, timedelta] = {"hour": timedelta(days=1), "day": timedelta(days=7)}
+UNSERVED_AFTER = timedelta(minutes=5)
+COUNTED_DUE = 1000
 LONGEST: dict[By, timedelta] = {"hour": timedelta(days=100), "day": timedelta(days=3700)}
 
 
@@ -64,6 +66,15 @@ class Failure:
     error: str
     attempts: int
     last: datetime
+
+
+@dataclass(frozen=True)
+class Unserved:
+    """A queue with due jobs that no worker takes: how many, up to 1000, and how long the oldest has been due."""
+
+    queue: str
+    due: int
+    late: timedelta
 
 
 @dataclass(frozen=True)
@@ -144,6 +155,19 @@ def failures(
     since, until = _window(database, since, until, WINDOW["hour"])
     records = database.run("failures", since=since, until=until, queue=queue, kind=kind)
     return [Failure(**record) for record in records]
+
+
+def unserved(database: Database, period: timedelta = UNSERVED_AFTER) -> list[Unserved]:
+    """Return the queues of which a job has been due for this period, while no job of theirs was offered or running.
+
+    Paused jobs are not due. It sees the queues of all tenants, and needs the privileges of minutehand_operator.
+    """
+    due = {each["queue"]: each for each in database.run("count_due", limit=COUNTED_DUE, now=None)}
+    late = [queue for queue, each in due.items() if each["late"] > period]
+    if not late:
+        return []
+    served = {each["queue"] for each in database.run("find_served", queues=late, period=period)}
+    return [Unserved(**due[queue]) for queue in late if queue not in served]
 
 
 def today(database: Database, zone: str = "UTC") -> Today:

@@ -22,10 +22,11 @@ WORKER_AND_OPERATORS = """
     get get_by_key get_schedule get_states get_unfinished histogram list_controls list_enqueued list_firings list_jobs
     list_newer_jobs list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule
     replace_schedule_payload replay save_schedule spent_recurring stats today withdraw_ahead
+    get_pause_of_everything
 """
 BOTH_OPERATORS = """
-    cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished list_attempts
-    list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
+    cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
+    list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
 """
 OPERATOR = """
     recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_control

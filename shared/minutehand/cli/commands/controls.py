@@ -34,10 +34,15 @@ def controls(form: str) -> None:
 def _row(control: Control) -> list[str]:
     until = f"until {text.local(control.until)}" if control.until else "yes"
     return [
-        *(control.queue, control.kind, control.key, control.tenant),
+        *_names(control),
         until if control.paused else "",
         "" if control.limit is None else str(control.limit),
         str(control.busy),
         control.reason or "",
         text.local(control.changed) if control.changed else "",
     ]
+
+
+def _names(control: Control) -> tuple[str, str, str, str]:
+    names = control.queue, control.kind, control.key, control.tenant
+    return names if any(names) else ("(all)", "", "", "")

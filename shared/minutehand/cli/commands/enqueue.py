@@ -12,7 +12,7 @@ from minutehand.cli.enqueue_file import enqueue_file
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json
 from minutehand.cli.retry_options import retry_of, retry_options
-from minutehand.cli.values import duration, job_or_kind, option_moment, parse_json
+from minutehand.cli.values import duration, job_or_kind, named_headers, option_moment, parse_json
 from minutehand.cli.values import zone as zone_of
 from minutehand.enqueue import enqueue as enqueue_one
 from minutehand.model.enqueued import Enqueued
@@ -125,7 +125,7 @@ def _enqueue_one(
         "run_at": None if at is None else option_moment(at, tz, "--at"),
         "delay": delay,
         "retry": retry_of(**{name: options.pop(name) for name in RETRY}),
-        "headers": _headers(headers),
+        "headers": named_headers(headers),
     }
     value = _payload(payload)
     with open_database() as database:
@@ -156,18 +156,6 @@ def _payload(argument: str | None) -> Any:
         raise click.BadParameter(
             f"{error}; quote a string twice, as '\"hello\"'", param_hint="PAYLOAD is not JSON"
         ) from None
-
-
-def _headers(arguments: tuple[str, ...]) -> dict[str, str] | None:
-    headers: dict[str, str] = {}
-    for argument in arguments:
-        name, equals, value = argument.partition("=")
-        if not equals or not name or name in headers:
-            raise click.BadParameter(
-                f"expected NAME=VALUE with a new name, got {argument!r}", param_hint="--header"
-            )
-        headers[name] = value
-    return headers or None
 
 
 def _check_file_options(ctx: click.Context) -> None:

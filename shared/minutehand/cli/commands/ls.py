@@ -18,7 +18,8 @@ from minutehand.cli.options import (
     tz_option,
 )
 from minutehand.cli.output import print_message
-from minutehand.cli.values import job_id
+from minutehand.cli.scope import print_if_paused
+from minutehand.cli.values import job_id, named_headers
 from minutehand.database import Database
 from minutehand.model.row import STATES, Page
 from minutehand.queries.jobs import MAX_PAGE, list_jobs
@@ -28,6 +29,15 @@ WINDOW = ("since", "until", "finished_since", "finished_until")
 
 @click.command()
 @filter_options(STATES)
+@click.option("--priority", type=click.IntRange(0, 9), help="Only jobs of this priority.")
+@click.option(
+    "--header",
+    "headers",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=lambda _ctx, _option, arguments: named_headers(arguments),
+    help="Only jobs with this header; repeatable.",
+)
 @click.option("--version", help="Only jobs finished by this version of the code.")
 @click.option(
     "--since", metavar="WHEN", help="Only jobs enqueued since then: how long ago, such as 7d, or a moment."
@@ -68,6 +78,7 @@ def ls(
     Examples:
       minutehand ls --state dead --kind welcome
       minutehand ls --queue mail --all -o json
+      minutehand ls --header request=b7e1 --priority 9
       minutehand ls --state done --finished-since 2h --total
       minutehand ls --result-dropped --finished-since 7d
       minutehand ls --state dead -o ids | minutehand retry -
@@ -82,12 +93,14 @@ def ls(
         else:
             found = pages(database, before=before, limit=None if everything else limit, **filters)
         shown = _put(database, found, form)
+        if form == "table":
+            print_if_paused(database)
         if total:
             print_message(
                 f"{text.jobs(list_jobs(database, limit=1, total=True, **filters).total or 0)} in total."
             )
     if shown is None:
-        _print_none(filtered=any(options.values()))
+        _print_none(filtered=any(value not in (None, ()) for value in options.values()))
     elif form == "table":
         _print_more(shown)
 

@@ -1,6 +1,7 @@
-"""`minutehand pause`: stop a queue, kind, key or tenant."""
+"""`minutehand pause`: stop a queue, kind, key or tenant, or everything."""
 
 from datetime import timedelta
+from typing import Any
 
 import click
 
@@ -8,7 +9,7 @@ from minutehand.cli import text
 from minutehand.cli.actor import actor
 from minutehand.cli.moments import later
 from minutehand.cli.options import open_database, tz_option
-from minutehand.cli.scope import put_control, scope_options
+from minutehand.cli.scope import everything_option, put_control, scope_options
 from minutehand.cli.values import duration, option_moment
 from minutehand.operations import controls
 from minutehand.queries.jobs import clock
@@ -22,10 +23,11 @@ from minutehand.queries.jobs import clock
 @click.option("--reason", help="Reason, shown in `controls`, `show` and the audit trail.")
 @tz_option
 @scope_options
+@everything_option
 def pause(
-    until: str | None, span: timedelta | None, reason: str | None, tz: str | None, form: str, **scope: str
+    until: str | None, span: timedelta | None, reason: str | None, tz: str | None, form: str, **scope: Any
 ) -> None:
-    """Pause a queue, kind, key or tenant on all dispatchers and workers. Running jobs continue.
+    """Pause a queue, kind, key or tenant, or everything, on all dispatchers and workers. Running jobs continue.
 
     With several options, the jobs that match all of them are paused.
 
@@ -33,6 +35,7 @@ def pause(
     Examples:
       minutehand pause --queue mail --reason "the provider is down"
       minutehand pause --kind invoice.send --for 30m
+      minutehand pause --all --reason "the database is being upgraded"
     """
     if until is not None and span is not None:
         raise click.UsageError("use --until or --for, not both")

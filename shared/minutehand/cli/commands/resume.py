@@ -1,21 +1,27 @@
 """`minutehand resume`: end a pause."""
 
+from typing import Any
+
 import click
 
 from minutehand.cli.actor import actor
 from minutehand.cli.options import open_database
-from minutehand.cli.scope import put_ended, scope_options
+from minutehand.cli.scope import everything_option, put_ended, scope_options
 from minutehand.operations import controls
 
 
 @click.command()
 @scope_options
-def resume(form: str, **scope: str) -> int:
-    """Resume a queue, kind, key or tenant that was paused with the same options.
+@everything_option
+def resume(form: str, **scope: Any) -> int:
+    """Resume a queue, kind, key or tenant, or everything, that was paused with the same options.
+
+    --all does not end the pauses of single queues, kinds, keys and tenants.
 
     \b
     Examples:
       minutehand resume --queue mail
+      minutehand resume --all
     """
     with open_database() as database:
         return put_ended(controls.resume(database, **scope, actor=actor()), "paused", form)

@@ -1,6 +1,7 @@
 """`minutehand stats`: counts of jobs, histograms, durations and failures."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -11,7 +12,10 @@ from minutehand.cli import text
 from minutehand.cli.moments import optional_moment
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import print_message, put_json, put_table
+from minutehand.cli.scope import print_if_paused
 from minutehand.database import Database
+from minutehand.database.tenants import TenantDatabase
+from minutehand.errors import ForbiddenError
 from minutehand.model.row import STATES
 from minutehand.queries import statistics
 from minutehand.queries.jobs import Depth, clock
@@ -95,6 +99,18 @@ def _count(database: Database, since: datetime | None, form: str, **filters: Any
             ["queue", "kind", *STATES, "late"],
             [[*name, *_counts(name, depths), late.get(name, "")] for name in names],
         )
+        print_if_paused(database)
+        _print_unserved(database)
+
+
+def _print_unserved(database: Database) -> None:
+    """Print the queues that no worker serves, if the caller may see all queues."""
+    if isinstance(database, TenantDatabase):
+        return
+    with suppress(ForbiddenError):
+        for each in statistics.unserved(database):
+            late = f"{text.jobs(each.due)} due, the oldest for {text.span(each.late)}"
+            print_message(f"No worker serves queue {each.queue}: {late}.")
 
 
 def _counts(name: tuple[str, str], depths: list[Depth]) -> list[str]:

@@ -7,6 +7,8 @@ select j.id, j.queue, j.kind, j.key, j.priority, j.attempts, j.max_attempts, j.e
    and (%(queue)s::text is null or j.queue = %(queue)s)
    and (%(kind)s::text is null or j.kind = %(kind)s)
    and (%(key)s::text is null or j.key = %(key)s)
+   and (%(priority)s::integer is null or j.priority = %(priority)s)
+   and (%(headers)s::jsonb is null or j.headers @> %(headers)s::jsonb)
    and (%(version)s::text is null or j.version = %(version)s)
    and (%(tenant)s::text is null or j.tenant = %(tenant)s)
    and (%(since)s::timestamptz is null or j.enqueued >= %(since)s)

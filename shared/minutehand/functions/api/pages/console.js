@@ -73,7 +73,8 @@ function jobRow(job) {
 
 function filters() {
   const query = new URLSearchParams();
-  for (const [name, value] of new FormData($("filters"))) if (value.trim()) query.set(name, value.trim());
+  // A field that is still incomplete, such as a header without "=", does not filter yet.
+  for (const [name, value] of new FormData($("filters"))) if (value.trim() && $("filters").elements[name].validity.valid) query.set(name, value.trim());
   if (selection.state) query.set("state", selection.state);
   query.set("limit", selection.limit);
   return query;
@@ -86,7 +87,7 @@ function replaceRows(table, rows) {
 }
 
 async function showJobs() {
-  const [{ depths }, page] = await Promise.all([request("/stats"), request(`/jobs?${filters()}`)]);
+  const [{ depths, paused }, page] = await Promise.all([request("/stats"), request(`/jobs?${filters()}`)]);
   const counts = Object.fromEntries(STATES.map((state) => [state, 0]));
   for (const depth of depths) counts[depth.state] += depth.jobs;
   const chip = (state, label, jobs) => el("button", {
@@ -99,6 +100,8 @@ async function showJobs() {
   if (pressed) $("states").querySelector(`[data-state="${pressed}"]`)?.focus();
   $("queues").replaceChildren(...[...new Set(depths.map((depth) => depth.queue))].map((queue) => el("option", { value: queue })));
   replaceRows($("rows"), page.jobs.map(jobRow));
+  $("paused").hidden = !paused;
+  $("paused").textContent = paused ? `All jobs are paused${paused.until ? ` until ${new Date(paused.until).toLocaleString()}` : ""}${paused.reason ? `: ${paused.reason}` : "."}` : "";
   $("more").hidden = !page.next || selection.limit >= 1000;
   $("empty").hidden = page.jobs.length > 0;
   $("empty").textContent = all ? "No jobs match these filters." : "No jobs yet. Enqueue one to see it here.";

@@ -8,7 +8,7 @@ from minutehand.functions.api.dependencies import Actor, ConnectedToAll, create_
 from minutehand.functions.api.openapi import COMMON, WITH_BODY, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import controls as schemas
-from minutehand.functions.api.schemas.controls import ControlTarget, LimitRequest, PauseRequest
+from minutehand.functions.api.schemas.controls import ControlTarget, LimitRequest, PauseRequest, PauseTarget
 from minutehand.operations.controls import limit, list_controls, pause, resume, unlimit
 
 LISTED = responds(200, "The pauses and limits", schemas.Controls, {"controls": [schemas.CONTROL]}, *COMMON)
@@ -30,13 +30,13 @@ def pause_jobs(
     database: ConnectedToAll,
     actor: Actor,
 ) -> Json:
-    """Stop offering jobs of a queue, a kind, a key or a tenant; running jobs continue."""
+    """Stop offering jobs of a queue, a kind, a key or a tenant, or all jobs; running jobs continue."""
     return Json(vars(pause(database, **vars(request), actor=actor)))
 
 
 @router.post("/resume", **ENDED)
 def resume_jobs(
-    target: Annotated[ControlTarget, Body(openapi_examples=schemas.TARGETS)],
+    target: Annotated[PauseTarget, Body(openapi_examples=schemas.TARGETS)],
     database: ConnectedToAll,
     actor: Actor,
 ) -> Json:

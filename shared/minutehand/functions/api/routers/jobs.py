@@ -48,8 +48,9 @@ def list_jobs(request: Request, filters: Annotated[JobFilter, Query()], database
     Following `next` to the end returns each job that existed at the start exactly once, even if jobs are enqueued
     meanwhile. `previous` leads back.
     """
-    options = vars(filters) | {"states": filters.state, "last": _is_last(filters)}
-    for name in ("state", "page"):
+    headers = dict(text.split("=", 1) for text in filters.header)
+    options = vars(filters) | {"headers": headers, "states": filters.state, "last": _is_last(filters)}
+    for name in ("header", "state", "page"):
         del options[name]
     page = queries.list_jobs(database, **options)
     next_path = page.before and _path(request, filters, {"before": page.before})

@@ -17,6 +17,7 @@ from minutehand.functions.api.schemas.statistics import (
     TodayFilter,
     WindowFilter,
 )
+from minutehand.operations.controls import pause_of_everything
 from minutehand.queries import jobs as queries
 from minutehand.queries import statistics
 
@@ -30,12 +31,14 @@ router = create_router("queues", prefix="/stats")
 def stats(filters: Annotated[CountFilter, Query()], database: Connected) -> Json:
     """Count the jobs in each state, per queue or per kind.
 
-    Finished jobs are counted since a moment, 24 hours ago by default.
+    Finished jobs are counted since a moment, 24 hours ago by default. `paused` is the pause of all jobs.
     """
     since = filters.since or queries.clock(database) - timedelta(days=1)
     by_kind = filters.by == "kind"
     depths = queries.stats(database, since=since, queue=filters.queue, kind=filters.kind, by_kind=by_kind)
-    return Json({"since": since, "depths": [vars(depth) for depth in depths]})
+    pause = pause_of_everything(database)
+    paused = pause and {"until": pause.until, "reason": pause.reason, "changed": pause.changed}
+    return Json({"since": since, "paused": paused, "depths": [vars(depth) for depth in depths]})
 
 
 @router.get("/histogram", **responds(200, "The bins", schemas.Histogram, {"bins": [schemas.BIN]}, *COMMON))

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi.openapi.models import Example
-from pydantic import BaseModel, Field, StrictInt
+from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from minutehand.functions.api.schemas.common import Moment, StrictModel
 from minutehand.functions.api.schemas.jobs import JOB
@@ -19,7 +19,13 @@ class ControlTarget(StrictModel):
     tenant: str = Field("", max_length=100, description="jobs of this tenant")
 
 
-class PauseRequest(ControlTarget):
+class PauseTarget(ControlTarget):
+    """The jobs of a pause: those with these names, or all jobs."""
+
+    everything: StrictBool = Field(False, description="all jobs; excludes the other names")
+
+
+class PauseRequest(PauseTarget):
     """The jobs to pause, and for how long."""
 
     until: Moment = Field(None, description="when the pause ends by itself")
@@ -34,7 +40,7 @@ class LimitRequest(ControlTarget):
 
 
 class Control(BaseModel):
-    """A pause or a limit; an empty name matches any."""
+    """A pause or a limit; an empty name matches any, so one without names applies to all jobs."""
 
     queue: str
     kind: str
@@ -75,6 +81,7 @@ CONTROL = {
 TARGETS: dict[str, Example] = {"a queue": {"value": {"queue": "mail"}}}
 PAUSE_REQUESTS: dict[str, Example] = {
     "a queue": {"value": {"queue": "mail", "reason": "the provider is down"}},
+    "all jobs": {"value": {"everything": True, "reason": "the database is being upgraded"}},
     "a kind, for some time": {"value": {"kind": "report", "until": "2026-01-31T08:00:00+01:00"}},
 }
 LIMIT_REQUESTS: dict[str, Example] = {"two of a kind": {"value": {"kind": "report", "limit": 2}}}

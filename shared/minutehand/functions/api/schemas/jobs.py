@@ -45,6 +45,10 @@ class JobFilter(StrictModel):
     queue: str | None = Field(None, description="jobs of this queue")
     kind: str | None = Field(None, description="jobs of this kind")
     key: str | None = Field(None, description="jobs with this key, upcoming and finished")
+    priority: int | None = Field(None, ge=0, le=9, description="jobs of this priority")
+    header: list[Annotated[str, Field(pattern="^[^=]+=", max_length=8192)]] = Field(
+        [], description="jobs with this header, as `name=value`; repeat the parameter"
+    )
     state: list[State] = Field([], description="jobs in one of these states; repeat the parameter")
     limit: int = Field(50, description=f"jobs per page, 1 to {MAX_PAGE}")
     version: str | None = Field(None, description="jobs finished by this version of the code")

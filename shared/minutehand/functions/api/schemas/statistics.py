@@ -62,10 +62,19 @@ class Depth(BaseModel):
     since: datetime = Field(description="when the first of these jobs became due, started or finished")
 
 
+class PauseOfEverything(BaseModel):
+    """The pause of all jobs."""
+
+    until: datetime | None = Field(description="when it ends by itself")
+    reason: str | None
+    changed: datetime = Field(description="when it was set")
+
+
 class Depths(BaseModel):
     """The number of jobs in each state; finished jobs since a moment."""
 
     since: datetime
+    paused: PauseOfEverything | None = Field(description="the pause of all jobs, if there is one")
     depths: list[Depth]
 
 
@@ -145,6 +154,7 @@ LAST = "2026-01-31T07:00:05+00:00"
 SECONDS = {"count": 3800, "p50": 0.21, "p95": 1.4, "p99": 4.0, "max": 12.7}
 DEPTHS: dict[str, Any] = {
     "since": JOB["enqueued"],
+    "paused": None,
     "depths": [{"queue": "default", "kind": None, "state": "scheduled", "jobs": 12, "since": JOB["visible"]}],
 }
 BIN = {

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from minutehand.database import Database
 from minutehand.job import Job
 from minutehand.model.offer import Offer
+from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
 
 
@@ -40,3 +41,22 @@ def take(
     records = database.run("take", queue=queue, limit=limit, lease=lease, grace=grace, now=now)
     records.sort(key=lambda record: (-record["priority"], record["run_at"]))
     return [Job.from_record(record, database, lease, grace, worker) for record in records]
+
+
+def take_in_turns(
+    database: Database, turns: Turns, limit: int, lease: timedelta, grace: timedelta, worker: Worker = UNNAMED
+) -> list[Job]:
+    """Take up to `limit` due jobs of the queue that is next; if other workers have them, of the one after it."""
+    for queue in _due(database, turns):
+        if jobs := take(database, queue, limit, lease, grace, worker=worker):
+            turns.count(queue, len(jobs))
+            return jobs
+    return []
+
+
+def _due(database: Database, turns: Turns) -> list[str]:
+    """Return the queues that may have due jobs, in the order of their turns. One queue needs no search."""
+    if turns.queues.only:
+        return [turns.queues.only]
+    records = database.run("count_due", limit=1, now=None)
+    return turns.order({record["queue"]: record["late"] for record in records})

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from minutehand.claim import claim
+from minutehand.claim import claim, take_in_turns
 from minutehand.database import Database
 from minutehand.errors import BusyError, ConflictError, DatabaseError, InvalidJobError, UnreachableError
 from minutehand.events import emit
@@ -26,8 +26,8 @@ from minutehand.model.event import Hook, Name
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish, Interrupted, Released
 from minutehand.model.queues import Given, Queues
+from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
-from minutehand.turns import Turns
 
 # The part of a worker's time that is reserved for writing the last outcome.
 FINISH_TIME = timedelta(milliseconds=500)
@@ -60,7 +60,7 @@ def run_event(
     jobs = (
         claim(database, offers, lease, grace, worker)
         if queues is None
-        else Turns(queues).take(database, 1, lease, grace, worker)
+        else take_in_turns(database, Turns(queues), 1, lease, grace, worker)
     )
     end = monotonic() + (remaining() - FINISH_TIME).total_seconds()
     return run_jobs(jobs, handlers, lambda: monotonic() > end - FINISH_TIME.total_seconds(), end, hook)
@@ -188,7 +188,7 @@ def work(
             if monotonic() - maintained > MAINTENANCE_SECONDS:
                 run_maintenance(database)
                 maintained = monotonic()
-            jobs = turns.take(database, chunk, lease, grace, worker)
+            jobs = take_in_turns(database, turns, chunk, lease, grace, worker)
             finishes = run_jobs(jobs, handlers, stop.is_set, hook=hook)
             handled += sum(finish.ending not in ("released", "lost") for finish in finishes)
             if not jobs and (drain or stop.wait(idle.total_seconds())):

@@ -9,7 +9,7 @@ import pytest
 
 from minutehand.errors import InvalidJobError
 from minutehand.model.queues import Queues
-from minutehand.turns import Turns
+from minutehand.model.turns import Turns
 
 MINUTE = timedelta(minutes=1)
 

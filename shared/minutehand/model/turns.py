@@ -1,0 +1,37 @@
+"""Turns: decide from which queue a worker takes its next jobs."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from minutehand.model.queues import Queues
+
+
+class Turns:
+    """The order in which a worker's queues are served: start-time fair queueing (Goyal, Vin and Cheng, 1996).
+
+    Time is virtual: a job of a queue with weight 3 takes a third of a unit. The next jobs come from the queue whose
+    last ones ended first. A queue that had no due job starts at the present, so that it gains nothing from idling.
+    """
+
+    def __init__(self, queues: Queues) -> None:
+        """Serve these queues."""
+        self.queues = queues
+        self._now = 0.0
+        # When the last jobs taken from a queue end; only ends after `now` are stored.
+        self._ends: dict[str, float] = {}
+
+    def order(self, late: Mapping[str, timedelta]) -> list[str]:
+        """Return the queues in the order of their turns; `late` is how long each queue's oldest job has been due."""
+        if self.queues.strict:
+            return [queue for queue in self.queues.weights if queue in late]
+        served = [queue for queue in late if not self.queues.weights or queue in self.queues.weights]
+        return sorted(served, key=lambda queue: (self._start(queue), -late[queue]))
+
+    def count(self, queue: str, jobs: int) -> None:
+        """Record that jobs were taken from a queue."""
+        self._now = self._start(queue)
+        self._ends[queue] = self._now + jobs / self.queues.weights.get(queue, 1)
+        self._ends = {name: end for name, end in self._ends.items() if end > self._now}
+
+    def _start(self, queue: str) -> float:
+        return self._ends.get(queue, self._now)

@@ -168,6 +168,7 @@ class Stock:
                 "retry": timedelta(hours=1),
             },
             "fire": {"firings": FIRING},
+            "fire_now": {"name": "schedule 7", "moment": datetime.now(UTC), "key": None},
             "advance_schedules": {
                 "moves": '[{"tenant": "", "name": "schedule 7", "next": "2030-01-01", "wake": "2030-01-01"}]'
             },

@@ -30,6 +30,7 @@ PAGES = {
     "extend": 60,
     "finish": 30,
     "fire": 150,
+    "fire_now": 150,
     "free_keys": 10,
     "get": 60,
     "get_by_key": 150,

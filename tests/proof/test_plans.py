@@ -95,7 +95,7 @@ def test_flow_uses_its_indexes(full: tuple[Connection, Stock], name: str) -> Non
     assert used if name in EITHER else used == INDEXES[name]
 
 
-@pytest.mark.parametrize("name", ["finish", "supersede", "cancel"])
+@pytest.mark.parametrize("name", ["finish", "supersede"])
 def test_finishing_statements_search_live_jobs_only(full: tuple[Connection, Stock], name: str) -> None:
     connection, stock = full
 

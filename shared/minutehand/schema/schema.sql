@@ -2017,8 +2017,12 @@ CREATE FUNCTION minutehand.record_audit(actor text, verb text, jobs uuid[], fact
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 declare
-    scope text := minutehand.tenant_scope();
+    scope   text := minutehand.tenant_scope();
+    claimed text := coalesce(actor, session_user);
 begin
+    if claimed <> session_user and exists (select from minutehand.tenant_roles t where t.role in (session_user, minutehand.session_role())) then
+        claimed := format('%s (%s)', claimed, session_user);
+    end if;
     if scope = '-' then
         perform minutehand.refuse('tenant_is_set');
     elsif scope <> '' and (exists (select from unnest(tenants) t where t <> scope)
@@ -2026,7 +2030,7 @@ begin
         perform minutehand.refuse('tenant_is_own', 'a session of a tenant must write audit entries only about its own jobs', '42501');
     end if;
     insert into minutehand.audit (tenant, actor, verb, job, facts)
-    select coalesce(done.tenant, scope), coalesce(record_audit.actor, session_user), record_audit.verb, done.job, done.facts::jsonb
+    select coalesce(done.tenant, scope), claimed, record_audit.verb, done.job, done.facts::jsonb
       from unnest(record_audit.jobs, record_audit.facts, record_audit.tenants) as done (job, facts, tenant);
 end
 $$;

@@ -8,7 +8,8 @@ from psycopg import errors, sql
 from minutehand import Database, InvalidJobError, NewJob, enqueue, enqueue_many
 from minutehand.database.tenants import TenantDatabase, as_tenant
 from minutehand.errors import ForbiddenError
-from minutehand.operations.jobs import cancel
+from minutehand.operations.audit import list_audit
+from minutehand.operations.jobs import cancel, promote
 from minutehand.queries.jobs import list_jobs
 from tests import servers
 from tests.queue.logins import Login, logins
@@ -71,6 +72,14 @@ def test_bound_role_ignores_the_tenant_of_its_session(bound: Database, queue: Qu
     for text in ("select * from minutehand.tenant_roles", "delete from minutehand.tenant_roles"):
         with pytest.raises(errors.InsufficientPrivilege):
             query(bound, text)
+
+
+def test_audit_trail_names_the_login_of_a_bound_role(bound: Database, queue: Queue) -> None:
+    job_id, login = enqueue_as(queue, "a"), bound.connection.info.user
+    promote(bound, [job_id])
+    cancel(bound, [job_id], actor="root")
+
+    assert [entry.actor for entry in list_audit(queue.database)] == [f"root ({login})", login]
 
 
 def test_bound_role_is_confined_after_set_role(bound: Database, login: Login, queue: Queue) -> None:

@@ -1444,7 +1444,10 @@ CREATE FUNCTION minutehand.jobs_of_others(jobs uuid[], than text) RETURNS uuid[]
 begin
     return array(select j.id from minutehand.jobs j where j.id = any (jobs) and j.tenant <> than
                  union
-                 select a.job from minutehand.audit a where a.job = any (jobs) and a.tenant <> than);
+                 select a.job
+                   from minutehand.audit a
+                  where a.job = any (jobs) and a.tenant <> than
+                    and not exists (select from minutehand.jobs j where j.id = a.job));
 end
 $$;
 

@@ -25,13 +25,16 @@ begin
 end
 $$;
 
--- Returns those jobs that belong to another tenant, or did when an audit entry was written about them.
+-- Returns those jobs that belong to another tenant, or did before they were deleted, as far as the audit trail shows.
 create or replace function minutehand.jobs_of_others(jobs uuid[], than text) returns uuid[]
 language plpgsql stable
 as $$
 begin
     return array(select j.id from minutehand.jobs j where j.id = any (jobs) and j.tenant <> than
                  union
-                 select a.job from minutehand.audit a where a.job = any (jobs) and a.tenant <> than);
+                 select a.job
+                   from minutehand.audit a
+                  where a.job = any (jobs) and a.tenant <> than
+                    and not exists (select from minutehand.jobs j where j.id = a.job));
 end
 $$;

@@ -2,7 +2,7 @@
 
 -- Writes audit entries, each to the trail of its tenant, or else of the session's. A tenant's session writes only to the
 -- trail of its tenant, and not about jobs of others; their entries outlive them. The name of an actor is a claim: a login
--- that is bound to a tenant is stored beside it.
+-- that is bound to a tenant is stored with it.
 create or replace function minutehand.record_audit(actor text, verb text, jobs uuid[], facts text[], tenants text[]) returns void
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$

@@ -31,6 +31,7 @@ CASES: dict[str, dict[str, Any]] = {
         "SecurityGroupIds": GROUP,
         "KmsKeyArn": KEY,
         "DatabaseMinCapacity": 2,
+        "DatabaseDeletionProtection": "no",
     },
     "network": {**EXISTING, "SubnetIds": SUBNETS, "SecurityGroupIds": GROUP},
     "tokens of RDS": {
@@ -62,6 +63,7 @@ CASES: dict[str, dict[str, Any]] = {
         "Architecture": "x86_64",
         "WorkerReservedConcurrency": 50,
         "DispatcherReservedConcurrency": 1,
+        "ApiReservedConcurrency": 20,
         "HttpSecretsSecretArn": f"{SECRET}http",
         "Schedule": "DISABLED",
         "CreateAlarms": "no",

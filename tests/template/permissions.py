@@ -17,8 +17,15 @@ STARS = {
     "xray:PutTelemetryRecords": "X-Ray has no narrower resource",
 }
 FUNCTION = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-worker"
-PARTLY = {f"{FUNCTION}-*": "additional workers are named after the stack, and the dispatcher invokes them"}
-ATTACHED = {"ReachPostgres", "TellEvents", "UseEncryption", "UseKey", "UseNetwork", "WriteTraces"}
+ATTACHED = {
+    "EncryptPayloads",
+    "ReachPostgres",
+    "TellEvents",
+    "UseEncryption",
+    "UseKey",
+    "UseNetwork",
+    "WriteTraces",
+}
 ROLES = {"ApiRole", "DispatcherRole", "MigrateRole", "WorkerRole"}
 INVOKES = "lambda:InvokeFunction"
 READS = "secretsmanager:GetSecretValue"

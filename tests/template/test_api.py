@@ -75,6 +75,15 @@ def test_api_cannot_be_deployed_unauthenticated(stack: Stack) -> None:
     assert "MINUTEHAND_LOCAL" not in stack.variables("ApiFunction")
 
 
+@pytest.mark.planted("      DefaultRouteSettings: [^\n]*\n", "")
+@pytest.mark.planted("ThrottlingRateLimit: !Ref ApiRateLimit", "ThrottlingRateLimit: !Ref ApiBurstLimit")
+def test_gateway_limits_requests(stack: Stack) -> None:
+    for parameters in CASES.values():
+        (stage,) = stack.deployed(**parameters, ApiRateLimit=7).of_type("AWS::ApiGatewayV2::Stage").values()
+
+        assert stage["DefaultRouteSettings"] == {"ThrottlingRateLimit": 7, "ThrottlingBurstLimit": 50}
+
+
 def scope(authorizer: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a request as the gateway sends it, with the identity from its authorizer."""
     return {

@@ -38,6 +38,18 @@ def test_database_is_private_encrypted_and_may_pause(stack: Stack) -> None:
     assert only(stack, "created", "AWS::RDS::DBSubnetGroup")["SubnetIds"] == SUBNETS.split(",")
 
 
+@pytest.mark.planted("      DeletionProtection: [^\n]*\n", "")
+@pytest.mark.planted(r"If \[ProtectsDatabase, true, false\]", "If [ProtectsDatabase, false, true]")
+@pytest.mark.planted("DeletionPolicy: Snapshot", "DeletionPolicy: Delete")
+@pytest.mark.planted("UpdateReplacePolicy: Snapshot", "UpdateReplacePolicy: Delete")
+def test_created_database_is_protected_from_deletion(stack: Stack) -> None:
+    cluster = stack.template["Resources"]["Database"]
+
+    assert only(stack, "created", "AWS::RDS::DBCluster")["DeletionProtection"] is True
+    assert only(stack, "created, closed network", "AWS::RDS::DBCluster")["DeletionProtection"] is False
+    assert cluster["DeletionPolicy"] == cluster["UpdateReplacePolicy"] == "Snapshot"
+
+
 @pytest.mark.planted("Condition: CreatesDatabase", "Condition: OnArm")
 def test_no_database_is_created_if_one_exists(stack: Stack) -> None:
     kinds = {resource["Type"] for resource in stack.deployed(**CASES["existing"]).resources.values()}

@@ -142,6 +142,7 @@ def test_uncaught_error_is_one_log_line(stack: Stack) -> None:
 @pytest.mark.planted(
     "!If \\[ReservesDispatcher, !Ref DispatcherReserved", "!If [OnArm, !Ref DispatcherReserved"
 )
+@pytest.mark.planted("!If \\[ReservesApi, !Ref ApiReserved", "!If [ReservesApi, !Ref WorkerReserved")
 @pytest.mark.planted(
     "!If \\[ReservesWorker, !Ref WorkerReserved", "!If [ReservesWorker, !Ref DispatcherReserved"
 )
@@ -156,6 +157,7 @@ def test_concurrency_is_reserved_only_on_demand(stack: Stack) -> None:
     assert reserved() == {}
     assert reserved(WorkerReservedConcurrency=50) == {"WorkerFunction": 50}
     assert reserved(DispatcherReservedConcurrency=2) == {"DispatcherFunction": 2}
+    assert reserved(ApiReservedConcurrency=20) == {"ApiFunction": 20}
 
 
 @pytest.mark.planted("InVpc: !Not", "InVpc: !And [!Condition OnArm, !Condition OnX86]\n  Outside: !Not")

@@ -1,4 +1,4 @@
-"""An additional worker needs five lines in the template and a route, as in docs/deploying.md."""
+"""An additional worker needs five lines in the template, a permission and a route, as in docs/deploying.md."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from cfnlint.api import lint
 
 from minutehand.settings import read_settings
 from tests.template.cases import CASES
-from tests.template.stack import ROOT, TEMPLATE, Properties, Stack, listed
+from tests.template.stack import ROOT, TEMPLATE, Properties, Stack, arn, listed
 from tests.template.test_lint import faults
 
 PAGE = ROOT / "docs" / "deploying.md"
@@ -34,7 +34,10 @@ def text() -> str:
     text, routed = re.subn(
         r' +MINUTEHAND_WORKERS: "\{\}"\n', lambda _: snippet("MINUTEHAND_WORKERS:"), text, count=1
     )
-    assert there == routed == 1
+    text, allowed = re.subn(
+        r"(?<=-worker:live\n)", lambda _: snippet("- !GetAtt ReportsFunction.Arn"), text, count=1
+    )
+    assert there == routed == allowed == 1
     return text
 
 
@@ -88,9 +91,12 @@ def test_dispatcher_may_invoke_an_additional_worker(stack: Stack) -> None:
         for statement in policy["PolicyDocument"]["Statement"]
         if statement["Action"] == "lambda:InvokeFunction"
     ]
-    patterns = [named(resource).rpartition("function:")[2] for resource in listed(statement["Resource"])]
-    assert patterns == ["minutehand-worker", "minutehand-worker:live", "minutehand-worker-*"]
-    assert NAME.startswith(patterns[-1].removesuffix("*"))
+    *own, additional = listed(statement["Resource"])
+    assert [named(resource).rpartition("function:")[2] for resource in own] == [
+        "minutehand-worker",
+        "minutehand-worker:live",
+    ]
+    assert additional == arn("ReportsFunction")
     assert json.loads(routes) == {"queue:reports": NAME}
 
 

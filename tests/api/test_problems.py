@@ -59,6 +59,13 @@ def test_unreachable_database_is_a_503_with_retry_after(unreachable, problem, lo
     assert "s3cret" not in log.getvalue() + answer.text
 
 
+def test_health_does_not_use_the_database_without_a_token(unreachable, problem):
+    problem(unreachable.get("/health"), 503)
+    answer = unreachable.get("/health", headers={"Authorization": "Bearer of a stranger"})
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "database": "unchecked"})
+
+
 def test_enqueuing_without_a_database_is_a_503(unreachable, problem):
     problem(unreachable.post("/jobs", json={"kind": "echo"}), 503)
     problem(unreachable.post("/jobs/batch", json={"jobs": [{"kind": "echo"}]}), 503)

@@ -146,4 +146,4 @@ def test_stats_report_that_everything_is_paused(api):
 def test_health_returns_only_its_status(api):
     answer = api.get("/health")
 
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "database": "ok"})

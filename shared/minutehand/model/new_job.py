@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from minutehand.errors import InvalidJobError, PayloadError
+from minutehand.model.calendar import END, FIRST
 from minutehand.model.key import Key, key_text
 from minutehand.model.option import Option, boolean, declare, duration, integer, text, typed
 from minutehand.model.payload import encode
@@ -40,6 +41,14 @@ def check_moment(moment: Any, name: str = "run_at") -> Any:
             "moment_is_finite",
             f"{name} must have a time zone, as in datetime(..., tzinfo=ZoneInfo(...))",
         )
+    return moment
+
+
+def check_calendar(moment: Any, name: str) -> Any:
+    """Return what `check_moment` does, for a moment to compute with: in the years 1 to 9999 in every time zone."""
+    check_moment(moment, name)
+    if moment is not None and not FIRST <= moment < END:
+        raise InvalidJobError("moment_is_finite", f"{name} must be a time in the years 1 to 9999")
     return moment
 
 

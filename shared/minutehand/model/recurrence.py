@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from minutehand.errors import InvalidJobError
+from minutehand.model.calendar import END
 from minutehand.model.rules import sentence
 from minutehand.model.zones import zone_of
 
@@ -48,13 +49,17 @@ def next_after(
     clocks, after = zone_of(zone), after.astimezone(UTC)
     try:
         if is_duration(every):
-            return _next_of_duration(every, clocks, after, (anchor or after).astimezone(UTC))
-        return _next_of_cron(every, clocks, after)
+            found: datetime | None = _next_of_duration(
+                every, clocks, after, (anchor or after).astimezone(UTC)
+            )
+        else:
+            found = _next_of_cron(every, clocks, after)
     except InvalidJobError:
         raise
     # The result would lie in the year 10000.
     except (ArithmeticError, ValueError):
         return None
+    return None if found is None or found >= END else found
 
 
 def check(every: object, zone: object) -> None:

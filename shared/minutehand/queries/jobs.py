@@ -8,7 +8,7 @@ from uuid import UUID
 
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError, NotFoundError
-from minutehand.model.new_job import check_moment, encode_headers
+from minutehand.model.new_job import check_calendar, check_moment, encode_headers
 from minutehand.model.option import typed
 from minutehand.model.row import FINISHED, STATES, Attempt, Page, Row, State
 from minutehand.model.stored import error_of
@@ -154,5 +154,5 @@ def stats(
 
     Without `since` it reads all jobs.
     """
-    filters = {"queue": queue, "kind": kind, "since": check_moment(since, "since")}
+    filters = {"queue": queue, "kind": kind, "since": check_calendar(since, "since")}
     return [Depth(**record) for record in database.run("stats", by_kind=by_kind, **filters)]

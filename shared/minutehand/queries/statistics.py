@@ -6,7 +6,8 @@ from typing import Literal
 
 from minutehand.database import Database
 from minutehand.errors import InvalidJobError
-from minutehand.model.new_job import check_moment
+from minutehand.model.calendar import FIRST
+from minutehand.model.new_job import check_calendar
 from minutehand.queries.jobs import clock
 
 By = Literal["hour", "day"]
@@ -187,10 +188,10 @@ def check_zone(zone: str) -> str:
 def _window(
     database: Database, since: datetime | None, until: datetime | None, length: timedelta
 ) -> tuple[datetime, datetime]:
-    check_moment(since, "since")
-    check_moment(until, "until")
+    check_calendar(since, "since")
+    check_calendar(until, "until")
     until = until or clock(database)
-    since = since or until - length
+    since = since or max(until, FIRST + length) - length
     if since > until:
         raise InvalidJobError("window_is_forward", "since must not be after until")
     return since, until

@@ -39,6 +39,13 @@ def wait(
     statement, so a pooler's connection is free in between. A connection of yours must be in autocommit: a transaction
     would hold its locks, and the jobs it enqueued would not run before its commit.
     """
+    return decrypted(wait_encrypted(job_id, timeout, connection=connection))
+
+
+def wait_encrypted(
+    job_id: UUID, timeout: timedelta, *, connection: Connection | Database | None = None
+) -> Row:
+    """Do what `wait` does, but return an encrypted result as it is stored; this needs no key."""
     database = database_of(connection)
     if database.in_transaction or not database.connection.autocommit:
         raise InvalidJobError("wait_is_alone", sentence("wait_is_alone"))
@@ -47,7 +54,7 @@ def wait(
         unfinished = database.run("get_unfinished", id=job_id)
         # A job may come back between the two statements.
         if not unfinished and (row := get(database, job_id)).state in FINISHED:
-            return decrypted(row)
+            return row
         if (left := deadline - monotonic()) <= 0:
             raise UnfinishedError(job_id, unfinished[0]["state"] if unfinished else row.state, timeout)
         sleep(min(pause, left))

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any, get_args
+from typing import get_args
 from uuid import UUID
 
 from minutehand.database import Record
 from minutehand.errors import InvalidJobError
-from minutehand.model.new_job import NewJob, decode_job
+from minutehand.model.new_job import NewJob, check_calendar, decode_job
 from minutehand.model.recurrence import REBOOT
 from minutehand.model.recurrence import check as check_recurrence
 from minutehand.model.rules import sentence
@@ -110,7 +110,7 @@ def preview(
     """Return the next n moments after `after`, or after now by this machine's clock; needs no database."""
     check_recurrence(every, zone)
     for name, moment in (("starts", starts), ("ends", ends), ("after", after)):
-        _check_moment(name, moment)
+        check_calendar(moment, name)
     if not 0 < n <= MAX_PREVIEWED:
         raise InvalidJobError("preview_is_bounded", sentence("preview_is_bounded"))
     timing = Timing(zone=zone or "UTC", starts=starts, ends=ends)
@@ -134,7 +134,7 @@ def check(schedule: Schedule, *, code: bool = False) -> None:
     if not (code and schedule.every == REBOOT):
         check_recurrence(schedule.every, schedule.zone)
     for name in ("starts", "ends"):
-        _check_moment(name, getattr(schedule, name))
+        check_calendar(getattr(schedule, name), name)
     for name in ("jitter", "ahead"):
         if not isinstance(getattr(schedule, name), timedelta):
             raise InvalidJobError(
@@ -150,8 +150,3 @@ def check(schedule: Schedule, *, code: bool = False) -> None:
     if not isinstance(schedule.max_catch_up, int) or isinstance(schedule.max_catch_up, bool):
         raise InvalidJobError("max_catch_up_is_1_to_1000", sentence("max_catch_up_is_1_to_1000"))
     template.check_job(schedule.job)
-
-
-def _check_moment(name: str, moment: Any) -> None:
-    if moment is not None and (not isinstance(moment, datetime) or moment.utcoffset() is None):
-        raise InvalidJobError("moment_is_finite", f"{name} must be a datetime with a time zone")

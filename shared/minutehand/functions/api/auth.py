@@ -44,15 +44,26 @@ class Guard:
         app = self._app
         if scope["type"] == "http":
             try:
-                set_caller(scope, Caller() if scope["path"] in OPEN_PATHS else authenticate(scope))
+                set_caller(
+                    scope,
+                    *(open_caller(scope) if scope["path"] in OPEN_PATHS else (authenticate(scope), True)),
+                )
             except ApiError as refusal:
                 app = error_response(scope, refusal)
         await app(scope, receive, send)
 
 
-def set_caller(scope: Scope, caller: Caller) -> None:
-    """Set the request's `actor` and the `tenant` that it is confined to."""
-    scope.setdefault("state", {}).update(vars(caller))
+def set_caller(scope: Scope, caller: Caller, authenticated: bool) -> None:
+    """Set the request's `actor`, the `tenant` that it is confined to, and whether it is `authenticated`."""
+    scope.setdefault("state", {}).update(vars(caller), authenticated=authenticated)
+
+
+def open_caller(scope: Scope) -> tuple[Caller, bool]:
+    """Return the caller of an open path, and whether it is authenticated."""
+    try:
+        return authenticate(scope), True
+    except ApiError:
+        return Caller(), False
 
 
 def authenticate(scope: Scope) -> Caller:

@@ -29,7 +29,7 @@ from minutehand.operations import jobs as operations
 from minutehand.operations.change import Change
 from minutehand.operations.edit import edit
 from minutehand.queries import jobs as queries
-from minutehand.queries.wait import wait as wait_for
+from minutehand.queries.wait import wait_encrypted
 
 # The gateway's time limit is 29 seconds, of which a cold start may take several.
 WAIT_LIMIT = 20
@@ -81,7 +81,7 @@ def get_job(
     """
     with suppress(UnfinishedError):
         if wait:
-            wait_for(job_id, timedelta(seconds=wait), connection=database)
+            wait_encrypted(job_id, timedelta(seconds=wait), connection=database)
     return Json(schemas.full_job(queries.get(database, job_id), unmasked=include == "payload"))
 
 

@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 
 class Health(BaseModel):
-    """The API can reach its database."""
+    """The API is available; `database` is ok if the caller has a token, else unchecked."""
 
     status: Literal["ok"]
+    database: Literal["ok", "unchecked"]

@@ -1,0 +1,10 @@
+"""Calendar: the moments that jobs and schedules may have.
+
+They lie in the years 1 to 9999 in every time zone. The domain minutehand.moment has the same bounds.
+"""
+
+from datetime import UTC, datetime
+
+FIRST = datetime(1, 1, 2, tzinfo=UTC)
+# Exclusive.
+END = datetime(9999, 12, 31, tzinfo=UTC)

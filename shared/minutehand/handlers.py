@@ -18,6 +18,8 @@ from minutehand.settings.table import ENCRYPTION_REQUIRED
 
 # Iterators whose functions run when they are read.
 LAZY = (GeneratorType, AsyncGeneratorType, map, filter)
+# Types of most results, which need no further check.
+PLAIN = frozenset({type(None), bool, int, float, str, list, dict})
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,8 @@ class HandlerTable:
 
 def finished_result(result: Any) -> Any:
     """Return a handler's result; raise InvalidHandlerError if it is work that has not run."""
+    if type(result) in PLAIN:
+        return result
     if inspect.isawaitable(result):
         if inspect.iscoroutine(result):
             result.close()

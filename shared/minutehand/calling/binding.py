@@ -47,9 +47,11 @@ class Binding:
 
     def call(self, function: Callable[..., Any], payload: Any, job: object) -> Any:
         """Call the handler with the arguments that it takes."""
-        values = {"payload": payload, "job": job}
-        args = [values[source] for source in self.positional]
-        return function(*args, **{name: values[source] for name, source in self.keywords})
+        args = [payload if source == "payload" else job for source in self.positional]
+        if not self.keywords:
+            return function(*args)
+        named = {name: payload if source == "payload" else job for name, source in self.keywords}
+        return function(*args, **named)
 
 
 def bind(function: Callable[..., Any], job_types: Sequence[type]) -> Binding:

@@ -105,7 +105,9 @@ def _cancel_all(loop: asyncio.AbstractEventLoop) -> set[asyncio.Task[Any]]:
 
 def _close(loop: asyncio.AbstractEventLoop) -> None:
     if not loop.is_closed():
-        loop.run_until_complete(loop.shutdown_asyncgens())
+        # A late request to cancel the handler's tasks cancels this one instead.
+        with suppress(asyncio.CancelledError):
+            loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 
 

@@ -230,7 +230,7 @@ class Stock:
             "edit": some
             | {"fields": ["priority"], "priority": 7}
             | dict.fromkeys(["payload", "headers", "max_attempts", "retry", "timeout"]),
-            "find_served": {"queues": ["default"], "period": timedelta(minutes=5)},
+            "find_served": {"queues": ["nobody"], "period": timedelta(minutes=5)},
             "find_finished": dict.fromkeys(["queue", "kind", "key", "since", "before", "other_than"])
             | {"states": ["dead"], "older_than": "2", "mark": "older than 2", "limit": 100},
             "delete": some,

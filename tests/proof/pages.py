@@ -100,7 +100,7 @@ WHOLE = {
     "list_schedules": 2000,
     "count_upcoming": 30_000,
     "find_finished": 40_000,
-    "find_served": 100,
+    "find_served": 1500,
     "durations": 12_000,
     "failures": 1500,
     "histogram": 30_000,

@@ -1,0 +1,174 @@
+"""An independent checker: it compares what was enqueued with what the handlers recorded.
+
+It uses no code of the library. Of the library's tables, it reads only the final rows of jobs.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import namedtuple_row
+
+from tests.soak.load import FAILING_ATTEMPTS, LIMITS, MAX_ATTEMPTS, PERIOD, SCHEDULES
+
+ATTEMPTS = """select job, attempt, queue, key, tenant, payload, started, lease_ends, ended,
+                     least(ended, lease_ends) as free
+                from soak.attempts order by number"""
+JOBS = """select id, tenant, queue, key, deleted, failed, attempts, nominal, schedule, payload ->> 'name' as payload
+            from minutehand.jobs"""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A promise that was broken, and the evidence."""
+
+    promise: str
+    evidence: str
+
+    def __str__(self) -> str:
+        """Return it as one line."""
+        return f"{self.promise}: {self.evidence}"
+
+
+class Checker:
+    """The records of one run."""
+
+    def __init__(self, url: str) -> None:
+        """Read all records."""
+        with psycopg.connect(url, row_factory=namedtuple_row) as connection:
+            self.enqueued: list[Any] = connection.execute(
+                "select * from soak.enqueued order by enqueued"
+            ).fetchall()
+            attempts: list[Any] = connection.execute(ATTEMPTS).fetchall()
+            self.effects: list[Any] = connection.execute("select * from soak.effects").fetchall()
+            self.endings: list[Any] = connection.execute("select * from soak.endings").fetchall()
+            jobs: list[Any] = connection.execute(JOBS).fetchall()
+        self.jobs = {job.id: job for job in jobs}
+        self.attempts = attempts
+        self.of_job: dict[UUID, list[Any]] = defaultdict(list)
+        for each in attempts:
+            self.of_job[each.job].append(each)
+
+    def violations(self) -> Iterator[Violation]:
+        """Yield every promise that was broken."""
+        for check in (
+            self._nothing_is_lost,
+            self._each_job_ends_once,
+            self._effects_match_endings,
+            self._attempts_have_one_owner,
+            self._attempts_are_bounded,
+            self._nothing_starts_early,
+            self._limits_hold,
+            self._keys_deliver_the_last_payload,
+            self._tenants_are_separate,
+            self._recurrences_are_regular,
+            self._schedules_fire_each_occurrence_once,
+        ):
+            promise = check.__name__.strip("_").replace("_", " ")
+            for evidence in check():
+                yield Violation(promise, evidence)
+
+    def _nothing_is_lost(self) -> Iterator[str]:
+        for new in self.enqueued:
+            job = self.jobs.get(new.id)
+            if job is None:
+                yield f"{new.payload}: its row is gone"
+            elif job.deleted is None and not new.recurring:
+                yield f"{new.payload}: not finished after {job.attempts} attempts"
+
+    def _each_job_ends_once(self) -> Iterator[str]:
+        times: dict[UUID, int] = defaultdict(int)
+        for ending in self.endings:
+            times[ending.job] += 1
+        for id, count in times.items():
+            if count > 1:
+                yield f"{id}: {count} endings"
+
+    def _effects_match_endings(self) -> Iterator[str]:
+        effects: dict[UUID, list[Any]] = defaultdict(list)
+        for effect in self.effects:
+            effects[effect.job].append(effect)
+        for job in self.jobs.values():
+            found, done = effects[job.id], job.deleted is not None and not job.failed
+            if len(found) != done:
+                yield f"{job.payload}: {len(found)} effects, done is {done}"
+            elif found and found[0].attempt != (last := max(each.attempt for each in self.of_job[job.id])):
+                yield f"{job.payload}: attempt {found[0].attempt} finished it after attempt {last} had started"
+
+    def _attempts_have_one_owner(self) -> Iterator[str]:
+        for id, attempts in self.of_job.items():
+            numbers = [each.attempt for each in attempts]
+            if len({*numbers}) < len(numbers):
+                yield f"{id}: two workers started the same attempt: {numbers}"
+            for first, second in pairwise(attempts):
+                if second.started < first.free:
+                    yield f"{id}: attempt {second.attempt} started {first.free - second.started} too early"
+
+    def _attempts_are_bounded(self) -> Iterator[str]:
+        for new in self.enqueued:
+            most = FAILING_ATTEMPTS if new.fails else MAX_ATTEMPTS
+            if (job := self.jobs.get(new.id)) and job.attempts > most:
+                yield f"{new.payload}: {job.attempts} attempts of {most}"
+            if new.fails and job and job.deleted and not (job.failed and job.attempts == most):
+                yield f"{new.payload}: failed is {job.failed} after {job.attempts} attempts"
+
+    def _nothing_starts_early(self) -> Iterator[str]:
+        for new in self.enqueued:
+            for each in self.of_job[new.id]:
+                if new.not_before and each.started < new.not_before:
+                    yield f"{new.payload}: {new.not_before - each.started} too early"
+
+    def _limits_hold(self) -> Iterator[str]:
+        for queue, most in LIMITS.items():
+            running: list[Any] = []
+            for each in (attempt for attempt in self.attempts if attempt.queue == queue):
+                running = [other for other in running if other.free > each.started] + [each]
+                if len(running) > most:
+                    yield f"{len(running)} jobs of {queue} were running at {each.started}"
+
+    def _keys_deliver_the_last_payload(self) -> Iterator[str]:
+        last = {
+            (new.tenant, new.queue, new.key): new for new in self.enqueued if new.key and not new.recurring
+        }
+        ran = {(each.tenant, each.queue, each.key, each.payload) for each in self.attempts}
+        for scope, new in last.items():
+            if (*scope, new.payload) not in ran:
+                yield f"{'/'.join(scope)}: the last payload {new.payload} never ran"
+
+    def _tenants_are_separate(self) -> Iterator[str]:
+        owners = {new.payload: new.tenant for new in self.enqueued}
+        for each in self.attempts:
+            if each.tenant != owners.get(each.payload, ""):
+                yield f"{each.payload} ran as {each.tenant or 'no tenant'}"
+
+    def _recurrences_are_regular(self) -> Iterator[str]:
+        nominal: dict[str, list[datetime]] = defaultdict(list)
+        for job in self.jobs.values():
+            if job.queue == "recurring":
+                nominal[job.key].append(job.nominal)
+        for key, times in nominal.items():
+            times.sort()
+            for first, second in pairwise(times):
+                if first == second or (second - first) % PERIOD:
+                    yield f"{key}: occurrences at {first} and {second}"
+        for key in {new.key for new in self.enqueued if new.recurring}:
+            upcoming = sum(
+                job.queue == "recurring" and job.key == key and job.deleted is None
+                for job in self.jobs.values()
+            )
+            if upcoming != 1:
+                yield f"{key}: {upcoming} upcoming occurrences"
+
+    def _schedules_fire_each_occurrence_once(self) -> Iterator[str]:
+        for name in SCHEDULES:
+            times = sorted(job.nominal for job in self.jobs.values() if job.schedule == name)
+            if not times:
+                yield f"{name} never fired"
+            for first, second in pairwise(times):
+                if second - first != timedelta(seconds=5):
+                    yield f"{name}: occurrences at {first} and {second}"

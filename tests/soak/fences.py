@@ -1,0 +1,76 @@
+"""The fences of the queue, each with a change that removes it. The checker must notice each."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+LIBRARY = Path("shared/minutehand")
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A text of a file, and the text that takes its place."""
+
+    name: str
+    file: str
+    text: str
+    without: str
+    # The promises of which the checker should notice at least one.
+    promises: tuple[str, ...]
+
+    def remove(self, root: Path) -> None:
+        """Remove the fence from a copy of the tree."""
+        path = root / LIBRARY / self.file
+        path.write_text(self.changed(path.read_text("utf-8")), "utf-8")
+
+    def changed(self, text: str) -> str:
+        """Return the file's text without the fence."""
+        assert text.count(self.text) == 1, f"{self.file} must contain once: {self.text}"
+        return text.replace(self.text, self.without)
+
+
+OWNER = "attempts have one owner"
+EFFECTS = "effects match endings"
+LIMITS = "limits hold"
+
+FENCES = (
+    Fence("finish by ack", "sql/flow/finish.sql", " and %(ack)s in (ack, prior)", "", (EFFECTS,)),
+    Fence(
+        "finish by live row",
+        "sql/flow/finish.sql",
+        "where deleted is null and id",
+        "where id",
+        (EFFECTS, "each job ends once"),
+    ),
+    Fence("release by ack", "sql/flow/release.sql", " and %(ack)s in (ack, prior)", "", (OWNER, LIMITS)),
+    Fence(
+        "claim by ack",
+        "sql/flow/claim.sql",
+        " and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)",
+        "",
+        (OWNER,),
+    ),
+    Fence(
+        "lapsed offer under a limit",
+        "sql/flow/claim.sql",
+        "(j.visible > clock_timestamp() or not exists (select from minutehand.controls where max_running is not null))",
+        "true",
+        (LIMITS,),
+    ),
+    Fence(
+        "lock of limits",
+        "schema/functions/choose.sql",
+        "        for update;\n    bounds",
+        "        ;\n    bounds",
+        (LIMITS,),
+    ),
+    Fence(
+        "attempts left", "sql/flow/offer.sql", " and attempts < max_attempts", "", ("attempts are bounded",)
+    ),
+    Fence(
+        "tenant of a key",
+        "schema/functions/keys.sql",
+        "where j.tenant = of_tenant and j.queue",
+        "where j.queue",
+        ("tenants are separate",),
+    ),
+)

@@ -1,0 +1,121 @@
+"""The load of the soak test: jobs with keys, limits, tenants, recurrences and schedules, in a random order."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import count
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from minutehand import Database, NewJob, Retry, enqueue
+from minutehand.operations.controls import limit
+from minutehand.schedules.manage import save
+from minutehand.schedules.schedule import Schedule
+
+TENANTS = ("acme", "globex", "initech")
+LIMITS = {"limited": 3, "single": 1}
+SCHEDULES = ("soak-1", "soak-2", "soak-3")
+PERIOD = timedelta(seconds=5)
+KEYS = 8
+MAX_ATTEMPTS = 20
+FAILING_ATTEMPTS = 2
+KIND = "recorded"
+# Shorter than the time for which a worker is frozen.
+TIME_LIMIT = timedelta(seconds=2)
+SOON = Retry(strategy="fixed", min=timedelta(milliseconds=100), jitter=False)
+
+
+@dataclass
+class Load:
+    """Enqueues jobs, and records each in the transaction that enqueues it."""
+
+    database: Database
+    random: Random
+    _numbers: Any = field(default_factory=count)
+
+    def prepare(self) -> None:
+        """Set the limits, and save the schedules and the recurring jobs."""
+        for queue, most in LIMITS.items():
+            limit(self.database, most, queue=queue)
+        for name in SCHEDULES:
+            job = NewJob(KIND, self._payload(name), queue="scheduled", **_options())
+            save(self.database, Schedule(name, "*/5 * * * * *", job, catch_up="all"))
+        for number in range(3):
+            self._enqueue("recurring", key=f"recurring-{number}", every="PT5S", recurring=True)
+
+    def step(self) -> None:
+        """Enqueue one job, of a random form."""
+        forms: list[tuple[Callable[[], None], int]] = [
+            (self._plain, 6),
+            (self._limited, 4),
+            (self._keyed, 4),
+            (self._of_a_tenant, 4),
+            (self._later, 2),
+            (self._failing, 1),
+        ]
+        functions, weights = zip(*forms, strict=True)
+        self.random.choices(functions, weights)[0]()
+
+    def _plain(self) -> None:
+        self._enqueue("plain")
+
+    def _limited(self) -> None:
+        self._enqueue(self.random.choice([*LIMITS]))
+
+    def _keyed(self) -> None:
+        self._enqueue("keyed", key=f"key-{self.random.randrange(KEYS)}")
+
+    def _of_a_tenant(self) -> None:
+        # All tenants use the same queue and the same keys.
+        key = f"key-{self.random.randrange(KEYS)}" if self.random.random() < 0.5 else None
+        self._enqueue("shared", tenant=self.random.choice(TENANTS), key=key)
+
+    def _later(self) -> None:
+        self._enqueue("later", delay=timedelta(seconds=self.random.uniform(1, 20)))
+
+    def _failing(self) -> None:
+        self._enqueue("failing", fails=True)
+
+    def _payload(self, name: str, *, fails: bool = False) -> dict[str, Any]:
+        seconds = round(self.random.uniform(0.02, 0.6), 2)
+        return {"name": name, "seconds": seconds, "fail": fails, "deaf": self.random.random() < 0.5}
+
+    def _enqueue(
+        self,
+        queue: str,
+        *,
+        tenant: str = "",
+        fails: bool = False,
+        recurring: bool = False,
+        delay: timedelta | None = None,
+        **options: Any,
+    ) -> UUID:
+        name = f"{queue}-{next(self._numbers)}"
+        with self.database.transaction():
+            job = enqueue(
+                KIND,
+                self._payload(name, fails=fails),
+                queue=queue,
+                tenant=tenant or None,
+                delay=delay,
+                connection=self.database,
+                **_options(fails),
+                **options,
+            )
+            values = (job.id, name, tenant, queue, options.get("key"), _not_before(job.visible, delay), fails)
+            self.database.connection.execute(
+                """insert into soak.enqueued (id, payload, tenant, queue, key, not_before, fails, recurring)
+                   values (%s, %s, %s, %s, %s, %s, %s, %s)""",
+                [*values, recurring],
+            )
+        return job.id
+
+
+def _not_before(visible: datetime, delay: timedelta | None) -> datetime | None:
+    return None if delay is None else visible
+
+
+def _options(fails: bool = False) -> dict[str, Any]:
+    attempts = FAILING_ATTEMPTS if fails else MAX_ATTEMPTS
+    return {"timeout": TIME_LIMIT, "retry": SOON, "max_attempts": attempts}

@@ -1,0 +1,113 @@
+"""One run of the soak test: load, ticks and faults for some seconds; then the queue is drained."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from threading import Event, Thread
+from time import monotonic
+from typing import Any
+
+import psycopg
+
+from emulator import Emulator
+from emulator.misbehavior import Misbehavior
+from minutehand import Database
+from minutehand.schedules.manage import pause
+from tests import servers
+from tests.soak.checker import Checker, Violation
+from tests.soak.fences import Fence
+from tests.soak.load import SCHEDULES, Load
+from tests.soak.stack import emulated, prepare, tree
+
+TICK_SECONDS = 0.5
+JOBS_PER_SECOND = 6.0
+DRAIN_SECONDS = 180.0
+# Longer than the lease of a job, which is 3 seconds.
+FAULTS: dict[str, Any] = {
+    "kill": 0.04,
+    "freeze": 0.06,
+    "duplicate": 0.2,
+    "late": 0.03,
+    "lose": 0.03,
+    "overrun": 1,
+}
+FROZEN: dict[str, Any] = {"within": 0.3, "frozen": 5.5, "late_by": (25, 70)}
+LEFT = "select count(*) from minutehand.jobs where deleted is null and queue <> 'recurring'"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The violations of a run, and its size."""
+
+    violations: list[Violation]
+    jobs: int
+    attempts: int
+    faults: str
+
+    @property
+    def promises(self) -> set[str]:
+        """The promises that were broken."""
+        return {violation.promise for violation in self.violations}
+
+
+def run(
+    database: servers.Database, folder: Path, *, seconds: float, seed: int, fence: Fence | None = None
+) -> Result:
+    """Run the load under faults, drain the queue, and check the records."""
+    template = tree(folder, fence)
+    prepare(database, folder, fence)
+    faults = Misbehavior(seed, functions={"WorkerFunction", "DispatcherFunction"}, **FAULTS, **FROZEN)
+    with (
+        closing(Database(database.admin_url)) as enqueuer,
+        emulated(template, database.url, []) as lambda_,
+        faults.upon(lambda_),
+    ):
+        load = Load(enqueuer, Random(seed))
+        load.prepare()
+        with _ticking(lambda_, database.admin_url):
+            _enqueue(load, seconds)
+            for name in SCHEDULES:
+                pause(enqueuer, name)
+            _drain(database.admin_url)
+        lambda_.settle(DRAIN_SECONDS)
+    checker = Checker(database.admin_url)
+    return Result([*checker.violations()], len(checker.jobs), len(checker.attempts), faults.summary)
+
+
+def _enqueue(load: Load, seconds: float) -> None:
+    end, waiting = monotonic() + seconds, Event()
+    while monotonic() < end:
+        load.step()
+        waiting.wait(load.random.expovariate(JOBS_PER_SECOND))
+
+
+@contextmanager
+def _ticking(lambda_: Emulator, url: str) -> Iterator[None]:
+    """Tick twice at the same moment, again and again, in a thread."""
+    ended = Event()
+
+    def tick() -> None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            while not ended.wait(TICK_SECONDS):
+                lambda_.tick()
+                lambda_.tick()
+                # A budget adapts to throttled workers over minutes. It would slow this run down, not break it.
+                connection.execute("delete from minutehand.budgets")
+
+    thread = Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _drain(url: str) -> None:
+    """Wait until only the recurring jobs are left, or until the time is over; the checker reports the rest."""
+    end, waiting = monotonic() + DRAIN_SECONDS, Event()
+    with psycopg.connect(url, autocommit=True) as connection:
+        while monotonic() < end and connection.execute(LEFT).fetchone() != (0,):
+            waiting.wait(TICK_SECONDS)

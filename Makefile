@@ -11,7 +11,9 @@ SAM := .venv/sam-$(SAM_VERSION)/bin/sam
 SPARK_FLOOR := 4.0.2
 FLOOR := .venv/spark-$(SPARK_FLOOR)
 WORKERS ?= 2
-SUITES := $(addprefix test/,mutations plans thorough programs servers kill pipeline-long spark-floor cluster containers)
+# Duration of the run of test/soak that has all fences.
+SECONDS ?= 60
+SUITES := $(addprefix test/,mutations plans thorough programs servers kill soak pipeline-long spark-floor cluster containers)
 # Server of the core's tests: direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18.
 SERVER ?= direct-18
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS)
@@ -109,6 +111,10 @@ test/servers: setup ## Run the server-dependent tests on the oldest and another 
 test/kill: setup/pipeline ## Kill processes at every point of their work, and check that no job is lost
 	@$(TEST) --server $(SERVER) -m kill
 	@$(TEST_PIPELINE) -m kill tests/pipeline
+
+.PHONY: test/soak
+test/soak: setup ## Run the stack under faults, and check what the handlers recorded; SECONDS=3600
+	@MINUTEHAND_SOAK_SECONDS=$(SECONDS) $(BIN)/pytest -s -m soak tests/soak
 
 .PHONY: test/pipeline-long
 test/pipeline-long: setup/pipeline ## Run the slow tests of the pipeline, on a million rows and an object store

@@ -76,6 +76,7 @@ SUITES = {
         "tests/pipeline/archive/*",
         "tests/pipeline/load/*",
     ],
+    "soak": ["emulator/*", "tests/soak/*"],
     "pipeline-long": ["pipeline/*", "tests/pipeline/*", f"{LIBRARY}offer.py", f"{LIBRARY}tick.py"],
     "cluster": ["pipeline/package.py", "pipeline/main.py", "pipeline/requirements.lock", "tests/cluster/*"],
     "containers": [

@@ -67,6 +67,7 @@ class Checker:
             self._keys_deliver_the_last_payload,
             self._tenants_are_separate,
             self._recurrences_are_regular,
+            self._recurrences_follow_the_last_enqueue,
             self._schedules_fire_each_occurrence_once,
         ):
             promise = check.__name__.strip("_").replace("_", " ")
@@ -147,22 +148,22 @@ class Checker:
                 yield f"{each.payload} ran as {each.tenant or 'no tenant'}"
 
     def _recurrences_are_regular(self) -> Iterator[str]:
-        nominal: dict[str, list[datetime]] = defaultdict(list)
+        nominal: dict[tuple[str, str], list[datetime]] = defaultdict(list)
         for job in self.jobs.values():
             if job.queue == "recurring":
-                nominal[job.key].append(job.nominal)
-        for key, times in nominal.items():
+                nominal[job.key, job.payload].append(job.nominal)
+        for (key, payload), times in nominal.items():
             times.sort()
             for first, second in pairwise(times):
                 if first == second or (second - first) % PERIOD:
-                    yield f"{key}: occurrences at {first} and {second}"
-        for key in {new.key for new in self.enqueued if new.recurring}:
-            upcoming = sum(
-                job.queue == "recurring" and job.key == key and job.deleted is None
-                for job in self.jobs.values()
-            )
-            if upcoming != 1:
-                yield f"{key}: {upcoming} upcoming occurrences"
+                    yield f"{key}: {payload} occurs at {first} and {second}"
+
+    def _recurrences_follow_the_last_enqueue(self) -> Iterator[str]:
+        last = {new.key: new.payload for new in self.enqueued if new.recurring}
+        for key, payload in last.items():
+            found = [job.payload for job in self.jobs.values() if job.key == key and job.deleted is None]
+            if found != [payload]:
+                yield f"{key}: the unfinished jobs are {found}, the last enqueue was {payload}"
 
     def _schedules_fire_each_occurrence_once(self) -> Iterator[str]:
         for name in SCHEDULES:

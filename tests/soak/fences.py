@@ -34,13 +34,6 @@ LIMITS = "limits hold"
 
 FENCES = (
     Fence("finish by ack", "sql/flow/finish.sql", " and %(ack)s in (ack, prior)", "", (EFFECTS,)),
-    Fence(
-        "finish by live row",
-        "sql/flow/finish.sql",
-        "where deleted is null and id",
-        "where id",
-        (EFFECTS, "each job ends once"),
-    ),
     Fence("release by ack", "sql/flow/release.sql", " and %(ack)s in (ack, prior)", "", (OWNER, LIMITS)),
     Fence(
         "claim by ack",
@@ -67,10 +60,17 @@ FENCES = (
         "attempts left", "sql/flow/offer.sql", " and attempts < max_attempts", "", ("attempts are bounded",)
     ),
     Fence(
-        "tenant of a key",
-        "schema/functions/keys.sql",
-        "where j.tenant = of_tenant and j.queue",
-        "where j.queue",
-        ("tenants are separate",),
+        "replaced recurrence",
+        "schema/functions/jobs.sql",
+        "if job.key is not null and exists",
+        "if false and exists",
+        ("recurrences follow the last enqueue",),
+    ),
+    Fence(
+        "one firing per occurrence",
+        "schema/functions/schedules.sql",
+        "        continue when not found;\n",
+        "",
+        ("schedules fire each occurrence once",),
     ),
 )

@@ -18,6 +18,7 @@ LIMITS = {"limited": 3, "single": 1}
 SCHEDULES = ("soak-1", "soak-2", "soak-3")
 PERIOD = timedelta(seconds=5)
 KEYS = 8
+RECURRING = 3
 MAX_ATTEMPTS = 20
 FAILING_ATTEMPTS = 2
 KIND = "recorded"
@@ -41,27 +42,35 @@ class Load:
         for name in SCHEDULES:
             job = NewJob(KIND, self._payload(name), queue="scheduled", **_options())
             save(self.database, Schedule(name, "*/5 * * * * *", job, catch_up="all"))
-        for number in range(3):
-            self._enqueue("recurring", key=f"recurring-{number}", every="PT5S", recurring=True)
+        for number in range(RECURRING):
+            self._recur(number)
 
     def step(self) -> None:
         """Enqueue one job, of a random form."""
         forms: list[tuple[Callable[[], None], int]] = [
             (self._plain, 6),
-            (self._limited, 4),
+            (self._limited, 8),
             (self._keyed, 4),
             (self._of_a_tenant, 4),
             (self._later, 2),
-            (self._failing, 1),
+            (self._failing, 4),
+            (self._recur_again, 1),
         ]
         functions, weights = zip(*forms, strict=True)
         self.random.choices(functions, weights)[0]()
+
+    def _recur_again(self) -> None:
+        self._recur(self.random.randrange(RECURRING))
+
+    def _recur(self, number: int) -> None:
+        self._enqueue("recurring", key=f"recurring-{number}", every="PT5S", recurring=True)
 
     def _plain(self) -> None:
         self._enqueue("plain")
 
     def _limited(self) -> None:
-        self._enqueue(self.random.choice([*LIMITS]))
+        # More than the limits let through for a while, so that jobs wait for each other.
+        self._enqueue(self.random.choice([*LIMITS]), slower=3)
 
     def _keyed(self) -> None:
         self._enqueue("keyed", key=f"key-{self.random.randrange(KEYS)}")
@@ -77,8 +86,8 @@ class Load:
     def _failing(self) -> None:
         self._enqueue("failing", fails=True)
 
-    def _payload(self, name: str, *, fails: bool = False) -> dict[str, Any]:
-        seconds = round(self.random.uniform(0.02, 0.6), 2)
+    def _payload(self, name: str, *, fails: bool = False, slower: int = 1) -> dict[str, Any]:
+        seconds = round(self.random.uniform(0.02, 0.5) * slower, 2)
         return {"name": name, "seconds": seconds, "fail": fails, "deaf": self.random.random() < 0.5}
 
     def _enqueue(
@@ -88,6 +97,7 @@ class Load:
         tenant: str = "",
         fails: bool = False,
         recurring: bool = False,
+        slower: int = 1,
         delay: timedelta | None = None,
         **options: Any,
     ) -> UUID:
@@ -95,7 +105,7 @@ class Load:
         with self.database.transaction():
             job = enqueue(
                 KIND,
-                self._payload(name, fails=fails),
+                self._payload(name, fails=fails, slower=slower),
                 queue=queue,
                 tenant=tenant or None,
                 delay=delay,

@@ -18,7 +18,7 @@ from minutehand.schedules.manage import pause
 from tests import servers
 from tests.soak.checker import Checker, Violation
 from tests.soak.fences import Fence
-from tests.soak.load import SCHEDULES, Load
+from tests.soak.load import LIMITS, SCHEDULES, Load
 from tests.soak.stack import emulated, prepare, tree
 
 TICK_SECONDS = 0.5
@@ -93,6 +93,9 @@ def _ticking(lambda_: Emulator, url: str) -> Iterator[None]:
             while not ended.wait(TICK_SECONDS):
                 lambda_.tick()
                 lambda_.tick()
+                # Workers that take the next due job themselves, next to the dispatchers' offers.
+                for queue in LIMITS:
+                    lambda_.send("WorkerFunction", {"queue": queue})
                 # A budget adapts to throttled workers over minutes. It would slow this run down, not break it.
                 connection.execute("delete from minutehand.budgets")
 

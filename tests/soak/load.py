@@ -54,16 +54,19 @@ class Load:
             (self._of_a_tenant, 4),
             (self._later, 2),
             (self._failing, 4),
-            (self._recur_again, 1),
+            (self._recur_again, 3),
         ]
         functions, weights = zip(*forms, strict=True)
         self.random.choices(functions, weights)[0]()
 
     def _recur_again(self) -> None:
-        self._recur(self.random.randrange(RECURRING))
+        # Due at once, so that the new job may run next to the one that it replaces.
+        self._recur(self.random.randrange(RECURRING), delay=timedelta())
 
-    def _recur(self, number: int) -> None:
-        self._enqueue("recurring", key=f"recurring-{number}", every="PT5S", recurring=True)
+    def _recur(self, number: int, delay: timedelta | None = None) -> None:
+        self._enqueue(
+            "recurring", key=f"recurring-{number}", every="PT5S", recurring=True, slower=3, delay=delay
+        )
 
     def _plain(self) -> None:
         self._enqueue("plain")

@@ -71,7 +71,7 @@ ATTEMPT = {
 }
 JOB_OPTIONS = """
     queue run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while unique_for
-    debounce debounce_max throttle id
+    debounce debounce_max throttle id expires on_dead
 """
 FILTERS = (
     "queue kind key priority headers version tenant since until finished_since finished_until finished states"
@@ -236,9 +236,13 @@ class Stock:
             "delete": some,
             "replay": {"ids": self.dead, "max_attempts": 1, "window": timedelta(), "suffix": ""},
             "free_keys": {"now": None},
-            "set_queue_defaults": dict.fromkeys(["priority", "max_attempts", "timeout", "retry"], None)
+            "set_queue_defaults": dict.fromkeys(
+                ["priority", "max_attempts", "timeout", "retry", "on_dead"], None
+            )
             | {"queue": "default"},
-            "set_defaults": dict.fromkeys(["queue", "priority", "max_attempts", "timeout", "retry"], None)
+            "set_defaults": dict.fromkeys(
+                ["queue", "priority", "max_attempts", "timeout", "retry", "on_dead"], None
+            )
             | {"kind": "echo"},
             "expiring_recurring": {"now": None, "limit": 1000},
             "spent_recurring": {"now": None, "limit": 1000},

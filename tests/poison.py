@@ -65,6 +65,9 @@ ROWS: dict[str, LiteralString] = {
                     values ('s%s', '@daily', '{"kind": "echo"}', '2095-01-01', '2095-01-01', true)""",
     "firings": """insert into minutehand.firings (schedule, nominal, outcome)
                   values ('s1', now() + %s * interval '1 hour', 'fired')""",
+    "defaults": "insert into minutehand.defaults (kind) values ('k%s')",
+    "queue_defaults": "insert into minutehand.queue_defaults (queue) values ('q%s')",
+    "retention": "insert into minutehand.retention (queue, what, keep) values ('q%s', 'done', '1 day')",
     "controls": "insert into minutehand.controls (queue, kind, paused) values ('q%s', 'echo', true)",
 }
 COLUMNS = """

@@ -2327,7 +2327,7 @@ CREATE FUNCTION minutehand.sees_queue(of_queue text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
 begin
-    return minutehand.current_tenant() = ''
+    return minutehand.tenant_scope() = ''
         or exists (select from minutehand.jobs j
                     where j.deleted is null and j.queue = of_queue and j.tenant = minutehand.current_tenant())
         or exists (select from minutehand.jobs j

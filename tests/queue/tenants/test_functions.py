@@ -126,6 +126,14 @@ def with_rows_of_b(queue: Queue) -> dict[str, UUID]:
     return ids
 
 
+def test_login_that_also_enqueues_for_all_tenants_sees_no_queue(tenant: Database, queue: Queue) -> None:
+    queue.enqueue(tenant="b")
+    queue.sql(f"grant minutehand_enqueuer to {tenant.connection.info.user}")
+
+    assert query(tenant, "select minutehand.queues_seen()") == []
+    assert query_as(tenant, "b", "select minutehand.queues_seen()") == [("default",)]
+
+
 # An enqueuer may name any tenant in these.
 ENQUEUER_MAY = ("keep_events(", "enqueue(")
 CASES = [

@@ -66,7 +66,7 @@ create or replace function minutehand.sees_queue(of_queue text) returns boolean
 language plpgsql stable
 as $$
 begin
-    return minutehand.current_tenant() = ''
+    return minutehand.tenant_scope() = ''
         or exists (select from minutehand.jobs j
                     where j.deleted is null and j.queue = of_queue and j.tenant = minutehand.current_tenant())
         or exists (select from minutehand.jobs j

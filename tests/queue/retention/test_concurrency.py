@@ -75,6 +75,16 @@ def test_concurrent_calls_take_one_step(queue: Queue) -> None:
         assert apply_retention(queue.database) == ()
 
 
+def test_advisory_locks_of_other_logins_do_not_stop_retention(queue: Queue) -> None:
+    finished(queue, noon(ago(queue, 3)))
+    set_retention(queue.database, Retention(done=DAY, dead=DAY, cancelled=DAY))
+    other = queue.another()
+    with other.transaction() as holding:
+        holding.execute("select pg_advisory_xact_lock(6074190400 + n) from generate_series(0, 100) n")
+
+        assert [step.outcome for step in apply_retention(queue.database)] == ["dropped"]
+
+
 def test_maintenance_applies_retention_and_creates_days(queue: Queue) -> None:
     day = ago(queue, 3)
     finished(queue, noon(day))

@@ -10,7 +10,9 @@ language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 #variable_conflict use_column
 begin
-    if not pg_try_advisory_xact_lock(6074190483) then
+    -- Not an advisory lock: any login could hold that, and so stop retention.
+    perform from minutehand.settings for no key update skip locked;
+    if not found then
         return;
     end if;
     return query

@@ -48,7 +48,7 @@ VALUES: dict[str, list[LiteralString]] = {
     ],
     "int4": ["-2147483648", "0", "2147483647"],
     "int8": ["-9223372036854775808", "0"],
-    "interval": ["'-178000000 years'", "'178000000 years'", "'-1 microsecond'", "'0'"],
+    "interval": ["'-178000000 years'", "'178000000 years'", "'-1 microsecond'", "'0'", "'infinity'"],
     "bool": ["true", "false"],
     "uuid": ["'00000000-0000-0000-0000-000000000000'"],
 }

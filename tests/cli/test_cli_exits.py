@@ -19,8 +19,9 @@ WRITING = [
     ["enqueue", "echo"],
     ["retry", "019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10"],
     ["defaults", "echo", "--priority", "1"],
-    ["work", "--drain"],
 ]
+# Imports handlers, which a process can do only from one folder.
+WORK = ["work", "--drain"]
 
 
 UNREACHABLE = "postgresql://ada:s3cret@127.0.0.1:1/jobs"
@@ -35,7 +36,7 @@ def sentence(ended, code):
 
 def test_unreachable_database_exits_with_3_without_the_password(run, execute):
     for ended in (
-        run("ls", url=UNREACHABLE),
+        run(*WORK, url=UNREACHABLE),
         *(execute(*arguments, url=UNREACHABLE) for arguments in (*READING, *WRITING, ["migrate"])),
     ):
         message = sentence(ended, 3)
@@ -71,9 +72,15 @@ def test_database_url_is_accepted_before_and_after_the_command(execute, direct_d
     assert execute("--database-url", direct_database.url, "ls").returncode == 0
 
 
-def test_missing_schema_exits_with_4(execute, empty_database):
-    for arguments in (*READING, *WRITING, ["delete", "--finished-until", "1d"]):
-        assert "run: minutehand migrate" in sentence(execute(*arguments, url=empty_database.url), 4)
+def test_missing_schema_exits_with_4(run, execute, empty_database):
+    for ended in (
+        run(*WORK, url=empty_database.url),
+        *(
+            execute(*arguments, url=empty_database.url)
+            for arguments in (*READING, *WRITING, ["delete", "--finished-until", "1d"])
+        ),
+    ):
+        assert "run: minutehand migrate" in sentence(ended, 4)
 
 
 def test_newer_schema_exits_with_4(execute, direct_database):

@@ -37,7 +37,7 @@ from tests.thorough import amount
 
 pytestmark = pytest.mark.every_server
 
-CLAIMERS = 8
+CLAIMERS = amount(4, 8)
 JOBS = amount(1_500, 10_000)
 AT_ONCE = Retry(strategy="fixed", min=timedelta(), max=timedelta(), jitter=False)
 

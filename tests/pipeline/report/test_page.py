@@ -112,6 +112,7 @@ def result(name: str = "email", message: str = "no route to <number>") -> Report
             "jobs": 9,
             "done": 9,
             "dead": 9,
+            "expired": 9,
             "cancelled": 9,
             "counted": 9,
             "late": 1,

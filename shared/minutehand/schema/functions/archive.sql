@@ -109,6 +109,8 @@ declare
     one      date;
     kept     bigint;
     there    bigint;
+    columns  text;
+    given    record;
 begin
     execute format('lock table minutehand.%I in share mode', name);
     execute format('select count(*) filter (where %s), count(*) filter (where not %1$s) from minutehand.%I', archived, name)
@@ -125,13 +127,19 @@ begin
     execute format('alter table minutehand.%I detach partition minutehand.%I', home, name);
     execute format('alter table minutehand.%I rename to %I', name, name || '_old');
     execute format('create table minutehand.%I (like minutehand.%I including defaults including constraints including generated)', name, home);
-    execute format('insert into minutehand.%I select * from minutehand.%I where not %s', name, name || '_old', archived) using days;
+    select string_agg(quote_ident(attname), ', ') into columns
+      from pg_attribute
+     where attrelid = format('minutehand.%I', home)::regclass and attnum > 0 and not attisdropped and attgenerated = '';
+    execute format('insert into minutehand.%1$I (%2$s) select %2$s from minutehand.%3$I where not %4$s', name, columns, name || '_old', archived)
+      using days;
     execute format('drop table minutehand.%I', name || '_old');
     execute format('alter table minutehand.%I attach partition minutehand.%I default', home, name);
     execute format('alter table minutehand.%I enable row level security', name);
     perform minutehand.make_policies(r)
        from unnest('{minutehand_worker,minutehand_operator,minutehand_tenant}'::text[]) r where to_regrole(r) is not null;
-    perform minutehand.grant_archiver() where to_regrole('minutehand_operator') is not null;
+    for given in select * from minutehand.permissions() p where p.object = name and to_regrole(p.role) is not null loop
+        execute format('grant %s on minutehand.%I to %I', given.privilege, name, given.role);
+    end loop;
     return 'dropped';
 exception
     when lock_not_available or deadlock_detected then return 'busy';

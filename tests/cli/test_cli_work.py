@@ -90,10 +90,8 @@ def test_second_signal_interrupts_and_releases_the_job(popen, direct_database, h
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_stop_timeout_interrupts_and_releases_the_job(
-    run, popen, direct_database, handlers, gates, processes
-):
-    enqueue(run, direct_database.url, {"kind": "wait", "payload": gates})
+def test_stop_timeout_interrupts_and_releases_the_job(popen, direct_database, handlers, gates, processes):
+    enqueue(direct_database.url, {"kind": "wait", "payload": gates})
     options = ("--handlers", handlers, "--processes", processes)
     worker = popen("work", "--stop-timeout", "0s", *options, url=direct_database.url)
     with Path(gates["begun"]).open():
@@ -104,8 +102,8 @@ def test_stop_timeout_interrupts_and_releases_the_job(
     assert rows(direct_database.url) == [("wait", "due", 0)]
 
 
-def test_job_that_ends_within_the_stop_timeout_is_done(run, popen, direct_database, handlers, gates):
-    enqueue(run, direct_database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"})
+def test_job_that_ends_within_the_stop_timeout_is_done(popen, direct_database, handlers, gates):
+    enqueue(direct_database.url, {"kind": "wait", "payload": gates}, {"kind": "quick"})
     options = ("--handlers", handlers, "--stop-timeout", "1h")
     worker = popen("work", *options, url=direct_database.url)
     with Path(gates["begun"]).open():

@@ -1,23 +1,27 @@
 """`minutehand work` serves the queues that its options name, and prints which."""
 
 import json
+from contextlib import closing
 
 import pytest
+
+from minutehand import Database, enqueue
 
 QUEUES = ("default", "mail", "reports")
 
 
 @pytest.fixture
-def jobs(execute, direct_database):
+def jobs(direct_database):
     """A due job in each queue."""
-    jobs = b"".join(json.dumps({"kind": "echo", "queue": queue}).encode() + b"\n" for queue in QUEUES)
-    assert execute("enqueue", "--file", "-", url=direct_database.url, stdin=jobs).returncode == 0
+    with closing(Database(direct_database.url)) as database:
+        for queue in QUEUES:
+            enqueue("echo", queue=queue, connection=database)
 
 
 @pytest.mark.parametrize(
     ("options", "queues", "printed"),
     [
-        ((), ["default", "mail", "reports"], "working on all queues;"),
+        ((), [*QUEUES], "working on all queues;"),
         (("--queue", "mail=3,reports"), ["mail", "reports"], "working on queues mail (weight 3), reports;"),
         (
             ("--queue", "reports", "--queue", "mail", "--strict"),

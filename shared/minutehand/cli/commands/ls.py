@@ -100,7 +100,7 @@ def ls(
                 f"{text.jobs(list_jobs(database, limit=1, total=True, **filters).total or 0)} in total."
             )
     if shown is None:
-        _print_none(filtered=any(value not in (None, ()) for value in options.values()))
+        _print_none(filtered=options["priority"] is not None or any(options.values()))
     elif form == "table":
         _print_more(shown)
 

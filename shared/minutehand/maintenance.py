@@ -83,7 +83,7 @@ class Steps:
 
 
 def run_maintenance(database: Database, now: datetime | None = None) -> MaintenanceReport:
-    """End abandoned and expired jobs, fire schedules, raise the floors; every ten minutes, sweep as well."""
+    """End abandoned and expired jobs, fire schedules, update the lanes; every ten minutes, sweep as well."""
     # Imported only when used: a worker that is invited to jobs runs no maintenance.
     from minutehand.schedules.fire import fire_due
 
@@ -92,7 +92,7 @@ def run_maintenance(database: Database, now: datetime | None = None) -> Maintena
     reaped = steps.run("end abandoned jobs", lambda: _reap(database, now))
     expired = steps.run("expire jobs", lambda: _expire(database, now))
     fired = steps.run("fire schedules", lambda: fire_due(database, now))
-    steps.run("raise the floors", lambda: database.run("raise_floor", now=now))
+    steps.run("update the lanes", lambda: _update_lanes(database, now))
     swept = steps.run("start a sweep", lambda: bool(database.run("start_sweep", now=now)))
     retained = _sweep(database, steps, now) if swept else None
     return MaintenanceReport(
@@ -103,11 +103,20 @@ def run_maintenance(database: Database, now: datetime | None = None) -> Maintena
 def _sweep(database: Database, steps: Steps, now: datetime | None) -> tuple[Step, ...] | None:
     from minutehand.schedules.fire import prune
 
-    steps.run("derive the floors", lambda: database.run("sweep", now=now))
+    steps.run("derive the lanes", lambda: database.run("sweep", now=now))
+    steps.run("remove empty lanes", lambda: database.run("remove_lanes", now=now))
     steps.run("create partitions", lambda: database.run("make_days"))
     steps.run("free keys", lambda: database.run("free_keys", now=now))
     steps.run("delete old firings", lambda: prune(database, now))
     return steps.run("apply retention", lambda: apply_retention(database))
+
+
+def _update_lanes(database: Database, now: datetime | None) -> None:
+    (folded,) = database.run("fold_lanes")
+    if folded["sweep_requested"]:
+        database.run("sweep", now=now)
+    database.run("advance_settled", now=now)
+    database.run("raise_floor", now=now)
 
 
 def _cancel(database: Database, now: datetime | None) -> None:

@@ -108,12 +108,16 @@ class Flow:
 
 EARLIER = (
     """update minutehand.jobs_live
-          set visible = visible - %(by)s::interval, run_at = run_at - %(by)s::interval,
+          set visible = visible - %(by)s::interval,
               offered = offered - %(by)s::interval, claimed = claimed - %(by)s::interval""",
-    "update minutehand.lanes set floor = floor - %(by)s::interval",
+    # On its own, so that no trigger takes this for a job that was moved.
+    "update minutehand.jobs_live set run_at = run_at - %(by)s::interval",
+    "update minutehand.lanes set floor = floor - %(by)s::interval, emptied = emptied - %(by)s::interval",
+    "update minutehand.lane_changes set visible = visible - %(by)s::interval",
     """update minutehand.dispatcher
           set ticked = ticked - %(by)s::interval, since = since - %(by)s::interval,
-              swept = swept - %(by)s::interval""",
+              swept = swept - %(by)s::interval, settled = settled - %(by)s::interval,
+              marked = marked - %(by)s::interval""",
     "update minutehand.budgets set lapsed = lapsed - %(by)s::interval",
 )
 

@@ -53,7 +53,7 @@ class Machine(ClaimRules, OperationRules):  # type: ignore[misc]
 
     @initialize()
     def empty(self) -> None:
-        for table in ("jobs", "superseded", "lanes", "budgets", "controls"):
+        for table in ("jobs", "superseded", "lanes", "lane_changes", "budgets", "controls"):
             sql(self.db, f"delete from minutehand.{table}")
         sql(
             self.db,

@@ -2,6 +2,7 @@
 
 PAGES = {
     "as_tenant": 60,
+    "advance_settled": 10,
     "adjust_budgets": 20,
     "reap": 10,
     "expire": 10,
@@ -31,6 +32,7 @@ PAGES = {
     "finish": 30,
     "fire": 150,
     "fire_now": 150,
+    "fold_lanes": 20,
     "free_keys": 10,
     "get": 60,
     "get_by_key": 150,
@@ -71,6 +73,7 @@ PAGES = {
     "raise_floor": 60,
     "recall_offers": 100,
     "record_audit": 60,
+    "remove_lanes": 10,
     "remove_schedule": 20,
     "replay": 1500,
     "reschedule": 400,
@@ -87,6 +90,7 @@ PAGES = {
     "settle": 20,
     "spent_recurring": 20,
     "supersede": 30,
+    "sweep": 200,
     "start_sweep": 10,
     "take": 400,
     "withdraw": 800,
@@ -109,5 +113,4 @@ WHOLE = {
     "examine_queue": 30_000,
     "count_finished": 30_000,
     "stats": 20_000,
-    "sweep": 10_000,
 }

@@ -26,14 +26,18 @@ LATER = timedelta(minutes=20)
 
 LATER_BY = (
     """update minutehand.jobs_live
-          set visible = visible - %(by)s, run_at = run_at - %(by)s, enqueued = enqueued - %(by)s,
+          set visible = visible - %(by)s, enqueued = enqueued - %(by)s,
               offered = offered - %(by)s, claimed = claimed - %(by)s, nominal = nominal - %(by)s""",
+    # On its own, so that no trigger takes this for a job that was moved.
+    "update minutehand.jobs_live set run_at = run_at - %(by)s",
     """update minutehand.jobs_done
           set deleted = deleted - %(by)s, visible = visible - %(by)s, run_at = run_at - %(by)s,
               enqueued = enqueued - %(by)s, offered = offered - %(by)s, claimed = claimed - %(by)s""",
-    "update minutehand.lanes set floor = floor - %(by)s",
+    "update minutehand.lanes set floor = floor - %(by)s, emptied = emptied - %(by)s",
+    "update minutehand.lane_changes set visible = visible - %(by)s",
     """update minutehand.dispatcher
-          set ticked = ticked - %(by)s, since = since - %(by)s, swept = swept - %(by)s""",
+          set ticked = ticked - %(by)s, since = since - %(by)s, swept = swept - %(by)s,
+              settled = settled - %(by)s, marked = marked - %(by)s""",
     "update minutehand.budgets set lapsed = lapsed - %(by)s",
 )
 

@@ -1,6 +1,7 @@
 """A job that is enqueued in a committed transaction is never lost, whatever inserted it and however late."""
 
 from datetime import timedelta
+from typing import LiteralString
 from uuid import UUID
 
 import pytest
@@ -30,38 +31,39 @@ def db(sessions: Sessions) -> Database:
     return db
 
 
-def test_row_inserted_into_an_unknown_queue_is_found_by_the_sweep(db: Database) -> None:
+@pytest.mark.parametrize("when", ["now()", "now() - interval '1 day'"])
+def test_row_inserted_into_an_unknown_queue_is_found_immediately(db: Database, when: LiteralString) -> None:
     (row,) = sql(
-        db, "insert into minutehand.jobs (kind, queue, priority) values ('echo', 'unknown', 7) returning id"
+        db,
+        "insert into minutehand.jobs (kind, queue, priority, visible)"
+        f" values ('echo', 'unknown', 7, {when}) returning id",
     )
-    assert offered_ids(db) == set()
-
-    pass_time(db, SWEEP)
 
     assert offered_ids(db) == {row[0]}
 
 
-def test_row_inserted_into_the_past_is_found_immediately(db: Database) -> None:
-    (row,) = sql(db, INSERT_INTO_THE_PAST)
-
-    assert offered_ids(db) == {row[0]}
-
-
-def test_row_committed_below_the_floor_is_found_by_the_sweep(db: Database, sessions: Sessions) -> None:
+def test_row_committed_after_minutes_is_found_immediately(db: Database, sessions: Sessions) -> None:
     slow = sessions()
     with slow.transaction():
         late = enqueue("echo", connection=slow).id
         assert offered_ids(db) == set()
-        sql(db, MOVE_FLOOR, by=MINUTES)
+        pass_time(sessions(), MINUTES)
+        assert offered_ids(db) == set()
 
-    assert offered_ids(db) == set()
-    pass_time(db, SWEEP)
     assert offered_ids(db) == {late}
 
 
-def test_row_moved_into_the_past_is_found_by_the_sweep(db: Database) -> None:
+def test_row_moved_into_the_past_is_found_immediately(db: Database) -> None:
     job_id = enqueue("echo", delay=timedelta(days=1), connection=db).id
     sql(db, "update minutehand.jobs set visible = now() - interval '1 day' where id = %(id)s", id=job_id)
+
+    assert offered_ids(db) == {job_id}
+
+
+def test_row_of_the_partition_moved_into_the_past_is_found_by_the_sweep(db: Database) -> None:
+    job_id = enqueue("echo", delay=timedelta(days=1), connection=db).id
+    assert offered_ids(db) == set()
+    sql(db, "update minutehand.jobs_live set visible = now() - interval '1 day' where id = %(id)s", id=job_id)
     assert offered_ids(db) == set()
 
     pass_time(db, SWEEP)
@@ -82,6 +84,7 @@ def test_polling_worker_finds_rows_below_the_floor(db: Database) -> None:
 
 def test_lost_or_wrong_floor_is_recomputed(db: Database) -> None:
     job_id = enqueue("echo", connection=db).id
+    sql(db, "delete from minutehand.lane_changes")
     sql(db, "update minutehand.lanes set floor = 'infinity'")
     assert offered_ids(db) == set()
     pass_time(db, SWEEP)
@@ -106,11 +109,6 @@ def test_job_found_late_is_done(db: Database) -> None:
     assert event["queue"] == "unknown"
     assert finish(job, Done()).ending == "done"
     assert get(db, row[0]).state == "done"
-
-
-INSERT_INTO_THE_PAST = """insert into minutehand.jobs (kind, queue, visible)
-                          values ('echo', 'unknown', now() - interval '1 day') returning id"""
-MOVE_FLOOR = "update minutehand.lanes set floor = floor + %(by)s"
 
 
 def offered_ids(db: Database) -> set[UUID]:

@@ -106,7 +106,9 @@ class Queue:
     def pass_time(self, job_id: UUID, by: timedelta = LONG) -> None:
         """Let a job's offer, lease or delay end, `by` ago."""
         self.sql(
-            "update minutehand.jobs_live set visible = clock_timestamp() - %(by)s where id = %(id)s",
+            # An update of run_at records the lane.
+            """update minutehand.jobs_live set visible = clock_timestamp() - %(by)s, run_at = run_at
+                where id = %(id)s""",
             id=job_id,
             by=by,
         )

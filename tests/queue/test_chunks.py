@@ -97,9 +97,12 @@ def test_locked_head_of_the_queue_does_not_block_offers(queue: Queue) -> None:
         assert [offered.id for offered in waiting.result()] == [free]
 
 
-@pytest.mark.fault("raise_floor", r" for update skip locked", "")
+@pytest.mark.fault("raise_floor", r" skip locked", "")
 def test_floor_locked_by_another_session_is_not_raised(queue: Queue) -> None:
     queue.enqueue()
+    queue.database.run("fold_lanes")
+    queue.sql("update minutehand.lanes set floor = '2000-01-01+00'")
+    queue.sql("update minutehand.dispatcher set settled = now()")
     other = queue.another()
     with other.transaction() as connection:
         connection.execute("update minutehand.lanes set floor = '2001-01-01+00'")

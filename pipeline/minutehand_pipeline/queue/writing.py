@@ -86,8 +86,6 @@ class QueueWriter(DataSourceArrowWriter):
         rejected = sum(each.rejected for each in copied)
         check_rejects(rejected, self._terms.max_rejects)
         with closing(Database(self._url)) as database:
-            with database.transaction() as connection:
-                connection.execute("select minutehand.announce_load(%s)", [self._run])
             parameters = load_parameters(copied, self._terms) | {"run": self._run, "rejected": rejected}
             with _invalid_json("retry or headers"):
                 database.retry_on_conflict(lambda: enter(database, parameters))

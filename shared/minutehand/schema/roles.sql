@@ -42,7 +42,7 @@ as $$
                                         record_audit', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes dispatcher budgets', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -50,21 +50,22 @@ as $$
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
         ('worker', 'update', 'schedules', 'next wake fired last error'),
         ('worker', 'update', 'uniques', 'until'),
-        ('worker', 'update', 'lanes', 'floor'),
+        ('worker', 'update', 'lanes', 'floor shared idle emptied'),
+        ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'dispatcher budgets', null),
         ('worker', 'insert', 'attempts lanes budgets', null),
-        ('worker', 'delete', 'uniques superseded firings', null),
-        ('worker', 'execute', 'make_days_ahead retain_now choose count_unpaused lapse create_occurrence create_on_dead
+        ('worker', 'delete', 'lanes lane_changes uniques superseded firings', null),
+        ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire', null),
 
         -- What has no tenant, and what bounds every tenant.
-        ('operator', 'select', 'lanes settings dispatcher budgets defaults queue_defaults retention archived_days
+        ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
                                 jobs_done_default', null),
         ('operator', 'insert', 'defaults queue_defaults controls retention archived_days', null),
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers count_unpaused is_headers is_retry is_on_dead', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused is_headers is_retry is_on_dead', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -73,7 +74,7 @@ as $$
         ('operator', 'execute', 'as_number as_micros identities in_the_lake drop_archived exchange_default', null),
         -- Load files.
         ('operator', 'select', 'loads load_runs', null),
-        ('operator', 'execute', 'begin_load end_load staged_name announce_load enqueue_load', null)
+        ('operator', 'execute', 'begin_load end_load staged_name enqueue_load', null)
       ) given (roles, privilege, objects, columns),
            regexp_split_to_table(roles, '\s+') role, regexp_split_to_table(objects, '\s+') object
 $$;

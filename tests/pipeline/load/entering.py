@@ -78,7 +78,6 @@ def stage(
 
 
 def enter(connection: psycopg.Connection, staged: dict[str, Any], on_conflict: str) -> tuple[Any, ...]:
-    connection.execute("select minutehand.announce_load(%s)", [staged["run"]])
     found = connection.execute(
         "select fresh, created, replaced, ignored from minutehand.enqueue_load(%s, %s, %s, %s, %s, %s, 0)",
         [*staged.values(), on_conflict],

@@ -134,17 +134,15 @@ def test_staging_table_of_a_dead_run_is_dropped_later(stage: Stage) -> None:
     assert stage.rows("select load from minutehand.load_runs") == [("alive",)]
 
 
-@pytest.mark.parametrize("point", ["copying", "announcing", "entering", "done"])
+@pytest.mark.parametrize("point", ["copying", "entering", "done"])
 def test_next_load_completes_a_killed_one(
     stage: Stage, jobs: str, gates: psycopg.Connection, point: str
 ) -> None:
     stage.file("in/broken.ndjson", "x")
     before = stage.rows("select count(*) from pg_stat_activity where datname = current_database()")[0][0]
     with connect(stage.address.admin_url) as second, held(gates, COPYING if point == "copying" else ENTERING):
-        if point == "announcing":
-            second.execute("begin; lock table minutehand.lanes in access exclusive mode")
         with driver(stage, jobs) as process:
-            words = {"copying": "copy minutehand", "announcing": "announce_load"}.get(point, "enqueue_load")
+            words = {"copying": "copy minutehand"}.get(point, "enqueue_load")
             until(waits(stage, words), f"the driver is {point}", Ended(process, stage.home / "output"))
             if point == "done":
                 second.execute("begin; lock table minutehand.load_runs in share mode")

@@ -108,7 +108,7 @@ def test_defaults_of_kind_and_queue_apply(stage: Stage) -> None:
         ("k", "own", 3, 4, timedelta(seconds=9)),
         ("other", "default", 5, 8, None),
     ]
-    assert stage.rows("select queue, priority from minutehand.lanes order by 1, 2") == [
+    assert stage.rows("select distinct queue, priority from minutehand.lane_changes order by 1, 2") == [
         ("default", 5),
         ("mail", 3),
         ("own", 3),

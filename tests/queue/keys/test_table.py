@@ -29,5 +29,5 @@ def test_table_on_the_page_matches_the_behaviour(queue: Queue) -> None:
 
 def clear(queue: Queue) -> None:
     """Delete the jobs and keys of the last cell."""
-    for name in ("jobs", "uniques", "lanes"):
+    for name in ("jobs", "uniques", "lanes", "lane_changes"):
         queue.sql(f"delete from minutehand.{name}")  # type: ignore[arg-type]

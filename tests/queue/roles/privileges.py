@@ -12,9 +12,9 @@ EVERY_ROLE = """
     store_events
 """
 WORKER = """
-    adjust_budgets advance_schedules cancel_lapsed claim expire extend finish fire free_keys
-    make_days offer prune_firings raise_floor read_due_schedules reap release retain set_schedules_aside settle
-    start_sweep start_tick supersede sweep take withdraw
+    adjust_budgets advance_schedules advance_settled cancel_lapsed claim expire extend finish fire fold_lanes
+    free_keys make_days offer prune_firings raise_floor read_due_schedules reap release remove_lanes retain
+    set_schedules_aside settle start_sweep start_tick supersede sweep take withdraw
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
@@ -48,7 +48,7 @@ OWNER_ONLY: list[LiteralString] = [
     "create table minutehand.evil ()",
     "create function minutehand.evil() returns integer language sql as 'select 1'",
     "create index on minutehand.jobs_live (kind)",
-    "create trigger evil after insert on minutehand.jobs_live execute function minutehand.lower_floor()",
+    "create trigger evil after insert on minutehand.jobs_live execute function minutehand.record_lanes()",
     "create rule evil as on insert to minutehand.jobs_live do nothing",
     "alter table minutehand.jobs_live add column evil text",
     "alter table minutehand.jobs_live disable trigger user",
@@ -73,7 +73,6 @@ OWNER_ONLY: list[LiteralString] = [
     "update minutehand.settings set max_payload = 1",
     "update minutehand.new_jobs set kind = 'evil'",
     "delete from minutehand.jobs_live",
-    "delete from minutehand.lanes",
     "delete from minutehand.dispatcher",
     "delete from minutehand.defaults",
     "select * from minutehand.new_jobs",
@@ -133,6 +132,9 @@ OTHER_SQL: dict[LiteralString, tuple[str, ...]] = {
     "update minutehand.dispatcher set ticked = now()": ("worker",),
     "update minutehand.lanes set floor = now()": ("worker",),
     "update minutehand.lanes set queue = 'evil'": (),
+    "delete from minutehand.lanes": ("worker",),
+    "delete from minutehand.lane_changes": ("worker",),
+    "insert into minutehand.lane_changes (visible) values ('infinity')": (),
     "select minutehand.make_days_ahead()": ("worker",),
     "select minutehand.retain_now()": ("worker",),
     "select minutehand.retain()": (),

@@ -73,7 +73,7 @@ def test_trigger_of_a_role_cannot_use_functions_of_the_schema(login: Login) -> N
         with pytest.raises(errors.InsufficientPrivilege), connection.transaction():
             connection.execute(
                 "create trigger borrowed after insert on own_jobs "
-                "for each row execute function minutehand.lower_floor()"
+                "for each row execute function minutehand.record_lanes()"
             )
         connection.execute("drop table own_jobs")
 

@@ -48,7 +48,7 @@ as $$
         select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
     ), lane as materialized (
         select l.queue, l.priority, l.floor, fair and l.shared as shared
-          from minutehand.lanes l
+          from minutehand.due_lanes(moment) l
          where (only_queue is null or l.queue = only_queue)
            and not exists (select from blocked b where b.tenant = '' and b.queue in ('', l.queue) and b.kind = '' and b.key = '')
     ), tenants as materialized (

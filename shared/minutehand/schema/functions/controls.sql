@@ -65,7 +65,7 @@ as $$
          where c.paused and (c.until is null or c.until > moment)
     )
     select l.queue, least(count(*), max_rows), moment - min(j.visible)
-      from minutehand.lanes l
+      from minutehand.due_lanes(moment) l
      cross join lateral (
            select v.visible
              from minutehand.jobs_live v

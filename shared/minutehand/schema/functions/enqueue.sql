@@ -155,11 +155,6 @@ begin
           from requested
          where key is not null
          order by key, queue, tenant, case when put_all.on_conflict = 'replace' then -ordinal else ordinal end
-    ), new_lanes as (
-        -- In order, so that concurrent enqueuers do not deadlock.
-        insert into minutehand.lanes (queue, priority)
-        select distinct queue, priority from requested order by queue, priority
-            on conflict do nothing
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,

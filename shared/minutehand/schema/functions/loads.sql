@@ -39,23 +39,6 @@ as $$
     select ('staged_' || replace(of_run::text, '-', ''))::name
 $$;
 
--- Registers the lanes of the jobs that a run has staged. Call it in a transaction before that of enqueue_load,
--- or enqueuers into a new lane would wait until that one ends.
-create or replace function minutehand.announce_load(of_run uuid) returns void
-language plpgsql volatile security definer set search_path = minutehand, pg_temp
-as $$
-begin
-    execute format(
-        'insert into minutehand.lanes (queue, priority)
-         select distinct coalesce(i.queue, d.queue, ''default''), coalesce(i.priority, d.priority, q.priority, 5)
-           from (select distinct kind, queue, priority from minutehand.%I where reason is null) i
-           left join minutehand.defaults d on d.kind = i.kind
-           left join minutehand.queue_defaults q on q.queue = coalesce(i.queue, d.queue, ''default'')
-          order by 1, 2
-             on conflict do nothing', minutehand.staged_name(of_run));
-end
-$$;
-
 -- Enters the jobs that a run has staged, by the rules of put_all, and records the load. `fresh` is false if
 -- the load was recorded before; then nothing is entered.
 --
@@ -158,11 +141,6 @@ begin
                 format('%s rows of the load have a key that an upcoming job or an earlier row has', keyed - inserted), '23505');
         end if;
     end if;
-
-    -- Floors were raised while this ran, and jobs that are due may be below them. The locks stop others from raising
-    -- them again before this commits.
-    perform from minutehand.lanes l order by l.queue, l.priority for update;
-    update minutehand.lanes l set floor = moment where l.floor > moment;
 
     return query
     update minutehand.loads l

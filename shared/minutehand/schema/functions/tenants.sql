@@ -46,13 +46,14 @@ begin
 end
 $$;
 
--- Returns the queues that have or had jobs, or for which something is set; for a tenant, those that have or
+-- Returns the queues that have jobs or had some in the last week, or for which something is set; for a tenant, those that have or
 -- had its jobs.
 create or replace function minutehand.queues_seen() returns setof text
 language sql stable security definer set search_path = minutehand, pg_temp
 as $$
     select q.queue
       from (select queue::text from minutehand.lanes
+             union select queue from minutehand.lane_changes
              union select queue::text from minutehand.defaults where queue is not null
              union select queue from minutehand.retention where queue <> ''
              union select queue from minutehand.controls where queue <> '') q

@@ -1,44 +1,73 @@
 -- Trigger functions. Applied before the migrations, which create the triggers.
 
--- Lowers a lane's floor when a row is inserted with an earlier `visible`.
--- There is no such trigger on update: its condition alone made a claim 25 % slower. The sweep finds rows that
--- an update moved below the floor.
-create or replace function minutehand.lower_floor() returns trigger
+-- Records the lanes of a statement's new jobs, unless every scan finds them anyway; see lane_covers.
+create or replace function minutehand.record_lanes() returns trigger
 language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
-    insert into minutehand.lanes as l (queue, priority, floor) values (new.queue, new.priority, new.visible)
-        on conflict (queue, priority) do update set floor = excluded.floor where l.floor > excluded.floor;
+    insert into minutehand.lane_changes (queue, priority, visible, shared)
+    select c.queue, c.priority, c.visible, c.shared
+      from (select queue, priority, bool_or(tenant <> '') as shared,
+                   -- An offered or claimed job may be released at any time.
+                   min(case when coalesce(offered, claimed) is null then visible else least(visible, clock_timestamp()) end) as visible
+              from new_rows
+             where deleted is null
+             group by queue, priority) c
+     where not minutehand.lane_covers(c.queue, c.priority, c.visible, c.shared);
     return null;
 end
 $$;
 
--- Marks a lane as shared when a job of a tenant enters it.
-create or replace function minutehand.share_lane() returns trigger
+-- Records the lane of one job that was moved, or that returned to it.
+create or replace function minutehand.record_lane() returns trigger
 language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
+declare
+    visible timestamptz := case when coalesce(new.offered, new.claimed) is null then new.visible
+                                else least(new.visible, clock_timestamp()) end;
 begin
-    if not exists (select from minutehand.lanes l where l.queue = new.queue and l.priority = new.priority and l.shared) then
-        insert into minutehand.lanes as l (queue, priority, shared) values (new.queue, new.priority, true)
-            on conflict (queue, priority) do update set shared = true where not l.shared;
+    if not minutehand.lane_covers(new.queue, new.priority, visible, new.tenant <> '') then
+        insert into minutehand.lane_changes values (new.queue, new.priority, visible, new.tenant <> '');
     end if;
     return null;
 end
 $$;
 
--- Registers the lane that a job moves to, so that the job is found there at once.
--- The trigger fires only on updates that name `queue` or `priority`. No statement of the flow names them, so
--- the flow does not pay for it.
-create or replace function minutehand.change_lane() returns trigger
+-- Requests a sweep at the next tick, because a statement on `minutehand.jobs` may have moved any job.
+create or replace function minutehand.request_sweep() returns trigger
 language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
-    insert into minutehand.lanes as l (queue, priority, floor, shared)
-    values (new.queue, new.priority, least(new.visible, now() - interval '1 minute'), new.tenant <> '')
-        on conflict (queue, priority) do update
-       set floor = least(l.floor, excluded.floor), shared = l.shared or excluded.shared
-     where l.floor > new.visible or excluded.shared and not l.shared;
+    insert into minutehand.lane_changes (visible) values ('infinity');
     return null;
+end
+$$;
+
+-- Whether every later scan finds a job that this transaction has just written, even though ticks change lanes at the same
+-- time. No lock is needed, for two reasons:
+--
+--   * A floor in the past stays below `settled` (see advance_settled.sql) by 30 seconds. If a tick did not see this job when it
+--     raised the floor, then this transaction began to write after `settled`. A job with a time at most 15 seconds ago is
+--     above that floor.
+--   * Before a lane gets a floor in the future, a tick marks it as idle. It then waits until all transactions that began
+--     to write before the mark was visible have ended; see raise_floor.sql. This transaction has written the job already,
+--     so the tick waits for it, unless the query below sees the mark.
+--
+-- The query below needs a new snapshot, which repeatable read does not take. A recorded change is as good as a lane: it is
+-- moved to the lane and deleted here in one statement.
+create or replace function minutehand.lane_covers(in_queue text, with_priority integer, visible timestamptz, shared boolean)
+returns boolean
+language plpgsql volatile
+as $$
+begin
+    return current_setting('transaction_isolation') = 'read committed'
+       and visible >= clock_timestamp() - interval '15 seconds'
+       and (exists (select from minutehand.lanes l
+                     where l.queue = in_queue and l.priority = with_priority and l.floor <= lane_covers.visible
+                       and l.idle is null and (l.shared or not lane_covers.shared))
+            or exists (select from minutehand.lane_changes c
+                        where c.queue = in_queue and c.priority = with_priority and c.visible <= lane_covers.visible
+                          and (c.shared or not lane_covers.shared)));
 end
 $$;
 

@@ -37,7 +37,7 @@ returns table (id uuid, queue text, kind text, key text, attempts integer, max_a
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with promoted as (
-        update minutehand.jobs j
+        update minutehand.jobs_live j
            set lapsed = coalesce(claimed, lapsed),
                ack = null, prior = null, offered = null, claimed = null, visible = clock_timestamp(),
                run_at = case when expires is null then least(run_at, clock_timestamp()) else clock_timestamp() end
@@ -57,7 +57,7 @@ returns table (id uuid, queue text, kind text, key text, attempts integer, max_a
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with rescheduled as (
-        update minutehand.jobs j
+        update minutehand.jobs_live j
            set lapsed = coalesce(claimed, lapsed),
                ack = null, prior = null, offered = null, claimed = null,
                run_at = greatest(to_moment, clock_timestamp() + delay, clock_timestamp()),
@@ -151,7 +151,7 @@ $$;
 create or replace function minutehand.recall_offers(of minutehand.bound) returns table (id uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
-    update minutehand.jobs j
+    update minutehand.jobs_live j
        set ack = case when j.claimed is not null then j.prior end, prior = null, offered = null,
            visible = least(j.visible, clock_timestamp())
      where j.deleted is null and coalesce(j.offered, j.claimed) is not null and j.offered is not null and j.ack is not null

@@ -26,7 +26,13 @@ create table minutehand.dispatcher (
     ticked timestamptz not null default '-infinity',
     swept  timestamptz not null default '-infinity',
     -- The tick before the last one: lapses between the two are counted once.
-    since  timestamptz not null default '-infinity'
+    since  timestamptz not null default '-infinity',
+    -- All transactions that had begun to write at `settled` have ended; so have all with an id below `settled_xid`.
+    settled     timestamptz not null default '-infinity',
+    settled_xid xid8        not null default '0',
+    -- The next values of the two, when the transactions that were writing in this snapshot have ended.
+    marked timestamptz,
+    mark   pg_snapshot
 );
 insert into minutehand.dispatcher default values;
 

@@ -3,7 +3,7 @@ with paused as materialized (
     select exists (select from minutehand.controls where paused) as yes
 )
 select l.queue, least(count(*), %(limit)s) as due, coalesce(%(now)s, now()) - min(j.visible) as late
-  from minutehand.lanes l
+  from minutehand.due_lanes(coalesce(%(now)s, now())) l
  cross join lateral (
        select visible
          from minutehand.jobs_live

@@ -16,28 +16,45 @@ with busy as materialized (
     select queue, greatest(0, budget - coalesce(busy.jobs, 0)) as jobs
       from unnest(%(queues)s::text[], %(budgets)s::integer[]) as given (queue, budget)
       left join busy using (queue)
+), lane as materialized (
+    select queue, priority, floor, shared from minutehand.due_lanes(coalesce(%(now)s, now()))
 ), controlled as materialized (
-    select exists (select from minutehand.controls) or exists (select from minutehand.lanes where shared) as yes
+    select exists (select from minutehand.controls) or exists (select from lane where shared) as yes
 ), due as materialized (
-    select j.id, j.visible, l.queue, row_number() over (partition by l.queue order by l.priority desc, j.visible) as turn
-      from minutehand.lanes l
+    select l.queue, l.priority, l.floor, j.visible,
+           row_number() over (partition by l.queue order by l.priority desc, j.visible) as turn
+      from lane l
      cross join lateral (
-           select id, visible
+           select visible
              from minutehand.jobs_live
             where queue = l.queue and priority = l.priority
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
               and cancelling is null and (expires_at is null or expires_at > coalesce(%(now)s, now()) or attempts > 0)
             order by visible
-            limit (select room from room)
-              for update skip locked) j
+            limit (select room from room)) j
      where not (select yes from controlled)
+), share as materialized (
+    -- How many jobs each lane gets. Only these are locked: a lock is a write.
+    select queue, priority, floor, count(*) as jobs
+      from (select due.queue, priority, floor
+              from due
+              left join allowed using (queue)
+             where turn <= coalesce(allowed.jobs, turn)
+             order by turn, visible
+             limit (select room from room)) chosen
+     group by queue, priority, floor
 ), chosen as materialized (
-    select due.id
-      from due
-      left join allowed using (queue)
-     where turn <= coalesce(allowed.jobs, turn)
-     order by turn, visible
-     limit (select room from room)
+    select j.id
+      from share s
+     cross join lateral (
+           select id
+             from minutehand.jobs_live
+            where queue = s.queue and priority = s.priority
+              and visible >= s.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
+              and cancelling is null and (expires_at is null or expires_at > coalesce(%(now)s, now()) or attempts > 0)
+            order by visible
+            limit s.jobs
+              for update skip locked) j
 ), bounded as materialized (
     select id
       from minutehand.choose((select room from room), coalesce(%(now)s, now()), %(queues)s, %(budgets)s) id

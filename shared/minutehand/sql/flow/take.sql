@@ -5,7 +5,7 @@ with controlled as materialized (
     select exists (select from minutehand.controls where queue in ('', %(queue)s)) as yes
 ), head as materialized (
     select j.id
-      from minutehand.lanes l
+      from minutehand.due_lanes(coalesce(%(now)s, now())) l
      cross join lateral (
            select id, visible
              from minutehand.jobs_live

@@ -1,0 +1,1 @@
+"""Lanes: where scans begin, while enqueuers and ticks change them at the same time."""

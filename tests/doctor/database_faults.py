@@ -67,7 +67,7 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
         "queue mail has a job that is due for",
         lambda w: w.sql(
             "select minutehand.enqueue('echo', queue => 'mail');"
-            "update minutehand.jobs_live set visible = now() - interval '4 minutes'"
+            "update minutehand.jobs_live set run_at = run_at, visible = now() - interval '4 minutes'"
         ),
     ),
     "a queue that no worker serves": (
@@ -76,7 +76,7 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
         "and no worker has taken its jobs for 5 minutes",
         lambda w: w.sql(
             "select minutehand.enqueue('echo', queue => 'mail');"
-            "update minutehand.jobs_live set visible = now() - interval '10 minutes'"
+            "update minutehand.jobs_live set run_at = run_at, visible = now() - interval '10 minutes'"
         ),
     ),
     "a dead job": (

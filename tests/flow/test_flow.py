@@ -36,7 +36,7 @@ def test_failing_job_is_retried_until_dead_and_future_job_waits(flow: Flow) -> N
 
     flow.home.tick(event("scheduler-tick"))
     assert (flow.row(failing).state, flow.row(later).state) == ("retrying", "scheduled")
-    flow.sql("update minutehand.jobs_live set visible = now() where id = %(id)s", id=failing)
+    flow.sql("update minutehand.jobs_live set run_at = run_at, visible = now() where id = %(id)s", id=failing)
     flow.home.tick(event("scheduler-tick"))
 
     row = flow.row(failing)

@@ -144,7 +144,8 @@ class Fleet:
     def lapse(self) -> None:
         """Let every offer and lease lapse."""
         self.sql(
-            "update minutehand.jobs_live set visible = now() - interval '1 minute' where visible > now()"
+            """update minutehand.jobs_live set run_at = run_at, visible = now() - interval '1 minute'
+                where visible > now()"""
         )
 
     def read_output(self) -> str:

@@ -137,7 +137,8 @@ def test_lapsed_offers_are_logged_and_reduce_the_next_offer(fleet: Fleet) -> Non
         fleet.enqueue()
     fleet.tick()
     fleet.sql(
-        "update minutehand.jobs_live set visible = (select ticked from minutehand.dispatcher) + interval '1 ms'"
+        """update minutehand.jobs_live
+              set run_at = run_at, visible = (select ticked from minutehand.dispatcher) + interval '1 ms'"""
     )
     fleet.read_output()
 

@@ -107,22 +107,6 @@ CREATE DOMAIN minutehand.timeout AS interval
 CREATE DOMAIN minutehand.zone AS text
 	CONSTRAINT zone_is_known CHECK (((VALUE ~ '^(UTC|GMT|[A-Z][A-Za-z_]*(/[A-Za-z0-9_+-]+)+)$'::text) AND (length(VALUE) <= 64)));
 
-CREATE FUNCTION minutehand.announce_load(of_run uuid) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'minutehand', 'pg_temp'
-    AS $$
-begin
-    execute format(
-        'insert into minutehand.lanes (queue, priority)
-         select distinct coalesce(i.queue, d.queue, ''default''), coalesce(i.priority, d.priority, q.priority, 5)
-           from (select distinct kind, queue, priority from minutehand.%I where reason is null) i
-           left join minutehand.defaults d on d.kind = i.kind
-           left join minutehand.queue_defaults q on q.queue = coalesce(i.queue, d.queue, ''default'')
-          order by 1, 2
-             on conflict do nothing', minutehand.staged_name(of_run));
-end
-$$;
-
 CREATE FUNCTION minutehand.as_micros(moment timestamp with time zone) RETURNS bigint
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
@@ -315,20 +299,6 @@ CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id
     select id, queue, kind, key, attempts, max_attempts, tenant from cancelled
 $$;
 
-CREATE FUNCTION minutehand.change_lane() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'minutehand', 'pg_temp'
-    AS $$
-begin
-    insert into minutehand.lanes as l (queue, priority, floor, shared)
-    values (new.queue, new.priority, least(new.visible, now() - interval '1 minute'), new.tenant <> '')
-        on conflict (queue, priority) do update
-       set floor = least(l.floor, excluded.floor), shared = l.shared or excluded.shared
-     where l.floor > new.visible or excluded.shared and not l.shared;
-    return null;
-end
-$$;
-
 CREATE FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
@@ -453,7 +423,7 @@ CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time
         select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
     ), lane as materialized (
         select l.queue, l.priority, l.floor, fair and l.shared as shared
-          from minutehand.lanes l
+          from minutehand.due_lanes(moment) l
          where (only_queue is null or l.queue = only_queue)
            and not exists (select from blocked b where b.tenant = '' and b.queue in ('', l.queue) and b.kind = '' and b.key = '')
     ), tenants as materialized (
@@ -655,7 +625,7 @@ CREATE FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with
          where c.paused and (c.until is null or c.until > moment)
     )
     select l.queue, least(count(*), max_rows), moment - min(j.visible)
-      from minutehand.lanes l
+      from minutehand.due_lanes(moment) l
      cross join lateral (
            select v.visible
              from minutehand.jobs_live v
@@ -910,6 +880,16 @@ exception
 end
 $$;
 
+CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TABLE(queue text, priority integer, floor timestamp with time zone, shared boolean)
+    LANGUAGE sql STABLE ROWS 10
+    AS $$
+    select l.queue, l.priority, min(l.floor), bool_or(l.shared)
+      from (select queue::text, priority::integer, floor, shared from minutehand.lanes where floor <= moment
+             union all
+            select queue, priority, visible, shared from minutehand.lane_changes where visible <= moment) l
+     group by l.queue, l.priority
+$$;
+
 CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, tenant text, priority integer, max_attempts integer, retry jsonb, timeout interval, visible timestamp with time zone)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -1113,11 +1093,6 @@ begin
                 format('%s rows of the load have a key that an upcoming job or an earlier row has', keyed - inserted), '23505');
         end if;
     end if;
-
-    -- Floors were raised while this ran, and jobs that are due may be below them. The locks stop others from raising
-    -- them again before this commits.
-    perform from minutehand.lanes l order by l.queue, l.priority for update;
-    update minutehand.lanes l set floor = moment where l.floor > moment;
 
     return query
     update minutehand.loads l
@@ -1511,6 +1486,21 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+begin
+    return current_setting('transaction_isolation') = 'read committed'
+       and visible >= clock_timestamp() - interval '15 seconds'
+       and (exists (select from minutehand.lanes l
+                     where l.queue = in_queue and l.priority = with_priority and l.floor <= lane_covers.visible
+                       and l.idle is null and (l.shared or not lane_covers.shared))
+            or exists (select from minutehand.lane_changes c
+                        where c.queue = in_queue and c.priority = with_priority and c.visible <= lane_covers.visible
+                          and (c.shared or not lane_covers.shared)));
+end
+$$;
+
 CREATE FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -1543,17 +1533,6 @@ CREATE FUNCTION minutehand.load_conflict_action() RETURNS text
             excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null,
             excluded.on_dead::text)$q$
 $_$;
-
-CREATE FUNCTION minutehand.lower_floor() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'minutehand', 'pg_temp'
-    AS $$
-begin
-    insert into minutehand.lanes as l (queue, priority, floor) values (new.queue, new.priority, new.visible)
-        on conflict (queue, priority) do update set floor = excluded.floor where l.floor > excluded.floor;
-    return null;
-end
-$$;
 
 CREATE FUNCTION minutehand.make_days(ahead integer DEFAULT 7, today date DEFAULT ((now() AT TIME ZONE 'UTC'::text))::date) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1751,7 +1730,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
                                         record_audit', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes dispatcher budgets', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -1759,21 +1738,22 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
         ('worker', 'update', 'schedules', 'next wake fired last error'),
         ('worker', 'update', 'uniques', 'until'),
-        ('worker', 'update', 'lanes', 'floor'),
+        ('worker', 'update', 'lanes', 'floor shared idle emptied'),
+        ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'dispatcher budgets', null),
         ('worker', 'insert', 'attempts lanes budgets', null),
-        ('worker', 'delete', 'uniques superseded firings', null),
-        ('worker', 'execute', 'make_days_ahead retain_now choose count_unpaused lapse create_occurrence create_on_dead
+        ('worker', 'delete', 'lanes lane_changes uniques superseded firings', null),
+        ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire', null),
 
         -- What has no tenant, and what bounds every tenant.
-        ('operator', 'select', 'lanes settings dispatcher budgets defaults queue_defaults retention archived_days
+        ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
                                 jobs_done_default', null),
         ('operator', 'insert', 'defaults queue_defaults controls retention archived_days', null),
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers count_unpaused is_headers is_retry is_on_dead', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused is_headers is_retry is_on_dead', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -1782,7 +1762,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'execute', 'as_number as_micros identities in_the_lake drop_archived exchange_default', null),
         -- Load files.
         ('operator', 'select', 'loads load_runs', null),
-        ('operator', 'execute', 'begin_load end_load staged_name announce_load enqueue_load', null)
+        ('operator', 'execute', 'begin_load end_load staged_name enqueue_load', null)
       ) given (roles, privilege, objects, columns),
            regexp_split_to_table(roles, '\s+') role, regexp_split_to_table(objects, '\s+') object
 $$;
@@ -1822,7 +1802,7 @@ CREATE FUNCTION minutehand.promote_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
     with promoted as (
-        update minutehand.jobs j
+        update minutehand.jobs_live j
            set lapsed = coalesce(claimed, lapsed),
                ack = null, prior = null, offered = null, claimed = null, visible = clock_timestamp(),
                run_at = case when expires is null then least(run_at, clock_timestamp()) else clock_timestamp() end
@@ -1871,11 +1851,6 @@ begin
           from requested
          where key is not null
          order by key, queue, tenant, case when put_all.on_conflict = 'replace' then -ordinal else ordinal end
-    ), new_lanes as (
-        -- In order, so that concurrent enqueuers do not deadlock.
-        insert into minutehand.lanes (queue, priority)
-        select distinct queue, priority from requested order by queue, priority
-            on conflict do nothing
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
@@ -2003,6 +1978,7 @@ CREATE FUNCTION minutehand.queues_seen() RETURNS SETOF text
     AS $$
     select q.queue
       from (select queue::text from minutehand.lanes
+             union select queue from minutehand.lane_changes
              union select queue::text from minutehand.defaults where queue is not null
              union select queue from minutehand.retention where queue <> ''
              union select queue from minutehand.controls where queue <> '') q
@@ -2013,7 +1989,7 @@ CREATE FUNCTION minutehand.recall_offers(of minutehand.bound) RETURNS TABLE(id u
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
-    update minutehand.jobs j
+    update minutehand.jobs_live j
        set ack = case when j.claimed is not null then j.prior end, prior = null, offered = null,
            visible = least(j.visible, clock_timestamp())
      where j.deleted is null and coalesce(j.offered, j.claimed) is not null and j.offered is not null and j.ack is not null
@@ -2043,6 +2019,39 @@ begin
     insert into minutehand.audit (tenant, actor, verb, job, facts)
     select coalesce(done.tenant, scope), claimed, record_audit.verb, done.job, done.facts::jsonb
       from unnest(record_audit.jobs, record_audit.facts, record_audit.tenants) as done (job, facts, tenant);
+end
+$$;
+
+CREATE FUNCTION minutehand.record_lane() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    visible timestamptz := case when coalesce(new.offered, new.claimed) is null then new.visible
+                                else least(new.visible, clock_timestamp()) end;
+begin
+    if not minutehand.lane_covers(new.queue, new.priority, visible, new.tenant <> '') then
+        insert into minutehand.lane_changes values (new.queue, new.priority, visible, new.tenant <> '');
+    end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION minutehand.record_lanes() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    insert into minutehand.lane_changes (queue, priority, visible, shared)
+    select c.queue, c.priority, c.visible, c.shared
+      from (select queue, priority, bool_or(tenant <> '') as shared,
+                   -- An offered or claimed job may be released at any time.
+                   min(case when coalesce(offered, claimed) is null then visible else least(visible, clock_timestamp()) end) as visible
+              from new_rows
+             where deleted is null
+             group by queue, priority) c
+     where not minutehand.lane_covers(c.queue, c.priority, c.visible, c.shared);
+    return null;
 end
 $$;
 
@@ -2130,12 +2139,22 @@ CREATE FUNCTION minutehand.request_cancellation(ids uuid[], reason text) RETURNS
     returning j.id, j.tenant
 $$;
 
+CREATE FUNCTION minutehand.request_sweep() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    insert into minutehand.lane_changes (visible) values ('infinity');
+    return null;
+end
+$$;
+
 CREATE FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
     with rescheduled as (
-        update minutehand.jobs j
+        update minutehand.jobs_live j
            set lapsed = coalesce(claimed, lapsed),
                ack = null, prior = null, offered = null, claimed = null,
                run_at = greatest(to_moment, clock_timestamp() + delay, clock_timestamp()),
@@ -2386,19 +2405,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.share_lane() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'minutehand', 'pg_temp'
-    AS $$
-begin
-    if not exists (select from minutehand.lanes l where l.queue = new.queue and l.priority = new.priority and l.shared) then
-        insert into minutehand.lanes as l (queue, priority, shared) values (new.queue, new.priority, true)
-            on conflict (queue, priority) do update set shared = true where not l.shared;
-    end if;
-    return null;
-end
-$$;
-
 CREATE FUNCTION minutehand.staged_name(of_run uuid) RETURNS name
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -2630,6 +2636,10 @@ CREATE TABLE minutehand.dispatcher (
     ticked timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     swept timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     since timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    settled timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    settled_xid xid8 DEFAULT '0'::xid8 NOT NULL,
+    marked timestamp with time zone,
+    mark pg_snapshot,
     CONSTRAINT dispatcher_is_one_row CHECK (one)
 );
 
@@ -2758,11 +2768,21 @@ CREATE TABLE minutehand.kept_days (
     until timestamp with time zone
 );
 
+CREATE TABLE minutehand.lane_changes (
+    queue minutehand.queue,
+    priority minutehand.priority,
+    visible timestamp with time zone NOT NULL,
+    shared boolean DEFAULT false NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
 CREATE TABLE minutehand.lanes (
     queue minutehand.queue NOT NULL,
     priority minutehand.priority NOT NULL,
     floor timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    shared boolean DEFAULT false NOT NULL
+    shared boolean DEFAULT false NOT NULL,
+    idle xid8,
+    emptied timestamp with time zone
 );
 
 CREATE TABLE minutehand.load_runs (
@@ -3016,6 +3036,10 @@ CREATE INDEX jobs_live_tenant_id_idx ON minutehand.jobs_live USING btree (tenant
 
 CREATE UNIQUE INDEX jobs_live_upcoming ON minutehand.jobs_live USING btree (queue, key, tenant) WHERE ((key IS NOT NULL) AND (claimed IS NULL));
 
+CREATE INDEX lane_changes_lane ON minutehand.lane_changes USING btree (queue, priority, visible);
+
+CREATE INDEX lanes_floor ON minutehand.lanes USING btree (floor);
+
 CREATE INDEX load_runs_began ON minutehand.load_runs USING btree (began);
 
 CREATE INDEX schedules_wake ON minutehand.schedules USING btree (wake) WHERE ((NOT paused) AND (wake IS NOT NULL));
@@ -3042,15 +3066,19 @@ ALTER INDEX minutehand.jobs_tenant ATTACH PARTITION minutehand.jobs_done_tenant_
 
 ALTER INDEX minutehand.jobs_tenant ATTACH PARTITION minutehand.jobs_live_tenant_id_idx;
 
-CREATE TRIGGER change_lane AFTER UPDATE OF queue, priority ON minutehand.jobs_live FOR EACH ROW WHEN ((((old.queue)::text <> (new.queue)::text) OR ((old.priority)::integer <> (new.priority)::integer))) EXECUTE FUNCTION minutehand.change_lane();
-
 CREATE TRIGGER clear_personal BEFORE INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (new.personal) EXECUTE FUNCTION minutehand.clear_personal();
 
 CREATE TRIGGER forget_kept_days AFTER INSERT OR DELETE OR UPDATE ON minutehand.retention FOR EACH STATEMENT EXECUTE FUNCTION minutehand.forget_kept_days();
 
-CREATE TRIGGER lower_floor AFTER INSERT ON minutehand.jobs_live FOR EACH ROW WHEN (((new.visible)::timestamp with time zone < (now() - '00:00:30'::interval))) EXECUTE FUNCTION minutehand.lower_floor();
+CREATE TRIGGER record_lane AFTER UPDATE OF run_at, queue, priority ON minutehand.jobs_live FOR EACH ROW WHEN ((((new.visible)::timestamp with time zone < (old.visible)::timestamp with time zone) OR ((new.queue)::text <> (old.queue)::text) OR ((new.priority)::integer <> (old.priority)::integer))) EXECUTE FUNCTION minutehand.record_lane();
 
-CREATE TRIGGER share_lane AFTER INSERT ON minutehand.jobs_live FOR EACH ROW WHEN (((new.tenant)::text <> ''::text)) EXECUTE FUNCTION minutehand.share_lane();
+CREATE TRIGGER record_lanes AFTER INSERT ON minutehand.jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION minutehand.record_lanes();
+
+CREATE TRIGGER record_lanes AFTER INSERT ON minutehand.jobs_live REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION minutehand.record_lanes();
+
+CREATE TRIGGER record_return AFTER INSERT ON minutehand.jobs_live FOR EACH ROW WHEN ((new.error IS NOT NULL)) EXECUTE FUNCTION minutehand.record_lane();
+
+CREATE TRIGGER request_sweep AFTER UPDATE OF visible ON minutehand.jobs FOR EACH STATEMENT EXECUTE FUNCTION minutehand.request_sweep();
 
 ALTER TABLE minutehand.attempts ENABLE ROW LEVEL SECURITY;
 
@@ -3201,9 +3229,6 @@ REVOKE ALL ON TYPE minutehand.timeout FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.zone FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.announce_load(of_run uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.announce_load(of_run uuid) TO minutehand_operator;
-
 REVOKE ALL ON FUNCTION minutehand.as_micros(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.as_micros(moment timestamp with time zone) TO minutehand_operator;
 
@@ -3247,8 +3272,6 @@ GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_work
 REVOKE ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_tenant;
-
-REVOKE ALL ON FUNCTION minutehand.change_lane() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
 
@@ -3348,6 +3371,10 @@ GRANT ALL ON FUNCTION minutehand.drop_archived(home text, day date) TO minutehan
 
 REVOKE ALL ON FUNCTION minutehand.drop_day(home text, name text, day date, classifier text, ends timestamp with time zone, at timestamp with time zone, sure boolean) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) TO minutehand_tenant;
@@ -3436,12 +3463,12 @@ GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_ope
 GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.load_conflict_action() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.lower_floor() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.make_days(ahead integer, today date) FROM PUBLIC;
 
@@ -3502,6 +3529,10 @@ REVOKE ALL ON FUNCTION minutehand.record_audit(actor text, verb text, jobs uuid[
 GRANT ALL ON FUNCTION minutehand.record_audit(actor text, verb text, jobs uuid[], facts text[], tenants text[]) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.record_audit(actor text, verb text, jobs uuid[], facts text[], tenants text[]) TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.record_lane() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.record_lanes() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.refuse(rule text, sentence text, code text) TO minutehand_operator;
@@ -3530,6 +3561,8 @@ GRANT ALL ON FUNCTION minutehand.replace_schedule_payload(of_tenant text, of_nam
 REVOKE ALL ON FUNCTION minutehand.request_cancellation(ids uuid[], reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.request_cancellation(ids uuid[], reason text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.request_cancellation(ids uuid[], reason text) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.request_sweep() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) TO minutehand_operator;
@@ -3572,8 +3605,6 @@ GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_worker;
-
-REVOKE ALL ON FUNCTION minutehand.share_lane() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.staged_name(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.staged_name(of_run uuid) TO minutehand_operator;
@@ -3648,10 +3679,21 @@ GRANT SELECT,DELETE ON TABLE minutehand.firings TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.jobs_done_default TO minutehand_operator;
 
+GRANT SELECT ON TABLE minutehand.lane_changes TO minutehand_operator;
+GRANT SELECT,DELETE ON TABLE minutehand.lane_changes TO minutehand_worker;
+
+GRANT UPDATE(visible) ON TABLE minutehand.lane_changes TO minutehand_worker;
+
 GRANT SELECT ON TABLE minutehand.lanes TO minutehand_operator;
-GRANT SELECT,INSERT ON TABLE minutehand.lanes TO minutehand_worker;
+GRANT SELECT,INSERT,DELETE ON TABLE minutehand.lanes TO minutehand_worker;
 
 GRANT UPDATE(floor) ON TABLE minutehand.lanes TO minutehand_worker;
+
+GRANT UPDATE(shared) ON TABLE minutehand.lanes TO minutehand_worker;
+
+GRANT UPDATE(idle) ON TABLE minutehand.lanes TO minutehand_worker;
+
+GRANT UPDATE(emptied) ON TABLE minutehand.lanes TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.load_runs TO minutehand_operator;
 

@@ -31,7 +31,9 @@ def test_debounce_postpones_the_job_up_to_its_maximum(queue: Queue) -> None:
 def test_debounced_job_can_be_claimed_after_its_maximum_wait(queue: Queue) -> None:
     options: dict[str, Any] = {"debounce": MINUTE, "debounce_max": LONG}
     first = queue.enqueue(payload=1, key="k", **options)
-    queue.sql("update minutehand.jobs_live set visible = now(), latest = now() - interval '1 second'")
+    queue.sql(
+        "update minutehand.jobs_live set run_at = run_at, visible = now(), latest = now() - interval '1 second'"
+    )
     assert enqueue_again(queue, 2, **options).outcome == "replaced"
     (offered,) = queue.offer()
     assert enqueue_again(queue, 3, **options).outcome == "replaced"
@@ -45,7 +47,9 @@ def test_debounced_job_can_be_claimed_after_its_maximum_wait(queue: Queue) -> No
 def test_debounced_job_in_retry_starts_a_new_wait(queue: Queue) -> None:
     options: dict[str, Any] = {"debounce": MINUTE, "debounce_max": LONG}
     first = queue.enqueue(key="k", **options)
-    queue.sql("update minutehand.jobs_live set visible = now(), latest = now() - interval '1 second'")
+    queue.sql(
+        "update minutehand.jobs_live set run_at = run_at, visible = now(), latest = now() - interval '1 second'"
+    )
     (job,) = queue.take()
     finish(job, Failed(ERROR))
     enqueue_again(queue, **options)

@@ -47,7 +47,7 @@ def test_worker_without_the_key_releases_the_job(queue: Queue, key: pytest.Monke
     assert row.attempts == 0
     assert "MINUTEHAND_ENCRYPTION_KEY" in (row.error or {})["message"]
     key.setenv("MINUTEHAND_ENCRYPTION_KEY", KEY)
-    queue.sql("update minutehand.jobs_live set visible = now()")
+    queue.sql("update minutehand.jobs_live set run_at = run_at, visible = now()")
     assert handled_payloads(queue) == [SECRET]
 
 

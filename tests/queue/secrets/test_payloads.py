@@ -64,7 +64,7 @@ def test_bulk_items_are_encrypted_individually(direct_queue: Queue) -> None:
 @pytest.mark.parametrize("options", [{}, {"key": "a"}])
 def test_payload_copied_to_another_row_does_not_decrypt(direct_queue: Queue, options: dict[str, Any]) -> None:
     source = direct_queue.enqueue(payload=SECRET, delay=None, **options)
-    direct_queue.sql("update minutehand.jobs_live set visible = now() + interval '1 day'")
+    direct_queue.sql("update minutehand.jobs_live set run_at = run_at, visible = now() + interval '1 day'")
     target = direct_queue.enqueue(payload="own", **({"key": "b"} if options else {}))
     direct_queue.sql(
         "update minutehand.jobs_live set payload = (select payload from minutehand.jobs where id = %(source)s) "
@@ -134,7 +134,7 @@ def test_each_occurrence_of_a_recurring_job_is_decrypted(queue: Queue, options: 
     queue.enqueue(payload=SECRET, every="P1D", **options)
     payloads = []
     for _ in range(3):
-        queue.sql("update minutehand.jobs_live set visible = now()")
+        queue.sql("update minutehand.jobs_live set run_at = run_at, visible = now()")
         payloads += handled_payloads(queue)
 
     assert payloads == [SECRET] * 3
@@ -159,7 +159,7 @@ def test_edited_payload_is_encrypted(direct_queue: Queue, options: dict[str, Any
 
     assert change.outcome == "changed"
     assert SECRET not in stored(direct_queue, job_id)
-    direct_queue.sql("update minutehand.jobs_live set visible = now()")
+    direct_queue.sql("update minutehand.jobs_live set run_at = run_at, visible = now()")
     assert handled_payloads(direct_queue) == [SECRET]
 
 

@@ -46,8 +46,8 @@ begin
 end
 $$;
 
--- Returns the queues that have jobs or had some in the last week, or for which something is set; for a tenant, those that have or
--- had its jobs.
+-- Returns the queues that have jobs or had some in the last week, or for which something is set; for a tenant, those that have
+-- or had its jobs.
 create or replace function minutehand.queues_seen() returns setof text
 language sql stable security definer set search_path = minutehand, pg_temp
 as $$

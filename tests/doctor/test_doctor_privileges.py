@@ -28,6 +28,8 @@ def test_checks_without_privileges_are_skipped(installation: Installation, exami
         "late",
         "dead",
         "max-payload",
+        "paused",
+        "schedules",
     }
     assert "minutehand_operator" in findings["days"].found
 

@@ -11,7 +11,9 @@ from tests.queue.stage import LONG, Queue
 
 
 def test_delete_finished_rejects_an_unknown_state(queue: Queue) -> None:
-    with pytest.raises(InvalidJobError, match="state must be one of cancelled, dead, done, got 'finished'"):
+    with pytest.raises(
+        InvalidJobError, match="state must be one of cancelled, dead, done, expired, got 'finished'"
+    ):
         next(delete_finished(queue.database, datetime.now(UTC), states=["finished"]), None)
 
 

@@ -54,9 +54,13 @@ def distributions(module: str) -> set[str]:
     return {name.lower().replace("_", "-") for name in found}
 
 
+# Modules of Python's library from 3.14.
+LATER_MODULES = {"annotationlib"}
+
+
 def own_modules() -> set[str]:
     functions = {path.stem for path in (ROOT / "functions").glob("*/*.py")}
-    return {"minutehand", "handlers", *functions, *sys.stdlib_module_names}
+    return {"minutehand", "handlers", *functions, *sys.stdlib_module_names, *LATER_MODULES}
 
 
 def layers_of(function: str) -> tuple[str, ...]:

@@ -46,9 +46,11 @@ def get_by_key(database: Database, queue: str, key: str, *, tenant: str = "") ->
     return Row.from_record(records[0])
 
 
-def list_attempts(database: Database, job_id: UUID) -> list[Attempt]:
-    """Return the finished attempts at a job, oldest first."""
-    records = database.run("list_attempts", job=job_id)
+def list_attempts(
+    database: Database, job_id: UUID, *, after: datetime | None = None, limit: int = MAX_PAGE
+) -> list[Attempt]:
+    """Return the finished attempts at a job, oldest first; `after` continues after the end of an attempt."""
+    records = database.run("list_attempts", job=job_id, after=check_moment(after, "after"), limit=limit)
     return [Attempt(**record | {"error": error_of(record["error"])}) for record in records]
 
 

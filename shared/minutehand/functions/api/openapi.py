@@ -21,7 +21,7 @@ PROBLEMS = {
     "comes from another site or uses a host name other than localhost",
     404: "The job, schedule or key does not exist",
     409: "The job's state does not allow this, or its key already has an upcoming job",
-    413: "The body is too large: at most 1 MiB for one job, 6 MiB for a batch",
+    413: "The body is too large: at most 1 MiB for one job, 6 MiB for a batch; or the response would be",
     415: "The content type is not application/json",
     422: "A field is unknown, has the wrong type or breaks a rule",
     500: "The API failed; see its log",

@@ -8,28 +8,28 @@ from minutehand.functions.api.dependencies import Connected, JobId, create_route
 from minutehand.functions.api.openapi import COMMON, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import history as schemas
-from minutehand.functions.api.schemas.common import Include
-from minutehand.functions.api.schemas.history import AuditFilter
+from minutehand.functions.api.schemas.history import AttemptFilter, AuditFilter
+from minutehand.functions.api.size import check_size, count_fitting
 from minutehand.operations.audit import list_audit
 from minutehand.queries import jobs as queries
 
-ATTEMPTS = responds(200, "The attempts", schemas.Attempts, {"attempts": [schemas.ATTEMPT]}, *COMMON, 404)
+ATTEMPTS = responds(200, "The attempts", schemas.Attempts, schemas.ATTEMPTS, *COMMON, 404, 413)
 AUDIT = responds(200, "A page", schemas.AuditPage, {"audit": [schemas.ENTRY], "before": None}, *COMMON)
 
 router = create_router("history")
 
 
 @router.get("/jobs/{id}/attempts", **ATTEMPTS)
-def list_attempts(
-    job_id: JobId, database: Connected, include: Annotated[Include | None, Query()] = None
-) -> Json:
+def list_attempts(job_id: JobId, filters: Annotated[AttemptFilter, Query()], database: Connected) -> Json:
     """List the ended attempts of a job, even after the job was deleted; traces only with `include=payload`."""
-    attempts = queries.list_attempts(database, job_id)
+    found = queries.list_attempts(database, job_id, after=filters.after, limit=filters.limit)
     # A job without attempts is not an error; a job that does not exist is.
-    if not attempts:
+    if not found and filters.after is None:
         queries.get(database, job_id)
-    unmasked = include == "payload"
-    return Json({"attempts": [schemas.attempt_fields(each, unmasked=unmasked) for each in attempts]})
+    attempts = [schemas.attempt_fields(each, unmasked=filters.include == "payload") for each in found]
+    count = count_fitting(attempts)
+    after = attempts[count - 1]["ended"] if count < len(attempts) or count == filters.limit else None
+    return Json(check_size({"attempts": attempts[:count], "after": after}))
 
 
 @router.get("/audit", **AUDIT)
@@ -43,5 +43,6 @@ def audit(filters: Annotated[AuditFilter, Query()], database: Connected) -> Json
         before=filters.before,
         limit=filters.limit,
     )
-    before = entries[-1].id if len(entries) == filters.limit else None
-    return Json({"audit": [vars(entry) for entry in entries], "before": before})
+    count = count_fitting([vars(entry) for entry in entries])
+    before = entries[count - 1].id if count < len(entries) or count == filters.limit else None
+    return Json({"audit": [vars(entry) for entry in entries[:count]], "before": before})

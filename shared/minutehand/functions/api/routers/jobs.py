@@ -1,6 +1,7 @@
 """List and read jobs, and change one job."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -24,6 +25,8 @@ from minutehand.functions.api.schemas.jobs import (
     ReplayRequest,
     RescheduleRequest,
 )
+from minutehand.functions.api.size import check_size, count_fitting
+from minutehand.model.row import Page
 from minutehand.operations import deletion
 from minutehand.operations import jobs as operations
 from minutehand.operations.change import Change
@@ -52,12 +55,12 @@ def list_jobs(request: Request, filters: Annotated[JobFilter, Query()], database
     options = vars(filters) | {"headers": headers, "states": filters.state, "last": _is_last(filters)}
     for name in ("header", "state", "page"):
         del options[name]
-    page = queries.list_jobs(database, **options)
+    page, jobs = _fitting(queries.list_jobs(database, **options), bool(filters.after or _is_last(filters)))
     next_path = page.before and _path(request, filters, {"before": page.before})
     previous_path = page.after and _path(request, filters, {"after": page.after})
     links = [f'<{path}>; rel="{rel}"' for path, rel in ((next_path, "next"), (previous_path, "prev")) if path]
     content: dict[str, Any] = {
-        "jobs": [schemas.listed_job(row) for row in page.rows],
+        "jobs": jobs,
         "before": page.before,
         "next": next_path,
         "after": page.after,
@@ -68,7 +71,7 @@ def list_jobs(request: Request, filters: Annotated[JobFilter, Query()], database
     return Json(content, headers={"Link": ", ".join(links)} if links else {})
 
 
-@router.get("/{id}", **responds(200, "The job", schemas.Job, schemas.FULL_JOB, *COMMON, 404))
+@router.get("/{id}", **responds(200, "The job", schemas.Job, schemas.FULL_JOB, *COMMON, 404, 413))
 def get_job(
     job_id: JobId,
     database: Connected,
@@ -82,7 +85,7 @@ def get_job(
     with suppress(UnfinishedError):
         if wait:
             wait_encrypted(job_id, timedelta(seconds=wait), connection=database)
-    return Json(schemas.full_job(queries.get(database, job_id), unmasked=include == "payload"))
+    return Json(check_size(schemas.full_job(queries.get(database, job_id), unmasked=include == "payload")))
 
 
 @router.patch("/{id}", **CHANGED)
@@ -175,6 +178,21 @@ def _check(changes: list[Change]) -> Change:
 
 def _is_last(filters: JobFilter) -> bool:
     return filters.page == "last" and filters.before is None and filters.after is None
+
+
+def _fitting(page: Page, newer: bool) -> tuple[Page, list[dict[str, Any]]]:
+    """Return a page without the jobs that do not fit into a response, and its jobs as they are listed.
+
+    A page that was read towards the newer jobs loses the newest, so that `after` continues where it ends.
+    """
+    jobs = [schemas.listed_job(row) for row in page.rows]
+    count = count_fitting(jobs[::-1] if newer else jobs)
+    if count == len(jobs):
+        return page, jobs
+    if newer:
+        place = None if page.place is None else page.place + len(jobs) - count
+        return replace(page, rows=page.rows[-count:], after=page.rows[-count].id, place=place), jobs[-count:]
+    return replace(page, rows=page.rows[:count], before=page.rows[count - 1].id), jobs[:count]
 
 
 def _path(request: Request, filters: JobFilter, cursor: dict[str, UUID]) -> str:

@@ -11,6 +11,7 @@ from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import queues as schemas
 from minutehand.functions.api.schemas.jobs import FULL_JOB, Job, full_job
 from minutehand.functions.api.schemas.queues import DeleteQueueRequest, KeyOptions
+from minutehand.functions.api.size import check_size
 from minutehand.operations.deletion import delete_upcoming
 from minutehand.queries import jobs as queries
 
@@ -26,7 +27,7 @@ def list_queues(database: Connected) -> Json:
     return Json({"queues": queries.list_queues(database)})
 
 
-@router.get("/{queue}/keys/{key:path}", **responds(200, "The job", Job, FULL_JOB, *COMMON, 404))
+@router.get("/{queue}/keys/{key:path}", **responds(200, "The job", Job, FULL_JOB, *COMMON, 404, 413))
 def get_by_key(
     queue: Annotated[str, Path()],
     key: Annotated[str, Path()],
@@ -35,7 +36,7 @@ def get_by_key(
 ) -> Json:
     """Read a job by its key: the upcoming job, otherwise the running one, otherwise the one that finished last."""
     row = queries.get_by_key(database, queue, key, tenant=options.tenant)
-    return Json(full_job(row, unmasked=options.include == "payload"))
+    return Json(check_size(full_job(row, unmasked=options.include == "payload")))
 
 
 @router.post("/{queue}/delete", **DELETED)

@@ -20,12 +20,14 @@ from minutehand.functions.api.schemas.schedules import (
     ScheduleRequest,
     schedule_fields,
 )
+from minutehand.functions.api.size import check_size, count_fitting
 
 NO_SUCH_SCHEDULE = ProblemType(404, "no-such-schedule", "The schedule does not exist")
-LISTED = responds(200, "All schedules", schemas.Schedules, {"schedules": [schemas.SCHEDULE]}, *COMMON)
+AFTER = "the next page: the cursor `after` of this page"
+LISTED = responds(200, "A page", schemas.Schedules, schemas.SCHEDULES, *COMMON)
 PREVIEWED = responds(200, "The next occurrences", schemas.Occurrences, schemas.OCCURRENCES, *WITH_BODY)
 FIRINGS = responds(200, "A page", schemas.Firings, {"firings": [schemas.FIRING]}, *COMMON, 404)
-FOUND = responds(200, "The schedule", schemas.Schedule, schemas.SCHEDULE, *COMMON, 404)
+FOUND = responds(200, "The schedule", schemas.Schedule, schemas.SCHEDULE, *COMMON, 404, 413)
 WRITTEN = responds(200, "The schedule", schemas.Schedule, schemas.SCHEDULE, *WITH_BODY, 404)
 DELETED = responds(200, "The deleted schedule", schemas.Schedule, schemas.SCHEDULE, *COMMON, 404)
 RUN = responds(201, "Enqueued", schemas.ScheduleRun, {"id": schemas.JOB_ID}, *WITH_BODY, 404, 409)
@@ -37,9 +39,22 @@ router = create_router("schedules", prefix="/schedules")
 
 
 @router.get("", **LISTED)
-def list_schedules(database: Connected) -> Json:
-    """List all schedules by name."""
-    return Json({"schedules": [schedule_fields(each) for each in library.list_schedules(database)]})
+def list_schedules(
+    database: Connected, after: Annotated[str | None, Query(description=AFTER, max_length=301)] = None
+) -> Json:
+    """List all schedules by name. A list that is too long for one response continues with `after`."""
+    places = {(each.schedule.name, each.tenant): each for each in library.list_schedules(database)}
+    listed = sorted(place for place in places if after is None or place > _place(after))
+    found = [schedule_fields(places[place]) for place in listed]
+    count = count_fitting(found)
+    name, tenant = listed[count - 1] if count < len(listed) else (None, None)
+    return Json({"schedules": found[:count], "after": None if name is None else f"{tenant}/{name}"})
+
+
+def _place(cursor: str) -> tuple[str, str]:
+    """Return the name and the tenant in a cursor; no tenant has a slash."""
+    tenant, _, name = cursor.partition("/")
+    return name, tenant
 
 
 @router.post("/preview", **PREVIEWED)
@@ -67,7 +82,7 @@ def list_firings(name: Name, filters: Annotated[FiringFilter, Query()], database
 def get_schedule(name: Name, database: Connected, include: IncludePayload = None) -> Json:
     """Read one schedule; its job's payload and headers only with `include=payload`."""
     with _not_found():
-        return Json(schedule_fields(library.get(database, name), unmasked=include == "payload"))
+        return Json(check_size(schedule_fields(library.get(database, name), unmasked=include == "payload")))
 
 
 @router.put("/{name:path}", **WRITTEN)

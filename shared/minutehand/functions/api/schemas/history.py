@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from minutehand.functions.api.schemas.common import StrictModel
+from minutehand.functions.api.schemas.common import Include, Moment, StrictModel
 from minutehand.functions.api.schemas.jobs import JOB, JobError
 from minutehand.model import row
 
@@ -19,6 +19,14 @@ class AuditFilter(StrictModel):
     verb: str | None = Field(None, description="cancel, pause, edit ...")
     before: UUID | None = Field(None, description="the next page: the last entry of this page")
     limit: Annotated[int, Field(ge=1, le=1000)] = 50
+
+
+class AttemptFilter(StrictModel):
+    """The attempts to list."""
+
+    include: Include | None = Field(None, description="include traces and partial results")
+    after: Moment = Field(None, description="the next page: the cursor `after` of this page")
+    limit: Annotated[int, Field(ge=1, le=1000)] = 1000
 
 
 class Attempt(BaseModel):
@@ -43,6 +51,7 @@ class Attempts(BaseModel):
     """The finished attempts at a job, oldest first."""
 
     attempts: list[Attempt]
+    after: datetime | None = Field(description="the cursor of the next page, if there may be one")
 
 
 class AuditEntry(BaseModel):
@@ -84,6 +93,7 @@ ATTEMPT = {
     "memory_mb": 512,
     "error": {"type": "TimeoutError", "message": "the mail server did not answer"},
 }
+ATTEMPTS = {"attempts": [ATTEMPT], "after": None}
 ENTRY = {
     "id": JOB["id"],
     "at": JOB["enqueued"],

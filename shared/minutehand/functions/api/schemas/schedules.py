@@ -101,6 +101,7 @@ class Schedules(BaseModel):
     """Schedules, sorted by name."""
 
     schedules: list[Schedule]
+    after: str | None = Field(description="the cursor of the next page, if there is one")
 
 
 class Occurrence(BaseModel):
@@ -171,6 +172,7 @@ SCHEDULE: dict[str, Any] = {
     "created": CREATED,
     "changed": CREATED,
 }
+SCHEDULES = {"schedules": [SCHEDULE], "after": None}
 OCCURRENCES = {"moments": [{"utc": MONDAY, "local": "2026-02-02T08:00:00+01:00"}]}
 FIRING = {"nominal": MONDAY, "fired": MONDAY, "outcome": "fired", "count": 1, "job": JOB_ID}
 SCHEDULE_REQUESTS: dict[str, Example] = {

@@ -1,0 +1,90 @@
+"""No response exceeds what Lambda returns: lists end earlier, and their cursors lead to every item once."""
+
+import json
+from uuid import UUID
+
+import pytest
+
+from minutehand import enqueue
+
+LAMBDA_BYTES = 6_291_556
+FILL = (
+    "insert into minutehand.jobs_live (kind, error)"
+    " select 'echo', jsonb_build_object('type', 'E', 'message', repeat(%s, 4000)) from generate_series(1, 700)"
+)
+ATTEMPTS = (
+    "insert into minutehand.attempts (job, attempt, started, ended, queue, kind, outcome, result)"
+    " select %s, n, now(), now() + n * interval '1 second', 'default', 'echo', 'retrying',"
+    " to_json(repeat('\"', 100000))"
+    " from generate_series(1, 40) n"
+)
+SCHEDULES = (
+    "insert into minutehand.schedules (tenant, name, every, job)"
+    " select t, 'n' || n, 'P1D', json_build_object('kind', 'echo', 'key', repeat('\"', 1000))"
+    " from generate_series(1, 900) n, unnest('{\"\", acme}'::text[]) t"
+)
+
+
+def returned(answer):
+    """Return a response's body, which must fit into the function's JSON."""
+    assert answer.status_code == 200, answer.text
+    assert len(json.dumps(answer.text)) < LAMBDA_BYTES
+    return answer.json()
+
+
+@pytest.fixture
+def execute(database):
+    import psycopg
+
+    def run(text, *parameters):
+        with psycopg.connect(database.admin_url, autocommit=True) as admin:
+            admin.execute(text, parameters)
+
+    return run
+
+
+@pytest.mark.parametrize(("first", "cursor"), [("first", "next"), ("last", "previous")])
+def test_pages_of_large_jobs_have_every_job_once(api, execute, first, cursor):
+    execute(FILL, "\u00e4")
+    seen, path = [], f"/jobs?limit=1000&page={first}"
+    while path:
+        page = returned(api.get(path))
+        seen += [job["id"] for job in page["jobs"]]
+        path = page[cursor]
+
+    assert (len(seen), len(set(seen))) == (700, 700)
+
+
+def test_attempts_with_large_results_are_paged(api, jobs, execute):
+    job_id = enqueue("echo", connection=jobs).id
+    execute(ATTEMPTS, job_id)
+    seen, after = [], {}
+    while True:
+        page = returned(api.get(f"/jobs/{job_id}/attempts", params={"include": "payload"} | after))
+        seen += [attempt["attempt"] for attempt in page["attempts"]]
+        if page["after"] is None:
+            break
+        after = {"after": page["after"]}
+
+    assert seen == list(range(1, 41))
+
+
+def test_many_schedules_are_paged(api, execute):
+    execute(SCHEDULES)
+    seen, after = [], {}
+    while True:
+        page = returned(api.get("/schedules", params=after))
+        seen += [(each["name"], each["tenant"]) for each in page["schedules"]]
+        if page["after"] is None:
+            break
+        after = {"after": page["after"]}
+
+    assert (len(seen), len(set(seen))) == (1800, 1800)
+
+
+def test_job_larger_than_a_response_is_a_problem(api, jobs, execute, problem):
+    execute("update minutehand.settings set max_payload = 10000000")
+    job_id: UUID = enqueue("echo", "\u00e4" * 1_200_000, connection=jobs).id
+
+    assert "omit include=payload" in problem(api.get(f"/jobs/{job_id}?include=payload"), 413)["detail"]
+    assert api.get(f"/jobs/{job_id}").status_code == 200

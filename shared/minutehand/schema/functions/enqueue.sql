@@ -158,9 +158,10 @@ begin
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead)
+                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by)
         select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead
+               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead,
+               case when key is not null then minutehand.session_role() end
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
             do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,
@@ -177,7 +178,7 @@ begin
                           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
                           cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
                           nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal,
-                          expires = excluded.expires, on_dead = excluded.on_dead
+                          expires = excluded.expires, on_dead = excluded.on_dead, enqueued_by = excluded.enqueued_by
              -- A job that has expired no longer holds its key.
              where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.

@@ -52,10 +52,10 @@ declare
 begin
     insert into minutehand.jobs_live
            (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-            tenant, personal, every, zone, nominal, schedule, expires, on_dead)
+            tenant, personal, every, zone, nominal, schedule, expires, on_dead, enqueued_by)
     values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
             job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
-            job.schedule, job.expires, job.on_dead)
+            job.schedule, job.expires, job.on_dead, job.enqueued_by)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
     returning id into next_id;
     -- Checked after the insert, which waits for open transactions that enqueue the key.

@@ -105,6 +105,8 @@ create table minutehand.jobs (
     lapsed       timestamptz,
     -- Until when a debounced job may be postponed.
     latest       timestamptz,
+    -- The role that enqueued a job with a key, and may merge payloads into it.
+    enqueued_by  text,
     -- How long after run_at a job that has not started is still wanted.
     expires      minutehand.expires,
     -- The job to create if this one dies, as an item of enqueue_all.

@@ -320,6 +320,117 @@ begin
 end
 $_$;
 
+CREATE FUNCTION minutehand.uuid7() RETURNS uuid
+    LANGUAGE plpgsql PARALLEL SAFE
+    AS $$
+declare
+    moment bigint := extract(epoch from clock_timestamp()) * 1000000;
+begin
+    return encode(overlay(
+        uuid_send(gen_random_uuid())
+        placing int8send(moment / 1000 << 16 | (x'7000'::bigint + moment % 1000 * 4096 / 1000)) from 1 for 8), 'hex')::uuid;
+end
+$$;
+
+CREATE TABLE minutehand.jobs (
+    id uuid DEFAULT minutehand.uuid7() NOT NULL,
+    ack uuid,
+    prior uuid,
+    enqueued timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    run_at minutehand.moment DEFAULT clock_timestamp() NOT NULL,
+    visible minutehand.moment DEFAULT clock_timestamp() NOT NULL,
+    offered timestamp with time zone,
+    claimed timestamp with time zone,
+    deleted timestamp with time zone,
+    timeout minutehand.timeout,
+    attempts integer DEFAULT 0 NOT NULL,
+    max_attempts minutehand.max_attempts DEFAULT 8 NOT NULL,
+    priority minutehand.priority DEFAULT 5 NOT NULL,
+    failed boolean DEFAULT false NOT NULL,
+    cancelled boolean DEFAULT false NOT NULL,
+    queue minutehand.queue DEFAULT 'default'::text NOT NULL,
+    kind minutehand.kind NOT NULL,
+    key minutehand.key,
+    payload json DEFAULT 'null'::json NOT NULL,
+    headers minutehand.headers,
+    retry minutehand.retry,
+    result json,
+    error jsonb,
+    tenant minutehand.tenant DEFAULT ''::text NOT NULL,
+    personal boolean DEFAULT false NOT NULL,
+    every minutehand.every,
+    zone minutehand.zone,
+    nominal minutehand.moment,
+    schedule text,
+    cancelling text,
+    version text,
+    lapsed timestamp with time zone,
+    latest timestamp with time zone,
+    enqueued_by text,
+    expires minutehand.expires,
+    on_dead minutehand.on_dead,
+    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
+)
+PARTITION BY LIST (((deleted IS NULL)));
+
+CREATE TABLE minutehand.jobs_live (
+    id uuid DEFAULT minutehand.uuid7() CONSTRAINT jobs_id_not_null NOT NULL,
+    ack uuid,
+    prior uuid,
+    enqueued timestamp with time zone DEFAULT clock_timestamp() CONSTRAINT jobs_enqueued_not_null NOT NULL,
+    run_at minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_run_at_not_null NOT NULL,
+    visible minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_visible_not_null NOT NULL,
+    offered timestamp with time zone,
+    claimed timestamp with time zone,
+    deleted timestamp with time zone,
+    timeout minutehand.timeout,
+    attempts integer DEFAULT 0 CONSTRAINT jobs_attempts_not_null NOT NULL,
+    max_attempts minutehand.max_attempts DEFAULT 8 CONSTRAINT jobs_max_attempts_not_null NOT NULL,
+    priority minutehand.priority DEFAULT 5 CONSTRAINT jobs_priority_not_null NOT NULL,
+    failed boolean DEFAULT false CONSTRAINT jobs_failed_not_null NOT NULL,
+    cancelled boolean DEFAULT false CONSTRAINT jobs_cancelled_not_null NOT NULL,
+    queue minutehand.queue DEFAULT 'default'::text CONSTRAINT jobs_queue_not_null NOT NULL,
+    kind minutehand.kind CONSTRAINT jobs_kind_not_null NOT NULL,
+    key minutehand.key,
+    payload json DEFAULT 'null'::json CONSTRAINT jobs_payload_not_null NOT NULL,
+    headers minutehand.headers,
+    retry minutehand.retry,
+    result json,
+    error jsonb,
+    tenant minutehand.tenant DEFAULT ''::text CONSTRAINT jobs_tenant_not_null NOT NULL,
+    personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
+    every minutehand.every,
+    zone minutehand.zone,
+    nominal minutehand.moment,
+    schedule text,
+    cancelling text,
+    version text,
+    lapsed timestamp with time zone,
+    latest timestamp with time zone,
+    enqueued_by text,
+    expires minutehand.expires,
+    on_dead minutehand.on_dead,
+    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
+
+CREATE FUNCTION minutehand.check_merge(job minutehand.jobs_live) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+    acts name := minutehand.session_role();
+begin
+    if acts = job.enqueued_by
+       or pg_has_role(acts, (select relowner from pg_class where oid = 'minutehand.jobs'::regclass), 'usage')
+       or pg_has_role(acts, to_regrole('minutehand_worker'), 'usage')
+       or pg_has_role(acts, to_regrole('minutehand_operator'), 'usage')
+       or pg_has_role(acts, to_regrole('minutehand_tenant'), 'usage') and minutehand.current_tenant() = job.tenant then
+        return;
+    end if;
+    perform minutehand.refuse('merge_is_allowed', format('role %I may not merge into a job that it did not enqueue and may not read', acts), '42501');
+end
+$$;
+
 CREATE FUNCTION minutehand.check_new(items minutehand.new_jobs[], on_conflict text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -535,58 +646,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.uuid7() RETURNS uuid
-    LANGUAGE plpgsql PARALLEL SAFE
-    AS $$
-declare
-    moment bigint := extract(epoch from clock_timestamp()) * 1000000;
-begin
-    return encode(overlay(
-        uuid_send(gen_random_uuid())
-        placing int8send(moment / 1000 << 16 | (x'7000'::bigint + moment % 1000 * 4096 / 1000)) from 1 for 8), 'hex')::uuid;
-end
-$$;
-
-CREATE TABLE minutehand.jobs (
-    id uuid DEFAULT minutehand.uuid7() NOT NULL,
-    ack uuid,
-    prior uuid,
-    enqueued timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    run_at minutehand.moment DEFAULT clock_timestamp() NOT NULL,
-    visible minutehand.moment DEFAULT clock_timestamp() NOT NULL,
-    offered timestamp with time zone,
-    claimed timestamp with time zone,
-    deleted timestamp with time zone,
-    timeout minutehand.timeout,
-    attempts integer DEFAULT 0 NOT NULL,
-    max_attempts minutehand.max_attempts DEFAULT 8 NOT NULL,
-    priority minutehand.priority DEFAULT 5 NOT NULL,
-    failed boolean DEFAULT false NOT NULL,
-    cancelled boolean DEFAULT false NOT NULL,
-    queue minutehand.queue DEFAULT 'default'::text NOT NULL,
-    kind minutehand.kind NOT NULL,
-    key minutehand.key,
-    payload json DEFAULT 'null'::json NOT NULL,
-    headers minutehand.headers,
-    retry minutehand.retry,
-    result json,
-    error jsonb,
-    tenant minutehand.tenant DEFAULT ''::text NOT NULL,
-    personal boolean DEFAULT false NOT NULL,
-    every minutehand.every,
-    zone minutehand.zone,
-    nominal minutehand.moment,
-    schedule text,
-    cancelling text,
-    version text,
-    lapsed timestamp with time zone,
-    latest timestamp with time zone,
-    expires minutehand.expires,
-    on_dead minutehand.on_dead,
-    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
-)
-PARTITION BY LIST (((deleted IS NULL)));
-
 CREATE FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) RETURNS minutehand.new_jobs
     LANGUAGE plpgsql STABLE
     AS $$
@@ -639,46 +698,6 @@ CREATE FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with
      group by l.queue
 $$;
 
-CREATE TABLE minutehand.jobs_live (
-    id uuid DEFAULT minutehand.uuid7() CONSTRAINT jobs_id_not_null NOT NULL,
-    ack uuid,
-    prior uuid,
-    enqueued timestamp with time zone DEFAULT clock_timestamp() CONSTRAINT jobs_enqueued_not_null NOT NULL,
-    run_at minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_run_at_not_null NOT NULL,
-    visible minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_visible_not_null NOT NULL,
-    offered timestamp with time zone,
-    claimed timestamp with time zone,
-    deleted timestamp with time zone,
-    timeout minutehand.timeout,
-    attempts integer DEFAULT 0 CONSTRAINT jobs_attempts_not_null NOT NULL,
-    max_attempts minutehand.max_attempts DEFAULT 8 CONSTRAINT jobs_max_attempts_not_null NOT NULL,
-    priority minutehand.priority DEFAULT 5 CONSTRAINT jobs_priority_not_null NOT NULL,
-    failed boolean DEFAULT false CONSTRAINT jobs_failed_not_null NOT NULL,
-    cancelled boolean DEFAULT false CONSTRAINT jobs_cancelled_not_null NOT NULL,
-    queue minutehand.queue DEFAULT 'default'::text CONSTRAINT jobs_queue_not_null NOT NULL,
-    kind minutehand.kind CONSTRAINT jobs_kind_not_null NOT NULL,
-    key minutehand.key,
-    payload json DEFAULT 'null'::json CONSTRAINT jobs_payload_not_null NOT NULL,
-    headers minutehand.headers,
-    retry minutehand.retry,
-    result json,
-    error jsonb,
-    tenant minutehand.tenant DEFAULT ''::text CONSTRAINT jobs_tenant_not_null NOT NULL,
-    personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
-    every minutehand.every,
-    zone minutehand.zone,
-    nominal minutehand.moment,
-    schedule text,
-    cancelling text,
-    version text,
-    lapsed timestamp with time zone,
-    latest timestamp with time zone,
-    expires minutehand.expires,
-    on_dead minutehand.on_dead,
-    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
-)
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
-
 CREATE FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -688,10 +707,10 @@ declare
 begin
     insert into minutehand.jobs_live
            (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-            tenant, personal, every, zone, nominal, schedule, expires, on_dead)
+            tenant, personal, every, zone, nominal, schedule, expires, on_dead, enqueued_by)
     values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
             job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
-            job.schedule, job.expires, job.on_dead)
+            job.schedule, job.expires, job.on_dead, job.enqueued_by)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
     returning id into next_id;
     -- Checked after the insert, which waits for open transactions that enqueue the key.
@@ -1841,7 +1860,8 @@ begin
                case when i.every is not null
                     then coalesce(i.nominal, i.run_at, moment + i.delay, minutehand.first_of(i.every, i.zone, moment))
                     else i.nominal end as nominal,
-               coalesce(nullif(session_tenant, ''), i.tenant, '')::minutehand.tenant as tenant
+               coalesce(nullif(session_tenant, ''), i.tenant, '')::minutehand.tenant as tenant,
+               case when i.key is not null then minutehand.session_role() end as enqueued_by
           from unnest(items) i
           left join minutehand.defaults d on d.kind = i.kind
           left join minutehand.queue_defaults q on q.queue = coalesce(i.queue, d.queue, 'default')
@@ -1854,9 +1874,9 @@ begin
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead)
+                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by)
         select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead
+               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
             do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,
@@ -1873,7 +1893,7 @@ begin
                           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
                           cancelled = false, cancelling = null, every = excluded.every, zone = excluded.zone,
                           nominal = excluded.nominal, schedule = excluded.schedule, personal = excluded.personal,
-                          expires = excluded.expires, on_dead = excluded.on_dead
+                          expires = excluded.expires, on_dead = excluded.on_dead, enqueued_by = excluded.enqueued_by
              -- A job that has expired no longer holds its key.
              where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.
@@ -1952,6 +1972,7 @@ begin
     if written.outcome = 'ignored' then
         existing := minutehand.upcoming(item.tenant, item.queue, item.key, mode);
         if mode = 'merge' then
+            perform minutehand.check_merge(existing);
             select * into written from minutehand.merge_into(existing.id, item);
         elsif mode = 'replace' then
             if item.throttle is not null and existing.attempts = 0 then
@@ -2717,6 +2738,7 @@ CREATE TABLE minutehand.jobs_done (
     version text,
     lapsed timestamp with time zone,
     latest timestamp with time zone,
+    enqueued_by text,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
@@ -2757,6 +2779,7 @@ CREATE TABLE minutehand.jobs_done_default (
     version text,
     lapsed timestamp with time zone,
     latest timestamp with time zone,
+    enqueued_by text,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
@@ -3275,19 +3298,6 @@ GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minuteh
 
 REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.check_new(items minutehand.new_jobs[], on_conflict text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.check_staged(staged name, session_tenant text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) TO minutehand_worker;
-
-REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, bounds minutehand.bound[], chosen uuid[], only_queue text, fair boolean) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION minutehand.clear_personal() FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION minutehand.uuid7() FROM PUBLIC;
 
 GRANT SELECT ON TABLE minutehand.jobs TO minutehand_operator;
@@ -3305,15 +3315,6 @@ GRANT UPDATE(result) ON TABLE minutehand.jobs TO minutehand_worker;
 GRANT UPDATE(error) ON TABLE minutehand.jobs TO minutehand_worker;
 
 GRANT UPDATE(version) ON TABLE minutehand.jobs TO minutehand_worker;
-
-REVOKE ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_worker;
-
-REVOKE ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.jobs_live TO minutehand_tenant;
@@ -3336,6 +3337,30 @@ GRANT UPDATE(result) ON TABLE minutehand.jobs_live TO minutehand_worker;
 GRANT UPDATE(error) ON TABLE minutehand.jobs_live TO minutehand_worker;
 
 GRANT UPDATE(lapsed) ON TABLE minutehand.jobs_live TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.check_merge(job minutehand.jobs_live) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.check_new(items minutehand.new_jobs[], on_conflict text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.check_staged(staged name, session_tenant text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, bounds minutehand.bound[], chosen uuid[], only_queue text, fair boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.clear_personal() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) TO minutehand_worker;

@@ -71,4 +71,4 @@ def test_replaced_job_belongs_to_its_last_enqueuer(queue: Queue, login: Login) -
     assert merge(after) == "merged"
     with pytest.raises(ForbiddenError):
         merge(before)
-    assert queue.row(job.id).headers == {}
+    assert not queue.row(job.id).headers

@@ -145,7 +145,8 @@ begin
                case when i.every is not null
                     then coalesce(i.nominal, i.run_at, moment + i.delay, minutehand.first_of(i.every, i.zone, moment))
                     else i.nominal end as nominal,
-               coalesce(nullif(session_tenant, ''), i.tenant, '')::minutehand.tenant as tenant
+               coalesce(nullif(session_tenant, ''), i.tenant, '')::minutehand.tenant as tenant,
+               case when i.key is not null then minutehand.session_role() end as enqueued_by
           from unnest(items) i
           left join minutehand.defaults d on d.kind = i.kind
           left join minutehand.queue_defaults q on q.queue = coalesce(i.queue, d.queue, 'default')
@@ -160,8 +161,7 @@ begin
                (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
                 latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by)
         select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead,
-               case when key is not null then minutehand.session_role() end
+               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
             do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,

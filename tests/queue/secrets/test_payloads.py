@@ -92,7 +92,8 @@ def test_payload_of_a_changed_row_does_not_decrypt(
     direct_queue: Queue, options: dict[str, Any], change: str
 ) -> None:
     direct_queue.enqueue(payload=SECRET, **options)
-    direct_queue._admin.connection.execute(f"update minutehand.jobs_live set {change}, visible = now()")  # type: ignore[arg-type]
+    update = f"update minutehand.jobs_live set {change}, visible = now(), run_at = run_at"
+    direct_queue._admin.connection.execute(update)  # type: ignore[arg-type]
 
     handlers = HandlerTable(dict.fromkeys(["echo", "other"], lambda payload: payload))
     (finish,) = run_jobs(direct_queue.take(), handlers, stopping=lambda: False)

@@ -17,7 +17,10 @@ from minutehand.functions.api.errors import library_problem
 from tests.queue.logins import logins
 from tests.servers import Database as Server
 
-ARGUMENTS = {errors.UnfinishedError: ["the message", "running", timedelta(seconds=1)]}
+ARGUMENTS = {
+    errors.UnfinishedError: ["the message", "running", timedelta(seconds=1)],
+    errors.ConnectionTypeError: [str],
+}
 NOWHERE = "postgresql://someone:s3cret@127.0.0.1:{port}/none"
 
 

@@ -31,7 +31,7 @@ INDEXES = {
     "finish": {"jobs_live_pkey"},
     "release": {"jobs_live_pkey"},
     "offer": {"jobs_live_busy", "jobs_live_due", "jobs_live_pkey"},
-    "raise_floor": {"jobs_live_due"},
+    "raise_floor": {"jobs_live_busy", "jobs_live_due"},
     "take": {"jobs_live_due", "jobs_live_pkey"},
     "withdraw": {"jobs_live_ack", "jobs_live_pkey"},
 }
@@ -145,6 +145,7 @@ def test_floor_keeps_scans_short_despite_an_old_snapshot(
         leave_dead_rows(connection, later)
 
         without_floor = {name: cost(connection, name, later) for name in BOUNDED}
+        connection.execute("update minutehand.dispatcher set settled = %s", [later])
         minutehand.Database.borrow(connection).run("raise_floor", now=later)
         with_floor = {name: cost(connection, name, later) for name in BOUNDED}
         connection.execute(DUE_LATER, [later, DEAD_ROWS])

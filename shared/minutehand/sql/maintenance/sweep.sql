@@ -12,7 +12,9 @@ with recursive used (queue, priority) as (
             order by queue, priority
             limit 1) n
 ), busy as materialized (
-    select distinct queue, priority from minutehand.jobs_live where coalesce(offered, claimed) is not null
+    select distinct queue, priority
+      from minutehand.jobs_live
+     where coalesce(offered, claimed) is not null and visible > coalesce(%(now)s, now())
 ), found as materialized (
     select u.queue, u.priority, case when b.queue is null then j.visible else least(j.visible, coalesce(%(now)s, now())) end as floor,
            exists (select from minutehand.jobs_live t

@@ -156,7 +156,7 @@ def test_stats_has_a_line_for_each_queue(invoke, lines):
 def test_stats_names_queues_that_no_worker_serves(invoke, direct_database):
     invoke("enqueue", "echo", "--queue", "mail")
     assert invoke("stats").stderr == ""
-    change(direct_database.url, "visible = now() - interval '2 hours 1 minute'")
+    change(direct_database.url, "run_at = run_at, visible = now() - interval '2 hours 1 minute'")
 
     assert "No worker serves queue mail: 1 job due, the oldest for 2 h" in invoke("stats").stderr
 

@@ -53,7 +53,7 @@ language sql stable security definer set search_path = minutehand, pg_temp
 as $$
     select q.queue
       from (select queue::text from minutehand.lanes
-             union select queue from minutehand.lane_changes
+             union select queue from minutehand.lane_changes where queue is not null
              union select queue::text from minutehand.defaults where queue is not null
              union select queue from minutehand.retention where queue <> ''
              union select queue from minutehand.controls where queue <> '') q

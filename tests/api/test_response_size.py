@@ -1,7 +1,6 @@
 """No response exceeds what Lambda returns: lists end earlier, and their cursors lead to every item once."""
 
 import json
-from uuid import UUID
 
 import pytest
 

@@ -117,5 +117,6 @@ def test_worst_case_loses_no_job_and_finishes_none_twice(new_stage: NewStage, se
 
 
 def pairs(made: dict[UUID, list[Attempt]]) -> list[tuple[Attempt, Attempt]]:
-    """Yield every attempt with the next one."""
-    return [pair for each in made.values() for pair in pairwise(each)]
+    """Yield every attempt with the next one. A worker that was frozen before its handler owns nothing any more."""
+    owners = ([each for each in attempts if each.begun < each.until] for attempts in made.values())
+    return [pair for each in owners for pair in pairwise(each)]

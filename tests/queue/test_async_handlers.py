@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from datetime import timedelta
 from functools import partial, wraps
@@ -20,6 +20,15 @@ NEVER = 1000.0
 
 Wait = Callable[[], Awaitable[None]]
 Log = pytest.LogCaptureFixture
+
+
+def run_in_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine without asyncio.run, which drops the current loop, such as Mangum's, without closing it."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(coroutine)
+    finally:
+        loop.close()
 
 
 async def double(payload: int) -> int:
@@ -171,7 +180,7 @@ def test_async_handler_runs_within_a_running_loop(direct_queue: Queue) -> None:
     async def test() -> Finish:
         return direct_queue.attempt(double, payload=21)[1]
 
-    assert asyncio.run(test()).ending == "done"
+    assert run_in_loop(test()).ending == "done"
 
 
 def test_async_handler_within_a_running_loop_is_interrupted(direct_queue: Queue) -> None:
@@ -186,7 +195,7 @@ def test_async_handler_within_a_running_loop_is_interrupted(direct_queue: Queue)
     async def test() -> Finish:
         return direct_queue.attempt(handler, timeout=SHORT)[1]
 
-    assert (asyncio.run(test()).error or {})["type"] == "OutOfTime"
+    assert (run_in_loop(test()).error or {})["type"] == "OutOfTime"
     assert steps == [False]
 
 

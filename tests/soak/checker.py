@@ -106,7 +106,9 @@ class Checker:
             numbers = [each.attempt for each in attempts]
             if len({*numbers}) < len(numbers):
                 yield f"{id}: two workers started the same attempt: {numbers}"
-            for first, second in pairwise(attempts):
+            # A worker that was frozen between its claim and its handler owns nothing any more.
+            owners = [each for each in attempts if each.started < each.lease_ends]
+            for first, second in pairwise(owners):
                 if second.started < first.free:
                     yield f"{id}: attempt {second.attempt} started {first.free - second.started} too early"
 
@@ -127,7 +129,7 @@ class Checker:
     def _limits_hold(self) -> Iterator[str]:
         for queue, most in LIMITS.items():
             running: list[Any] = []
-            for each in (attempt for attempt in self.attempts if attempt.queue == queue):
+            for each in (one for one in self.attempts if one.queue == queue and one.started < one.lease_ends):
                 running = [other for other in running if other.free > each.started] + [each]
                 if len(running) > most:
                     yield f"{len(running)} jobs of {queue} were running at {each.started}"

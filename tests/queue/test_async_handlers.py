@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from datetime import timedelta
 from functools import partial, wraps
@@ -13,6 +13,7 @@ import pytest
 
 from minutehand import Job, Snooze
 from minutehand.model.outcome import Finish, Interrupted
+from tests.event_loop import run_in_loop
 from tests.queue.stage import LEASE, LONG, Queue
 
 SHORT = timedelta(milliseconds=150)
@@ -20,15 +21,6 @@ NEVER = 1000.0
 
 Wait = Callable[[], Awaitable[None]]
 Log = pytest.LogCaptureFixture
-
-
-def run_in_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine without asyncio.run, which drops the current loop, such as Mangum's, without closing it."""
-    loop = asyncio.new_event_loop()
-    try:
-        return loop.run_until_complete(coroutine)
-    finally:
-        loop.close()
 
 
 async def double(payload: int) -> int:

@@ -9,8 +9,8 @@ from types import AsyncGeneratorType, GeneratorType, ModuleType
 from typing import Any, Protocol
 
 from minutehand.calling.binding import Binding, bind, check_runs, is_async
+from minutehand.calling.modules import import_handler
 from minutehand.errors import InvalidHandlerError, MismatchError, UnknownKindError
-from minutehand.handler_modules import import_handler
 from minutehand.job import Job
 from minutehand.middleware import Around, Middleware, around, import_optional
 from minutehand.model.payload import Unreadable, is_encrypted

@@ -5,13 +5,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from minutehand import Database
 from tests import servers
 from tests.browsers import chromium
 
@@ -89,3 +90,9 @@ def serving(url: str, settings: dict[str, str]) -> Iterator[str]:
         )
         yield f"http://127.0.0.1:{port}"
         served.communicate()
+
+
+@pytest.fixture
+def db(direct_database: servers.Database) -> Iterator[Database]:
+    with closing(Database(direct_database.url)) as opened:
+        yield opened

@@ -1,7 +1,5 @@
 """The console in a real browser: it shows and changes jobs, escapes their values, and prompts for a token."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -9,24 +7,17 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Page, expect
 
-from minutehand import Cancel, Database, NewJob, Retry, enqueue, schedules
+from minutehand import Cancel, Database, Retry, enqueue
 from minutehand.claim import take
 from minutehand.finish import finish
 from minutehand.model.failure import result_error
 from minutehand.model.outcome import Done, Failed
 from minutehand.operations.controls import pause, resume
 from minutehand.queries.jobs import get, list_jobs
-from tests import servers
 from tests.console.conftest import TOKEN, Serve
 
 LATER = timedelta(days=3)
 SCRIPT = "<img src=x onerror=\"document.title='broken into'\">"
-
-
-@pytest.fixture
-def db(direct_database: servers.Database) -> Iterator[Database]:
-    with closing(Database(direct_database.url)) as opened:
-        yield opened
 
 
 def die(db: Database, message: str) -> None:
@@ -241,33 +232,3 @@ def test_replayed_job_is_shown(page: Page, serve: Serve, db: Database) -> None:
     new, old = list_jobs(db).rows
     expect(page.locator("#facts")).to_contain_text(str(new.id))
     assert (old.id, old.state) == (dead, "dead")
-
-
-def test_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: Database) -> None:
-    schedules.save(
-        db, schedules.Schedule("every monday/8", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin")
-    )
-    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
-    page.get_by_role("link", name="Schedules").click()
-    row = page.locator("#schedule-rows tr")
-    expect(row).to_contain_text("0 8 * * mon")
-
-    row.get_by_role("button", name="pause").click()
-    expect(row).to_contain_text("paused")
-    assert schedules.get(db, "every monday/8").paused
-
-    row.get_by_role("button", name="resume").click()
-    expect(row.get_by_role("button", name="pause")).to_be_visible()
-    assert not schedules.get(db, "every monday/8").paused
-
-    row.get_by_role("button", name="run").click()
-    expect(page.locator("#job-title")).to_have_text("report · due")
-    (job,) = list_jobs(db).rows
-    assert job.schedule == "every monday/8"
-
-
-def test_page_without_schedules_explains_how_to_add_one(page: Page, serve: Serve, db: Database) -> None:
-    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console#schedules")
-
-    expect(page.locator("#no-schedules")).to_contain_text("minutehand schedules put")
-    expect(page.locator("#jobs")).to_be_hidden()

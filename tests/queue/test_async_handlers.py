@@ -246,6 +246,5 @@ def test_work_that_was_returned_and_not_done_fails_the_attempt(
 ) -> None:
     job_id, ending = direct_queue.attempt(handler, payload=[1])
 
-    error = direct_queue.row(job_id).error or {}
-    assert (ending.ending, error["type"]) == ("retrying", "InvalidHandlerError")
-    assert advice in error["message"]
+    assert (ending.ending, (ending.error or {})["type"]) == ("retrying", "InvalidHandlerError")
+    assert advice in (direct_queue.row(job_id).error or {})["message"]

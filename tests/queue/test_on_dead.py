@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from minutehand import Fail, InvalidJobError, Job, NewJob, Retry
+from minutehand import Fail, Job, NewJob, Retry
 from minutehand.finish import finish
 from minutehand.maintenance import run_maintenance
-from minutehand.model.new_job import parameters
 from minutehand.model.outcome import Cancelled, Done, Failed, Finish, Outcome, OutOfTime
 from minutehand.operations.defaults import Defaults, list_defaults, set_defaults
 from minutehand.operations.jobs import cancel, replay, retry
@@ -222,40 +221,3 @@ def test_defaults_of_on_dead_are_listed_as_they_were_set(queue: Queue) -> None:
         replace(FULL, retry=FULL.retry, on_dead=NewJob("page", {"loud": True}))
     ]
     assert len(alerts(queue)) == 1
-
-
-@pytest.mark.parametrize(
-    "on_dead",
-    [
-        NewJob("alert", [1]),
-        NewJob("not a kind"),
-        NewJob("alert", queue="?"),
-        NewJob("alert", priority=10),
-        NewJob("alert", max_attempts=0),
-        NewJob("alert", timeout=timedelta()),
-        NewJob("alert", timeout=timedelta(days=2)),
-        NewJob("alert", expires=timedelta()),
-        NewJob("alert", {"a": "x" * 9000}),
-        NewJob("alert", {"a": "\0"}),
-        NewJob("a", on_dead=NewJob("b", on_dead=NewJob("c", on_dead="d"))),
-        NewJob("alert", key="k"),
-        NewJob("alert", delay=LONG),
-        7,
-    ],
-)
-def test_invalid_job_of_on_dead_is_rejected(queue: Queue, on_dead: object) -> None:
-    with pytest.raises(InvalidJobError, match="on_dead") as caught:
-        queue.enqueue(on_dead=on_dead)
-
-    assert caught.value.rule == "on_dead_is_a_job"
-
-
-@pytest.mark.parametrize(
-    "on_dead", ['"alert"', "[]", "{}", '{"kind": "a", "x": 1}', '{"kind": "a", "priority": "p"}']
-)
-def test_invalid_json_of_on_dead_is_rejected_in_sql(queue: Queue, on_dead: str) -> None:
-    with pytest.raises(InvalidJobError, match="on_dead must be a kind"):
-        queue.database.run(
-            "enqueue",
-            **parameters(NewJob("echo", on_conflict="replace"), lambda: NOON) | {"on_dead": on_dead},
-        )

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from minutehand.database import Database, connect
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.queue.columns import EXPRESSIONS
-from minutehand_pipeline.queue.ranges import Pages, Selection, select_text, split_pages
+from minutehand_pipeline.queue.ranges import Pages, Selection, select_text
 from minutehand_pipeline.queue.source import QueueSource, held_snapshot, register
 from minutehand_pipeline.schemas import HOMES
 from tests.pipeline.history import LAST, fill_history
@@ -224,30 +224,3 @@ def test_invalid_read_option_is_rejected(read: Read, url_file: Path) -> None:
         source = QueueSource({"url_file": str(url_file), **options})
         with pytest.raises(InputError, match=re.escape(says)):
             source.reader(source.schema()).partitions()
-
-
-def test_shares_are_equal_and_cover_every_page_once() -> None:
-    found = [
-        ("jobs_done_20260101", 1),
-        ("jobs_done_20260102", 1000),
-        ("jobs_done_20260103", 7),
-        ("jobs_done_default", 3),
-    ]
-    shares = split_pages(found, 4)
-    pages = [each for one in shares for each in one]
-
-    assert [sum((p.last or dict(found)[p.relation]) - p.first for p in one) for one in shares] == [
-        253,
-        253,
-        253,
-        252,
-    ]
-    for name, size in found:
-        of_it = [p for p in pages if p.relation == name]
-        assert [p.first for p in of_it] == [0, *(p.last for p in of_it[:-1])]
-        assert of_it[-1].last is None and of_it[-1].first < size
-
-
-def test_small_partitions_share_a_task() -> None:
-    assert len(split_pages([(f"jobs_done_202601{day:02}", 3) for day in range(1, 31)], None)) == 1
-    assert split_pages([], None) == []

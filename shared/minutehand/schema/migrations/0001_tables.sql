@@ -8,10 +8,6 @@
 --   new_jobs                 the options of a job, and where COPY writes jobs for enqueue_incoming
 --   lanes                    the queues and priorities in use, and where in its index a scan may begin
 --   lane_changes             lanes that enqueuers need, until a tick moves them to `lanes`
---   uniques                  keys that are taken for a period, or while a job of theirs runs
---   superseded               running jobs whose key was enqueued again
---   defaults                 options of a kind's jobs, for what the enqueuer leaves out
---   queue_defaults           options of a queue's jobs, for what enqueuer and kind leave out
 --
 -- Facts are stored, and states are derived from them by minutehand.state(). The database's clock is the only clock.
 
@@ -229,36 +225,3 @@ create trigger request_sweep after update of visible on minutehand.jobs
     for each statement execute function minutehand.request_sweep();
 create trigger clear_personal before insert on minutehand.jobs_done
     for each row when (new.personal) execute function minutehand.clear_personal();
-
-create table minutehand.uniques (
-    tenant minutehand.tenant not null default '',
-    queue  text              not null,
-    key    text              not null,
-    until  timestamptz       not null,
-    job    uuid              not null,
-    primary key (queue, key, tenant)
-);
-create index uniques_until on minutehand.uniques (until);
-
--- A row and not a column of `jobs`: the enqueuer of a key must not lock a running job, whose worker would wait to finish it.
-create table minutehand.superseded (
-    job uuid primary key
-);
-
-create table minutehand.defaults (
-    kind         minutehand.kind primary key,
-    queue        minutehand.queue,
-    priority     minutehand.priority,
-    max_attempts minutehand.max_attempts,
-    timeout      minutehand.timeout,
-    retry        minutehand.retry,
-    on_dead      minutehand.on_dead
-);
-create table minutehand.queue_defaults (
-    queue        minutehand.queue primary key,
-    priority     minutehand.priority,
-    max_attempts minutehand.max_attempts,
-    timeout      minutehand.timeout,
-    retry        minutehand.retry,
-    on_dead      minutehand.on_dead
-);

@@ -1,14 +1,51 @@
--- The tables around the flow: settings, capacity, controls, history and schedules.
+-- The tables around the flow: keys, defaults, settings, capacity, controls, history and schedules.
 --
---   settings       settings of the whole database
---   dispatcher     when it last ticked; its row is the lock under which capacity is counted
---   budgets        how many jobs of a queue may be offered or running at once, reduced when offers lapse
---   controls       pauses and limits, by queue, kind, key, tenant or a combination
---   tenant_roles   roles that are bound to one tenant
---   attempts       every attempt at a job, in day partitions by its end
---   events         what happened to jobs, where events are recorded here, in day partitions
---   audit          changes by people: actor, action and time
---   schedules      recurring definitions; firings is the ledger of what each has fired
+--   uniques          keys that are taken for a period, or while a job of theirs runs
+--   superseded       running jobs whose key was enqueued again
+--   defaults         options of a kind's jobs, for what the enqueuer leaves out
+--   queue_defaults   options of a queue's jobs, for what enqueuer and kind leave out
+--   settings         settings of the whole database
+--   dispatcher       when it last ticked; its row is the lock under which capacity is counted
+--   budgets          how many jobs of a queue may be offered or running at once, reduced when offers lapse
+--   controls         pauses and limits, by queue, kind, key, tenant or a combination
+--   tenant_roles     roles that are bound to one tenant
+--   attempts         every attempt at a job, in day partitions by its end
+--   events           what happened to jobs, where events are recorded here, in day partitions
+--   audit            changes by people: actor, action and time
+--   schedules        recurring definitions; firings is the ledger of what each has fired
+
+create table minutehand.uniques (
+    tenant minutehand.tenant not null default '',
+    queue  text              not null,
+    key    text              not null,
+    until  timestamptz       not null,
+    job    uuid              not null,
+    primary key (queue, key, tenant)
+);
+create index uniques_until on minutehand.uniques (until);
+
+-- A row and not a column of `jobs`: the enqueuer of a key must not lock a running job, whose worker would wait to finish it.
+create table minutehand.superseded (
+    job uuid primary key
+);
+
+create table minutehand.defaults (
+    kind         minutehand.kind primary key,
+    queue        minutehand.queue,
+    priority     minutehand.priority,
+    max_attempts minutehand.max_attempts,
+    timeout      minutehand.timeout,
+    retry        minutehand.retry,
+    on_dead      minutehand.on_dead
+);
+create table minutehand.queue_defaults (
+    queue        minutehand.queue primary key,
+    priority     minutehand.priority,
+    max_attempts minutehand.max_attempts,
+    timeout      minutehand.timeout,
+    retry        minutehand.retry,
+    on_dead      minutehand.on_dead
+);
 
 create table minutehand.settings (
     one                 boolean primary key default true constraint settings_are_one_row check (one),

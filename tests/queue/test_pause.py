@@ -78,6 +78,7 @@ def test_paused_jobs_are_not_taken(queue: Queue, what: dict[str, str]) -> None:
 @pytest.mark.fault("offer", r"exists \(select from minutehand.controls\)", "false")
 def test_paused_jobs_are_not_offered(queue: Queue, what: dict[str, str]) -> None:
     queue.sql("update minutehand.lanes set shared = false")
+    queue.sql("update minutehand.lane_changes set shared = false")
     pause(queue.database, **what)  # type: ignore[arg-type]
 
     assert set(offered(queue)) == {"free"}

@@ -47,7 +47,7 @@ def test_parameters_set_in_the_documentation_exist(stack: Stack) -> None:
 
 
 @pytest.mark.planted("Parameters: \\[LogRetentionDays, ", "Parameters: [")
-@pytest.mark.planted("Parameters: \\[ApiAuth, ", "Parameters: [ApiAuth, ApiAuth, ")
+@pytest.mark.planted("\\[ApiAuth, ApiTokensSecretArn", "[ApiAuth, ApiAuth, ApiTokensSecretArn")
 def test_every_parameter_is_in_a_group_of_the_form(stack: Stack) -> None:
     groups = stack.template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     placed = [name for group in groups for name in group["Parameters"]]

@@ -2,8 +2,8 @@
 
 python3 .ci/suites.py [base]    the paths that differ between `base` and HEAD
 
-The default base is the merge base of HEAD and origin/main, or the previous commit if HEAD is on origin/main. Every
-suite of UNSURE runs if there is no such commit, or if a path is in no list.
+The default base is the merge base of HEAD and origin/main. The suites of UNSURE run if the change is unknown, because
+there is no such commit or HEAD is on origin/main, and if a path is in no list.
 """
 
 import subprocess
@@ -122,7 +122,7 @@ ORDINARY = [
 # Suites that test the flow and the SQL, which OUTER only uses.
 INNER = {"servers", "kill", "plans"}
 # Within the time that CI has; the others run when their paths change.
-UNSURE = ["mutations", "plans", "thorough", "programs", "servers", "spark-floor"]
+UNSURE = ["mutations", "plans", "programs", "servers"]
 
 
 def suites(paths: Iterable[str] | None) -> list[str]:
@@ -144,9 +144,9 @@ def suites(paths: Iterable[str] | None) -> list[str]:
 def changed(base: str | None = None) -> list[str] | None:
     """Return the paths that changed since `base`, or None if unknown."""
     base = base or _git("merge-base", "HEAD", "origin/main")
-    if base and base == _git("rev-parse", "HEAD"):
-        base = _git("rev-parse", "--verify", "--quiet", "HEAD^")
-    names = _git("diff", "--name-only", "--no-renames", base, "HEAD") if base else None
+    if base is None or base == _git("rev-parse", "HEAD"):
+        return None
+    names = _git("diff", "--name-only", "--no-renames", base, "HEAD")
     return None if names is None else names.splitlines()
 
 

@@ -92,3 +92,21 @@ def test_unknown_base_is_an_unknown_change(ci: ModuleType, monkeypatch: pytest.M
 
     assert ci.changed("no-such-commit") is None
     assert ci.changed("HEAD") is not None
+
+
+def test_commit_that_has_landed_is_an_unknown_change(
+    ci: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True)
+
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message", "landed")
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    monkeypatch.chdir(tmp_path)
+
+    assert ci.changed() is None
+    (tmp_path / "new").touch()
+    git("add", "new")
+    git("commit", "--quiet", "--message", "a change")
+    assert ci.changed() == ["new"]

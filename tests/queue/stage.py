@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import datetime, timedelta
+from threading import Lock
 from time import monotonic
 from typing import Any, LiteralString
 from uuid import UUID
@@ -33,6 +34,7 @@ class Queue:
         self._url = url
         self._sessions = ExitStack()
         self._threads = ThreadPoolExecutor(32)
+        self._lock = Lock()
         self._admin = self._open(admin_url)
         self.database = self._open(url)
 
@@ -52,8 +54,8 @@ class Queue:
         return database
 
     def sql(self, text: LiteralString, /, **parameters: object) -> list[dict[str, Any]]:
-        """Run a statement directly on the server, without the pooler."""
-        with self._admin.connection.cursor(row_factory=dict_row) as cursor:
+        """Run a statement directly on the server, without the pooler. Threads take turns."""
+        with self._lock, self._admin.connection.cursor(row_factory=dict_row) as cursor:
             cursor.execute(text, parameters or None)
             return cursor.fetchall() if cursor.description else []
 

@@ -19,7 +19,8 @@ from tests.soak.load import FAILING_ATTEMPTS, LIMITS, MAX_ATTEMPTS, PERIOD, SCHE
 ATTEMPTS = """select job, attempt, queue, key, tenant, payload, started, lease_ends, ended,
                      least(ended, lease_ends) as free
                 from soak.attempts order by number"""
-JOBS = """select id, tenant, queue, key, deleted, failed, attempts, nominal, schedule, payload ->> 'name' as payload
+JOBS = """select id, tenant, queue, key, deleted, failed, attempts, nominal, schedule, enqueued,
+                 payload ->> 'name' as payload
             from minutehand.jobs"""
 
 
@@ -161,11 +162,18 @@ class Checker:
                     yield f"{key}: {payload} occurs at {first} and {second}"
 
     def _recurrences_follow_the_last_enqueue(self) -> Iterator[str]:
-        last = {new.key: new.payload for new in self.enqueued if new.recurring}
-        for key, payload in last.items():
-            found = [job.payload for job in self.jobs.values() if job.key == key and job.deleted is None]
-            if found != [payload]:
-                yield f"{key}: the unfinished jobs are {found}, the last enqueue was {payload}"
+        of_key: dict[str, list[Any]] = defaultdict(list)
+        for new in self.enqueued:
+            if new.recurring:
+                of_key[new.key].append(new)
+        for key, enqueues in of_key.items():
+            jobs = [job for job in self.jobs.values() if job.queue == "recurring" and job.key == key]
+            found, last = [job.payload for job in jobs if job.deleted is None], enqueues[-1].payload
+            if found != [last]:
+                yield f"{key}: the unfinished jobs are {found}, the last enqueue was {last}"
+            for old, new in pairwise(enqueues):
+                if any(job.payload == old.payload and job.enqueued > new.enqueued for job in jobs):
+                    yield f"{key}: {old.payload} recurs after it was replaced by {new.payload}"
 
     def _schedules_fire_each_occurrence_once(self) -> Iterator[str]:
         for name in SCHEDULES:

@@ -1,4 +1,8 @@
-"""The fences of the queue, each with a change that removes it. The checker must notice each."""
+"""The fences of the queue, each with a change that removes it. The checker must notice each.
+
+Schedules are not among them: a row lock and the ledger of firings each keep an occurrence from firing twice, so that the
+removal of one has no effect.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,12 +78,5 @@ FENCES = (
         "if job.key is not null and exists",
         "if false and exists",
         ("recurrences follow the last enqueue",),
-    ),
-    Fence(
-        "one firing per occurrence",
-        "schema/functions/schedules.sql",
-        "        continue when not found;\n",
-        "",
-        ("schedules fire each occurrence once",),
     ),
 )

@@ -1,6 +1,6 @@
 """The fences of the queue, each with a change that removes it. The checker must notice each.
 
-Schedules are not among them: a row lock and the ledger of firings each keep an occurrence from firing twice, so that the
+Schedules are not among them: a row lock and the ledger of firings each keep an occurrence from firing twice, so the
 removal of one has no effect.
 """
 

@@ -16,7 +16,7 @@ The modules at the root, in the order of the flow:
     handlers      find the function of a kind
     calling       which arguments a handler receives, and how an async one runs
     middleware    functions around every handler and every enqueue
-    job           a claimed job as its handler sees it
+    claimed_job   a claimed job as its handler sees it
     handle        run the handler and return the outcome
     finish        write the outcome, if the claim still holds
     work          claim, handle and finish, for an invocation or as a resident worker
@@ -25,6 +25,7 @@ The modules at the root, in the order of the flow:
 `operations` changes jobs, `queries` reads them, `model` has the values that flow between these modules.
 """
 
+from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.enqueue import enqueue, enqueue_many
 from minutehand.errors import (
@@ -45,7 +46,6 @@ from minutehand.errors import (
     UnfinishedError,
     UnknownKindError,
 )
-from minutehand.job import Job
 from minutehand.model.enqueued import Enqueued, Rejected
 from minutehand.model.new_job import NewJob
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze

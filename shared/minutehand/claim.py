@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from minutehand.claimed_job import Job
 from minutehand.database import Database
-from minutehand.job import Job
 from minutehand.model.offer import Offer
 from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker

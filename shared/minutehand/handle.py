@@ -11,9 +11,9 @@ from datetime import timedelta
 from time import monotonic
 from types import FrameType
 
+from minutehand.claimed_job import Job
 from minutehand.errors import KeyMissingError, MismatchError, PayloadError, UnknownKindError
 from minutehand.handlers import Handlers, finished_result
-from minutehand.job import Job
 from minutehand.model.failure import KNOWN, RAISED_ON_PURPOSE, describe, message_of, redact, result_error
 from minutehand.model.outcome import (
     Cancel,

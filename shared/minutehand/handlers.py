@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from minutehand.calling.binding import Binding, bind, check_runs, is_async
 from minutehand.calling.modules import import_handler
+from minutehand.claimed_job import Job
 from minutehand.errors import InvalidHandlerError, MismatchError, UnknownKindError
-from minutehand.job import Job
 from minutehand.middleware import Around, Middleware, around, import_optional
 from minutehand.model.payload import Unreadable, is_encrypted
 from minutehand.settings.table import ENCRYPTION_REQUIRED

@@ -31,8 +31,8 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from minutehand.calling.binding import check_runs, is_async, name_of
+from minutehand.claimed_job import Job
 from minutehand.errors import ConfigurationError, InvalidHandlerError, InvalidJobError
-from minutehand.job import Job
 from minutehand.model.new_job import NewJob
 from minutehand.settings.table import MIDDLEWARE
 

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from minutehand.claim import claim, take_in_turns
+from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.errors import BusyError, ConflictError, DatabaseError, InvalidJobError, UnreachableError
 from minutehand.events import emit
@@ -19,7 +20,6 @@ from minutehand.events.publish import EventBuffer, publish
 from minutehand.finish import finish
 from minutehand.handle import handle
 from minutehand.handlers import Handlers
-from minutehand.job import Job
 from minutehand.lease import Lease
 from minutehand.maintenance import run_maintenance
 from minutehand.model.event import Hook, Name

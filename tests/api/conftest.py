@@ -9,9 +9,9 @@ from warnings import catch_warnings
 import pytest
 
 from minutehand import Database, enqueue
+from minutehand.claimed_job import Job
 from minutehand.functions.api import app as api_module
 from minutehand.functions.api.dependencies import connect
-from minutehand.job import Job
 from tests.api.stage import TOKEN, claim_one, finish
 from tests.servers import Database as Server
 

@@ -27,7 +27,7 @@ FORBIDDEN = [
     ("servers", "import uvicorn", "minutehand.tick -> uvicorn"),
     ("powertools", "import aws_lambda_powertools", "minutehand.errors -> aws_lambda_powertools"),
     ("powertools", "from aws_lambda_powertools import Logger", "minutehand.aws -> aws_lambda_powertools"),
-    ("frameworks", "from pydantic import BaseModel", "minutehand.job -> pydantic"),
+    ("frameworks", "from pydantic import BaseModel", "minutehand.claimed_job -> pydantic"),
     ("frameworks", "import fastapi", "minutehand.claim -> fastapi"),
     ("frameworks", "import starlette", "minutehand.offer -> starlette"),
     ("frameworks", "import mangum", "minutehand.aws -> mangum"),

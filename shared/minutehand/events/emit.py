@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from minutehand.claimed_job import Job
 from minutehand.database import Record
-from minutehand.job import Job
 from minutehand.model.enqueued import Enqueued
 from minutehand.model.event import Event, Name
 from minutehand.model.key import key_text

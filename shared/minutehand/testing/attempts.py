@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
+from minutehand.claimed_job import Job
 from minutehand.handlers import Handler, Handlers, HandlerTable
-from minutehand.job import Job
 from minutehand.model.outcome import Cancel, Ending, OutOfTime, Snooze
 from minutehand.model.row import Row
 from minutehand.testing.expect import describe

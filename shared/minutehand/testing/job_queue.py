@@ -6,10 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from minutehand.claim import claim, take
+from minutehand.claimed_job import Job
 from minutehand.database import Connection, Database
 from minutehand.enqueue import enqueue
 from minutehand.errors import ConfigurationError, InvalidJobError
-from minutehand.job import Job
 from minutehand.model.new_job import check_moment
 from minutehand.model.offer import Offer
 from minutehand.model.row import FINISHED, Row

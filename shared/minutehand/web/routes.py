@@ -18,11 +18,11 @@ from datetime import timedelta
 from typing import Any, TypeVar
 from urllib.parse import urljoin
 
+from minutehand.claimed_job import Job
 from minutehand.database import Connection, Database, database_of
 from minutehand.enqueue import enqueue, enqueue_many
 from minutehand.errors import ConfigurationError, UnknownKindError
 from minutehand.handlers import Handler
-from minutehand.job import Job
 from minutehand.model.enqueued import Enqueued, Rejected
 from minutehand.model.key import Key, key_text
 from minutehand.model.new_job import NewJob, OnConflict

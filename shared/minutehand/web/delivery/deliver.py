@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any, Literal
 
 from minutehand import __version__
-from minutehand.job import Job
+from minutehand.claimed_job import Job
 from minutehand.model.outcome import Fail, RetryAfter
 from minutehand.web.delivery.addresses import Destination, RefusedDelivery
 from minutehand.web.delivery.exchange import Deadline, DeliveryRequest, DeliveryResponse, Undelivered

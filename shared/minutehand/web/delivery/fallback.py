@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from minutehand.claimed_job import Job
 from minutehand.errors import UnknownKindError
-from minutehand.job import Job
 from minutehand.web.signatures import ROUTE_HEADER
 
 

@@ -4,8 +4,8 @@ import json
 from datetime import timedelta
 from typing import Any
 
+from minutehand.claimed_job import Job
 from minutehand.errors import KeyMissingError, MismatchError, UnknownKindError
-from minutehand.job import Job
 from minutehand.model.outcome import Cancel, DroppedResult, Fail, RetryAfter, Snooze
 from minutehand.model.payload import Unreadable
 from minutehand.web.delivery.deliver import Delivery, deliver, failure

@@ -113,7 +113,7 @@ test/kill: setup/pipeline ## Kill processes at every point of their work, and ch
 	@$(TEST_PIPELINE) -m kill tests/pipeline
 
 .PHONY: test/soak
-test/soak: setup ## Run the stack under faults, and check what the handlers recorded; SECONDS=3600
+test/soak: setup ## Run the stack under faults, and check the handlers' records; SECONDS=3600
 	@MINUTEHAND_SOAK_SECONDS=$(SECONDS) $(BIN)/pytest -s -m soak tests/soak
 
 .PHONY: test/pipeline-long

@@ -54,8 +54,7 @@ def enqueue(
     `debounce` delays the job until it has not been enqueued for that long, at most `debounce_max` in all. `throttle`
     delays it until that long after the previous one. A job that has not started when `expires` has passed since
     `run_at` never runs, and ends as expired. `on_dead` is a kind or a job: if this job dies, it is created in the same
-    statement. Raises InvalidJobError, and writes nothing, if the job breaks a
-    rule.
+    statement. Raises InvalidJobError, and writes nothing, if the job breaks a rule.
     """
     job = middleware.prepare(
         NewJob(

@@ -43,9 +43,9 @@ def finish(claim: Claim, outcome: Outcome) -> Finish:
     fence makes safe. If the database refuses an outcome, the attempt fails.
     """
     try:
-        return _finish(claim, fitting(claim, outcome))
+        return _finish(claim, without_large_result(claim, outcome))
     except UnreachableError:
-        return _finish(claim, fitting(claim, outcome))
+        return _finish(claim, without_large_result(claim, outcome))
     except (InvalidJobError, DatabaseError) as error:
         refused = {"type": "OutcomeError", "message": f"the database refused the outcome: {error}"}
         if isinstance(outcome, Settled):
@@ -57,13 +57,13 @@ def complete(claim: Claim, result: object) -> Finish:
     """Write `done` in the transaction that is open on the claim's database."""
     done = Done(None if result is None else encode(result))
     try:
-        return _finish(claim, fitting(claim, done))
+        return _finish(claim, without_large_result(claim, done))
     except ConflictError:
         # The statement waited for the row, and another session has finished the job.
         return Finish("lost")
 
 
-def fitting(claim: Claim, outcome: Outcome) -> Outcome:
+def without_large_result(claim: Claim, outcome: Outcome) -> Outcome:
     """Drop a result whose JSON is larger than the database's `max_result`; the error explains it."""
     if not isinstance(outcome, (Done, Failed, Cancelled, Settled)) or outcome.result is None:
         return outcome
@@ -123,7 +123,7 @@ def _end(
 
 
 def _settle(claim: Claim, outcome: Settled) -> Finish:
-    """Add what followed the handler's transaction to the row of the job that it completed."""
+    """Add a later result or error to the row of the job that the handler's transaction completed."""
     finish, result, error = outcome.finish, outcome.result, outcome.error
     if result is None and error is None:
         return finish

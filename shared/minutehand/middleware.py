@@ -75,7 +75,7 @@ class Around:
             )
 
     def run(self, job: Job, handler: Next) -> Any:
-        """Call the handler inside its context and middleware. What is async runs in the event loop."""
+        """Call the handler inside its context and middleware. Async parts run in the event loop."""
         if not self.middleware and self.context is None:
             return _complete(handler, job)
         before, within = self._parts

@@ -1,6 +1,6 @@
 """Tick: run maintenance, count due jobs, offer as many as the capacity allows, and invite workers.
 
-No stored value can fail a tick: what fails before the offers is logged and reported, and the offers go out.
+No stored value can fail a tick: a step that fails before the offers is logged and reported, and the offers go out.
 """
 
 import logging

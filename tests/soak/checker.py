@@ -1,4 +1,4 @@
-"""An independent checker: it compares what was enqueued with what the handlers recorded.
+"""An independent checker: it compares the enqueued jobs with the handlers' records.
 
 It uses no code of the library. Of the library's tables, it reads only the final rows of jobs.
 """

@@ -8,7 +8,7 @@ from minutehand.model.row import Row
 
 UNITS = [("y", 365 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1)]
 ERROR_CHARACTERS = 100
-# What failed although the job is done.
+# Failures that left the job done.
 STAGES = {"result": ", result dropped", "after": ", failed after its transaction"}
 
 

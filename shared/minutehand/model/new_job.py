@@ -45,7 +45,7 @@ def check_moment(moment: Any, name: str = "run_at") -> Any:
 
 
 def check_calendar(moment: Any, name: str) -> Any:
-    """Return what `check_moment` does, for a moment to compute with: in the years 1 to 9999 in every time zone."""
+    """Check a moment like `check_moment`, and that it lies in the years 1 to 9999 in every time zone; return it."""
     check_moment(moment, name)
     if moment is not None and not FIRST <= moment < END:
         raise InvalidJobError("moment_is_finite", f"{name} must be a time in the years 1 to 9999")

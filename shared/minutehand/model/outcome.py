@@ -63,14 +63,14 @@ class OutOfTime(KeyboardInterrupt):
     """
 
 
-# The type, the message and, if there is one, the trace. In a job that is done, `stage` is what failed: `result` if the
-# result could not be stored, `after` if the handler failed after its transaction.
+# The type, the message and, if there is one, the trace. In a job that is done, `stage` names the failure: `result` if
+# the result could not be stored, `after` if the handler failed after its transaction.
 Error = dict[str, str]
 
 
 @dataclass(frozen=True)
 class DroppedResult:
-    """What a handler returns in place of a result that could not be transferred. The job is done."""
+    """The return value of a handler whose result could not be transferred. The job is done."""
 
     reason: str
 
@@ -123,8 +123,8 @@ class Released:
 class Settled:
     """The handler completed the job in its own transaction.
 
-    `result`, as JSON text, and `error` are what it returned or raised after the transaction. They are added to the row,
-    and do not change how the job ended.
+    `result`, as JSON text, and `error` come from the code after the transaction. They are added to the row, and do not
+    change how the job ended.
     """
 
     finish: "Finish"

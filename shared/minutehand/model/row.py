@@ -56,7 +56,7 @@ class Row:
 
     @property
     def stage(self) -> str | None:
-        """What failed although the job is done: storing the `result`, or its handler `after` the transaction."""
+        """The failure that left the job done: of storing the `result`, or of the handler `after` its transaction."""
         done = self.state == "done" and isinstance(self.error, dict)
         return self.error.get("stage") if self.error and done else None
 

@@ -45,7 +45,7 @@ def wait(
 def wait_encrypted(
     job_id: UUID, timeout: timedelta, *, connection: Connection | Database | None = None
 ) -> Row:
-    """Do what `wait` does, but return an encrypted result as it is stored; this needs no key."""
+    """Wait like `wait`, but return an encrypted result as it is stored; this needs no key."""
     database = database_of(connection)
     if database.in_transaction or not database.connection.autocommit:
         raise InvalidJobError("wait_is_alone", sentence("wait_is_alone"))

@@ -14,7 +14,7 @@ from typing import Any
 
 from minutehand.database import Database, Record
 from minutehand.model.failure import message_of
-from minutehand.schedules.apart import each_apart
+from minutehand.schedules.isolation import run_isolated
 from minutehand.schedules.plan import Line, Plan, plan
 from minutehand.schedules.timing import Timing
 
@@ -76,15 +76,15 @@ class Batch:
 def fire_batch(database: Database, keys: Sequence[Key], now: datetime, end: float) -> Batch:
     """Fire those of the schedules that are still due; the rest are left when the monotonic second `end` is over."""
     with database.transaction():
-        records, unread = each_apart(database, keys, lambda some: _read(database, some, now))
+        records, unread = run_isolated(database, keys, lambda some: _read(database, some, now))
         due, unplanned = _plan_all(records, {key.identity: key.lines for key in keys}, now, end)
-        lines, refused = each_apart(database, due, lambda some: _write(database, some))
+        lines, refused = run_isolated(database, due, lambda some: _write(database, some))
         # Only the ledger has lines of a refused job.
-        more, unwritten = each_apart(
+        more, unwritten = run_isolated(
             database, [each for each, _ in refused], lambda some: _write(database, some, refused=True)
         )
         errors = {each.identity: error for each, error in refused}
-        _, unmoved = each_apart(
+        _, unmoved = run_isolated(
             database,
             [_move(each, lines, errors.get(each.identity), now) for each in due],
             lambda some: database.run("advance_schedules", moves=json.dumps(some, default=str)),

@@ -1,6 +1,6 @@
 """Fire: record due moments and enqueue their jobs.
 
-What a tick does is bounded in time and in lines of the ledger, fairly across tenants; the next tick continues.
+A tick is bounded in time and in lines of the ledger, fairly across tenants; the next tick continues.
 """
 
 from collections import Counter
@@ -20,13 +20,13 @@ from minutehand.schedules.schedule import StoredSchedule
 from minutehand.schedules.timing import LEAST
 
 SCHEDULES_AT_ONCE = 100
-# What a tick does at most, approximately; the rest waits for the next tick.
+# The approximate maximum of a tick; the rest waits for the next one.
 SCHEDULES_IN_A_TICK = 5000
 LINES_IN_A_TICK = 5000
 SECONDS_IN_A_TICK = 10.0
 # Longer than the reach of catch-up.
 LEDGER_DAYS = timedelta(days=90)
-# What the ticks between two sweeps can write.
+# As many lines as the ticks between two sweeps can write.
 PRUNED_AT_ONCE = 50_000
 
 

@@ -2294,6 +2294,7 @@ CREATE FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) RETURNS TAB
          where j.deleted is not null and j.failed and j.id = given.id and j.id = any (retry_jobs.ids)
            and not (j.personal and j.payload::text = 'null')
            and (select minutehand.tenant_scope()) in ('', j.tenant)
+           -- Two conditions, because claimed and unclaimed keys have an index each.
            and not exists (select from minutehand.jobs_live o where o.tenant = j.tenant and o.queue = j.queue and o.key = j.key and o.claimed is null)
            and not exists (select from minutehand.jobs_live o where o.tenant = j.tenant and o.queue = j.queue and o.key = j.key and o.claimed is not null)
         returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,

@@ -5,7 +5,7 @@
 -- Marks the jobs that run with the key of a new job as superseded: they are not retried and create no next
 -- occurrence. The mark is a row of its own, so that the enqueuer waits for no worker and no worker for it.
 -- Call it after the new job was inserted, which keeps others from entering or leaving the key. Volatile on
--- purpose: it must see what was claimed a moment ago. A transaction with an older snapshot sees such a job as
+-- purpose: it must see claims that were committed a moment ago. A transaction with an older snapshot sees such a job as
 -- it was before the claim.
 create or replace function minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) returns boolean
 language plpgsql volatile

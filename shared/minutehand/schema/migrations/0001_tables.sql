@@ -198,7 +198,7 @@ create table minutehand.lanes (
 );
 create index lanes_floor on minutehand.lanes (floor);
 
--- What the next tick changes in `lanes`: a job was written that a scan of its lane might miss. No constraint and no lock
+-- Changes of `lanes` for the next tick: a job was written that a scan of its lane might miss. No constraint and no lock
 -- makes one enqueuer wait for another here.
 create table minutehand.lane_changes (
     -- Null requests a sweep.

@@ -2,17 +2,17 @@
 --
 --   uniques          keys that are taken for a period, or while a job of theirs runs
 --   superseded       running jobs whose key was enqueued again
---   defaults         options of a kind's jobs, for what the enqueuer leaves out
---   queue_defaults   options of a queue's jobs, for what enqueuer and kind leave out
+--   defaults         options of a kind's jobs, if the enqueuer omits them
+--   queue_defaults   options of a queue's jobs, if enqueuer and kind omit them
 --   settings         settings of the whole database
 --   dispatcher       when it last ticked; its row is the lock under which capacity is counted
 --   budgets          how many jobs of a queue may be offered or running at once, reduced when offers lapse
 --   controls         pauses and limits, by queue, kind, key, tenant or a combination
 --   tenant_roles     roles that are bound to one tenant
 --   attempts         every attempt at a job, in day partitions by its end
---   events           what happened to jobs, where events are recorded here, in day partitions
+--   events           state changes of jobs, if they are stored here, in day partitions
 --   audit            changes by people: actor, action and time
---   schedules        recurring definitions; firings is the ledger of what each has fired
+--   schedules        recurring definitions; firings is the ledger of their moments
 
 create table minutehand.uniques (
     tenant minutehand.tenant not null default '',

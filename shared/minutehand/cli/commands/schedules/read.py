@@ -106,7 +106,7 @@ def _value(value: Any) -> str:
 
 
 def _facts(each: StoredSchedule) -> dict[str, Any]:
-    """Return what is shown of a schedule. Payload and headers of its job may be private, and are left out."""
+    """Return the fields of a schedule to show. Payload and headers of its job may be private, and are left out."""
     schedule = {name: value for name, value in vars(each.schedule).items() if name != "job"}
     job = shown_options(each.schedule.job, ("payload", "headers"))
     stored = {name: value for name, value in vars(each).items() if name not in ("schedule", "hash")}

@@ -1,4 +1,4 @@
-"""Apart: run work on a batch, and if one item makes it fail, on smaller batches, so that no item stops another."""
+"""Isolation: run work on a batch, and if an item makes it fail, on smaller batches, so that no item stops another."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def each_apart(
+def run_isolated(
     database: Database, items: Sequence[Item], work: Callable[[Sequence[Item]], Sequence[Result]]
 ) -> tuple[list[Result], list[tuple[Item, Exception]]]:
     """Return the results of work on items, and the items for which it fails, with their errors.
@@ -32,6 +32,6 @@ def each_apart(
         if len(items) == 1:
             return [], [(items[0], error)]
     middle = len(items) // 2
-    results, failed = each_apart(database, items[:middle], work)
-    more_results, more_failed = each_apart(database, items[middle:], work)
+    results, failed = run_isolated(database, items[:middle], work)
+    more_results, more_failed = run_isolated(database, items[middle:], work)
     return results + more_results, failed + more_failed

@@ -10,16 +10,18 @@ SAM_VERSION := 1.170.0
 SAM := .venv/sam-$(SAM_VERSION)/bin/sam
 SPARK_FLOOR := 4.0.2
 FLOOR := .venv/spark-$(SPARK_FLOOR)
-WORKERS ?= 2
+# Test processes. The core's tests mostly wait for Postgres; each of the pipeline's processes starts Spark.
+WORKERS ?= 4
+PIPELINE_WORKERS ?= 2
 # Duration of the run of test/soak that has all fences.
 SECONDS ?= 60
 SUITES := $(addprefix test/,mutations plans thorough programs servers kill soak pipeline-long spark-floor cluster containers)
 # Server of the core's tests: direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18.
 SERVER ?= direct-18
-PYTEST := $(BIN)/pytest --numprocesses $(WORKERS)
-TEST := $(PYTEST) --dist worksteal --ignore=tests/pipeline --ignore=tests/cluster
+
+TEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal --ignore=tests/pipeline --ignore=tests/cluster
 # One file at a time per worker, because each worker starts a Spark session.
-TEST_PIPELINE := $(PYTEST) --dist loadfile
+TEST_PIPELINE := $(BIN)/pytest --numprocesses $(PIPELINE_WORKERS) --dist loadfile
 OTHER_SERVERS := (every_server or every_version) and not (mutation or plans or kill)
 
 .PHONY: help

@@ -8,6 +8,10 @@ LOCK := $(LOCK_ANY) --universal
 LOCK_CLUSTER := $(LOCK_ANY) --python-platform x86_64-manylinux_2_28
 SAM_VERSION := 1.170.0
 SAM := .venv/sam-$(SAM_VERSION)/bin/sam
+TWINE_VERSION := 6.2.0
+TWINE := .venv/twine-$(TWINE_VERSION)/bin/twine
+# Not the package for clusters, minutehand-pipeline-3.11-x86_64.tar.gz.
+DISTRIBUTIONS := dist/*.whl dist/minutehand-[0-9]*.tar.gz dist/minutehand_pipeline-*.tar.gz
 SPARK_FLOOR := 4.0.2
 FLOOR := .venv/spark-$(SPARK_FLOOR)
 # Test processes. The core's tests mostly wait for Postgres; each of the pipeline's processes starts Spark.
@@ -32,7 +36,7 @@ help: ## List the targets
 setup: $(STAMP) ## Create .venv with all dependencies except those of the pipeline
 	@:
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock pyproject.toml pipeline/pyproject.toml
 	@[[ -x $(BIN)/python ]] || { \
 		for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 			$$python -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || continue; \
@@ -43,7 +47,8 @@ $(STAMP): requirements.lock pyproject.toml
 	}
 	@echo "setup       takes a minute or two, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--editable . --editable ./pipeline
 	@touch $@
 
 .PHONY: setup/pipeline
@@ -141,6 +146,18 @@ test/containers: setup ## Build the layers and run `sam local`, with the running
 $(SAM):
 	@$(BIN)/python -m venv $(SAM:/bin/sam=)
 	@$(SAM:/sam=/python) -m pip install --quiet --disable-pip-version-check aws-sam-cli==$(SAM_VERSION)
+
+.PHONY: dist
+dist: setup ## Build the wheels and source distributions of both packages, in dist/, and check them
+	@$(MAKE) --no-print-directory $(TWINE)
+	@rm -f $(DISTRIBUTIONS)
+	@$(BIN)/hatchling build --directory dist > /dev/null
+	@cd pipeline && ../$(BIN)/hatchling build --directory ../dist > /dev/null
+	@$(TWINE) check --strict $(DISTRIBUTIONS)
+
+$(TWINE):
+	@$(BIN)/python -m venv $(TWINE:/bin/twine=)
+	@$(TWINE:/twine=/python) -m pip install --quiet --disable-pip-version-check twine==$(TWINE_VERSION)
 
 .PHONY: package/pipeline
 package/pipeline: setup ## Package the pipeline for a cluster, in dist/; ARGS="--python 3.13"

@@ -107,6 +107,7 @@ ORDINARY = [
             "cli",
             "connections",
             "console",
+            "distributions",
             "docs",
             "doctor",
             "emulator",

@@ -10,6 +10,8 @@ LAYERS := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 VERSION := $(firstword $(shell sed -n 's/^ *Runtime: python//p' "$(LAYERS)../template.yaml"))
 HOST_PYTHON ?= python3
 PIP ?= $(HOST_PYTHON) -m pip
+# Without .pyc files, because this folder may be read-only.
+RUN = $(HOST_PYTHON) -B
 PYTHON ?= python$(VERSION)
 PACKAGES = $(or $(ARTIFACTS_DIR),$(error ARTIFACTS_DIR is not set: set it to the output folder))/python
 
@@ -26,8 +28,8 @@ endef
 
 # The result is reproducible. A layer that would not load in Lambda fails the build.
 define finish
-$(HOST_PYTHON) "$(LAYERS)finish.py" "$(PACKAGES)" $(VERSION) "$(PYTHON)" $(KEEP)
-$(HOST_PYTHON) "$(LAYERS)check.py" "$(PACKAGES)" $(VERSION) $(1)
+$(RUN) "$(LAYERS)finish.py" "$(PACKAGES)" $(VERSION) "$(PYTHON)" $(KEEP)
+$(RUN) "$(LAYERS)check.py" "$(PACKAGES)" $(VERSION) $(1)
 endef
 
 PIN = uv pip compile --quiet --generate-hashes --no-emit-index-url --no-annotate --python-version $(VERSION) \

@@ -3,7 +3,7 @@
     python pipeline/package.py [--python 3.11] [--machine x86_64] [--into dist]
 
 Writes minutehand-pipeline-<python>-<machine>.tar.gz, which has everything but Spark, for `spark-submit --archives`; the
-wheel; and main.py, which spark-submit runs. It runs on any machine, and the same inputs give the same bytes.
+wheels; and main.py, which spark-submit runs. It runs on any machine, and the same inputs give the same bytes.
 """
 
 import argparse
@@ -52,24 +52,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     options.into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        wheel = _wheel(Path(scratch))
+        wheels = _build_wheels(Path(scratch))
         environment = Path(scratch, "environment")
-        _install(environment / "lib", wheel, options.python, options.machine)
+        _install(environment / "lib", wheels, options.python, options.machine)
         _interpreter(environment / "bin" / "python", options.python)
         name = f"minutehand-pipeline-{options.python}-{options.machine}.tar.gz"
         _pack(environment, options.into / name)
-        shutil.copy(wheel, options.into)
+        for wheel in wheels:
+            shutil.copy(wheel, options.into)
     shutil.copy(HERE / "main.py", options.into)
     print(options.into / name)
 
 
-def _wheel(scratch: Path) -> Path:
-    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(scratch), str(ROOT))
-    (wheel,) = scratch.glob("minutehand-*.whl")
-    return wheel
+def _build_wheels(scratch: Path) -> list[Path]:
+    """Build the wheels of the library and the pipeline."""
+    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(scratch), str(ROOT), str(HERE))
+    return sorted(scratch.glob("*.whl"))
 
 
-def _install(lib: Path, wheel: Path, python: str, machine: str) -> None:
+def _install(lib: Path, wheels: Sequence[Path], python: str, machine: str) -> None:
     """Install the pinned packages for the cluster's Python and processor, and the glibc of Amazon Linux 2023."""
     glibcs = [*(f"_2_{minor}" for minor in range(34, 16, -1)), "2014"]
     platforms = [word for glibc in glibcs for word in ("--platform", f"manylinux{glibc}_{machine}")]
@@ -83,7 +84,8 @@ def _install(lib: Path, wheel: Path, python: str, machine: str) -> None:
     ]
     target = ["--target", str(lib), "--requirement", str(HERE / "requirements.lock")]
     _pip("install", *options, "--python-version", python, *platforms, *target)
-    shutil.unpack_archive(wheel, lib, "zip")
+    for wheel in wheels:
+        shutil.unpack_archive(wheel, lib, "zip")
     for pattern in EXCLUDED:
         for path in list(lib.glob(pattern)):
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

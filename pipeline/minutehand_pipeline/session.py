@@ -51,7 +51,7 @@ def build_session(name: str, *, cores: int | None = None, settings: Mapping[str,
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:
-        raise MissingError("Spark is not installed; run: pip install 'minutehand[pipeline,spark]'") from error
+        raise MissingError("Spark is not installed; run: pip install 'minutehand-pipeline[spark]'") from error
     active = SparkSession.getActiveSession()
     with _restored_sigint():
         spark = active or (_submitted(name) if _is_submitted() else _local(name, cores, settings))

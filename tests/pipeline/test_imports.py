@@ -80,14 +80,16 @@ with translated_errors():
 
 
 @pytest.mark.parametrize(
-    ("missing", "statement", "extras"),
+    ("missing", "statement", "distribution"),
     [
-        ("pyspark", "build_session('none')", "pipeline,spark"),
-        ("pyarrow", "import minutehand_pipeline.queue.reading", "pipeline"),
-        ("deltalake", "import minutehand_pipeline.lake", "pipeline"),
+        ("pyspark", "build_session('none')", "minutehand-pipeline[spark]"),
+        ("pyarrow", "import minutehand_pipeline.queue.reading", "minutehand-pipeline"),
+        ("deltalake", "import minutehand_pipeline.lake", "minutehand-pipeline"),
     ],
 )
-def test_missing_package_is_named_with_its_extra(missing: str, statement: str, extras: str) -> None:
+def test_missing_package_is_named_with_its_distribution(
+    missing: str, statement: str, distribution: str
+) -> None:
     done = run("-c", WITHOUT.format(missing=missing, statement=statement))
 
-    assert done.stderr.splitlines()[-1].endswith(f"is not installed; run: pip install 'minutehand[{extras}]'")
+    assert done.stderr.splitlines()[-1].endswith(f"is not installed; run: pip install '{distribution}'")

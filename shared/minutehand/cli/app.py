@@ -90,6 +90,11 @@ class Commands(click.Group):
                 raise click.UsageError(
                     f"dev requires an extra ({error.name} is missing); run: pip install 'minutehand[local]'"
                 ) from None
+            if cmd_name == "pipeline":
+                raise click.UsageError(
+                    f"pipeline requires another package ({error.name} is missing); "
+                    "run: pip install 'minutehand-pipeline[spark]'"
+                ) from None
             raise
         command: click.Command = getattr(module, cmd_name)
         return command

@@ -14,12 +14,13 @@ TWINE := .venv/twine-$(TWINE_VERSION)/bin/twine
 DISTRIBUTIONS := dist/*.whl dist/minutehand-[0-9]*.tar.gz dist/minutehand_pipeline-*.tar.gz
 SPARK_FLOOR := 4.0.2
 FLOOR := .venv/spark-$(SPARK_FLOOR)
+DOCS := .venv/docs
 # Test processes. The core's tests mostly wait for Postgres; each of the pipeline's processes starts Spark.
 WORKERS ?= 4
 PIPELINE_WORKERS ?= 2
 # Duration of the run of test/soak that has all fences.
 SECONDS ?= 60
-SUITES := $(addprefix test/,mutations plans thorough programs servers kill soak pipeline-long spark-floor cluster containers)
+SUITES := $(addprefix test/,mutations plans thorough docs programs servers kill soak pipeline-long spark-floor cluster containers)
 # Server of the core's tests: direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18.
 SERVER ?= direct-18
 
@@ -104,6 +105,9 @@ test/plans: setup ## Check the query plan of every statement on large tables
 test/thorough: setup ## Run the tests with generated examples and many jobs in full
 	@MINUTEHAND_TEST_THOROUGH=1 $(TEST) --server $(SERVER) -m "thorough and not mutation"
 
+.PHONY: test/docs
+test/docs: docs ## Build the documentation site, which checks its links
+
 .PHONY: test/programs
 test/programs: setup ## Run the tests that start many programs, such as Postgres, `minutehand dev` and pytest
 	@$(TEST) --server $(SERVER) -m "programs and not mutation"
@@ -184,6 +188,25 @@ types: setup/pipeline ## Check types
 imports: setup ## Check import contracts
 	@$(BIN)/lint-imports --no-logo > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 
+.PHONY: docs
+docs: $(DOCS)/.stamp ## Build the documentation site in site/, with all links checked
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict 2> $(DOCS)/build.txt || { cat $(DOCS)/build.txt >&2; exit 1; }
+	@echo "site/index.html"
+
+.PHONY: docs/serve
+docs/serve: $(DOCS)/.stamp ## Serve the documentation site and reload it on changes; ARGS="--dev-addr 127.0.0.1:8001"
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs serve $(ARGS)
+
+.PHONY: docs/screenshots
+docs/screenshots: setup ## Save the screenshots of the documentation
+	@MINUTEHAND_TEST_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest --quiet tests/console/test_screenshots.py
+
+# In a separate environment, because only this target needs it.
+$(DOCS)/.stamp: requirements-docs.lock | $(STAMP)
+	@$(BIN)/python -m venv $(DOCS)
+	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
 .PHONY: bench
 bench: setup/pipeline ## Run the benchmarks
 	@$(BIN)/python -m bench
@@ -194,6 +217,7 @@ lock: ## Lock the newest versions of all dependencies, for all platforms and Pyt
 	$(LOCK) pyproject.toml --extra dev-pipeline --constraint requirements.lock --output-file requirements-pipeline.lock
 	$(LOCK_CLUSTER) pyproject.toml --extra pipeline --extra aws --extra encryption \
 		--constraint requirements-pipeline.lock --output-file pipeline/requirements.lock
+	printf 'mkdocs-material\nmkdocstrings-python\nruff\n' | $(LOCK) - --constraint requirements.lock --output-file requirements-docs.lock
 	echo pyspark==$(SPARK_FLOOR) | $(LOCK) - --no-deps --output-file requirements-spark-floor.lock
 
 .PHONY: db/migrate

@@ -37,6 +37,7 @@ FLOW = [
 PIPELINE = "pipeline/minutehand_pipeline/"
 # In the order of the runs, the fastest first.
 SUITES = {
+    "docs": ["docs/*", "mkdocs.yml", "requirements-docs.lock", "CONTRIBUTING.md", "CHANGELOG.md"],
     "mutations": [*SQL, "tests/queue/*", "template.yaml", "tests/template/*"],
     "plans": [*SQL, "tests/proof/*"],
     "thorough": [
@@ -123,7 +124,7 @@ ORDINARY = [
 # Suites that test the flow and the SQL, which OUTER only uses.
 INNER = {"servers", "kill", "plans"}
 # Within the time that CI has; the others run when their paths change.
-UNSURE = ["mutations", "plans", "programs", "servers"]
+UNSURE = ["docs", "mutations", "plans", "programs", "servers"]
 
 
 def suites(paths: Iterable[str] | None) -> list[str]:

@@ -22,11 +22,11 @@ FLOW = [
     f"{LIBRARY}{name}.py"
     for name in (
         "claim",
+        "claimed_job",
         "enqueue",
         "fan_out",
         "finish",
         "handle",
-        "job",
         "lease",
         "maintenance",
         "offer",

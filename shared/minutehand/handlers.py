@@ -1,6 +1,5 @@
 """Handlers: find the function of a kind. Its module is imported when the kind is first claimed."""
 
-import dataclasses
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +8,12 @@ from types import AsyncGeneratorType, GeneratorType, ModuleType
 from typing import Any, Protocol
 
 from minutehand.calling.binding import Binding, bind, check_runs, is_async
+from minutehand.calling.conversion import convert
 from minutehand.calling.modules import import_handler
 from minutehand.claimed_job import Job
-from minutehand.errors import InvalidHandlerError, MismatchError, UnknownKindError
+from minutehand.errors import InvalidHandlerError, UnknownKindError
 from minutehand.middleware import Around, Middleware, around, import_optional
-from minutehand.model.payload import Unreadable, is_encrypted
+from minutehand.model.payload import is_encrypted
 from minutehand.settings.table import ENCRYPTION_REQUIRED
 
 # Iterators whose functions run when they are read.
@@ -158,30 +158,3 @@ def decrypted(job: Job) -> Any:
     from minutehand.encryption.envelope import decrypted_payload
 
     return decrypted_payload(job)
-
-
-def convert(payload: Any, expected: Any) -> Any:
-    """Return the payload as the handler's dataclass or pydantic model, or unchanged if it asks for neither.
-
-    Raises MismatchError if the payload does not fit.
-    """
-    if isinstance(payload, Unreadable):
-        raise MismatchError(
-            "the payload is JSON that Python cannot read: nested too deeply, or a number too large"
-        )
-    if hasattr(expected, "model_validate"):
-        try:
-            return expected.model_validate(payload)
-        except ValueError as error:
-            raise MismatchError(str(error)) from None
-    return _convert_dataclass(payload, expected) if dataclasses.is_dataclass(expected) else payload
-
-
-def _convert_dataclass(payload: Any, expected: Any) -> Any:
-    # Imported only when used, for the sake of cold starts.
-    import msgspec
-
-    try:
-        return msgspec.convert(payload, type=expected)
-    except msgspec.ValidationError as error:
-        raise MismatchError(str(error)) from None

@@ -1,6 +1,8 @@
-"""Payload: strict JSON that round-trips, without NaN, coerced keys or lone surrogates."""
+"""Payload: strict JSON that round-trips, without NaN, coerced keys or lone surrogates.
 
-import dataclasses
+`minutehand.calling.conversion` is the way back, into the type that a handler declares.
+"""
+
 import json
 from collections.abc import Mapping
 from math import isinf
@@ -9,27 +11,36 @@ from typing import Any
 from minutehand.errors import PayloadError
 
 
-def _refuse(value: object) -> None:
-    """Explain how to send a value that JSON cannot represent."""
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        raise TypeError(
-            'bytes are not JSON; send {"type": "image/png", "base64": ...}, or store them elsewhere and send their name'
-        )
-    raise TypeError(f"{type(value).__name__} cannot be represented")
+def _to_builtins(value: Any) -> Any:
+    """Return a value of a type that JSON lacks as plain values, from which `convert` restores it."""
+    # Imported only when used, for the sake of cold starts.
+    import msgspec
+
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_of_model)
+
+
+def _of_model(value: Any) -> Any:
+    """Return the fields of a pydantic model; explain how to send any other value."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    raise TypeError(
+        f"{type(value).__name__} cannot be represented; pass a dataclass, or a value that msgspec encodes"
+    )
 
 
 _to_json = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_refuse
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_to_builtins
 ).encode
 
 
 def encode(payload: object) -> str:
-    """Return the payload as JSON text; raise PayloadError if JSON would lose or change anything.
+    """Return the payload as JSON text; raise PayloadError for a value that has no form in JSON.
 
-    Dataclasses and pydantic models become objects. Numbers keep every digit.
+    Whatever msgspec encodes can be sent, and `convert` restores it as the declared type: dataclasses, Structs and
+    pydantic models become objects, sets become lists, bytes become base64, and dates, times, durations (ISO 8601),
+    UUIDs and Decimals become strings. Numbers keep every digit.
     """
     try:
-        payload = _plain(payload)
         _check_keys(payload)
         text = _to_json(payload)
         text.encode()
@@ -62,14 +73,6 @@ def _finite(digits: str) -> float:
     if isinf(number := float(digits)):
         raise ValueError(f"{digits} is too large for a float")
     return number
-
-
-def _plain(payload: object) -> object:
-    if dataclasses.is_dataclass(payload) and not isinstance(payload, type):
-        return dataclasses.asdict(payload)
-    if hasattr(payload, "model_dump"):
-        return payload.model_dump(mode="json")
-    return payload
 
 
 def _check_keys(value: Any) -> None:

@@ -37,7 +37,7 @@ from tests.queue.stage import Queue
         ({"job": NewJob("no kind")}, "kind_is_a_name"),
         ({"job": NewJob("report", priority=11)}, "priority_is_0_to_9"),
         ({"job": NewJob("report", "x" * 300_000)}, "payload_fits"),
-        ({"job": NewJob("report", {1, 2})}, "payload_is_json"),
+        ({"job": NewJob("report", {1: 2})}, "payload_is_json"),
     ],
     ids=str,
 )

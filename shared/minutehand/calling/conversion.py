@@ -16,7 +16,7 @@ PLAIN = (dict, list, str, bool)
 
 
 def convert(payload: Any, expected: Any) -> Any:
-    """Return the payload as the expected type, or unchanged if there is none; raise MismatchError if it does not fit."""
+    """Return the payload as the expected type, or unchanged without one; raise MismatchError if it does not fit."""
     if isinstance(payload, Unreadable):
         raise MismatchError(
             "the payload is JSON that Python cannot read: nested too deeply, or a number too large"

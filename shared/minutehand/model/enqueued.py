@@ -7,7 +7,6 @@ from uuid import UUID
 
 from minutehand.errors import MinutehandError
 
-
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 

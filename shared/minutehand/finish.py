@@ -27,6 +27,7 @@ from minutehand.model.outcome import (
     Snoozed,
 )
 from minutehand.model.payload import encode
+from minutehand.model.worker import label
 from minutehand.settings.table import ENCRYPT_RESULTS
 
 # The database's calendar ends in the year 9999.
@@ -192,10 +193,10 @@ def attempt_parameters(
         "started": claim.claimed + claim.lease.waited,
         "result": _stored_result(claim, result),
         "error": None if error is None else encode(bounded(error)),
-        "worker": worker.name,
-        "request": worker.request,
+        "worker": label(worker.name),
+        "request": label(worker.request),
         "memory_mb": worker.memory_mb,
-        "version": worker.version,
+        "version": label(worker.version),
     }
 
 

@@ -137,7 +137,7 @@ def sql_parameters() -> dict[str, str]:
 def columns(table: str) -> dict[str, str]:
     """Return the columns of a table of the dump, with their types."""
     lines = between(text(f"{LIBRARY}/schema/schema.sql"), f"TABLE minutehand.{table} (\n", "\n)")
-    return dict(re.findall(r"^ {4}(\w+) (timestamp with time zone|[\w.]+)", lines, re.MULTILINE))
+    return dict(re.findall(r"^ {4}([a-z]\w*) (timestamp with time zone|[\w.]+)", lines, re.MULTILINE))
 
 
 def copied() -> list[str]:

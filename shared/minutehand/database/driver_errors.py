@@ -19,7 +19,7 @@ from minutehand.errors import (
     SchemaError,
     UnreachableError,
 )
-from minutehand.model.rules import sentence
+from minutehand.model.rules import LIMITS, sentence
 
 
 @contextmanager
@@ -89,6 +89,8 @@ def _broken_rule(error: psycopg.Error) -> Exception:
     rule = error.diag.constraint_name or "unknown"
     if rule == "payload_fits":
         return PayloadError(rule, f"the payload is too large: {error.diag.message_primary}")
+    if rule in LIMITS:
+        return InvalidJobError(rule, _first_line(error))
     return InvalidJobError(rule, sentence(rule))
 
 

@@ -37,14 +37,14 @@ def describe(error: BaseException) -> Error:
         "message": message_of(error),
         "trace": _trace(error),
     }
-    return {name: _storable(text) for name, text in described.items()}
+    return {name: storable(text) for name, text in described.items()}
 
 
 def bounded(error: Error | None) -> Error | None:
     """Return an error with texts that a row may store, wherever they come from."""
     if error is None:
         return None
-    return {name: text[: LONGEST.get(name, TYPE_CHARACTERS)] for name, text in error.items()}
+    return {name: storable(text[: LONGEST.get(name, TYPE_CHARACTERS)]) for name, text in error.items()}
 
 
 def result_error(reason: object) -> Error:
@@ -55,7 +55,7 @@ def result_error(reason: object) -> Error:
 def message_of(error: BaseException) -> str:
     """Return an exception's message, shortened to what a row stores; `str` of a foreign exception may itself fail."""
     try:
-        return _storable(str(error)[:MESSAGE_CHARACTERS])
+        return storable(str(error)[:MESSAGE_CHARACTERS])
     except Exception as broken:
         return f"(no message: {type(broken).__name__})"
 
@@ -67,6 +67,6 @@ def _trace(error: BaseException) -> str:
     return "".join(trace.format())[-TRACE_CHARACTERS:]
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Replace what Postgres cannot store as text: NUL and lone surrogates."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

@@ -14,19 +14,25 @@ from minutehand.model.rules import sentence
 Part = str | int | float
 Key = Part | Sequence[Part]
 MAX_PARTS = 100
+MAX_BYTES = 1024
 # Python refuses to convert integers of several thousand digits to text.
 LARGEST = 10**1000
 
 
 def key_text(key: object) -> str | None:
     """Return the text of a key; raise InvalidJobError (`key_fits`) if it is not a valid key."""
-    if key is None or isinstance(key, str):
-        return key
-    if not isinstance(key, (list, tuple)):
-        return _text(key)
-    if not 0 < len(key) <= MAX_PARTS:
-        raise InvalidJobError("key_fits", f"key must have 1 to {MAX_PARTS} parts, got {len(key)}")
-    return "/".join(_part(part) for part in key)
+    if key is None:
+        return None
+    text = _joined(key) if isinstance(key, (list, tuple)) else _text(key)
+    if (size := len(text.encode(errors="surrogatepass"))) > MAX_BYTES:
+        raise InvalidJobError("key_fits", f"{sentence('key_fits')}, got {size} bytes")
+    return text
+
+
+def _joined(parts: Sequence[object]) -> str:
+    if not 0 < len(parts) <= MAX_PARTS:
+        raise InvalidJobError("key_fits", f"key must have 1 to {MAX_PARTS} parts, got {len(parts)}")
+    return "/".join(_part(part) for part in parts)
 
 
 def _part(part: object) -> str:

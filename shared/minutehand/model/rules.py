@@ -72,6 +72,22 @@ SENTENCES = {
     "number_is_in_range": "a number or a time is out of range",
 }
 
+# The database writes the sentences of these, because they contain the length that it received.
+LIMITS = frozenset(
+    [
+        "error_fits",
+        "every_fits",
+        "facts_fits",
+        "job_fits",
+        "label_fits",
+        "payload_fits",
+        "reason_fits",
+        "result_fits",
+        "source_fits",
+        "staged_text_fits",
+    ]
+)
+
 
 def sentence(rule: str) -> str:
     """Return the sentence of a rule, or its name in words."""

@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 
+from minutehand.model.failure import storable
+
+# The longest label that a column accepts.
+LABEL_CHARACTERS = 200
+
 
 @dataclass(frozen=True)
 class Worker:
@@ -14,3 +19,8 @@ class Worker:
 
 
 UNNAMED = Worker()
+
+
+def label(text: str | None) -> str | None:
+    """Return a text of the environment as a row may store it: a version that is too long must not fail an attempt."""
+    return None if text is None else storable(text[:LABEL_CHARACTERS])

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from minutehand.database import Database, Record
-from minutehand.model.failure import message_of
+from minutehand.model.failure import TYPE_CHARACTERS, message_of
 from minutehand.schedules.isolation import run_isolated
 from minutehand.schedules.plan import Line, Plan, plan
 from minutehand.schedules.timing import Timing
@@ -160,4 +160,8 @@ def _set_aside(database: Database, faults: Faults, now: datetime) -> None:
 
 
 def _describe(error: Exception, now: datetime) -> dict[str, str]:
-    return {"type": type(error).__name__, "message": message_of(error), "at": now.isoformat()}
+    return {
+        "type": type(error).__name__[:TYPE_CHARACTERS],
+        "message": message_of(error),
+        "at": now.isoformat(),
+    }

@@ -29,7 +29,8 @@ as $$
       from (values
         ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
-                                                        enqueue enqueue_all enqueue_incoming keep_events', null),
+                                                        enqueue enqueue_all enqueue_incoming keep_events too_large is_headers
+                                                        is_retry is_on_dead', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live controls schedules firings', null),
@@ -65,7 +66,7 @@ as $$
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused is_headers is_retry is_on_dead', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),

@@ -2,6 +2,24 @@
 
 CREATE SCHEMA minutehand;
 
+CREATE DOMAIN minutehand.key AS text
+	CONSTRAINT key_fits CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 1024)));
+
+CREATE DOMAIN minutehand.any_key AS text
+	CONSTRAINT key_fits CHECK (((VALUE = ''::text) OR ((VALUE)::minutehand.key IS NOT NULL)));
+
+CREATE DOMAIN minutehand.kind AS text
+	CONSTRAINT kind_is_a_name CHECK (((VALUE ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z][A-Za-z0-9_]*)*$'::text) AND (length(VALUE) <= 100)));
+
+CREATE DOMAIN minutehand.any_kind AS text
+	CONSTRAINT kind_is_a_name CHECK (((VALUE = ''::text) OR ((VALUE)::minutehand.kind IS NOT NULL)));
+
+CREATE DOMAIN minutehand.queue AS text
+	CONSTRAINT queue_is_a_name CHECK (((VALUE ~ '^[A-Za-z0-9][A-Za-z0-9_.-]*$'::text) AND (length(VALUE) <= 100)));
+
+CREATE DOMAIN minutehand.any_queue AS text
+	CONSTRAINT queue_is_a_name CHECK (((VALUE = ''::text) OR ((VALUE)::minutehand.queue IS NOT NULL)));
+
 CREATE TYPE minutehand.bound AS (
 	tenant text,
 	queue text,
@@ -10,11 +28,26 @@ CREATE TYPE minutehand.bound AS (
 	free integer
 );
 
+CREATE FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text DEFAULT 'characters'::text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+begin
+    raise exception using errcode = '23514', constraint = field || '_fits', schema = 'minutehand',
+        message = format('%s must have at most %s %s, got %s', field, most, unit, size);
+end
+$$;
+
+CREATE DOMAIN minutehand.error AS jsonb
+	CONSTRAINT error_fits CHECK (((octet_length((VALUE)::text) <= 65536) OR minutehand.too_large('error'::text, (octet_length((VALUE)::text))::bigint, (65536)::bigint, 'bytes'::text)));
+
 CREATE DOMAIN minutehand.every AS text
-	CONSTRAINT every_fits CHECK ((length(VALUE) <= 200));
+	CONSTRAINT every_fits CHECK (((length(VALUE) <= 200) OR minutehand.too_large('every'::text, (length(VALUE))::bigint, (200)::bigint)));
 
 CREATE DOMAIN minutehand.expires AS interval
 	CONSTRAINT expires_is_positive CHECK (((VALUE > '00:00:00'::interval) AND (VALUE <= '3650 days'::interval)));
+
+CREATE DOMAIN minutehand.facts AS jsonb
+	CONSTRAINT facts_fits CHECK (((octet_length((VALUE)::text) <= 65536) OR minutehand.too_large('facts'::text, (octet_length((VALUE)::text))::bigint, (65536)::bigint, 'bytes'::text)));
 
 CREATE FUNCTION minutehand.is_headers(headers jsonb) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -30,11 +63,14 @@ $_$;
 CREATE DOMAIN minutehand.headers AS jsonb
 	CONSTRAINT headers_are_strings CHECK (((VALUE IS NULL) OR minutehand.is_headers(VALUE)));
 
-CREATE DOMAIN minutehand.key AS text
-	CONSTRAINT key_fits CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 1024)));
+CREATE DOMAIN minutehand.job_template AS json
+	CONSTRAINT job_fits CHECK (((octet_length((VALUE)::text) <= 68157440) OR minutehand.too_large('job'::text, (octet_length((VALUE)::text))::bigint, (68157440)::bigint, 'bytes'::text)));
 
-CREATE DOMAIN minutehand.kind AS text
-	CONSTRAINT kind_is_a_name CHECK (((VALUE ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z][A-Za-z0-9_]*)*$'::text) AND (length(VALUE) <= 100)));
+CREATE DOMAIN minutehand.label AS text
+	CONSTRAINT label_fits CHECK (((length(VALUE) <= 200) OR minutehand.too_large('label'::text, (length(VALUE))::bigint, (200)::bigint)));
+
+CREATE DOMAIN minutehand.load_name AS text
+	CONSTRAINT load_is_named CHECK (((length(VALUE) >= 1) AND (length(VALUE) <= 200)));
 
 CREATE DOMAIN minutehand.max_attempts AS integer
 	CONSTRAINT max_attempts_is_at_least_1 CHECK (((VALUE >= 1) AND (VALUE <= 1000000)));
@@ -73,18 +109,24 @@ $_$;
 CREATE DOMAIN minutehand.on_dead AS json
 	CONSTRAINT on_dead_is_a_job CHECK (((VALUE IS NULL) OR minutehand.is_on_dead(VALUE)));
 
+CREATE DOMAIN minutehand.payload AS json
+	CONSTRAINT payload_fits CHECK (((octet_length((VALUE)::text) <= 67108864) OR minutehand.too_large('payload'::text, (octet_length((VALUE)::text))::bigint, (67108864)::bigint, 'bytes'::text)));
+
 CREATE DOMAIN minutehand.priority AS integer
 	CONSTRAINT priority_is_0_to_9 CHECK (((VALUE >= 0) AND (VALUE <= 9)));
 
-CREATE DOMAIN minutehand.queue AS text
-	CONSTRAINT queue_is_a_name CHECK (((VALUE ~ '^[A-Za-z0-9][A-Za-z0-9_.-]*$'::text) AND (length(VALUE) <= 100)));
+CREATE DOMAIN minutehand.reason AS text
+	CONSTRAINT reason_fits CHECK (((length(VALUE) <= 1000) OR minutehand.too_large('reason'::text, (length(VALUE))::bigint, (1000)::bigint)));
+
+CREATE DOMAIN minutehand.result AS json
+	CONSTRAINT result_fits CHECK (((octet_length((VALUE)::text) <= 134217728) OR minutehand.too_large('result'::text, (octet_length((VALUE)::text))::bigint, (134217728)::bigint, 'bytes'::text)));
 
 CREATE FUNCTION minutehand.is_retry(retry jsonb) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $$
 begin
     return coalesce(
-        jsonb_typeof(retry) = 'object'
+        jsonb_typeof(retry) = 'object' and octet_length(retry::text) <= 1000
         and retry - '{strategy,min,max,factor,jitter}'::text[] = '{}'
         and retry ->> 'strategy' in ('fixed', 'linear', 'exponential')
         and jsonb_typeof(retry -> 'min') = 'number' and (retry ->> 'min')::numeric between 0 and 31536000
@@ -97,6 +139,15 @@ $$;
 
 CREATE DOMAIN minutehand.retry AS jsonb
 	CONSTRAINT retry_is_a_strategy CHECK (((VALUE IS NULL) OR minutehand.is_retry(VALUE)));
+
+CREATE DOMAIN minutehand.schedule_name AS text
+	CONSTRAINT schedule_is_named CHECK (((length(VALUE) >= 1) AND (length(VALUE) <= 200)));
+
+CREATE DOMAIN minutehand.source AS text
+	CONSTRAINT source_fits CHECK (((length(VALUE) <= 200) OR minutehand.too_large('source'::text, (length(VALUE))::bigint, (200)::bigint)));
+
+CREATE DOMAIN minutehand.staged_text AS text
+	CONSTRAINT staged_text_fits CHECK (((octet_length(VALUE) <= 65536) OR minutehand.too_large('staged_text'::text, (octet_length(VALUE))::bigint, (65536)::bigint, 'bytes'::text)));
 
 CREATE DOMAIN minutehand.tenant AS text
 	CONSTRAINT tenant_is_a_name CHECK (((VALUE ~ '^([A-Za-z0-9][A-Za-z0-9_.:@-]*)?$'::text) AND (length(VALUE) <= 100)));
@@ -211,13 +262,14 @@ CREATE UNLOGGED TABLE minutehand.new_jobs (
     throttle interval,
     expires interval,
     on_dead json,
-    id uuid
+    id uuid,
+    CONSTRAINT items_fit CHECK ((num_nulls((kind)::minutehand.kind, (payload)::minutehand.payload, (queue)::minutehand.queue, (key)::minutehand.key, (retry)::minutehand.retry, (headers)::minutehand.headers, (every)::minutehand.every, (zone)::minutehand.zone, (schedule)::minutehand.schedule_name, (tenant)::minutehand.tenant, (on_conflict)::minutehand.label, (unique_while)::minutehand.label, (on_dead)::minutehand.on_dead) >= 0))
 );
 
 CREATE TABLE minutehand.uniques (
     tenant minutehand.tenant DEFAULT ''::text NOT NULL,
-    queue text NOT NULL,
-    key text NOT NULL,
+    queue minutehand.queue NOT NULL,
+    key minutehand.key NOT NULL,
     until timestamp with time zone NOT NULL,
     job uuid NOT NULL
 );
@@ -236,6 +288,17 @@ begin
          where j.tenant = item.tenant and j.queue = item.queue and j.key = item.key and j.claimed is not null
          limit 1;
     end if;
+end
+$$;
+
+CREATE FUNCTION minutehand.bounded_facts(facts jsonb) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+begin
+    if octet_length(facts::text) > 65536 then
+        return jsonb_build_object('omitted', format('%s bytes', octet_length(facts::text)));
+    end if;
+    return facts;
 end
 $$;
 
@@ -289,7 +352,7 @@ CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id
     with cancelled as (
         update minutehand.jobs j
            set deleted = clock_timestamp(), failed = true, cancelled = true,
-               error = jsonb_build_object('type', 'Cancelled', 'message', cancel_jobs.reason)
+               error = jsonb_build_object('type', 'Cancelled', 'message', cancel_jobs.reason::minutehand.reason)
          where j.deleted is null and j.id = any (cancel_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
         returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
@@ -305,16 +368,18 @@ CREATE FUNCTION minutehand.check_items(staged name, attempts text[], slices bigi
 declare
     most   integer := (select max_payload from minutehand.settings);
     faults boolean[];
+    size   bigint;
 begin
     execute format(
         'select count(*), count(i.key), array[bool_or(i.run_at is not null and i.delay is not null), bool_or(i.delay < 0),
-                                              bool_or(octet_length(i.payload::text) > $3)]
+                                              bool_or(octet_length(i.payload::text) > $3)],
+                max(octet_length(i.payload::text))
            from minutehand.%I i join unnest($1, $2) p (attempt, slice) on p.attempt = i.attempt and p.slice = i.slice
-          where i.reason is null', staged) into total, keyed, faults using attempts, slices, most;
+          where i.reason is null', staged) into total, keyed, faults, size using attempts, slices, most;
     case
         when faults[1] then perform minutehand.refuse('run_at_or_delay');
         when faults[2] then perform minutehand.refuse('delay_is_not_negative');
-        when faults[3] then perform minutehand.refuse('payload_fits', format('payload must have at most %s bytes', most));
+        when faults[3] then perform minutehand.too_large('payload', size, most, 'bytes');
         else null;
     end case;
 end
@@ -351,22 +416,22 @@ CREATE TABLE minutehand.jobs (
     queue minutehand.queue DEFAULT 'default'::text NOT NULL,
     kind minutehand.kind NOT NULL,
     key minutehand.key,
-    payload json DEFAULT 'null'::json NOT NULL,
+    payload minutehand.payload DEFAULT 'null'::json NOT NULL,
     headers minutehand.headers,
     retry minutehand.retry,
-    result json,
-    error jsonb,
+    result minutehand.result,
+    error minutehand.error,
     tenant minutehand.tenant DEFAULT ''::text NOT NULL,
     personal boolean DEFAULT false NOT NULL,
     every minutehand.every,
     zone minutehand.zone,
     nominal minutehand.moment,
-    schedule text,
-    cancelling text,
-    version text,
+    schedule minutehand.schedule_name,
+    cancelling minutehand.reason,
+    version minutehand.label,
     lapsed timestamp with time zone,
     latest timestamp with time zone,
-    enqueued_by text,
+    enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
@@ -392,22 +457,22 @@ CREATE TABLE minutehand.jobs_live (
     queue minutehand.queue DEFAULT 'default'::text CONSTRAINT jobs_queue_not_null NOT NULL,
     kind minutehand.kind CONSTRAINT jobs_kind_not_null NOT NULL,
     key minutehand.key,
-    payload json DEFAULT 'null'::json CONSTRAINT jobs_payload_not_null NOT NULL,
+    payload minutehand.payload DEFAULT 'null'::json CONSTRAINT jobs_payload_not_null NOT NULL,
     headers minutehand.headers,
     retry minutehand.retry,
-    result json,
-    error jsonb,
+    result minutehand.result,
+    error minutehand.error,
     tenant minutehand.tenant DEFAULT ''::text CONSTRAINT jobs_tenant_not_null NOT NULL,
     personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
     every minutehand.every,
     zone minutehand.zone,
     nominal minutehand.moment,
-    schedule text,
-    cancelling text,
-    version text,
+    schedule minutehand.schedule_name,
+    cancelling minutehand.reason,
+    version minutehand.label,
     lapsed timestamp with time zone,
     latest timestamp with time zone,
-    enqueued_by text,
+    enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
@@ -458,7 +523,9 @@ begin
     if fault is not null then
         perform minutehand.refuse(fault, case fault
             when 'kind_is_a_name' then 'kind must not be null'
-            when 'payload_fits' then format('payload must have at most %s bytes', most)
+            when 'payload_fits' then format('payload must have at most %s bytes, got %s', most,
+                                            (select max(octet_length(i.payload::text)) from unnest(items) i))
+            when 'every_fits' then format('%s, got %s', minutehand.sentence(fault), (select max(length(i.every)) from unnest(items) i))
             else minutehand.sentence(fault) end);
     end if;
     return coalesce(keyed, false);
@@ -1048,7 +1115,9 @@ begin
     -- Waits for another run of this load that is about to commit.
     insert into minutehand.loads (load, run, rejected) values (of_load, of_run, enqueue_load.rejected) on conflict do nothing;
     if not found then
-        return query select false, l.* from minutehand.loads l where l.load = of_load;
+        return query
+        select false, l.load::text, l.run, l.at, l.actor::text, l.created, l.replaced, l.ignored, l.rejected
+          from minutehand.loads l where l.load = of_load;
         return;
     end if;
     perform minutehand.check_staged(staged, session_tenant);
@@ -1118,7 +1187,7 @@ begin
        set created = plain + coalesce(inserted, 0), replaced = coalesce(updated, 0),
            ignored = coalesce(keyed - inserted - updated, 0), at = clock_timestamp()
      where l.load = of_load
-    returning true, l.*;
+    returning true, l.load::text, l.run, l.at, l.actor::text, l.created, l.replaced, l.ignored, l.rejected;
 end
 $_$;
 
@@ -1252,7 +1321,7 @@ begin
        set job = enqueued.id
       from enqueued
      where f.tenant = enqueued.tenant and f.schedule = enqueued.schedule and f.nominal = enqueued.nominal
-    returning f.tenant::text, f.schedule, f.nominal, f.outcome, f.job;
+    returning f.tenant::text, f.schedule::text, f.nominal, f.outcome::text, f.job;
 end
 $$;
 
@@ -1283,7 +1352,7 @@ declare
     most integer := (select max_payload from minutehand.settings);
 begin
     if octet_length(payload::text) > most then
-        perform minutehand.refuse('payload_fits', format('payload must have at most %s bytes', most));
+        perform minutehand.too_large('payload', octet_length(payload::text), most, 'bytes');
     end if;
     return payload;
 end
@@ -1478,9 +1547,9 @@ begin
     insert into minutehand.events (id, at, tenant, name, job, queue, kind, facts)
     -- A microsecond apart, so that they keep their order.
     select e.id, moment + interval '1 microsecond' * (row_number() over () - 1),
-           coalesce(nullif(session_tenant, ''), e.tenant, ''), e.name, e.job, e.queue, e.kind,
-           jsonb_strip_nulls(jsonb_build_object('key', e.key, 'attempt', e.attempt, 'max_attempts', e.max_attempts))
-               || case jsonb_typeof(e.facts) when 'object' then e.facts else '{}' end
+           coalesce(nullif(session_tenant, ''), e.tenant, ''), left(e.name, 200), e.job, left(e.queue, 200), left(e.kind, 200),
+           minutehand.bounded_facts(jsonb_strip_nulls(jsonb_build_object('key', e.key, 'attempt', e.attempt, 'max_attempts', e.max_attempts))
+               || case jsonb_typeof(e.facts) when 'object' then e.facts else '{}' end)
       from jsonb_to_recordset(events) as e (id uuid, tenant text, name text, job uuid, queue text, kind text, key text,
                                           attempt integer, max_attempts integer, facts jsonb)
      where e.job is null or e.job <> all (others);
@@ -1670,7 +1739,7 @@ begin
         else perform minutehand.refuse('payloads_merge', 'merge requires two arrays or two objects');
     end case;
     if octet_length(merged::text) > most then
-        perform minutehand.refuse('payload_fits', format('payload must have at most %s bytes', most));
+        perform minutehand.too_large('payload', octet_length(merged::text), most, 'bytes');
     end if;
     return merged;
 exception
@@ -1688,7 +1757,7 @@ $$;
 
 CREATE TABLE minutehand.schedules (
     tenant minutehand.tenant DEFAULT minutehand.current_tenant() NOT NULL,
-    name text NOT NULL,
+    name minutehand.schedule_name NOT NULL,
     every minutehand.every NOT NULL,
     zone minutehand.zone DEFAULT 'UTC'::text NOT NULL,
     starts minutehand.moment,
@@ -1698,15 +1767,15 @@ CREATE TABLE minutehand.schedules (
     catch_up text DEFAULT 'none'::text NOT NULL,
     max_catch_up integer DEFAULT 100 NOT NULL,
     overlap text DEFAULT 'allow'::text NOT NULL,
-    job json NOT NULL,
+    job minutehand.job_template NOT NULL,
     paused boolean DEFAULT false NOT NULL,
-    source text,
-    hash text,
+    source minutehand.source,
+    hash minutehand.label,
     next minutehand.moment,
     wake minutehand.moment,
     fired timestamp with time zone,
     last uuid,
-    error jsonb,
+    error minutehand.error,
     created timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     changed timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT ahead_allows_overlap CHECK (((ahead = '00:00:00'::interval) OR (overlap = 'allow'::text))),
@@ -1715,8 +1784,7 @@ CREATE TABLE minutehand.schedules (
     CONSTRAINT jitter_is_up_to_a_day CHECK (((jitter >= '00:00:00'::interval) AND (jitter <= '24:00:00'::interval))),
     CONSTRAINT max_catch_up_is_1_to_1000 CHECK (((max_catch_up >= 1) AND (max_catch_up <= 1000))),
     CONSTRAINT overlap_is_known CHECK ((overlap = ANY (ARRAY['allow'::text, 'skip'::text, 'replace'::text]))),
-    CONSTRAINT schedule_ends_later CHECK (((ends)::timestamp with time zone > (starts)::timestamp with time zone)),
-    CONSTRAINT schedule_is_named CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+    CONSTRAINT schedule_ends_later CHECK (((ends)::timestamp with time zone > (starts)::timestamp with time zone))
 );
 
 CREATE FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next timestamp with time zone, wake timestamp with time zone) RETURNS SETOF minutehand.schedules
@@ -1736,7 +1804,8 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
       from (values
         ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
-                                                        enqueue enqueue_all enqueue_incoming keep_events', null),
+                                                        enqueue enqueue_all enqueue_incoming keep_events too_large is_headers
+                                                        is_retry is_on_dead', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live controls schedules firings', null),
@@ -1772,7 +1841,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
         ('operator', 'delete', 'controls retention archived_days', null),
-        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused is_headers is_retry is_on_dead', null),
+        ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
         ('operator', 'insert', 'archive_batches erased', null),
@@ -2026,7 +2095,7 @@ CREATE FUNCTION minutehand.record_audit(actor text, verb text, jobs uuid[], fact
     AS $$
 declare
     scope   text := minutehand.tenant_scope();
-    claimed text := coalesce(actor, session_user);
+    claimed text := left(coalesce(actor, session_user), 130);
 begin
     if claimed <> session_user and exists (select from minutehand.tenant_roles t where t.role in (session_user, minutehand.session_role())) then
         claimed := format('%s (%s)', claimed, session_user);
@@ -2038,7 +2107,7 @@ begin
         perform minutehand.refuse('tenant_is_own', 'a session of a tenant must write audit entries only about its own jobs', '42501');
     end if;
     insert into minutehand.audit (tenant, actor, verb, job, facts)
-    select coalesce(done.tenant, scope), claimed, record_audit.verb, done.job, done.facts::jsonb
+    select coalesce(done.tenant, scope), claimed, record_audit.verb, done.job, minutehand.bounded_facts(done.facts::jsonb)
       from unnest(record_audit.jobs, record_audit.facts, record_audit.tenants) as done (job, facts, tenant);
 end
 $$;
@@ -2584,14 +2653,14 @@ CREATE TABLE minutehand.attempts (
     ended timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     memory_mb integer,
     tenant minutehand.tenant DEFAULT ''::text NOT NULL,
-    queue text NOT NULL,
-    kind text NOT NULL,
-    outcome text NOT NULL,
-    worker text,
-    request text,
-    version text,
-    error jsonb,
-    result json
+    queue minutehand.queue NOT NULL,
+    kind minutehand.kind NOT NULL,
+    outcome minutehand.label NOT NULL,
+    worker minutehand.label,
+    request minutehand.label,
+    version minutehand.label,
+    error minutehand.error,
+    result minutehand.result
 )
 PARTITION BY RANGE (ended);
 
@@ -2602,24 +2671,24 @@ CREATE TABLE minutehand.attempts_default (
     ended timestamp with time zone DEFAULT clock_timestamp() CONSTRAINT attempts_ended_not_null NOT NULL,
     memory_mb integer,
     tenant minutehand.tenant DEFAULT ''::text CONSTRAINT attempts_tenant_not_null NOT NULL,
-    queue text CONSTRAINT attempts_queue_not_null NOT NULL,
-    kind text CONSTRAINT attempts_kind_not_null NOT NULL,
-    outcome text CONSTRAINT attempts_outcome_not_null NOT NULL,
-    worker text,
-    request text,
-    version text,
-    error jsonb,
-    result json
+    queue minutehand.queue CONSTRAINT attempts_queue_not_null NOT NULL,
+    kind minutehand.kind CONSTRAINT attempts_kind_not_null NOT NULL,
+    outcome minutehand.label CONSTRAINT attempts_outcome_not_null NOT NULL,
+    worker minutehand.label,
+    request minutehand.label,
+    version minutehand.label,
+    error minutehand.error,
+    result minutehand.result
 );
 
 CREATE TABLE minutehand.audit (
     id uuid DEFAULT minutehand.uuid7() NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     tenant minutehand.tenant DEFAULT minutehand.current_tenant() NOT NULL,
-    actor text NOT NULL,
-    verb text NOT NULL,
+    actor minutehand.label NOT NULL,
+    verb minutehand.label NOT NULL,
     job uuid,
-    facts jsonb
+    facts minutehand.facts
 );
 
 CREATE TABLE minutehand.budgets (
@@ -2632,13 +2701,13 @@ CREATE TABLE minutehand.budgets (
 
 CREATE TABLE minutehand.controls (
     tenant minutehand.tenant DEFAULT minutehand.current_tenant() NOT NULL,
-    queue text DEFAULT ''::text NOT NULL,
-    kind text DEFAULT ''::text NOT NULL,
-    key text DEFAULT ''::text NOT NULL,
+    queue minutehand.any_queue DEFAULT ''::text NOT NULL,
+    kind minutehand.any_kind DEFAULT ''::text NOT NULL,
+    key minutehand.any_key DEFAULT ''::text NOT NULL,
     paused boolean DEFAULT false NOT NULL,
     max_running integer,
     until timestamp with time zone,
-    reason text,
+    reason minutehand.reason,
     changed timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT limit_is_at_least_0 CHECK ((max_running >= 0))
 );
@@ -2667,7 +2736,7 @@ CREATE TABLE minutehand.dispatcher (
 
 CREATE TABLE minutehand.erased (
     what text NOT NULL,
-    value text NOT NULL,
+    value minutehand.label NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT what_is_known CHECK ((what = ANY (ARRAY['job'::text, 'tenant'::text])))
 );
@@ -2676,11 +2745,11 @@ CREATE TABLE minutehand.events (
     id uuid DEFAULT minutehand.uuid7() NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     tenant minutehand.tenant DEFAULT ''::text NOT NULL,
-    name text NOT NULL,
+    name minutehand.label NOT NULL,
     job uuid,
-    queue text,
-    kind text,
-    facts jsonb
+    queue minutehand.label,
+    kind minutehand.label,
+    facts minutehand.facts
 )
 PARTITION BY RANGE (at);
 
@@ -2688,19 +2757,19 @@ CREATE TABLE minutehand.events_default (
     id uuid DEFAULT minutehand.uuid7() CONSTRAINT events_id_not_null NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() CONSTRAINT events_at_not_null NOT NULL,
     tenant minutehand.tenant DEFAULT ''::text CONSTRAINT events_tenant_not_null NOT NULL,
-    name text CONSTRAINT events_name_not_null NOT NULL,
+    name minutehand.label CONSTRAINT events_name_not_null NOT NULL,
     job uuid,
-    queue text,
-    kind text,
-    facts jsonb
+    queue minutehand.label,
+    kind minutehand.label,
+    facts minutehand.facts
 );
 
 CREATE TABLE minutehand.firings (
     tenant minutehand.tenant DEFAULT ''::text NOT NULL,
-    schedule text NOT NULL,
+    schedule minutehand.schedule_name NOT NULL,
     nominal timestamp with time zone NOT NULL,
     fired timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    outcome text NOT NULL,
+    outcome minutehand.label NOT NULL,
     count integer DEFAULT 1 NOT NULL,
     job uuid
 );
@@ -2724,22 +2793,22 @@ CREATE TABLE minutehand.jobs_done (
     queue minutehand.queue DEFAULT 'default'::text CONSTRAINT jobs_queue_not_null NOT NULL,
     kind minutehand.kind CONSTRAINT jobs_kind_not_null NOT NULL,
     key minutehand.key,
-    payload json DEFAULT 'null'::json CONSTRAINT jobs_payload_not_null NOT NULL,
+    payload minutehand.payload DEFAULT 'null'::json CONSTRAINT jobs_payload_not_null NOT NULL,
     headers minutehand.headers,
     retry minutehand.retry,
-    result json,
-    error jsonb,
+    result minutehand.result,
+    error minutehand.error,
     tenant minutehand.tenant DEFAULT ''::text CONSTRAINT jobs_tenant_not_null NOT NULL,
     personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
     every minutehand.every,
     zone minutehand.zone,
     nominal minutehand.moment,
-    schedule text,
-    cancelling text,
-    version text,
+    schedule minutehand.schedule_name,
+    cancelling minutehand.reason,
+    version minutehand.label,
     lapsed timestamp with time zone,
     latest timestamp with time zone,
-    enqueued_by text,
+    enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
@@ -2765,29 +2834,29 @@ CREATE TABLE minutehand.jobs_done_default (
     queue minutehand.queue DEFAULT 'default'::text CONSTRAINT jobs_queue_not_null NOT NULL,
     kind minutehand.kind CONSTRAINT jobs_kind_not_null NOT NULL,
     key minutehand.key,
-    payload json DEFAULT 'null'::json CONSTRAINT jobs_payload_not_null NOT NULL,
+    payload minutehand.payload DEFAULT 'null'::json CONSTRAINT jobs_payload_not_null NOT NULL,
     headers minutehand.headers,
     retry minutehand.retry,
-    result json,
-    error jsonb,
+    result minutehand.result,
+    error minutehand.error,
     tenant minutehand.tenant DEFAULT ''::text CONSTRAINT jobs_tenant_not_null NOT NULL,
     personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
     every minutehand.every,
     zone minutehand.zone,
     nominal minutehand.moment,
-    schedule text,
-    cancelling text,
-    version text,
+    schedule minutehand.schedule_name,
+    cancelling minutehand.reason,
+    version minutehand.label,
     lapsed timestamp with time zone,
     latest timestamp with time zone,
-    enqueued_by text,
+    enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
 );
 
 CREATE TABLE minutehand.kept_days (
-    home text NOT NULL,
+    home minutehand.label NOT NULL,
     day date NOT NULL,
     until timestamp with time zone
 );
@@ -2811,21 +2880,19 @@ CREATE TABLE minutehand.lanes (
 
 CREATE TABLE minutehand.load_runs (
     run uuid NOT NULL,
-    load text NOT NULL,
-    began timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT load_is_named CHECK (((length(load) >= 1) AND (length(load) <= 200)))
+    load minutehand.load_name NOT NULL,
+    began timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
 CREATE TABLE minutehand.loads (
-    load text NOT NULL,
+    load minutehand.load_name NOT NULL,
     run uuid NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    actor text DEFAULT SESSION_USER NOT NULL,
+    actor minutehand.label DEFAULT SESSION_USER NOT NULL,
     created bigint DEFAULT 0 NOT NULL,
     replaced bigint DEFAULT 0 NOT NULL,
     ignored bigint DEFAULT 0 NOT NULL,
-    rejected bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT load_is_named CHECK (((length(load) >= 1) AND (length(load) <= 200)))
+    rejected bigint DEFAULT 0 NOT NULL
 );
 
 CREATE TABLE minutehand.migrations (
@@ -2845,11 +2912,10 @@ CREATE TABLE minutehand.queue_defaults (
 );
 
 CREATE TABLE minutehand.retention (
-    queue text DEFAULT ''::text NOT NULL,
+    queue minutehand.any_queue DEFAULT ''::text NOT NULL,
     what text NOT NULL,
     keep interval,
     CONSTRAINT keep_is_bounded CHECK (((keep >= '00:00:00'::interval) AND (keep <= '36500 days'::interval))),
-    CONSTRAINT queue_is_a_name CHECK (((queue = ''::text) OR ((queue)::minutehand.queue IS NOT NULL))),
     CONSTRAINT retention_is_of_what_is_known CHECK ((what = ANY (ARRAY['done'::text, 'dead'::text, 'expired'::text, 'cancelled'::text, 'attempts'::text, 'events'::text])))
 );
 
@@ -2859,7 +2925,7 @@ CREATE VIEW minutehand.retained AS
     h.classifier,
     min(r.keep) AS shortest,
         CASE
-            WHEN (bool_and((r.keep IS NOT NULL)) AND (count(*) FILTER (WHERE (r.queue = ''::text)) = cardinality(h.whats))) THEN max(r.keep)
+            WHEN (bool_and((r.keep IS NOT NULL)) AND (count(*) FILTER (WHERE ((r.queue)::text = ''::text)) = cardinality(h.whats))) THEN max(r.keep)
             ELSE NULL::interval
         END AS longest
    FROM (( VALUES ('jobs_done'::text,'deleted'::text,'case when not p.failed then ''done'' when p.cancelled then ''cancelled''
@@ -2885,26 +2951,26 @@ CREATE TABLE minutehand.settings (
 );
 
 CREATE UNLOGGED TABLE minutehand.staged (
-    attempt text NOT NULL,
+    attempt minutehand.label NOT NULL,
     slice bigint NOT NULL,
     ordinal bigint NOT NULL,
     kind minutehand.kind,
-    payload json,
+    payload minutehand.payload,
     queue minutehand.queue,
     key minutehand.key,
     run_at minutehand.moment,
     delay double precision,
     priority minutehand.priority,
     max_attempts minutehand.max_attempts,
-    retry text,
+    retry minutehand.staged_text,
     timeout double precision,
-    headers text,
+    headers minutehand.staged_text,
     personal boolean,
     of_tenant minutehand.tenant,
-    source text,
+    source minutehand.staged_text,
     line bigint,
-    reason text,
-    raw text
+    reason minutehand.staged_text,
+    raw minutehand.staged_text
 );
 
 CREATE TABLE minutehand.superseded (
@@ -3026,9 +3092,9 @@ CREATE INDEX jobs_done_dead ON ONLY minutehand.jobs_done USING btree (deleted) W
 
 CREATE INDEX jobs_done_default_deleted_idx ON minutehand.jobs_done_default USING btree (deleted) WHERE (failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
 
-CREATE INDEX jobs_done_dropped ON ONLY minutehand.jobs_done USING btree (id) WHERE ((NOT failed) AND ((error ->> 'stage'::text) = 'result'::text));
+CREATE INDEX jobs_done_dropped ON ONLY minutehand.jobs_done USING btree (id) WHERE ((NOT failed) AND (((error)::jsonb ->> 'stage'::text) = 'result'::text));
 
-CREATE INDEX jobs_done_default_id_idx ON minutehand.jobs_done_default USING btree (id) WHERE ((NOT failed) AND ((error ->> 'stage'::text) = 'result'::text));
+CREATE INDEX jobs_done_default_id_idx ON minutehand.jobs_done_default USING btree (id) WHERE ((NOT failed) AND (((error)::jsonb ->> 'stage'::text) = 'result'::text));
 
 CREATE INDEX jobs_done_key ON ONLY minutehand.jobs_done USING btree (queue, key, deleted) WHERE (key IS NOT NULL);
 
@@ -3214,38 +3280,81 @@ GRANT USAGE ON SCHEMA minutehand TO minutehand_operator;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_tenant;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_worker;
 
+REVOKE ALL ON TYPE minutehand.key FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.any_key FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.kind FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.any_kind FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.queue FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.any_queue FROM PUBLIC;
+
 REVOKE ALL ON TYPE minutehand.bound FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text) TO minutehand_worker;
+
+REVOKE ALL ON TYPE minutehand.error FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.every FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.expires FROM PUBLIC;
 
+REVOKE ALL ON TYPE minutehand.facts FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.is_headers(headers jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_worker;
 
 REVOKE ALL ON TYPE minutehand.headers FROM PUBLIC;
 
-REVOKE ALL ON TYPE minutehand.key FROM PUBLIC;
+REVOKE ALL ON TYPE minutehand.job_template FROM PUBLIC;
 
-REVOKE ALL ON TYPE minutehand.kind FROM PUBLIC;
+REVOKE ALL ON TYPE minutehand.label FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.load_name FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.max_attempts FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.moment FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_on_dead(on_dead json, level integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.is_on_dead(on_dead json, level integer) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.is_on_dead(on_dead json, level integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.is_on_dead(on_dead json, level integer) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.is_on_dead(on_dead json, level integer) TO minutehand_worker;
 
 REVOKE ALL ON TYPE minutehand.on_dead FROM PUBLIC;
 
+REVOKE ALL ON TYPE minutehand.payload FROM PUBLIC;
+
 REVOKE ALL ON TYPE minutehand.priority FROM PUBLIC;
 
-REVOKE ALL ON TYPE minutehand.queue FROM PUBLIC;
+REVOKE ALL ON TYPE minutehand.reason FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.result FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_retry(retry jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.is_retry(retry jsonb) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.is_retry(retry jsonb) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.is_retry(retry jsonb) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.is_retry(retry jsonb) TO minutehand_worker;
 
 REVOKE ALL ON TYPE minutehand.retry FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.schedule_name FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.source FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.staged_text FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.tenant FROM PUBLIC;
 
@@ -3280,6 +3389,8 @@ GRANT SELECT,DELETE ON TABLE minutehand.uniques TO minutehand_worker;
 GRANT UPDATE(until) ON TABLE minutehand.uniques TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.blocking_job(item minutehand.new_jobs, taken minutehand.uniques, OUT job uuid, OUT until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.bounded_facts(facts jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.bounds(moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
 

@@ -18,6 +18,16 @@ begin
 end
 $$;
 
+-- Raises the error of a value that is too large. A domain calls it only then, so that its check costs little otherwise.
+create or replace function minutehand.too_large(field text, size bigint, most bigint, unit text default 'characters') returns boolean
+language plpgsql immutable parallel safe strict
+as $$
+begin
+    raise exception using errcode = '23514', constraint = field || '_fits', schema = 'minutehand',
+        message = format('%s must have at most %s %s, got %s', field, most, unit, size);
+end
+$$;
+
 -- Whether a retry strategy has only known fields, each with the right type and range. Times are in seconds.
 -- In plpgsql, as are the functions below: an SQL function would be parsed again by every statement that writes
 -- a row.
@@ -26,7 +36,7 @@ language plpgsql immutable parallel safe
 as $$
 begin
     return coalesce(
-        jsonb_typeof(retry) = 'object'
+        jsonb_typeof(retry) = 'object' and octet_length(retry::text) <= 1000
         and retry - '{strategy,min,max,factor,jitter}'::text[] = '{}'
         and retry ->> 'strategy' in ('fixed', 'linear', 'exponential')
         and jsonb_typeof(retry -> 'min') = 'number' and (retry ->> 'min')::numeric between 0 and 31536000

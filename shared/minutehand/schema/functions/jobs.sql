@@ -152,9 +152,9 @@ begin
     insert into minutehand.events (id, at, tenant, name, job, queue, kind, facts)
     -- A microsecond apart, so that they keep their order.
     select e.id, moment + interval '1 microsecond' * (row_number() over () - 1),
-           coalesce(nullif(session_tenant, ''), e.tenant, ''), e.name, e.job, e.queue, e.kind,
-           jsonb_strip_nulls(jsonb_build_object('key', e.key, 'attempt', e.attempt, 'max_attempts', e.max_attempts))
-               || case jsonb_typeof(e.facts) when 'object' then e.facts else '{}' end
+           coalesce(nullif(session_tenant, ''), e.tenant, ''), left(e.name, 200), e.job, left(e.queue, 200), left(e.kind, 200),
+           minutehand.bounded_facts(jsonb_strip_nulls(jsonb_build_object('key', e.key, 'attempt', e.attempt, 'max_attempts', e.max_attempts))
+               || case jsonb_typeof(e.facts) when 'object' then e.facts else '{}' end)
       from jsonb_to_recordset(events) as e (id uuid, tenant text, name text, job uuid, queue text, kind text, key text,
                                           attempt integer, max_attempts integer, facts jsonb)
      where e.job is null or e.job <> all (others);

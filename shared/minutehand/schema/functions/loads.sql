@@ -77,7 +77,9 @@ begin
     -- Waits for another run of this load that is about to commit.
     insert into minutehand.loads (load, run, rejected) values (of_load, of_run, enqueue_load.rejected) on conflict do nothing;
     if not found then
-        return query select false, l.* from minutehand.loads l where l.load = of_load;
+        return query
+        select false, l.load::text, l.run, l.at, l.actor::text, l.created, l.replaced, l.ignored, l.rejected
+          from minutehand.loads l where l.load = of_load;
         return;
     end if;
     perform minutehand.check_staged(staged, session_tenant);
@@ -147,7 +149,7 @@ begin
        set created = plain + coalesce(inserted, 0), replaced = coalesce(updated, 0),
            ignored = coalesce(keyed - inserted - updated, 0), at = clock_timestamp()
      where l.load = of_load
-    returning true, l.*;
+    returning true, l.load::text, l.run, l.at, l.actor::text, l.created, l.replaced, l.ignored, l.rejected;
 end
 $$;
 
@@ -196,16 +198,18 @@ as $$
 declare
     most   integer := (select max_payload from minutehand.settings);
     faults boolean[];
+    size   bigint;
 begin
     execute format(
         'select count(*), count(i.key), array[bool_or(i.run_at is not null and i.delay is not null), bool_or(i.delay < 0),
-                                              bool_or(octet_length(i.payload::text) > $3)]
+                                              bool_or(octet_length(i.payload::text) > $3)],
+                max(octet_length(i.payload::text))
            from minutehand.%I i join unnest($1, $2) p (attempt, slice) on p.attempt = i.attempt and p.slice = i.slice
-          where i.reason is null', staged) into total, keyed, faults using attempts, slices, most;
+          where i.reason is null', staged) into total, keyed, faults, size using attempts, slices, most;
     case
         when faults[1] then perform minutehand.refuse('run_at_or_delay');
         when faults[2] then perform minutehand.refuse('delay_is_not_negative');
-        when faults[3] then perform minutehand.refuse('payload_fits', format('payload must have at most %s bytes', most));
+        when faults[3] then perform minutehand.too_large('payload', size, most, 'bytes');
         else null;
     end case;
 end

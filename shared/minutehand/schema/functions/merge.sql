@@ -50,7 +50,7 @@ begin
         else perform minutehand.refuse('payloads_merge', 'merge requires two arrays or two objects');
     end case;
     if octet_length(merged::text) > most then
-        perform minutehand.refuse('payload_fits', format('payload must have at most %s bytes', most));
+        perform minutehand.too_large('payload', octet_length(merged::text), most, 'bytes');
     end if;
     return merged;
 exception

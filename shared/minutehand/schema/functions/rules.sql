@@ -79,7 +79,7 @@ declare
     most integer := (select max_payload from minutehand.settings);
 begin
     if octet_length(payload::text) > most then
-        perform minutehand.refuse('payload_fits', format('payload must have at most %s bytes', most));
+        perform minutehand.too_large('payload', octet_length(payload::text), most, 'bytes');
     end if;
     return payload;
 end
@@ -115,7 +115,9 @@ begin
     if fault is not null then
         perform minutehand.refuse(fault, case fault
             when 'kind_is_a_name' then 'kind must not be null'
-            when 'payload_fits' then format('payload must have at most %s bytes', most)
+            when 'payload_fits' then format('payload must have at most %s bytes, got %s', most,
+                                            (select max(octet_length(i.payload::text)) from unnest(items) i))
+            when 'every_fits' then format('%s, got %s', minutehand.sentence(fault), (select max(length(i.every)) from unnest(items) i))
             else minutehand.sentence(fault) end);
     end if;
     return coalesce(keyed, false);

@@ -55,7 +55,7 @@ begin
        set job = enqueued.id
       from enqueued
      where f.tenant = enqueued.tenant and f.schedule = enqueued.schedule and f.nominal = enqueued.nominal
-    returning f.tenant::text, f.schedule, f.nominal, f.outcome, f.job;
+    returning f.tenant::text, f.schedule::text, f.nominal, f.outcome::text, f.job;
 end
 $$;
 

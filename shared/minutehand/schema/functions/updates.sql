@@ -10,7 +10,7 @@ as $$
     with cancelled as (
         update minutehand.jobs j
            set deleted = clock_timestamp(), failed = true, cancelled = true,
-               error = jsonb_build_object('type', 'Cancelled', 'message', cancel_jobs.reason)
+               error = jsonb_build_object('type', 'Cancelled', 'message', cancel_jobs.reason::minutehand.reason)
          where j.deleted is null and j.id = any (cancel_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
         returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,

@@ -41,10 +41,26 @@ create domain minutehand.on_dead as json
     constraint on_dead_is_a_job check (value is null or minutehand.is_on_dead(value));
 -- A longer one would take longer to read than a tick has time.
 create domain minutehand.every as text
-    constraint every_fits check (length(value) <= 200);
+    constraint every_fits check (length(value) <= 200 or minutehand.too_large('every', length(value), 200));
 -- Whether the zone exists is checked on entry: the dispatcher's list of zones may be another one.
 create domain minutehand.zone as text
     constraint zone_is_known check (value ~ '^(UTC|GMT|[A-Z][A-Za-z_]*(/[A-Za-z0-9_+-]+)+)$' and length(value) <= 64);
+create domain minutehand.schedule_name as text
+    constraint schedule_is_named check (length(value) between 1 and 200);
+
+-- Whatever has no stricter rule has a limit, which a test requires of every column. The library shortens its own texts, so
+-- that no limit can fail a finish or a tick.
+create domain minutehand.label as text
+    constraint label_fits check (length(value) <= 200 or minutehand.too_large('label', length(value), 200));
+create domain minutehand.reason as text
+    constraint reason_fits check (length(value) <= 1000 or minutehand.too_large('reason', length(value), 1000));
+create domain minutehand.payload as json constraint payload_fits check
+    (octet_length(value::text) <= 67108864 or minutehand.too_large('payload', octet_length(value::text), 67108864, 'bytes'));
+-- Twice max_result, because encryption makes it longer.
+create domain minutehand.result as json constraint result_fits check
+    (octet_length(value::text) <= 134217728 or minutehand.too_large('result', octet_length(value::text), 134217728, 'bytes'));
+create domain minutehand.error as jsonb constraint error_fits check
+    (octet_length(value::text) <= 65536 or minutehand.too_large('error', octet_length(value::text), 65536, 'bytes'));
 
 create table minutehand.jobs (
     id           uuid                    not null default minutehand.uuid7(),
@@ -74,13 +90,13 @@ create table minutehand.jobs (
     kind         minutehand.kind         not null,
     key          minutehand.key,
     -- json and not jsonb, so that numbers are returned exactly as they were given.
-    payload      json                    not null default 'null',
+    payload      minutehand.payload      not null default 'null',
     headers      minutehand.headers,
     retry        minutehand.retry,
-    result       json,
+    result       minutehand.result,
     -- {type, message, trace} of the latest failure. With `stage`, it did not change the ending: `result` was not stored,
     -- or the handler failed `after` its transaction.
-    error        jsonb,
+    error        minutehand.error,
     -- '' without tenants.
     tenant       minutehand.tenant       not null default '',
     -- Payload and headers are cleared when it is finished.
@@ -92,17 +108,17 @@ create table minutehand.jobs (
     -- The moment of this occurrence, which run_at may differ from.
     nominal      minutehand.moment,
     -- The schedule that fired it.
-    schedule     text,
+    schedule     minutehand.schedule_name,
     -- The reason why it ends at its next check.
-    cancelling   text,
+    cancelling   minutehand.reason,
     -- The version of the code that finished it.
-    version      text,
+    version      minutehand.label,
     -- When the previous claim was made, if it was never finished.
     lapsed       timestamptz,
     -- Until when a debounced job may be postponed.
     latest       timestamptz,
     -- The role that enqueued a job with a key, and may merge payloads into it.
-    enqueued_by  text,
+    enqueued_by  minutehand.label,
     -- How long after run_at a job that has not started is still wanted.
     expires      minutehand.expires,
     -- The job to create if this one dies, as an item of enqueue_all.
@@ -177,7 +193,13 @@ create unlogged table minutehand.new_jobs (
     expires      interval,
     on_dead      json,
     -- Of a job without a key whose enqueuer must know the id, to bind an encrypted payload to it.
-    id           uuid
+    id           uuid,
+    -- COPY checks the rules here, and enqueue_all when it writes the job. As types of the columns, it would check them twice.
+    constraint items_fit check (num_nulls(
+        kind::minutehand.kind, payload::minutehand.payload, queue::minutehand.queue, key::minutehand.key, retry::minutehand.retry,
+        headers::minutehand.headers, every::minutehand.every, zone::minutehand.zone, schedule::minutehand.schedule_name,
+        tenant::minutehand.tenant, on_conflict::minutehand.label, unique_while::minutehand.label,
+        on_dead::minutehand.on_dead) >= 0)
 );
 
 -- A lane is the jobs of one queue with one priority: one range of the index `jobs_live_due`. A scan that begins at the

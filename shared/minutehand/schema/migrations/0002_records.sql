@@ -16,8 +16,8 @@
 
 create table minutehand.uniques (
     tenant minutehand.tenant not null default '',
-    queue  text              not null,
-    key    text              not null,
+    queue  minutehand.queue  not null,
+    key    minutehand.key    not null,
     until  timestamptz       not null,
     job    uuid              not null,
     primary key (queue, key, tenant)
@@ -83,18 +83,21 @@ create table minutehand.budgets (
 );
 
 -- '' matches any.
+create domain minutehand.any_queue as text constraint queue_is_a_name check (value = '' or value::minutehand.queue is not null);
+create domain minutehand.any_kind as text constraint kind_is_a_name check (value = '' or value::minutehand.kind is not null);
+create domain minutehand.any_key as text constraint key_fits check (value = '' or value::minutehand.key is not null);
 create table minutehand.controls (
-    tenant  minutehand.tenant not null default minutehand.current_tenant(),
-    queue   text              not null default '',
-    kind    text              not null default '',
-    key     text              not null default '',
-    paused  boolean           not null default false,
+    tenant  minutehand.tenant    not null default minutehand.current_tenant(),
+    queue   minutehand.any_queue not null default '',
+    kind    minutehand.any_kind  not null default '',
+    key     minutehand.any_key   not null default '',
+    paused  boolean              not null default false,
     -- How many may be offered or running at once.
-    max_running integer       constraint limit_is_at_least_0 check (max_running >= 0),
+    max_running integer          constraint limit_is_at_least_0 check (max_running >= 0),
     -- When the pause ends by itself.
     until   timestamptz,
-    reason  text,
-    changed timestamptz       not null default clock_timestamp(),
+    reason  minutehand.reason,
+    changed timestamptz          not null default clock_timestamp(),
     primary key (tenant, queue, kind, key)
 );
 -- A bound on jobs, from a control or a budget, and how many more of them may be offered or taken.
@@ -115,32 +118,36 @@ create table minutehand.attempts (
     -- Lambda bills this, multiplied by the duration.
     memory_mb integer,
     tenant    minutehand.tenant not null default '',
-    queue     text              not null,
-    kind      text              not null,
+    queue     minutehand.queue  not null,
+    kind      minutehand.kind   not null,
     -- An ending of `finish`, or lapsed.
-    outcome   text              not null,
+    outcome   minutehand.label  not null,
     -- The function or process that held the claim.
-    worker    text,
+    worker    minutehand.label,
     -- Lambda's request id.
-    request   text,
+    request   minutehand.label,
     -- The version of the code that handled it.
-    version   text,
-    error     jsonb,
+    version   minutehand.label,
+    error     minutehand.error,
     -- The partial result of a failed attempt.
-    result    json
+    result    minutehand.result
 ) partition by range (ended);
 alter table minutehand.attempts add primary key (job, ended, attempt);
 create table minutehand.attempts_default partition of minutehand.attempts default;
+
+-- Of events and audit entries, which never contain a payload.
+create domain minutehand.facts as jsonb constraint facts_fits check
+    (octet_length(value::text) <= 65536 or minutehand.too_large('facts', octet_length(value::text), 65536, 'bytes'));
 
 create table minutehand.events (
     id     uuid              not null default minutehand.uuid7(),
     at     timestamptz       not null default clock_timestamp(),
     tenant minutehand.tenant not null default '',
-    name   text              not null,
+    name   minutehand.label  not null,
     job    uuid,
-    queue  text,
-    kind   text,
-    facts  jsonb
+    queue  minutehand.label,
+    kind   minutehand.label,
+    facts  minutehand.facts
 ) partition by range (at);
 alter table minutehand.events add primary key (at, id);
 create index events_job on minutehand.events (job, at);
@@ -151,17 +158,23 @@ create table minutehand.audit (
     at     timestamptz       not null default clock_timestamp(),
     tenant minutehand.tenant not null default minutehand.current_tenant(),
     -- The actor that the caller named, else the database's user.
-    actor  text              not null,
-    verb   text              not null,
+    actor  minutehand.label  not null,
+    verb   minutehand.label  not null,
     job    uuid,
-    -- The details of the change, never a payload.
-    facts  jsonb
+    -- The details of the change.
+    facts  minutehand.facts
 );
 create index audit_job on minutehand.audit (job) where job is not null;
 
+create domain minutehand.source as text
+    constraint source_fits check (length(value) <= 200 or minutehand.too_large('source', length(value), 200));
+-- A payload, and the other options.
+create domain minutehand.job_template as json constraint job_fits check
+    (octet_length(value::text) <= 68157440 or minutehand.too_large('job', octet_length(value::text), 68157440, 'bytes'));
+
 create table minutehand.schedules (
     tenant   minutehand.tenant not null default minutehand.current_tenant(),
-    name     text              not null constraint schedule_is_named check (length(name) between 1 and 200),
+    name     minutehand.schedule_name not null,
     -- Cron of 5 or 6 fields, @daily and the like, or an ISO 8601 duration.
     every    minutehand.every  not null,
     zone     minutehand.zone   not null default 'UTC',
@@ -181,11 +194,11 @@ create table minutehand.schedules (
     overlap  text              not null default 'allow'
              constraint overlap_is_known check (overlap in ('allow', 'skip', 'replace')),
     -- The job to enqueue: kind, payload and options.
-    job      json              not null,
+    job      minutehand.job_template not null,
     paused   boolean           not null default false,
     -- The code that declares it, and a hash of the declaration.
-    source   text,
-    hash     text,
+    source   minutehand.source,
+    hash     minutehand.label,
     -- The next nominal moment; null when the schedule is over.
     next     minutehand.moment,
     -- When the dispatcher handles it: next, minus ahead.
@@ -194,7 +207,7 @@ create table minutehand.schedules (
     fired    timestamptz,
     last     uuid,
     -- {type, message, at}: why its last moment did not fire.
-    error    jsonb,
+    error    minutehand.error,
     created  timestamptz       not null default clock_timestamp(),
     changed  timestamptz       not null default clock_timestamp(),
     primary key (tenant, name),
@@ -204,11 +217,11 @@ create index schedules_wake on minutehand.schedules (wake) where not paused and 
 
 create table minutehand.firings (
     tenant   minutehand.tenant not null default '',
-    schedule text              not null,
+    schedule minutehand.schedule_name not null,
     nominal  timestamptz       not null,
     fired    timestamptz       not null default clock_timestamp(),
     -- fired, requested, skipped, missed or refused.
-    outcome  text              not null,
+    outcome  minutehand.label  not null,
     -- How many moments the row stands for, if several were missed.
     count    integer           not null default 1,
     job      uuid,

@@ -11,7 +11,7 @@
 
 -- '' is every queue without a setting of its own; keep null is for ever.
 create table minutehand.retention (
-    queue text not null default '' constraint queue_is_a_name check (queue = '' or queue::minutehand.queue is not null),
+    queue minutehand.any_queue not null default '',
     what  text not null constraint retention_is_of_what_is_known
           check (what in ('done', 'dead', 'expired', 'cancelled', 'attempts', 'events')),
     keep  interval constraint keep_is_bounded check (keep between interval '0' and interval '36500 days'),
@@ -21,7 +21,7 @@ create trigger forget_kept_days after insert or update or delete on minutehand.r
     for each statement execute function minutehand.forget_kept_days();
 
 create table minutehand.kept_days (
-    home  text not null,
+    home  minutehand.label not null,
     day   date not null,
     -- null: its rows are being deleted.
     until timestamptz,
@@ -72,16 +72,17 @@ create table minutehand.archive_batches (
 create table minutehand.erased (
     what  text        not null constraint what_is_known check (what in ('job', 'tenant')),
     -- A job's id, or a tenant's name.
-    value text        not null,
+    value minutehand.label not null,
     at    timestamptz not null default clock_timestamp(),
     primary key (what, value)
 );
 
+create domain minutehand.load_name as text constraint load_is_named check (length(value) between 1 and 200);
 create table minutehand.loads (
-    load     text        primary key constraint load_is_named check (length(load) between 1 and 200),
+    load     minutehand.load_name primary key,
     run      uuid        not null,
     at       timestamptz not null default clock_timestamp(),
-    actor    text        not null default session_user,
+    actor    minutehand.label not null default session_user,
     created  bigint      not null default 0,
     replaced bigint      not null default 0,
     ignored  bigint      not null default 0,
@@ -90,21 +91,25 @@ create table minutehand.loads (
 
 create table minutehand.load_runs (
     run   uuid        primary key,
-    load  text        not null constraint load_is_named check (length(load) between 1 and 200),
+    load  minutehand.load_name not null,
     began timestamptz not null default clock_timestamp()
 );
 create index load_runs_began on minutehand.load_runs (began);
 
+-- Larger than any text that the tasks of a load write: they check retry and headers, and shorten the text of a rejected row.
+create domain minutehand.staged_text as text constraint staged_text_fits check
+    (octet_length(value) <= 65536 or minutehand.too_large('staged_text', octet_length(value), 65536, 'bytes'));
+
 -- Has the domains of jobs, so that COPY checks the rules, in parallel, and the statement that enters the jobs need not.
 create unlogged table minutehand.staged (
     -- The task that staged the row. A task that was tried again stages some rows twice; one attempt's rows count.
-    attempt      text   not null,
+    attempt      minutehand.label not null,
     -- A part of the input; slices are numbered in its order.
     slice        bigint not null,
     -- Of a job within its slice, from 0.
     ordinal      bigint not null,
     kind         minutehand.kind,
-    payload      json,
+    payload      minutehand.payload,
     queue        minutehand.queue,
     key          minutehand.key,
     run_at       minutehand.moment,
@@ -112,17 +117,17 @@ create unlogged table minutehand.staged (
     delay        double precision,
     priority     minutehand.priority,
     max_attempts minutehand.max_attempts,
-    retry        text,
+    retry        minutehand.staged_text,
     -- Seconds.
     timeout      double precision,
-    headers      text,
+    headers      minutehand.staged_text,
     personal     boolean,
     of_tenant    minutehand.tenant,
     -- Of a rejected row: its file, its line, the reason, and its text.
-    source       text,
+    source       minutehand.staged_text,
     line         bigint,
-    reason       text,
-    raw          text
+    reason       minutehand.staged_text,
+    raw          minutehand.staged_text
 );
 
 -- No role sees a row of these tables unless a policy in roles.sql admits it. `new_jobs` is left out: COPY FROM does not

@@ -4,15 +4,15 @@
 with ended as (
     update minutehand.jobs
        set deleted = clock_timestamp(), failed = %(failed)s, cancelled = %(cancelled)s, version = %(version)s,
-           result = coalesce(%(result)s::json, case when %(failed)s then result end),
-           error = coalesce(%(error)s::jsonb, error)
+           result = coalesce(%(result)s::minutehand.result, case when %(failed)s then result end),
+           error = coalesce(%(error)s::minutehand.error, error)
      where deleted is null and id = %(id)s and %(ack)s in (ack, prior)
     returning id, tenant, queue, kind, attempts, deleted, cancelling, error
 ), history as (
     insert into minutehand.attempts
            (job, attempt, started, ended, tenant, queue, kind, outcome, error, result, worker, request, memory_mb, version)
-    select id, attempts, %(started)s, deleted, tenant, queue, kind, %(outcome)s, %(error)s::jsonb,
-           case when %(failed)s then %(result)s::json end, %(worker)s, %(request)s, %(memory_mb)s::integer, %(version)s
+    select id, attempts, %(started)s, deleted, tenant, queue, kind, %(outcome)s, %(error)s::minutehand.error,
+           case when %(failed)s then %(result)s::minutehand.result end, %(worker)s, %(request)s, %(memory_mb)s::integer, %(version)s
       from ended
 )
 select deleted,

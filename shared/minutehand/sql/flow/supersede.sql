@@ -2,7 +2,7 @@
 with ended as (
     update minutehand.jobs
        set deleted = clock_timestamp(), failed = true, cancelled = true, version = %(version)s,
-           result = coalesce(%(result)s::json, result),
+           result = coalesce(%(result)s::minutehand.result, result),
            error = jsonb_build_object('type', 'Superseded', 'message', 'a newer job with the same key took its place'
                                                                || coalesce('; before, ' || %(reason)s::text, ''))
      where deleted is null and id = %(id)s and %(ack)s in (ack, prior)
@@ -10,7 +10,7 @@ with ended as (
 ), history as (
     insert into minutehand.attempts
            (job, attempt, started, ended, tenant, queue, kind, outcome, error, result, worker, request, memory_mb, version)
-    select id, attempts, %(started)s, deleted, tenant, queue, kind, %(outcome)s, %(error)s::jsonb, %(result)s::json,
+    select id, attempts, %(started)s, deleted, tenant, queue, kind, %(outcome)s, %(error)s::minutehand.error, %(result)s::minutehand.result,
            %(worker)s, %(request)s, %(memory_mb)s::integer, %(version)s
       from ended
 )

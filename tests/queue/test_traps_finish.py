@@ -97,6 +97,27 @@ def test_new_claim_rejects_the_finish_of_the_previous_worker(queue: Queue) -> No
     assert finish(owner, Done()).ending == "done"
 
 
+@pytest.mark.fault("take", r"prior = null, ", "")
+def test_take_of_an_offered_job_rejects_the_previous_worker(queue: Queue) -> None:
+    slow = queue.claimed()
+    queue.pass_time(slow.id)
+    queue.offer()
+    queue.pass_time(slow.id)
+    (owner,) = queue.take()
+
+    assert finish(slow, Done()).ending == "lost"
+    assert finish(owner, Done()).ending == "done"
+
+
+@pytest.mark.fault("release", r"prior = null, ", "")
+def test_late_failure_of_an_offered_job_ends_its_claim(queue: Queue) -> None:
+    late = queue.claimed()
+    queue.pass_time(late.id)
+    queue.offer()
+
+    assert [finish(late, Failed(ERROR)).ending for _ in range(2)] == ["retrying", "lost"]
+
+
 OPERATIONS: list[Callable[[Database, Job], list[Change]]] = [
     lambda database, job: promote(database, [job.id]),
     lambda database, job: reschedule(database, [job.id], job.run_at),

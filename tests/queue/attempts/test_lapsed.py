@@ -9,7 +9,7 @@ from minutehand.finish import finish
 from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed
 from minutehand.operations.jobs import cancel, promote, reschedule
-from tests.queue.attempts.stage import only_attempt, outcomes
+from tests.queue.attempts.stage import attempts_of, only_attempt, outcomes
 from tests.queue.stage import Queue
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
@@ -36,18 +36,24 @@ def test_next_claim_stores_the_lapsed_attempt(queue: Queue) -> None:
         finish(owner, Done())
 
 
+@pytest.mark.fault("claim", r"coalesce\(j.claimed, j.lapsed\)", "coalesce(j.lapsed, j.claimed)")
+@pytest.mark.fault("take", r"coalesce\(j.claimed, j.lapsed\)", "coalesce(j.lapsed, j.claimed)")
+@pytest.mark.fault("release", "lapsed = null", "lapsed = lapsed")
 def test_each_lapsed_claim_is_stored_once(queue: Queue) -> None:
     job = queue.claimed()
-    for _ in range(3):
+    claims = [job.claimed]
+    for claim in (Queue.take, claim_offers, Queue.take, claim_offers):
         queue.pass_time(job.id)
-        (job,) = queue.take()
+        (job,) = claim(queue)
+        claims.append(job.claimed)
     finish(job, Failed(ERROR, delay=timedelta()))
     queue.pass_time(job.id)
     (job,) = queue.take()
     finish(job, Done())
 
-    expected = ["lapsed", "lapsed", "lapsed", "retrying", "done"]
+    expected = ["lapsed"] * 4 + ["retrying", "done"]
     assert outcomes(queue, job.id) == list(enumerate(expected, 1))
+    assert [each.started for each in attempts_of(queue, job.id)][:4] == claims[:4]
 
 
 def test_accepted_late_finish_is_not_stored_as_lapsed(queue: Queue) -> None:

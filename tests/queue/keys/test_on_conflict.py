@@ -9,6 +9,7 @@ from minutehand import Enqueued, KeyTakenError, Retry, enqueue
 from minutehand.finish import finish
 from minutehand.model.new_job import OnConflict
 from minutehand.model.outcome import Done, Failed
+from minutehand.operations.jobs import retry
 from tests.queue.stage import LONG, Queue
 
 pytestmark = pytest.mark.every_server
@@ -153,6 +154,31 @@ def test_failed_job_is_superseded_by_the_upcoming_job_of_its_key(queue: Queue) -
     row = queue.row(failed.id)
     assert (row.state, row.error and row.error["type"]) == ("cancelled", "Superseded")
     assert [job.id for job in queue.take(2)] == [made.id]
+
+
+@pytest.mark.fault(
+    "functions/enqueue", "or j.attempts = 0 and j.expires_at <= moment", "or j.expires_at <= moment"
+)
+def test_retrying_job_keeps_its_key_after_its_expiry(queue: Queue) -> None:
+    job = queue.claimed(key="report", expires=LONG)
+    finish(job, Failed(ERROR, delay=LONG))
+    queue.sql("update minutehand.jobs_live set run_at = run_at - interval '1 day'")
+
+    assert enqueue_again(queue, on_conflict="ignore").outcome == "ignored"
+
+
+REGAIN = r"(function minutehand.regain_key.*?)j.tenant = of_tenant and j.queue = in_queue and"
+
+
+@pytest.mark.fault("functions/superseded", REGAIN, r"\1j.tenant = of_tenant and")
+@pytest.mark.fault("functions/superseded", REGAIN, r"\1j.queue = in_queue and")
+def test_dead_job_is_retried_while_its_key_runs_elsewhere(queue: Queue) -> None:
+    dead = queue.claimed(key="report")
+    finish(dead, Failed(ERROR, final=True))
+    queue.claimed(key="report", queue="other")
+    queue.claimed(key="report", tenant="acme")
+
+    assert [change.outcome for change in retry(queue.database, [dead.id])] == ["changed"]
 
 
 def test_concurrent_enqueues_of_a_key_leave_one_job(queue: Queue) -> None:

@@ -127,25 +127,49 @@ def test_unique_while_running_rejects_others_until_the_job_is_finished(queue: Qu
     assert enqueue_again(queue, unique_while="running").outcome == "created"
 
 
+PLACES: list[dict[str, str]] = [{}, {"queue": "other"}, {"tenant": "acme"}]
+
+
 def test_keys_are_scoped_by_queue_and_tenant(queue: Queue) -> None:
-    for options in (
-        {"unique_for": LONG},
-        {"throttle": LONG},
-        {"unique_while": "running"},
-        {"on_conflict": "merge"},
-    ):
-        for place in ({}, {"queue": "other"}, {"tenant": "acme"}):
+    for options in ({"unique_for": LONG}, {"throttle": LONG}, {"on_conflict": "merge"}):
+        for place in PLACES:
             combined = {"key": f"of {next(iter(options))}", **options, **place}
             assert enqueue_again(queue, **combined).outcome == "created"
 
 
+RUNS = r"(unique_while = 'running'.*?where )j.tenant = item.tenant and j.queue = item.queue and"
+
+
+@pytest.mark.fault("functions/keys", RUNS, r"\1j.queue = item.queue and")
+@pytest.mark.fault("functions/keys", RUNS, r"\1j.tenant = item.tenant and")
+def test_running_job_blocks_its_key_in_its_queue_and_tenant_only(queue: Queue) -> None:
+    queue.claimed(key="k")
+
+    outcomes = [enqueue_again(queue, unique_while="running", **place).outcome for place in PLACES]
+    assert outcomes == ["ignored", "created", "created"]
+
+
+OF_KEY = r"u.tenant = item.tenant and u.queue = item.queue and u.key = item.key;\s*return"
+
+
+@pytest.mark.fault("functions/keys", OF_KEY, "u.queue = item.queue and u.key = item.key; return")
+@pytest.mark.fault("functions/keys", OF_KEY, "u.tenant = item.tenant and u.key = item.key; return")
+def test_reservation_of_a_key_belongs_to_its_queue_and_tenant(queue: Queue) -> None:
+    made = {enqueue_again(queue, unique_for=LONG, **place).id for place in PLACES}
+
+    assert {row["job"] for row in queue.sql("select job from minutehand.uniques")} == made
+
+
+@pytest.mark.fault("free_keys", "and u.tenant = over.tenant", "")
+@pytest.mark.fault("free_keys", "u.queue = over.queue and", "")
 def test_expired_periods_are_deleted(queue: Queue) -> None:
-    for key in ("over", "current"):
-        queue.enqueue(key=key, unique_for=LONG)
-    queue.sql("update minutehand.uniques set until = now() where key = 'over'")
+    for place in PLACES:
+        enqueue_again(queue, unique_for=LONG, **place)
+    queue.sql("update minutehand.uniques set until = now() where queue = 'default' and tenant = ''")
     run_maintenance(queue.database)
 
-    assert [row["key"] for row in queue.sql("select key from minutehand.uniques")] == ["current"]
+    left = queue.sql("select queue, tenant from minutehand.uniques order by queue")
+    assert left == [{"queue": "default", "tenant": "acme"}, {"queue": "other", "tenant": ""}]
 
 
 def test_open_transaction_on_an_expired_key_does_not_block_a_tick(direct_queue: Queue) -> None:

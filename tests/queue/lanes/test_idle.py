@@ -8,6 +8,7 @@ import pytest
 
 from minutehand.finish import finish
 from minutehand.model.outcome import Failed, Released
+from minutehand.offer import withdraw
 from minutehand.operations.edit import edit
 from minutehand.operations.jobs import promote, reschedule, retry
 from tests.queue.lanes.stage import floor, found, idle, maintain, tick, used
@@ -25,6 +26,16 @@ def test_floor_of_a_lane_of_future_jobs_is_the_first(direct_queue: Queue) -> Non
 
     same = "select floor = visible as same from minutehand.lanes, minutehand.jobs_live where id = %(id)s"
     assert direct_queue.sql(same, id=first) == [{"same": True}]
+
+
+@pytest.mark.fault("raise_floor", r"b.queue = l.queue and", "")
+def test_running_job_keeps_no_other_lane_active(direct_queue: Queue) -> None:
+    used(direct_queue)
+    direct_queue.claimed(queue="other")
+
+    maintain(direct_queue)
+
+    assert floor(direct_queue) == "infinity"
 
 
 def test_job_of_a_new_lane_is_offered_before_the_next_tick(direct_queue: Queue) -> None:
@@ -77,6 +88,18 @@ def _edit(queue: Queue, job_id: UUID) -> None:
     promote(queue.database, [job_id])
 
 
+@pytest.mark.fault("functions/triggers", r"least\(new.visible, clock_timestamp\(\)\)", "new.visible")
+def test_offered_job_that_changes_its_lane_may_be_withdrawn(direct_queue: Queue) -> None:
+    job_id = direct_queue.enqueue()
+    offers = direct_queue.offer()
+    edit(direct_queue.database, [job_id], priority=9)
+    tick(direct_queue)
+
+    withdraw(direct_queue.database, offers)
+
+    assert found(direct_queue) == {job_id}
+
+
 EARLIER: dict[str, Callable[[Queue, UUID], object]] = {
     "promote": lambda queue, job_id: promote(queue.database, [job_id]),
     "reschedule": lambda queue, job_id: reschedule(queue.database, [job_id], delay=timedelta()),
@@ -126,6 +149,50 @@ def test_lane_becomes_shared_with_the_first_job_of_a_tenant(direct_queue: Queue)
     tick(direct_queue)
 
     assert direct_queue.sql("select shared from minutehand.lanes") == [{"shared": True}]
+
+
+@pytest.mark.fault("fold_lanes", r"bool_or\(shared\)", "bool_and(shared)")
+def test_new_lane_is_shared_if_any_of_its_first_jobs_has_a_tenant(direct_queue: Queue) -> None:
+    direct_queue.enqueue()
+    direct_queue.enqueue(tenant="acme")
+
+    tick(direct_queue)
+
+    assert direct_queue.sql("select shared from minutehand.lanes") == [{"shared": True}]
+
+
+@pytest.mark.fault("fold_lanes", r"least\(l.floor, excluded.floor\)", "excluded.floor")
+def test_change_of_a_lane_does_not_raise_its_floor(direct_queue: Queue) -> None:
+    first = direct_queue.enqueue()
+    tick(direct_queue)
+
+    # Recorded, since the lane is not shared yet.
+    second = direct_queue.enqueue(tenant="acme")
+
+    assert found(direct_queue) == {first, second}
+
+
+@pytest.mark.fault("sweep", "t.tenant <> ''", "t.tenant = ''")
+def test_sweep_derives_whether_a_lane_is_shared(direct_queue: Queue) -> None:
+    direct_queue.enqueue(queue="a")
+    direct_queue.enqueue(queue="b", tenant="acme")
+    direct_queue.sql("delete from minutehand.lane_changes")
+
+    direct_queue.database.run("sweep", now=None)
+
+    lanes = direct_queue.sql("select queue, shared from minutehand.lanes order by queue")
+    assert lanes == [{"queue": "a", "shared": False}, {"queue": "b", "shared": True}]
+
+
+@pytest.mark.fault("sweep", "case when b.queue is null then .*? end as floor", "j.visible as floor")
+def test_sweep_expects_that_a_running_job_is_released(direct_queue: Queue) -> None:
+    job = direct_queue.claimed()
+    direct_queue.sql("delete from minutehand.lane_changes")
+    direct_queue.database.run("sweep", now=None)
+
+    finish(job, Released(timedelta()))
+
+    assert found(direct_queue) == {job.id}
 
 
 def test_sweep_repairs_a_lane_whose_floor_hides_a_job(direct_queue: Queue) -> None:

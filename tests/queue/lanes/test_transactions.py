@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
@@ -105,20 +106,32 @@ def test_repeatable_read_does_not_rely_on_the_lanes_that_it_sees(direct_queue: Q
 
 
 INSERT_INTO_THE_PAST = """insert into minutehand.jobs (kind, visible)
-                          values ('echo', now() - interval '10 minutes') returning id"""
+                          values ('echo', clock_timestamp() - %s) returning id"""
+
+
+def insert_during_a_tick(queue: Queue, age: timedelta) -> UUID:
+    """Insert a job that a tick does not see, and that has read the lane before the tick raises its floor."""
+    queue.claimed()
+    tick(queue)
+    queue.sql("update minutehand.lanes set floor = floor - interval '1 hour'")
+    with plainly(queue) as slow:
+        job_id: UUID = slow.connection.execute(INSERT_INTO_THE_PAST, [age]).fetchall()[0][0]
+        # As if the mark was taken before the insert.
+        queue.sql("update minutehand.dispatcher set settled = now(), marked = null, mark = null")
+        queue.database.run("raise_floor", now=None)
+    return job_id
 
 
 @pytest.mark.fault("functions/triggers", r"visible >= clock_timestamp\(\) - interval '15 seconds'", "true")
 def test_time_in_the_past_does_not_rely_on_the_floor(direct_queue: Queue) -> None:
-    """The tick raises the floor after the trigger has read it, and does not see the job yet."""
-    direct_queue.claimed()
-    tick(direct_queue)
-    direct_queue.sql("update minutehand.lanes set floor = floor - interval '1 hour'")
-    with plainly(direct_queue) as slow:
-        job_id = slow.connection.execute(INSERT_INTO_THE_PAST).fetchall()[0][0]
-        # As if the mark was taken before the insert.
-        direct_queue.sql("update minutehand.dispatcher set settled = now(), marked = null, mark = null")
-        direct_queue.database.run("raise_floor", now=None)
+    job_id = insert_during_a_tick(direct_queue, timedelta(minutes=10))
+
+    assert found(direct_queue) == {job_id}
+
+
+@pytest.mark.fault("raise_floor", "interval '30 seconds'", "interval '5 seconds'")
+def test_floor_leaves_room_for_times_in_the_recent_past(direct_queue: Queue) -> None:
+    job_id = insert_during_a_tick(direct_queue, timedelta(seconds=10))
 
     assert found(direct_queue) == {job_id}
 

@@ -1,8 +1,11 @@
 """A job queue for AWS Lambda and Postgres.
 
-    from minutehand import enqueue
+    from minutehand import job
 
-    enqueue("welcome", {"email": "ada@example.com"}, run_at=tomorrow_at_eight, key="welcome/ada")
+    @job(max_attempts=5)
+    def welcome(email: str): ...
+
+    welcome.options(run_at=tomorrow_at_eight, key="welcome/ada").enqueue(email="ada@example.com")
 
 The modules at the root, in the order of the flow:
 
@@ -14,6 +17,7 @@ The modules at the root, in the order of the flow:
     claim         exchange offered acks for claims
     lease         how long a claim holds
     handlers      find the function of a kind
+    kinds         functions decorated as jobs, and where each kind's handler is
     calling       which arguments a handler receives, and how an async one runs
     middleware    functions around every handler and every enqueue
     claimed_job   a claimed job as its handler sees it
@@ -46,6 +50,7 @@ from minutehand.errors import (
     UnfinishedError,
     UnknownKindError,
 )
+from minutehand.kinds.decorator import job
 from minutehand.model.enqueued import Enqueued, Rejected
 from minutehand.model.new_job import NewJob
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
@@ -83,5 +88,6 @@ __all__ = [
     "UnknownKindError",
     "enqueue",
     "enqueue_many",
+    "job",
     "wait",
 ]

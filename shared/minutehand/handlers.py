@@ -8,10 +8,12 @@ from types import AsyncGeneratorType, GeneratorType, ModuleType
 from typing import Any, Protocol
 
 from minutehand.calling.binding import Binding, bind, check_runs, is_async
-from minutehand.calling.conversion import convert
 from minutehand.calling.modules import import_handler
 from minutehand.claimed_job import Job
 from minutehand.errors import InvalidHandlerError, UnknownKindError
+from minutehand.kinds.arguments import Arguments
+from minutehand.kinds.declaration import Declaration
+from minutehand.kinds.finding import find_declaration
 from minutehand.middleware import Around, Middleware, around, import_optional
 from minutehand.model.payload import is_encrypted
 from minutehand.settings.table import ENCRYPTION_REQUIRED
@@ -27,7 +29,7 @@ class Handler:
     """A user's function, the arguments it takes, and the middleware around it."""
 
     function: Callable[..., Any]
-    binding: Binding
+    binding: Binding | Arguments
     around: Around = field(default_factory=Around)
     is_async: bool = False
 
@@ -39,10 +41,20 @@ class Handler:
         job_types: Sequence[type] = (Job,),
     ) -> "Handler":
         """Read a function's signature; raise InvalidHandlerError if it cannot be called with a payload and a job."""
+        declaration = getattr(function, "declaration", None)
+        if isinstance(declaration, Declaration):
+            return cls.declared(declaration, around)
         binding, around = bind(function, job_types), around or Around()
         check_runs(function, "handler", "return a value, such as a list")
         around.check_order(function)
         return cls(function, binding, around, is_async(function))
+
+    @classmethod
+    def declared(cls, declaration: Declaration, around: Around | None = None) -> "Handler":
+        """Return the handler of a decorated function."""
+        around = around or Around()
+        around.check_order(declaration.function)
+        return cls(declaration.function, declaration.arguments, around, is_async(declaration.function))
 
     def __call__(self, job: Job) -> Any:
         """Decrypt the payload, convert it to the type of the signature, and run the function with its middleware."""
@@ -61,7 +73,7 @@ class Handler:
 
     def _start(self, job: Job) -> Any:
         """Call the function. The result of an async one is a coroutine."""
-        payload = convert(job.payload, self.binding.payload_type)
+        payload = self.binding.convert(job.payload)
         result = self.binding.call(self.function, payload, job)
         return result if self.is_async and inspect.iscoroutine(result) else finished_result(result)
 
@@ -88,10 +100,12 @@ class HandlerPackage:
     def find(self, kind: str) -> Handler:
         """Return the kind's handler, and import its module at the first call."""
         if kind not in self._found:
-            module = import_handler(self._package, kind)
-            if module is None:
+            if declaration := find_declaration(kind, (self._package,)):
+                self._found[kind] = Handler.declared(declaration, around(self._package))
+            elif module := import_handler(self._package, kind):
+                self._found[kind] = Handler.of(_function(kind, module), around(self._package))
+            else:
                 return self._fallback(kind)
-            self._found[kind] = Handler.of(_function(kind, module), around(self._package))
         return self._found[kind]
 
     def _fallback(self, kind: str) -> Handler:

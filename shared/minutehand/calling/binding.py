@@ -22,6 +22,7 @@ from functools import partial
 from inspect import Parameter, Signature
 from typing import Any
 
+from minutehand.calling.conversion import convert
 from minutehand.errors import InvalidHandlerError
 
 EXPECTED = "expected handle(payload), handle(payload, job), handle(job) or handle()"
@@ -32,9 +33,9 @@ logger = logging.getLogger(__name__)
 if sys.version_info >= (3, 14):
     from annotationlib import Format
 
-    _signature_of = partial(inspect.signature, annotation_format=Format.FORWARDREF)
+    signature_of = partial(inspect.signature, annotation_format=Format.FORWARDREF)
 else:
-    _signature_of = inspect.signature
+    signature_of = inspect.signature
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,10 @@ class Binding:
     positional: tuple[str, ...]
     keywords: tuple[tuple[str, str], ...]
     payload_type: Any = None
+
+    def convert(self, payload: Any) -> Any:
+        """Return the payload as the type of the signature; raise MismatchError if it does not fit."""
+        return convert(payload, self.payload_type)
 
     def call(self, function: Callable[..., Any], payload: Any, job: object) -> Any:
         """Call the handler with the arguments that it takes."""
@@ -60,10 +65,10 @@ def bind(function: Callable[..., Any], job_types: Sequence[type]) -> Binding:
         raise InvalidHandlerError(f"a handler must be a function, got {function!r}")
     parameters = _parameters(function)
     named = {each.name: each for each in parameters}
-    hints = {each.name: _resolve(each, function) for each in parameters}
+    hints = {each.name: resolve(each, function) for each in parameters}
     fixed = set(function.keywords) if isinstance(function, partial) else set()
     free = [each for each in parameters if each.name not in fixed]
-    job = _job_parameter(function, free, hints, job_types)
+    job = job_parameter(function, free, hints, job_types)
     payload = _payload_parameter(function, [each for each in free if each.name != job])
     sources = {name: source for name, source in ((payload, "payload"), (job, "job")) if name}
     positional, keywords = _arguments(function, named.values(), sources)
@@ -123,33 +128,35 @@ def _parameters(function: Callable[..., Any]) -> list[Parameter]:
 def _explicit_signature(function: Callable[..., Any]) -> Signature:
     if isinstance(function, types.FunctionType):
         for level in levels(function):
-            signature = _signature_of(level, follow_wrapped=False)
+            signature = signature_of(level, follow_wrapped=False)
             if not any(_is_variadic(each) for each in signature.parameters.values()):
                 return signature
-    return _signature_of(function)
+    return signature_of(function)
 
 
 def _is_variadic(parameter: Parameter) -> bool:
     return parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
-def _resolve(parameter: Parameter, function: Callable[..., Any]) -> Any:
+def resolve(parameter: Parameter, function: Callable[..., Any]) -> Any:
     """Return the type of an annotation, its text if a name in it is not defined at run time, None without one."""
     if parameter.annotation is Parameter.empty:
         return None
     holder: Any = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
     try:
-        return typing.get_type_hints(holder, getattr(code_of(function), "__globals__", {}))["it"]
+        names = getattr(code_of(function), "__globals__", {})
+        return typing.get_type_hints(holder, names, include_extras=True)["it"]
     except Exception:
         return getattr(parameter.annotation, "__forward_arg__", parameter.annotation)
 
 
-def _job_parameter(
+def job_parameter(
     function: Callable[..., Any],
     parameters: list[Parameter],
     hints: dict[str, Any],
     job_types: Sequence[type],
 ) -> str | None:
+    """Return the name of the parameter that receives the job, or None if there is none."""
     candidates = [
         each.name
         for each in parameters

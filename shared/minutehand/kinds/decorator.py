@@ -1,0 +1,86 @@
+"""The decorator `job`.
+
+@job(queue="mail", max_attempts=5)
+def welcome(email: str, plan: str = "free") -> Receipt: ...
+
+welcome("ada@example.com")
+welcome.enqueue(email="ada@example.com")
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, Protocol, TypeVar, Unpack, overload
+
+from minutehand.claimed_job import Job
+from minutehand.kinds import registry
+from minutehand.kinds.declaration import Declaration
+from minutehand.kinds.declared import DeclaredJob, Sent
+from minutehand.kinds.options import KindOptions
+
+Result = TypeVar("Result")
+
+
+class Decorator(Protocol):
+    """Makes a job of a function, which may be async and may take the Job as its first parameter."""
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[Job, Sent], Coroutine[Any, Any, Result]], /
+    ) -> DeclaredJob[Concatenate[Job, Sent], Sent, Coroutine[Any, Any, Result], Result]: ...
+    @overload
+    def __call__(
+        self, function: Callable[Sent, Coroutine[Any, Any, Result]], /
+    ) -> DeclaredJob[Sent, Sent, Coroutine[Any, Any, Result], Result]: ...
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[Job, Sent], Result], /
+    ) -> DeclaredJob[Concatenate[Job, Sent], Sent, Result, Result]: ...
+    @overload
+    def __call__(self, function: Callable[Sent, Result], /) -> DeclaredJob[Sent, Sent, Result, Result]: ...
+
+
+@overload
+def job(
+    function: Callable[Concatenate[Job, Sent], Coroutine[Any, Any, Result]], /
+) -> DeclaredJob[Concatenate[Job, Sent], Sent, Coroutine[Any, Any, Result], Result]: ...
+@overload
+def job(
+    function: Callable[Sent, Coroutine[Any, Any, Result]], /
+) -> DeclaredJob[Sent, Sent, Coroutine[Any, Any, Result], Result]: ...
+@overload
+def job(
+    function: Callable[Concatenate[Job, Sent], Result], /
+) -> DeclaredJob[Concatenate[Job, Sent], Sent, Result, Result]: ...
+@overload
+def job(function: Callable[Sent, Result], /) -> DeclaredJob[Sent, Sent, Result, Result]: ...
+@overload
+def job(
+    *,
+    kind: str | None = None,
+    every: str | None = None,
+    zone: str | None = None,
+    **options: Unpack[KindOptions],
+) -> Decorator: ...
+def job(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    kind: str | None = None,
+    every: str | None = None,
+    zone: str | None = None,
+    **options: Any,
+) -> Any:
+    """Declare a function as the handler of a kind: its name, unless `kind` is given.
+
+    `options` are defaults for the jobs that are enqueued through the function. `every`, a cron expression, `@daily` or
+    an ISO 8601 duration, in the time zone `zone`, is a schedule that the dispatcher installs after a deploy. Raises
+    InvalidHandlerError if a parameter has the name of an option, or if another function has the kind.
+    """
+    if unknown := sorted(options.keys() - KindOptions.__annotations__.keys()):
+        raise TypeError(f"job() got an unexpected option {unknown[0]!r}; set it in options() or enqueue()")
+
+    def declare(function: Callable[..., Any]) -> DeclaredJob[..., ..., Any, Any]:
+        declaration = Declaration.of(function, kind, options, every, zone)
+        registry.register(declaration)
+        return DeclaredJob(function, declaration)
+
+    return declare if function is None else declare(function)

@@ -1,0 +1,35 @@
+"""The options of a job as the keyword arguments of a function; see NewJob for their meaning."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TypedDict
+
+from minutehand.model.key import Key
+from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile
+from minutehand.model.retry import Retry
+
+
+class JobOptions(TypedDict, total=False):
+    """All options except kind and payload."""
+
+    queue: str | None
+    key: Key | None
+    run_at: datetime | None
+    delay: timedelta | None
+    priority: int | None
+    max_attempts: int | None
+    retry: Retry | None
+    timeout: timedelta | None
+    headers: Mapping[str, str] | None
+    every: str | None
+    zone: str | None
+    personal: bool | None
+    tenant: str | None
+    on_conflict: OnConflict
+    unique_while: UniqueWhile | None
+    unique_for: timedelta | None
+    debounce: timedelta | None
+    debounce_max: timedelta | None
+    throttle: timedelta | None
+    expires: timedelta | None
+    on_dead: NewJob | str | None

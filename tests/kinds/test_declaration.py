@@ -1,0 +1,206 @@
+"""A decorated function is a job: what it sends, what it receives, and what is refused when it is declared."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from minutehand import InvalidHandlerError, InvalidJobError, Job, NewJob, PayloadError, Retry, job
+from minutehand.handlers import Handler
+from minutehand.kinds.declared import DeclaredJob
+from minutehand.kinds.options import KindOptions
+from minutehand.model.job_options import JobOptions
+from minutehand.model.new_job import OPTIONS
+from tests.queue.stage import Queue
+
+ID = "019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10"
+
+
+@dataclass
+class Customer:
+    id: UUID
+    since: date
+
+
+def arguments_of(declared: DeclaredJob[..., ..., Any, Any], payload: object) -> Any:
+    """Return what the function returns for a payload, as the worker calls it."""
+    handler = Handler.of(declared)
+    return handler.binding.call(handler.function, handler.binding.convert(payload), "the job")
+
+
+@job
+def welcome(email: str, plan: str = "free") -> str:
+    """Welcome a customer."""
+    return f"{email} {plan}"
+
+
+def test_declared_function_runs_when_it_is_called() -> None:
+    assert welcome("ada@example.com") == "ada@example.com free"
+    assert (welcome.kind, welcome.__doc__) == ("welcome", "Welcome a customer.")
+
+
+def test_payload_has_the_given_arguments_by_name() -> None:
+    assert welcome.new_job("ada@example.com").payload == {"email": "ada@example.com"}
+    assert arguments_of(welcome, {"email": "a", "plan": "pro"}) == "a pro"
+    assert arguments_of(welcome, {"email": "a", "of_newer_code": 1}) == "a free"
+
+
+def test_arguments_are_restored_as_their_declared_types() -> None:
+    @job
+    def renew(current: Job, /, customer: Customer, days: set[int] = frozenset(), *, wait: timedelta) -> Any:  # type: ignore[assignment]
+        return current, customer, days, wait
+
+    customer = Customer(UUID(ID), date(2026, 3, 1))
+    payload = renew.new_job(customer, wait=timedelta(hours=1)).payload
+
+    assert payload == {"customer": {"id": ID, "since": "2026-03-01"}, "wait": "PT3600S"}
+    assert arguments_of(renew, payload) == ("the job", customer, frozenset(), timedelta(hours=1))
+
+
+def test_parameter_named_payload_receives_the_whole_payload() -> None:
+    @job
+    def handle(job: Job, payload: list[date]) -> object:
+        return payload
+
+    assert handle.new_job([date(2026, 3, 1)]).payload == ["2026-03-01"]
+    assert arguments_of(handle, ["2026-03-01"]) == [date(2026, 3, 1)]
+
+
+def test_annotation_may_name_a_type_that_is_defined_later() -> None:
+    assert arguments_of(later, {"order": {"number": 1}}) == Order(1)
+
+
+@job
+def later(order: "Order") -> "Order":
+    return order
+
+
+@dataclass
+class Order:
+    number: int
+
+
+def test_function_without_arguments_accepts_no_payload() -> None:
+    @job
+    def report() -> str:
+        return "ran"
+
+    assert [arguments_of(report, payload) for payload in (None, dict[str, int]())] == ["ran", "ran"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: welcome.new_job(*[]), "missing a required argument: 'email'"),
+        (lambda: welcome.new_job(emial="a"), r"expected \(email: str, plan: str = 'free'\)"),  # type: ignore[call-arg]
+        (lambda: welcome.new_job(email=1), r"Expected `str`, got `int` - at `\$.email`"),  # type: ignore[arg-type]
+        (lambda: welcome.new_job(email=object()), "object cannot be represented"),  # type: ignore[arg-type]
+    ],
+)
+def test_call_that_does_not_fit_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(PayloadError, match=message):
+        call()
+
+
+def test_option_of_a_call_precedes_that_of_the_declaration() -> None:
+    retry = Retry(max=timedelta(hours=1))
+
+    @job(kind="mail.welcome", queue="mail", priority=7, retry=retry)
+    def mail(email: str) -> None: ...
+
+    prepared = mail.options(priority=9, key="a", delay=timedelta(days=3), connection=None)
+
+    assert mail.new_job("a") == NewJob("mail.welcome", {"email": "a"}, queue="mail", priority=7, retry=retry)
+    assert prepared.new_job("a") == NewJob(
+        "mail.welcome",
+        {"email": "a"},
+        queue="mail",
+        priority=9,
+        retry=retry,
+        key="a",
+        delay=timedelta(days=3),
+    )
+
+
+def test_enqueue_separates_options_from_arguments(direct_queue: Queue) -> None:
+    @job(queue="mail")
+    def mail(email: str) -> None: ...
+
+    enqueue: Any = mail.enqueue
+    enqueued = enqueue(email="a", delay=timedelta(days=3), priority=9, connection=direct_queue.database)
+
+    row = direct_queue.row(enqueued.id)
+    assert (row.kind, row.payload, row.queue, row.priority) == ("mail", {"email": "a"}, "mail", 9)
+
+
+def test_declared_options_are_those_of_a_new_job() -> None:
+    assert [*JobOptions.__annotations__] == [name for name in OPTIONS if name not in ("kind", "payload")]
+    assert KindOptions.__annotations__.items() <= JobOptions.__annotations__.items()
+
+
+def no_arguments() -> None: ...
+def variadic(**kwargs: object) -> None: ...
+def job_last(email: str, job: Job) -> None: ...
+def with_option(email: str, delay: int) -> None: ...
+def with_connection(connection: str) -> None: ...
+def with_payload(payload: dict[str, Any], email: str) -> None: ...
+def generator(email: str) -> Any:
+    yield email
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (variadic, r"must not have the parameter \*\*kwargs: object"),
+        (job_last, "must have its parameter job first"),
+        (with_option, "parameter delay of .*with_option has the name of the job option delay"),
+        (with_connection, "parameter connection of .* has the name of the job option connection"),
+        (with_payload, "leaves nothing for email"),
+        (generator, "must not be a generator function"),
+    ],
+)
+def test_function_that_cannot_be_a_job_is_refused(function: Any, message: str) -> None:
+    with pytest.raises(InvalidHandlerError, match=message):
+        job(function)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "no spaces"}, "kind must be 1 to 100 letters"),
+        ({"kind": "k" * 101}, "kind must be 1 to 100 letters"),
+        ({"every": "never"}, "never"),
+        ({"zone": "UTC"}, "every"),
+        ({"priority": "high"}, "priority must be an integer from 0 to 9, got str"),
+    ],
+)
+def test_option_that_breaks_a_rule_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidJobError, match=message):
+        job(**options)(no_arguments)
+
+
+def test_option_of_one_job_is_refused_as_one_of_the_kind() -> None:
+    with pytest.raises(TypeError, match="unexpected option 'key'"):
+        job(key="a")  # type: ignore[call-overload]
+
+
+def test_schedule_needs_a_function_without_required_arguments() -> None:
+    with pytest.raises(InvalidHandlerError, match="give email a default"):
+        job(every="@daily")(welcome.__wrapped__)  # type: ignore[attr-defined]
+
+
+def test_kind_has_one_function() -> None:
+    def declare(module: str) -> None:
+        def welcome() -> None: ...
+
+        welcome.__qualname__, welcome.__module__ = "welcome", module
+        job(welcome)
+
+    declare("shop.jobs")
+    declare("shop.jobs")
+    with pytest.raises(
+        InvalidHandlerError, match=r"declared by shop\.jobs\.welcome and by shop\.mail\.welcome"
+    ):
+        declare("shop.mail")

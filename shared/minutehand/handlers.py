@@ -18,6 +18,7 @@ from minutehand.middleware import Around, Middleware, around, import_optional
 from minutehand.model.payload import is_encrypted
 from minutehand.settings.table import ENCRYPTION_REQUIRED
 
+DEFAULT_PACKAGE = "handlers"
 # Iterators whose functions run when they are read.
 LAZY = (GeneratorType, AsyncGeneratorType, map, filter)
 # Types of most results, which need no further check.
@@ -86,35 +87,55 @@ class Handlers(Protocol):
 
 
 class HandlerPackage:
-    """The handlers in a package's modules: kind `billing.invoice` is `handle` in `<package>/billing/invoice.py`."""
+    """The handlers in packages' modules: kind `billing.invoice` is `handle` in `<package>/billing/invoice.py`."""
 
-    def __init__(self, package: str = "handlers", otherwise: Callable[[Any, Job], Any] | None = None) -> None:
-        """Remember the package, and the function for kinds that have no file; nothing is imported yet.
+    def __init__(
+        self,
+        packages: str | Sequence[str] = DEFAULT_PACKAGE,
+        otherwise: Callable[[Any, Job], Any] | None = None,
+    ) -> None:
+        """Remember the packages, and the function for kinds that have no file; nothing is imported yet.
 
-        A module `<package>._otherwise` takes precedence over `otherwise`.
+        The first package that has a kind's file runs it. A module `<package>._otherwise` takes precedence over
+        `otherwise`.
         """
-        self._package = package
+        self._packages = [packages] if isinstance(packages, str) else list(packages)
         self._otherwise = otherwise
         self._found: dict[str, Handler] = {}
 
     def find(self, kind: str) -> Handler:
         """Return the kind's handler, and import its module at the first call."""
         if kind not in self._found:
-            if declaration := find_declaration(kind, (self._package,)):
-                self._found[kind] = Handler.declared(declaration, around(self._package))
-            elif module := import_handler(self._package, kind):
-                self._found[kind] = Handler.of(_function(kind, module), around(self._package))
-            else:
+            handler = self._search(kind)
+            if handler is None:
                 return self._fallback(kind)
+            self._found[kind] = handler
         return self._found[kind]
+
+    def _search(self, kind: str) -> Handler | None:
+        """Return the kind's handler in the first package that has one."""
+        for package in self._packages:
+            if declaration := find_declaration(kind, (package,)):
+                return Handler.declared(declaration, around(package))
+            if module := import_handler(package, kind):
+                return Handler.of(_function(kind, module), around(package))
+        return None
 
     def _fallback(self, kind: str) -> Handler:
         """Return the handler of kinds without a file, such as routed ones. Not cached, since a file may be added."""
-        module = import_optional(f"{self._package}._otherwise")
-        function = module.handle if module else self._otherwise
-        if function is None:
+        for package in self._packages:
+            if module := import_optional(f"{package}._otherwise"):
+                return Handler.of(module.handle, around(package))
+        self._check_packages()
+        if self._otherwise is None:
             raise UnknownKindError(f"no file {kind.replace('.', '/')}.py among the handlers")
-        return Handler.of(function, around(self._package))
+        return Handler.of(self._otherwise, around(self._packages[0]))
+
+    def _check_packages(self) -> None:
+        """Raise UnknownKindError if a package does not exist. The default one need not, if all kinds are elsewhere."""
+        for package in self._packages:
+            if package != DEFAULT_PACKAGE and import_optional(package) is None:
+                raise UnknownKindError(f"the module of handlers {package} is not installed")
 
 
 def _function(kind: str, module: ModuleType) -> Callable[..., Any]:

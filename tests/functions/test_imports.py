@@ -1,5 +1,6 @@
 """A cold start imports only the modules that the first event needs."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,25 @@ def test_migration_imports_its_layers_during_the_event() -> None:
     assert {
         name for name in modules if name.startswith(("minutehand", "psycopg", "boto"))
     } | modules & WEB == set()
+
+
+def test_worker_runs_the_handlers_of_named_modules_without_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "shop" / "jobs").mkdir(parents=True)
+    (tmp_path / "shop" / "jobs" / "welcome.py").write_text("def handle(payload): return 7")
+    code = (
+        "from minutehand.functions.worker import handler, handlers; "
+        "print(handlers.find('welcome').function(None))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "MINUTEHAND_HANDLERS": "shop.jobs"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "7\n"
 
 
 def test_handler_is_imported_with_the_first_job_of_its_kind() -> None:

@@ -18,12 +18,12 @@ TWO = "def handle(payload): return 2\n"
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
     """Write the files of a package of handlers."""
 
-    def write(**files: str) -> HandlerPackage:
+    def write(package: str = "custom_handlers", **files: str) -> HandlerPackage:
         for name, text in files.items():
-            path = tmp_path / "custom_handlers" / f"{name.replace('.', '/')}.py"
+            path = tmp_path / package / f"{name.replace('.', '/')}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        return HandlerPackage("custom_handlers")
+        return HandlerPackage(package)
 
     monkeypatch.syspath_prepend(str(tmp_path))
     yield write
@@ -83,6 +83,31 @@ def test_file_without_a_handler_never_falls_back(write: Write) -> None:
 
     with pytest.raises(UnknownKindError, match="file of invoice must define a function named handle"):
         handlers.find("invoice")
+
+
+def test_first_package_that_has_the_file_runs_the_kind(write: Write) -> None:
+    write("custom_handlers_first", invoice=ONE, _middleware="middleware = [lambda job, call_next: 1]")
+    write(**{"invoice": TWO, "invoice.send": TWO})
+    handlers = HandlerPackage(["custom_handlers_first", "custom_handlers"])
+
+    assert {kind: run(handlers, kind) for kind in ("invoice", "invoice.send")} == {
+        "invoice": 1,
+        "invoice.send": 2,
+    }
+    assert [len(handlers.find(kind).around.middleware) for kind in ("invoice", "invoice.send")] == [1, 0]
+
+
+def test_missing_package_is_named(write: Write) -> None:
+    write(invoice=ONE)
+    handlers = HandlerPackage(
+        ["custom_handlers", "custom_handlers_missing"], otherwise=lambda payload, job: 2
+    )
+
+    assert run(handlers, "invoice") == 1
+    with pytest.raises(
+        UnknownKindError, match="the module of handlers custom_handlers_missing is not installed"
+    ):
+        handlers.find("other")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.template.stack import ROOT, Stack
 LAYERS = ROOT / "layers"
 IN_THE_RUNTIME = {"boto3", "botocore"}
 # Packages of the library that no function needs.
-ELSEWHERE = {"cli", "doctor", "local", "testing"}
+ELSEWHERE = {"cli", "doctor", "local", "stack", "testing"}
 
 
 def pins(*layers: str) -> dict[str, str]:
@@ -171,3 +171,26 @@ def test_encryption_layer_is_attached_only_if_needed(stack: Stack) -> None:
         }
         assert {name[: len(layer or "")] for name in made} == ({layer} if layer else set())
         assert len(attached) == len(made)
+
+
+HANDLERS = "arn:aws:lambda:eu-central-1:123456789012:layer:shop-jobs:3"
+
+
+@pytest.mark.planted("      Layers: \\*withHandlers\n", "")
+@pytest.mark.planted(
+    "\\[\\*packages, !Ref LibraryLayer, \\*encrypting, !Ref HandlersLayer\\]",
+    "[*packages, !Ref LibraryLayer, !Ref HandlersLayer]",
+)
+@pytest.mark.parametrize("case", ["existing", "encrypted by KMS"])
+def test_handlers_layer_is_the_last_of_the_worker_and_dispatcher(stack: Stack, case: str) -> None:
+    without = stack.deployed(**CASES[case]).functions
+    functions = stack.deployed(**CASES[case], HandlersLayer=HANDLERS).functions
+    added = {name: function["Layers"][len(without[name]["Layers"]) :] for name, function in functions.items()}
+
+    assert all(
+        functions[name]["Layers"][: len(without[name]["Layers"])] == without[name]["Layers"] for name in added
+    )
+    assert {name: layers for name, layers in added.items() if layers} == {
+        "DispatcherFunction": [HANDLERS],
+        "WorkerFunction": [HANDLERS],
+    }

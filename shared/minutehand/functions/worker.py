@@ -9,16 +9,18 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.database import default_database
-from minutehand.handlers import HandlerPackage
+from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
 from minutehand.model.event import Event
 from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
+from minutehand.settings.table import HANDLERS
 from minutehand.web.delivery.fallback import deliver_if_routed
 from minutehand.work import run_event
 
 logger = Logger(service="worker")
 metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="worker")
-handlers = HandlerPackage("handlers", deliver_if_routed)
+# The modules that the team names, then the folder next to app.py.
+handlers = HandlerPackage([*HANDLERS.read(), DEFAULT_PACKAGE], deliver_if_routed)
 
 
 @logger.inject_lambda_context

@@ -141,6 +141,13 @@ VERSION = _declare_text(
     WORKER,
     CLI,
 )
+HANDLERS: Setting[tuple[str, ...]] = _declare(
+    "MINUTEHAND_HANDLERS",
+    ITEMS,
+    (),
+    "Modules that contain handlers; the first one that has a kind's handler runs it, before handlers/.",
+    WORKER,
+)
 MIDDLEWARE = _declare_text(
     "MINUTEHAND_MIDDLEWARE",
     "The module that contains middleware; if empty, handlers/_middleware.py.",

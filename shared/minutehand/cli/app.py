@@ -10,6 +10,7 @@ from minutehand.cli.exits import exit_code_of, run_to_exit_code
 from minutehand.cli.options import connection_options
 
 COMMANDS = {
+    "init": "Create a project in a new folder, or add the queue to one.",
     "migrate": "Update the database schema to this version.",
     "dev": "Run everything on this machine and print its events.",
     "enqueue": "Enqueue one job, or many from a file.",
@@ -38,6 +39,8 @@ COMMANDS = {
     "schedules": "List and change schedules.",
     "tick": "Run one dispatcher tick.",
     "work": "Process queues on this machine.",
+    "link": "Link the stack of the installed version into a project.",
+    "upgrade": "Report and accept what a new version changes in a project.",
     "pipeline": "Archive, report, load and simulate with Spark.",
     "doctor": "Check an installation and print how to fix problems.",
     "settings": "Print settings, their values and origins.",

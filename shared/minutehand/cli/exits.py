@@ -12,6 +12,7 @@ from minutehand.cli.options import debugging
 from minutehand.cli.text import safe
 from minutehand.errors import ConfigurationError, DatabaseError, MinutehandError, SchemaError
 from minutehand.local.errors import LocalError
+from minutehand.project.errors import ProjectError
 
 OK, REFUSED, USAGE, DATABASE, SCHEMA, LOCAL, UNFINISHED, INTERRUPTED, BROKEN_PIPE = (
     0,
@@ -29,6 +30,7 @@ CODES: list[tuple[type[Exception], int]] = [
     (SchemaError, SCHEMA),
     (DatabaseError, DATABASE),
     (ConfigurationError, USAGE),
+    (ProjectError, USAGE),
     (LocalError, LOCAL),
     (MinutehandError, REFUSED),
 ]

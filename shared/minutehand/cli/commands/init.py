@@ -1,0 +1,94 @@
+"""`minutehand init`: create a project, or add the queue to one."""
+
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+import click
+
+from minutehand.cli.output import print_message
+from minutehand.project.create import check_empty, new_files, write_files
+from minutehand.project.insert import Insertion, insert_into
+
+NEXT = {
+    "sam": (
+        ("make setup", "create .venv"),
+        ("make test", "run the tests"),
+        ("make dev", "run everything here"),
+    ),
+    "cdk": (
+        ("make setup", "create .venv"),
+        ("make test", "run the tests"),
+        ("make synth", "synthesize the stack"),
+    ),
+}
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "--into",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Add the queue to the SAM project in this folder; existing files are kept.",
+)
+@click.option("--cdk", is_flag=True, help="Use the AWS CDK in Python instead of SAM.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; list the files.")
+def init(name: str | None, into: Path | None, cdk: bool, dry_run: bool) -> None:
+    """Create a project in a new folder, or add the queue to an existing SAM project.
+
+    The project has an API, two jobs, a test, and a template that deploys them with the queue's stack. The stack comes
+    from the installed version of minutehand, so a new version is one `pip install` away; see `minutehand upgrade`.
+
+    \b
+    Examples:
+      minutehand init shop
+      minutehand init shop --cdk
+      minutehand init --into . --dry-run
+    """
+    if (name is None) == (into is None):
+        raise click.UsageError(
+            "set either NAME, to create a project, or --into FOLDER, to add a queue to one"
+        )
+    if into is not None:
+        if cdk:
+            raise click.UsageError(
+                "--cdk must not be used with --into: import minutehand.project.cdk in your app"
+            )
+        _put_insertion(into, insert_into(into, dry_run=dry_run), dry_run)
+    elif name is not None:
+        _create(name, "cdk" if cdk else "sam", dry_run)
+
+
+def _create(name: str, kind: str, dry_run: bool) -> None:
+    folder, files = Path(name), new_files(name, kind)
+    check_empty(folder)
+    if not dry_run:
+        write_files(folder, files)
+    _put_files(folder, files, dry_run)
+    _put_next([(f"cd {name} && {NEXT[kind][0][0]}", NEXT[kind][0][1]), *NEXT[kind][1:]])
+
+
+def _put_files(folder: Path, paths: Iterable[PurePosixPath], dry_run: bool) -> None:
+    for path in paths:
+        click.echo(f"{'would write' if dry_run else 'wrote'}  {folder / path}")
+
+
+def _put_next(commands: Iterable[tuple[str, str]]) -> None:
+    lines = [f"  {command:<28} {purpose}" for command, purpose in commands]
+    click.echo("\n".join(["", "Next:", *lines]), err=True)
+
+
+def _put_insertion(folder: Path, insertion: Insertion, dry_run: bool) -> None:
+    if not insertion.written:
+        print_message(f"{folder} has the queue already; nothing was changed.")
+        return
+    _put_files(folder, insertion.written, dry_run)
+    for note in insertion.notes:
+        print_message(f"note: {note}")
+    _put_next(
+        [
+            ("sam validate --lint", "check the template"),
+            ("minutehand dev", "run the jobs here"),
+            ("sam build && sam deploy --guided", "deploy"),
+        ]
+    )

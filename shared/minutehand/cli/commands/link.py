@@ -1,0 +1,22 @@
+"""`minutehand link`: link the stack of the installed version into a project."""
+
+from pathlib import Path
+
+import click
+
+from minutehand.cli.output import print_message
+from minutehand.project.link import PLACE, link_stack
+
+
+@click.command()
+def link() -> None:
+    """Link .minutehand/stack to the stack of the installed version, which `sam build` reads.
+
+    Run it before `sam build` in a new clone and in CI, and after Python or the environment has moved. Nothing else
+    is changed.
+
+    \b
+    Examples:
+      minutehand link && sam build
+    """
+    print_message(f"{PLACE} {link_stack(Path()) or 'is up to date'}")

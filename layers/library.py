@@ -12,7 +12,17 @@ from pathlib import Path
 from shutil import copytree, ignore_patterns
 
 LAYERS = Path(__file__).resolve().parent
-LEFT_OUT = ("__pycache__", "cli", "doctor", "local", "stack", "testing", "__main__.py", "README.md")
+LEFT_OUT = (
+    "__pycache__",
+    "cli",
+    "doctor",
+    "local",
+    "project",
+    "stack",
+    "testing",
+    "__main__.py",
+    "README.md",
+)
 
 
 def find_library() -> Path:

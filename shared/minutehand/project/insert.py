@@ -1,4 +1,7 @@
-"""Insert: add the queue to an existing SAM project: new files, and lines in template.yaml. Nothing is replaced."""
+"""Insert: add the queue to an existing SAM project: new files, and lines in template.yaml and .gitignore.
+
+No file is replaced. Two values in samconfig.toml are changed if they would fail the build or the deploy.
+"""
 
 import re
 from collections.abc import Sequence
@@ -30,9 +33,10 @@ NOTES = {
 
 @dataclass(frozen=True)
 class Insertion:
-    """The files that were written, or would be, and notes about them; nothing if the project has the queue."""
+    """The files that were written or changed, or would be, and notes; nothing if the project has the queue."""
 
     written: tuple[PurePosixPath, ...] = ()
+    changed: tuple[PurePosixPath, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -54,7 +58,7 @@ def insert_into(folder: Path, *, dry_run: bool = False) -> Insertion:
     if not dry_run:
         write_files(folder, {path: text for path, text in added.items() if not (folder / path).exists()})
         _replace(folder, {**changed, **samconfig})
-    return Insertion((*changed, *samconfig, *added), tuple(notes))
+    return Insertion((*changed, *samconfig, *added), (*changed, *samconfig), tuple(notes))
 
 
 def insert_queue(text: str, package: str) -> str:
@@ -82,7 +86,7 @@ def _check(before: Sequence[str], after: Sequence[str]) -> None:
     expected = ["MinutehandQueue", "MinutehandHandlers", *entries(before, "Resources")]
     if not kept or entries(after, "Resources") != expected:
         raise ProjectError(
-            'the template cannot be changed safely; add the queue by hand: see the page "Your project"'
+            'the template cannot be changed safely; insert the queue yourself: see the page "Your project"'
         )
 
 

@@ -13,12 +13,12 @@ PARTS = ("template.yaml", "functions", "layers")
 ORIGIN = ".copied-from"
 
 
-def link_stack(root: Path) -> Literal["linked", "copied", ""]:
-    """Link the stack into a project; return an empty text if the link was up to date.
+def link_stack(root: Path, stack: Path | None = None) -> Literal["linked", "copied", ""]:
+    """Link a stack, by default the installed one, into a project; return an empty text if the link was up to date.
 
     Where links do not work, as on Windows without the privilege, the stack is copied each time.
     """
-    stack, place = folder(), root / PLACE
+    stack, place = stack or folder(), root / PLACE
     if place.is_symlink() and place.resolve() == stack:
         return ""
     _remove(place)

@@ -68,9 +68,17 @@ def _create(name: str, kind: str, dry_run: bool) -> None:
     _put_next([(f"cd {name} && {NEXT[kind][0][0]}", NEXT[kind][0][1]), *NEXT[kind][1:]])
 
 
-def _put_files(folder: Path, paths: Iterable[PurePosixPath], dry_run: bool) -> None:
+def _put_files(
+    folder: Path, paths: Iterable[PurePosixPath], dry_run: bool, changed: Iterable[PurePosixPath] = ()
+) -> None:
+    changed = set(changed)
     for path in paths:
-        click.echo(f"{'would write' if dry_run else 'wrote'}  {folder / path}")
+        verb = (
+            ("would change" if dry_run else "changed")
+            if path in changed
+            else ("would write" if dry_run else "wrote")
+        )
+        click.echo(f"{verb}  {folder / path}")
 
 
 def _put_next(commands: Iterable[tuple[str, str]]) -> None:
@@ -82,13 +90,13 @@ def _put_insertion(folder: Path, insertion: Insertion, dry_run: bool) -> None:
     if not insertion.written:
         print_message(f"{folder} has the queue already; nothing was changed.")
         return
-    _put_files(folder, insertion.written, dry_run)
+    _put_files(folder, insertion.written, dry_run, insertion.changed)
     for note in insertion.notes:
         print_message(f"note: {note}")
     _put_next(
         [
             ("sam validate --lint", "check the template"),
             ("minutehand dev", "run the jobs here"),
-            ("sam build && sam deploy --guided", "deploy"),
+            ("sam build", "build; then run: sam deploy --guided"),
         ]
     )

@@ -1,0 +1,120 @@
+"""`minutehand init` creates a project, or says why it cannot."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from minutehand.project.create import new_files, write_files
+from minutehand.project.errors import ProjectError
+from minutehand.stack import folder
+from tests.project.conftest import Run
+
+FILES = {
+    ".github/workflows/ci.yml",
+    ".gitignore",
+    "Makefile",
+    "README.md",
+    "minutehand.lock",
+    "pyproject.toml",
+    "requirements.txt",
+    "samconfig.toml",
+    "shop/Makefile",
+    "shop/__init__.py",
+    "shop/api.py",
+    "shop/jobs.py",
+    "template.yaml",
+    "tests/conftest.py",
+    "tests/test_jobs.py",
+}
+
+
+class Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads CloudFormation's tags as their values."""
+
+
+Loader.add_multi_constructor("!", lambda loader, suffix, node: (suffix, node.value))
+
+
+def files(folder: Path) -> set[str]:
+    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return {path.as_posix() for path in found if path.parts[0] != ".minutehand"}
+
+
+def test_init_writes_and_lists_the_files(run: Run, here: Path) -> None:
+    result = run("init", "shop")
+
+    assert result.exit_code == 0
+    assert files(here / "shop") == FILES
+    assert {line.split()[1] for line in result.stdout.splitlines()} == {f"shop/{name}" for name in FILES}
+    assert result.stderr.count("make ") == 3
+
+
+def test_init_links_the_installed_stack(shop: Path) -> None:
+    assert (shop / ".minutehand" / "stack").resolve() == folder()
+
+
+def test_init_leaves_no_placeholder(shop: Path) -> None:
+    assert [name for name in FILES if "%%" in (shop / name).read_text("utf-8")] == []
+
+
+def test_template_is_short_and_asks_at_most_five_questions(shop: Path) -> None:
+    text = (shop / "template.yaml").read_text("utf-8")
+
+    assert len(text.splitlines()) <= 60
+    assert len(yaml.load(text, Loader)["Parameters"]) <= 5
+
+
+def test_hyphens_of_a_name_become_underscores_of_the_package(run: Run, here: Path) -> None:
+    run("init", "my-shop")
+
+    assert (here / "my-shop" / "my_shop" / "jobs.py").is_file()
+    assert "HandlerModules: my_shop.jobs\n" in (here / "my-shop" / "template.yaml").read_text("utf-8")
+
+
+def test_dry_run_writes_nothing(run: Run, here: Path) -> None:
+    result = run("init", "shop", "--dry-run")
+
+    assert result.stdout.count("would write") == len(FILES)
+    assert [*here.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["Shop", "1shop", "a--b", "../shop", "a_b", "x" * 41, "import", "json", "tests"]
+)
+def test_init_rejects_a_name_that_is_not_usable(run: Run, here: Path, name: str) -> None:
+    result = run("init", name)
+
+    assert (result.exit_code, "the name must " in result.stderr) == (2, True)
+    assert [*here.iterdir()] == []
+
+
+def test_init_rejects_a_folder_that_is_not_empty(run: Run, here: Path) -> None:
+    (here / "shop").mkdir()
+    (here / "shop" / "template.yaml").touch()
+
+    result = run("init", "shop")
+
+    assert (result.exit_code, "shop is not empty" in result.stderr) == (2, True)
+
+
+def test_init_accepts_a_new_repository(run: Run, here: Path) -> None:
+    (here / "shop" / ".git").mkdir(parents=True)
+
+    assert run("init", "shop").exit_code == 0
+
+
+def test_init_reports_a_folder_without_write_permission() -> None:
+    with pytest.raises(ProjectError, match=r"^/sys/shop.* cannot be written: "):
+        write_files(Path("/sys/shop"), new_files("shop"))
+
+
+def test_init_reports_a_file_in_the_place_of_the_folder(run: Run, here: Path) -> None:
+    (here / "shop").touch()
+
+    assert "shop is a file" in run("init", "shop").stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["shop", "--into", "."], ["--into", ".", "--cdk"]])
+def test_init_rejects_contradictory_arguments(run: Run, arguments: list[str]) -> None:
+    assert run("init", *arguments).exit_code == 2

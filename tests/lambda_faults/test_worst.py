@@ -17,9 +17,10 @@ from minutehand import Retry
 from tests.emulator.conftest import until
 from tests.lambda_faults.conftest import NewStage
 from tests.lambda_faults.stage import Stage
+from tests.thorough import amount
 
 SEEDS = [int(seed) for seed in os.environ.get("MINUTEHAND_TEST_SEEDS", "4").split(",")]
-ECHOES, WITNESSES, HOPELESS = 100, 40, 6
+ECHOES, WITNESSES, HOPELESS = amount(20, 100), amount(20, 40), amount(2, 6)
 PATIENCE = 120
 SHORT = {"MINUTEHAND_OFFER_TTL": "3", "MINUTEHAND_GRACE": "1", "MINUTEHAND_CAPACITY": "16"}
 JOB_SECONDS, FROZEN_SECONDS = (
@@ -79,6 +80,7 @@ def run_jobs(stage: Stage) -> None:
     stage.lambda_.settle(PATIENCE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", SEEDS)
 def test_worst_case_loses_no_job_and_finishes_none_twice(new_stage: NewStage, seed: int) -> None:
     stage = new_stage(clock=Clock(speed=10), **SHORT)

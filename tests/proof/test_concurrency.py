@@ -37,8 +37,8 @@ from tests.thorough import amount
 
 pytestmark = pytest.mark.every_server
 
-CLAIMERS = amount(4, 8)
-JOBS = amount(1_500, 10_000)
+CLAIMERS = amount(3, 8)
+JOBS = amount(600, 10_000)
 AT_ONCE = Retry(strategy="fixed", min=timedelta(), max=timedelta(), jitter=False)
 
 Record = dict[str, Any]

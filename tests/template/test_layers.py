@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -49,8 +50,12 @@ def imported(files: Iterator[Path]) -> Iterator[str]:
                 yield node.module.partition(".")[0]
 
 
+# It reads the metadata of every installed package.
+packages_distributions = cache(metadata.packages_distributions)
+
+
 def distributions(module: str) -> set[str]:
-    found = metadata.packages_distributions().get(module, [])
+    found = packages_distributions().get(module, [])
     return {name.lower().replace("_", "-") for name in found}
 
 

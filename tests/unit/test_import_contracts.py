@@ -107,6 +107,7 @@ def test_library_keeps_every_contract() -> None:
     assert linted.returncode == 0, linted.stdout
 
 
+@pytest.mark.programs
 @pytest.mark.parametrize("contract", [contract["id"] for contract in CONTRACTS])
 def test_contract_detects_every_forbidden_import(tmp_path: Path, contract: str) -> None:
     shutil.copytree(ROOT / "shared" / "minutehand", tmp_path / "minutehand")

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from minutehand import InvalidJobError, maintenance
+from minutehand import maintenance
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
 from minutehand.maintenance import run_maintenance
@@ -230,9 +230,3 @@ def check_expires_later(queue: Queue) -> None:
     assert run_maintenance(queue.database).expired == 0
     assert len(queue.take()) == 1
     assert [row["expires"] for row in queue.sql("select expires from minutehand.jobs_live")] == [LONG]
-
-
-@pytest.mark.parametrize("expires", [timedelta(), timedelta(seconds=-1), timedelta(days=3651)])
-def test_expires_is_above_zero_and_bounded(queue: Queue, expires: timedelta) -> None:
-    with pytest.raises(InvalidJobError, match="expires must be a duration above zero and at most 3650 days"):
-        queue.enqueue(expires=expires)

@@ -1491,7 +1491,8 @@ CREATE FUNCTION minutehand.is_every(every text) RETURNS boolean
     AS $_$
 begin
     if every ~ '^P' then
-        return every::interval > interval '0';
+        return every ~ '^P(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T(\d+([.]\d+)?H)?(\d+([.]\d+)?M)?(\d+([.]\d+)?S)?)?$'
+               and every::interval >= interval '1 second';
     end if;
     return every ~* '^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9a-z*,/#?-]+( +[0-9a-z*,/#?-]+){4,5})$';
 exception

@@ -45,13 +45,14 @@ as $$
 $$;
 
 -- Whether a text looks like a recurrence, as far as SQL can tell: @daily and the like, five or six cron
--- fields, or a duration.
+-- fields, or a duration of whole days. Postgres reads more than Python does, such as P1 and P1.5M.
 create or replace function minutehand.is_every(every text) returns boolean
 language plpgsql immutable parallel safe
 as $$
 begin
     if every ~ '^P' then
-        return every::interval > interval '0';
+        return every ~ '^P(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T(\d+([.]\d+)?H)?(\d+([.]\d+)?M)?(\d+([.]\d+)?S)?)?$'
+               and every::interval >= interval '1 second';
     end if;
     return every ~* '^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[0-9a-z*,/#?-]+( +[0-9a-z*,/#?-]+){4,5})$';
 exception

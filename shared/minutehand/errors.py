@@ -94,14 +94,16 @@ class ConfigurationError(MinutehandError):
 
 
 class ConnectionTypeError(MinutehandError, TypeError):
-    """The connection is not a psycopg connection, a Database or None. The message never contains its value."""
+    """The connection is of a type that cannot be used. The message never contains its value."""
 
-    def __init__(self, given: type) -> None:
+    def __init__(self, given: type, remedy: str = "") -> None:
         """Explain what to pass instead of an object of this type."""
-        remedy = "for a URL, pass minutehand.Database(url)" if given is str else ""
-        if given.__name__.startswith("Async"):
-            remedy = "async connections are not supported"
-        expected = "connection must be a psycopg.Connection, a minutehand.Database or None"
+        if given is str:
+            remedy = "for a URL, pass minutehand.Database(url)"
+        expected = (
+            "connection must be a connection of psycopg, psycopg2, asyncpg, SQLAlchemy or Django, a Session or "
+            "AsyncSession, a minutehand.Database or AsyncDatabase, or None"
+        )
         super().__init__(f"{expected}, got {given.__name__}{remedy and f'; {remedy}'}")
 
 

@@ -64,10 +64,10 @@ class OperationRules(RuleBasedStateMachine):
     def pauses(self, queue: str, on: bool) -> None:
         named = {"queue": queue} if queue else {"kind": "echo"}
         if on:
-            pause(self.db, **named)  # type: ignore[arg-type]
+            pause(self.db, **named)  # type: ignore[call-overload]
             self.model.pause(queue)
         else:
-            assert resume(self.db, **named) == (queue in self.model.paused)  # type: ignore[arg-type]
+            assert resume(self.db, **named) == (queue in self.model.paused)  # type: ignore[call-overload]
             self.model.paused.discard(queue)
 
     @rule(queue=st.sampled_from(["default", "other", ""]), maximum=st.sampled_from([None, None, 0, 1, 2]))

@@ -149,9 +149,9 @@ def test_each_filter_is_applied(direct_queue: Queue, filters: dict[str, object],
         for k, v in filters.items()
     }
 
-    assert {names[row.id] for row in list_jobs(queue.database, **options).rows} == found  # type: ignore[arg-type]
-    assert list_jobs(queue.database, total=True, **options).total == len(found)  # type: ignore[arg-type]
-    assert {names[row.id] for row in list_jobs(queue.database, last=True, **options).rows} == found  # type: ignore[arg-type]
+    assert {names[row.id] for row in list_jobs(queue.database, **options).rows} == found  # type: ignore[call-overload]
+    assert list_jobs(queue.database, total=True, **options).total == len(found)  # type: ignore[call-overload]
+    assert {names[row.id] for row in list_jobs(queue.database, last=True, **options).rows} == found  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_each_filter_is_applied(direct_queue: Queue, filters: dict[str, object],
 )
 def test_invalid_page_is_refused(direct_queue: Queue, wrong: dict[str, object], rule: str) -> None:
     with pytest.raises(InvalidJobError) as refused:
-        list_jobs(direct_queue.database, **wrong)  # type: ignore[arg-type]
+        list_jobs(direct_queue.database, **wrong)  # type: ignore[call-overload]
 
     assert refused.value.rule == rule
 

@@ -147,7 +147,7 @@ def test_reschedule_refuses_what_enqueue_refuses(queue: Queue, when: dict[str, o
     job_id = queue.enqueue(delay=LONG)
     before = queue.row(job_id)
     with pytest.raises(InvalidJobError) as refused:
-        reschedule(queue.database, [job_id], **when)  # type: ignore[arg-type]
+        reschedule(queue.database, [job_id], **when)  # type: ignore[call-overload]
 
     assert refused.value.rule == rule
     assert queue.row(job_id) == before

@@ -1,6 +1,8 @@
 """Cancel running jobs: they end at the next check or extend, or when the claim lapses."""
 
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -159,7 +161,7 @@ def test_check_raises_lost_if_another_worker_has_the_job(queue: Queue) -> None:
 @pytest.mark.parametrize("verb", ["promote", "reschedule"])
 def test_trap_promoting_a_running_job_is_refused(queue: Queue, verb: str) -> None:
     job = queue.claimed()
-    move = {"promote": promote, "reschedule": lambda db, ids: reschedule(db, ids, delay=timedelta())}[verb]
+    move: Any = {"promote": promote, "reschedule": partial(reschedule, delay=timedelta())}[verb]
 
     assert [each.reason for each in move(queue.database, [job.id])] == ["the job is running"]
     assert queue.take() == []

@@ -142,7 +142,7 @@ def test_jobs_finished_by_older_or_other_code_are_replayed(
         done(queue, version, kind="other" if version == "1.2" else "echo"): version
         for version in ["1.2", "1.9.3", "1.10", "2.0", None]
     }
-    changes = list(replay_finished(queue.database, **filter))  # type: ignore[arg-type]
+    changes = list(replay_finished(queue.database, **filter))  # type: ignore[call-overload]
 
     assert sorted(str(jobs[each.id]) for each in changes) == sorted(map(str, expected))
     assert {each.outcome for each in changes} <= {"changed"}

@@ -66,12 +66,12 @@ def offered(queue: Queue) -> list[str]:
     "take", r"exists \(select from minutehand.controls where queue in [^\n]*\) as yes", "false as yes"
 )
 def test_paused_jobs_are_not_taken(queue: Queue, what: dict[str, str]) -> None:
-    pause(queue.database, **what)  # type: ignore[arg-type]
+    pause(queue.database, **what)  # type: ignore[call-overload]
 
     free = taken(queue)
     assert set(free) == {"free"}
     assert taken(queue) == []
-    assert resume(queue.database, **what)  # type: ignore[arg-type]
+    assert resume(queue.database, **what)  # type: ignore[call-overload]
     assert taken(queue) == ["paused"]
 
 
@@ -79,11 +79,11 @@ def test_paused_jobs_are_not_taken(queue: Queue, what: dict[str, str]) -> None:
 def test_paused_jobs_are_not_offered(queue: Queue, what: dict[str, str]) -> None:
     queue.sql("update minutehand.lanes set shared = false")
     queue.sql("update minutehand.lane_changes set shared = false")
-    pause(queue.database, **what)  # type: ignore[arg-type]
+    pause(queue.database, **what)  # type: ignore[call-overload]
 
     assert set(offered(queue)) == {"free"}
     assert offered(queue) == []
-    assert resume(queue.database, **what)  # type: ignore[arg-type]
+    assert resume(queue.database, **what)  # type: ignore[call-overload]
     assert offered(queue) == ["paused"]
 
 
@@ -98,7 +98,7 @@ def test_jobs_of_a_paused_tenant_are_not_offered(queue: Queue) -> None:
 @pytest.mark.fault("count_due", r"exists \(select from minutehand.controls where paused\)", "false")
 def test_paused_jobs_are_not_counted_as_due(queue: Queue, what: dict[str, str]) -> None:
     before = sum(record["due"] for record in queue.database.run("count_due", limit=100, now=None))
-    pause(queue.database, **what)  # type: ignore[arg-type]
+    pause(queue.database, **what)  # type: ignore[call-overload]
 
     assert sum(record["due"] for record in queue.database.run("count_due", limit=100, now=None)) == before - 1
 

@@ -85,7 +85,7 @@ def test_histogram_is_by_queue_or_kind_and_filtered(queue: Queue) -> None:
     window = {"since": day, "until": day + 2 * HOUR}
 
     def counted(**options: object) -> list[tuple[str | None, int]]:
-        return [(bin.name, bin.done) for bin in histogram(queue.database, **window, **options)]  # type: ignore[arg-type]
+        return [(bin.name, bin.done) for bin in histogram(queue.database, **window, **options)]  # type: ignore[call-overload]
 
     assert counted(each="queue") == [("a", 1), ("a", 0), ("b", 2), ("b", 0)]
     assert counted(each="kind") == [("x", 1), ("x", 0), ("y", 2), ("y", 0)]
@@ -116,7 +116,7 @@ def test_bins_are_the_days_and_hours_of_a_zone(
     moments = [start + n * 15 * MINUTE for n in range(int(sum(hours) * 4))]
     for moment in moments:
         finished(direct_queue, moment)
-    bins = histogram(direct_queue.database, by=by, since=start, until=until, zone=zone)  # type: ignore[arg-type]
+    bins = histogram(direct_queue.database, by=by, since=start, until=until, zone=zone)  # type: ignore[call-overload]
     starts = [bin.start for bin in bins] + [until]
 
     assert bins[0].start == start
@@ -141,7 +141,7 @@ def test_future_and_empty_windows_have_bins(direct_queue: Queue) -> None:
 )
 def test_invalid_window_is_refused(direct_queue: Queue, wrong: dict[str, object], rule: str) -> None:
     with pytest.raises(InvalidJobError) as refused:
-        histogram(direct_queue.database, **wrong)  # type: ignore[arg-type]
+        histogram(direct_queue.database, **wrong)  # type: ignore[call-overload]
 
     assert refused.value.rule == rule
 

@@ -83,4 +83,4 @@ def test_sql_rejects_the_same_jobs_by_the_same_rules(queue: Queue) -> None:
 
 def test_unknown_option_raises_type_error(queue: Queue) -> None:
     with pytest.raises(TypeError):
-        enqueue("echo", que="default", connection=queue.database)  # type: ignore[call-arg]
+        enqueue("echo", que="default", connection=queue.database)  # type: ignore[call-overload]

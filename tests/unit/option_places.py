@@ -12,6 +12,7 @@ from pathlib import Path
 from minutehand.cli.commands.enqueue import enqueue as command
 from minutehand.enqueue import enqueue
 from minutehand.functions.api.schemas.enqueue import JobOptions
+from minutehand.model.job_options import JobOptions as EnqueueOptions
 from minutehand.model.new_job import OPTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,8 @@ def places() -> Iterator[Place]:
     call = between(inspect.getsource(enqueue), "NewJob(", ")\n")
     yield Place(f"{LIBRARY}/enqueue.py", "the parameters of enqueue", set(python_parameters()), declared)
     yield Place(f"{LIBRARY}/enqueue.py", "NewJob(...) in enqueue", names(call, r"(\w+)=\1\b"), declared)
+    typed = {"kind", "payload", *EnqueueOptions.__annotations__}
+    yield Place(f"{LIBRARY}/model/job_options.py", "JobOptions", typed, declared)
     yield from _tables()
     yield from _enqueue(declared)
     yield from _put_all()

@@ -1,39 +1,57 @@
-"""After commit: calls that run once a transaction of the library has committed, and never if it rolls back."""
+"""After commit: calls that run once a transaction has committed, and never if it rolls back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from weakref import WeakKeyDictionary
+from typing import Any
 
-from minutehand.database.opening import Connection
+# Coroutine functions, which also run without an event loop: see minutehand.database.executor.
+Call = Callable[[], Coroutine[Any, Any, None]]
+# Registers a call with the library of a caller, which runs it after the caller's commit.
+OnCommit = Callable[[Call], None]
 
-# By connection, since a Database that borrows it is in the same transaction.
-_calls: "WeakKeyDictionary[Connection, list[Callable[[], None]]]" = WeakKeyDictionary()
+# By the id of a connection, since others that borrow it are in the same transaction.
+_calls: dict[int, list[Call]] = {}
 
 
 @contextmanager
-def run_after_commit(connection: Connection, *, outermost: bool) -> Iterator[None]:
-    """Run the calls that were registered in this block after it succeeds. A failed savepoint drops its own calls."""
+def collected(connection: Any, *, in_transaction: bool, on_commit: OnCommit | None) -> Iterator[list[Call]]:
+    """Collect the calls that are registered in this block, and yield the list of those to run after it.
+
+    The list is filled when the block of the outermost transaction succeeds. A failed savepoint drops its own calls. In
+    the caller's transaction, the calls are passed to `on_commit` instead.
+    """
+    ready: list[Call] = []
+    outermost = id(connection) not in _calls and (on_commit is not None or not in_transaction)
     if outermost:
-        _calls[connection] = []
-    calls = _calls.get(connection)
+        _calls[id(connection)] = []
+    calls = _calls.get(id(connection))
     before = len(calls or ())
     try:
-        yield
+        yield ready
     except BaseException:
         if calls is not None:
             del calls[before:]
         raise
     finally:
         if outermost:
-            _calls.pop(connection, None)
-    for call in calls or () if outermost else ():
-        call()
+            del _calls[id(connection)]
+    if outermost and calls:
+        _hand_over(calls, ready, on_commit if in_transaction else None)
 
 
-def after_commit(connection: Connection, call: Callable[[], None]) -> bool:
-    """Register a call; return False if the transaction is the caller's, whose commit is not visible here."""
-    calls = _calls.get(connection)
-    if calls is None:
-        return False
-    calls.append(call)
-    return True
+def _hand_over(calls: list[Call], ready: list[Call], on_commit: OnCommit | None) -> None:
+    if on_commit is None:
+        ready += calls
+        return
+    for call in calls:
+        on_commit(call)
+
+
+def after_commit(connection: Any, call: Call, on_commit: OnCommit | None) -> bool:
+    """Register a call; return False if the transaction is the caller's and its commit is not visible here."""
+    calls = _calls.get(id(connection))
+    if calls is not None:
+        calls.append(call)
+    elif on_commit is not None:
+        on_commit(call)
+    return calls is not None or on_commit is not None

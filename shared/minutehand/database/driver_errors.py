@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import psycopg
 from psycopg import errors as pg
+from psycopg.pq import DiagnosticField
 
 from minutehand.errors import (
     BusyError,
@@ -30,10 +31,31 @@ def translated(raw: Sequence[Exception] = ()) -> Iterator[None]:
     except (psycopg.Error, UnicodeEncodeError) as error:
         if error in raw:
             raise
-        raise _translate(error) from error
+        raise translate(error) from error
 
 
-def _translate(error: psycopg.Error | UnicodeEncodeError) -> Exception:
+def equivalent(
+    sqlstate: str | None, message: str, constraint: str | None = None, severity: str | None = None
+) -> psycopg.Error:
+    """Return psycopg's error for one of another driver, so that one table translates both."""
+    known = {
+        DiagnosticField.SQLSTATE: sqlstate,
+        DiagnosticField.MESSAGE_PRIMARY: message,
+        DiagnosticField.CONSTRAINT_NAME: constraint,
+        DiagnosticField.SEVERITY_NONLOCALIZED: severity,
+    }
+    fields: dict[int, bytes | None] = {
+        field: text.encode() for field, text in known.items() if text is not None
+    }
+    try:
+        kind: type[psycopg.Error] = psycopg.OperationalError if sqlstate is None else pg.lookup(sqlstate)
+    except KeyError:
+        kind = psycopg.DatabaseError
+    return kind(message, info=fields)
+
+
+def translate(error: psycopg.Error | UnicodeEncodeError) -> Exception:
+    """Return our error for one of the driver."""
     if isinstance(error, UnicodeEncodeError):
         return InvalidJobError("text_is_text", sentence("text_is_text"))
     for kinds, make in _TRANSLATIONS:

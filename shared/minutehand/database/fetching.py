@@ -9,6 +9,7 @@ from psycopg.adapt import Loader
 from psycopg.pq import Format
 
 Record = dict[str, Any]
+AnyCursor = psycopg.Cursor[Record] | psycopg.AsyncCursor[Record]
 
 # The values that replace what is beyond Python's range: the earliest and the latest one.
 _ENDS: dict[int, tuple[object, object]] = {
@@ -28,7 +29,15 @@ def fetch(cursor: psycopg.Cursor[Record]) -> list[Record]:
         return _fetch_nearest(cursor)
 
 
-def _fetch_nearest(cursor: psycopg.Cursor[Record]) -> list[Record]:
+async def fetch_async(cursor: psycopg.AsyncCursor[Record]) -> list[Record]:
+    """Do what `fetch` does, on an async cursor."""
+    try:
+        return await cursor.fetchall() if cursor.description else []
+    except (psycopg.DataError, OverflowError):
+        return _fetch_nearest(cursor)
+
+
+def _fetch_nearest(cursor: AnyCursor) -> list[Record]:
     result, columns = cursor.pgresult, cursor.description
     assert result is not None and columns is not None
     names = [column.name for column in columns]
@@ -42,7 +51,7 @@ def _fetch_nearest(cursor: psycopg.Cursor[Record]) -> list[Record]:
     ]
 
 
-def _nearest(cursor: psycopg.Cursor[Record], oid: int, form: Format) -> Callable[[bytes | None], Any]:
+def _nearest(cursor: AnyCursor, oid: int, form: Format) -> Callable[[bytes | None], Any]:
     loader = cursor.adapters.get_loader(oid, form) or cursor.adapters.get_loader(0, form)
     assert loader is not None
     loading: Loader = loader(oid, cursor)  # type: ignore[assignment]

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from minutehand.database import Connection, Database, Record, database_of
+from minutehand.database import Connectable, Connection, Database, Record, database_of
+from minutehand.database.after_commit import Call
 from minutehand.errors import InvalidJobError
 from minutehand.model.rules import sentence
 
@@ -16,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,99}")
 
 
 @contextmanager
-def as_tenant(connection: Connection | Database | None, tenant: str) -> Iterator[Database]:
+def as_tenant(connection: Connectable | None, tenant: str) -> Iterator[Database]:
     """Open a transaction that sees only this tenant's jobs; jobs enqueued in it belong to the tenant.
 
     Pass your own connection, or None for the environment's. In your own transaction it is a savepoint, after which the
@@ -57,33 +58,43 @@ class TenantDatabase(Database):
         """Close the connection."""
         self._whole.close()
 
+    @property
+    def autocommit(self) -> bool:
+        """Whether statements outside `transaction` commit on their own."""
+        return self._whole.autocommit
+
+    def after_commit(self, call: Call) -> bool:
+        """Run a call after the open transaction commits; return False if its commit is not visible here."""
+        return self._whole.after_commit(call)
+
     def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Send rows with a named COPY statement."""
         with self.transaction():
-            super().copy(name, rows)
+            self._whole.copy(name, rows)
 
     @contextmanager
     def transaction(self, *, raw_errors: bool = False) -> Iterator[Connection]:
         """Open a transaction confined to the tenant, or a savepoint inside the open one."""
         nested, within_caller = self._within, self.in_transaction
-        with super().transaction(raw_errors=raw_errors) as connection:
+        with self._whole.transaction(raw_errors=raw_errors) as connection:
             if nested:
                 yield connection
                 return
-            was = super()._run("as_tenant", {"tenant": self._tenant})[0]
+            was = self._whole.execute("as_tenant", {"tenant": self._tenant})[0]
             self._within = True
             try:
                 yield connection
             finally:
                 self._within = False
             if within_caller:
-                super()._run("leave_tenant", {"tenant": was["was_tenant"], "role": was["was_role"]})
+                self._whole.execute("leave_tenant", {"tenant": was["was_tenant"], "role": was["was_role"]})
 
-    def _run(self, name: str, parameters: Record) -> list[Record]:
+    def execute(self, name: str, parameters: Record) -> list[Record]:
+        """Run a named statement once, in a transaction that is confined to the tenant."""
         if self._within:
-            return super()._run(name, parameters)
+            return self._whole.execute(name, parameters)
         with self.transaction():
-            return super()._run(name, parameters)
+            return self._whole.execute(name, parameters)
 
 
 def is_tenant(name: str) -> bool:

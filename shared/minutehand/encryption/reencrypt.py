@@ -1,10 +1,10 @@
 """Re-encrypt pending payloads: with the current key, or for the job that a replay copied them to."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from uuid import UUID
 
-from minutehand.database import Database, Record
+from minutehand.database import Executor, Record, sync_or_async_iterator
 from minutehand.encryption import key_ring
 from minutehand.encryption.envelope import Subject, bound_columns, decrypt, encrypt
 from minutehand.operations.audit import record
@@ -13,45 +13,54 @@ CHUNK = 500
 FIRST = UUID(int=0)
 
 
-def reencrypt(database: Database, *, queue: str | None = None, actor: str | None = None) -> Iterator[int]:
+@sync_or_async_iterator
+async def reencrypt(
+    executor: Executor, *, queue: str | None = None, actor: str | None = None
+) -> AsyncGenerator[int, None]:
     """Encrypt pending payloads under older keys with the current key; yield the number of payloads of each chunk.
 
     A job that changes meanwhile keeps its new payload. Raises KeyMissingError if a payload's key is not available;
     chunks that were written before stay. Schedules are included unless `queue` is given.
     """
     name, after = key_ring.current_name(), FIRST
-    while rows := database.run("outdated_payloads", name=name, after=after, queue=queue, limit=CHUNK):
-        yield _reencrypt_payloads(database, rows, "payload", actor)
+    while rows := await executor.run("outdated_payloads", name=name, after=after, queue=queue, limit=CHUNK):
+        yield await _reencrypt_payloads(executor, rows, "payload", actor)
         after = rows[-1]["id"]
-    if queue is None and (rows := database.run("outdated_schedules", name=name)):
-        yield _reencrypt_schedules(database, rows, actor)
+    if queue is None and (rows := await executor.run("outdated_schedules", name=name)):
+        yield await _reencrypt_schedules(executor, rows, actor)
 
 
-def rebind(database: Database, sources: Mapping[UUID, UUID]) -> None:
+async def rebind(executor: Executor, sources: Mapping[UUID, UUID]) -> None:
     """Re-encrypt payloads that were copied from other jobs to new ones; `sources` maps new ids to the others.
 
     A payload that is bound to the key needs no change, and thus no encryption key in this process.
     """
-    found = database.run("encrypted_payloads", ids=[*sources, *sources.values()])
+    found = await executor.run("encrypted_payloads", ids=[*sources, *sources.values()])
     rows = {row["id"]: row for row in found}
     pairs = [(rows[old], rows[new]) for new, old in sources.items() if new in rows and old in rows]
-    _write(database, [(new, _reencrypted(old, new)) for old, new in pairs if _differ(old, new)])
+    # The keys may come from a service.
+    changes = await executor.block(
+        lambda: [(new, _reencrypted(old, new)) for old, new in pairs if _differ(old, new)]
+    )
+    await _write(executor, changes)
 
 
-def _reencrypt_payloads(database: Database, rows: Iterable[Record], what: str, actor: str | None) -> int:
-    changes = [(row, _reencrypted(row, row)) for row in rows]
-    with database.transaction():
-        written = _write(database, changes)
-        record(database, "reencrypt", actor, written=written, what=what)
+async def _reencrypt_payloads(
+    executor: Executor, rows: Iterable[Record], what: str, actor: str | None
+) -> int:
+    changes = await executor.block(lambda: [(row, _reencrypted(row, row)) for row in rows])
+    async with executor.transaction():
+        written = await _write(executor, changes)
+        await record(executor, "reencrypt", actor, written=written, what=what)
     return written
 
 
-def _write(database: Database, changes: list[tuple[Record, str]]) -> int:
+async def _write(executor: Executor, changes: list[tuple[Record, str]]) -> int:
     if not changes:
         return 0
     ids, former = [row["id"] for row, _ in changes], [row["text"] for row, _ in changes]
     return len(
-        database.run("replace_payloads", ids=ids, former=former, payloads=[text for _, text in changes])
+        await executor.run("replace_payloads", ids=ids, former=former, payloads=[text for _, text in changes])
     )
 
 
@@ -70,14 +79,16 @@ def _differ(old: Record, new: Record) -> bool:
     return any(getattr(one, name) != getattr(other, name) for name in bound_columns(old["payload"]))
 
 
-def _reencrypt_schedules(database: Database, rows: Iterable[Record], actor: str | None) -> int:
+async def _reencrypt_schedules(executor: Executor, rows: Iterable[Record], actor: str | None) -> int:
     written = 0
-    with database.transaction():
+    async with executor.transaction():
         for row in rows:
             subject = Subject(row["kind"], schedule=row["schedule"], tenant=row["tenant"])
             text = encrypt(decrypt(row["payload"], subject), subject)
             name = {"tenant": row["tenant"], "schedule": row["schedule"]}
             former = json.dumps(row["payload"])
-            written += len(database.run("replace_schedule_payload", **name, former=former, payload=text))
-        record(database, "reencrypt", actor, written=written, what="schedules")
+            written += len(
+                await executor.run("replace_schedule_payload", **name, former=former, payload=text)
+            )
+        await record(executor, "reencrypt", actor, written=written, what="schedules")
     return written

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import monotonic
 
-from minutehand.database import Database
+from minutehand.database import Database, Executor, sync_or_async
 from minutehand.events import hooks
 from minutehand.events.sinks import SECONDS, Delivery, deliveries, is_selected
 from minutehand.model.event import Event, Hook
@@ -13,36 +13,38 @@ from minutehand.settings.table import EVENTS
 BUFFER_SECONDS = 1.0
 
 
-def publish(database: Database, events: Iterable[Event]) -> None:
+@sync_or_async
+async def publish(executor: Executor, events: Iterable[Event]) -> None:
     """Publish events: to the events table in the open transaction, to hooks and other sinks after its commit.
 
-    In a transaction of yours, whose commit is not visible here, only the events table gets them. Without hooks and
+    In a transaction of yours whose commit is not visible here, only the events table gets them. Without hooks and
     sinks, `events` is not even iterated. Failures never reach the caller.
     """
     if not _deliveries() and not hooks.has_hooks():
         return
-    tenant: str = getattr(database, "tenant", "")
+    tenant = executor.tenant
     batch = [event if event.tenant or not tenant else replace(event, tenant=tenant) for event in events]
-    if not database.in_transaction:
-        _publish(database, batch, _deliveries())
+    if not executor.in_transaction:
+        await _publish(executor, batch, _deliveries())
         return
-    send(database, batch, SECONDS, [each for each in _deliveries() if each.in_transaction])
+    await send(executor, batch, SECONDS, [each for each in _deliveries() if each.in_transaction])
     others = [each for each in _deliveries() if not each.in_transaction]
-    database.after_commit(lambda: _publish(database, batch, others))
+    executor.after_commit(lambda: _publish(executor, batch, others))
 
 
-def send(database: Database, events: Iterable[Event], seconds: float, to: Sequence[Delivery]) -> None:
+@sync_or_async
+async def send(executor: Executor, events: Iterable[Event], seconds: float, to: Sequence[Delivery]) -> None:
     """Deliver events to sinks, within this time for all of them."""
     batch = [event for event in events if is_selected(event)]
     end = monotonic() + seconds
     for delivery in to if batch else ():
-        delivery.send(batch, database, end - monotonic())
+        await delivery.send(batch, executor, end - monotonic())
 
 
-def _publish(database: Database, events: Sequence[Event], to: Sequence[Delivery]) -> None:
+async def _publish(executor: Executor, events: Sequence[Event], to: Sequence[Delivery]) -> None:
     for event in events:
         hooks.call(event)
-    send(database, events, SECONDS, to)
+    await send(executor, events, SECONDS, to)
 
 
 def _deliveries() -> Sequence[Delivery]:

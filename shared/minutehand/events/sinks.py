@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from minutehand.database import Database
+from minutehand.database import Executor
 from minutehand.errors import ConfigurationError, MinutehandError
 from minutehand.model.event import NAMES, Event
 from minutehand.settings.table import EVENTS_ONLY
@@ -46,21 +46,21 @@ class Delivery(ABC):
         self._dropped = 0
         self._warned = False
 
-    def send(self, events: Sequence[Event], database: Database, seconds: float) -> None:
+    async def send(self, events: Sequence[Event], executor: Executor, seconds: float) -> None:
         """Send events within these seconds, or drop them."""
         if monotonic() < self._resting or seconds < SHORTEST:
             self._dropped += len(events)
             return
         sent: list[int] = []
         try:
-            self._send(events, database, sent, monotonic() + seconds)
+            await self._send(events, executor, sent, monotonic() + seconds)
         except Exception as error:
             self._failed(error, len(events) - sum(sent))
         else:
             self._succeeded()
 
     @abstractmethod
-    def _send(self, events: Sequence[Event], database: Database, sent: list[int], end: float) -> None:
+    async def _send(self, events: Sequence[Event], executor: Executor, sent: list[int], end: float) -> None:
         """Send the events before `end`, and append the size of each batch that was sent to `sent`."""
 
     def _failed(self, error: Exception, unsent: int) -> None:
@@ -88,7 +88,10 @@ class SinkDelivery(Delivery):
         self._make = make
         self._sink: Sink | None = None
 
-    def _send(self, events: Sequence[Event], _database: Database, sent: list[int], end: float) -> None:
+    async def _send(self, events: Sequence[Event], executor: Executor, sent: list[int], end: float) -> None:
+        await executor.block(lambda: self._send_in_thread(events, sent, end))
+
+    def _send_in_thread(self, events: Sequence[Event], sent: list[int], end: float) -> None:
         """Send in a thread, since looking up a host or credentials has no time limit of its own."""
         raised: list[Exception] = []
         thread = Thread(target=self._try, args=[events, sent, end, raised], daemon=True)
@@ -123,15 +126,15 @@ class TableDelivery(Delivery):
         """Open nothing: the caller's database is used."""
         super().__init__("table")
 
-    def _send(self, events: Sequence[Event], database: Database, _sent: list[int], _end: float) -> None:
+    async def _send(self, events: Sequence[Event], executor: Executor, _sent: list[int], _end: float) -> None:
         # Not in another thread: the connection belongs to this one. The statement has its own time limit.
         text = json.dumps([event.to_json() for event in events])
-        if not database.in_transaction:
-            database.run("store_events", events=text)
+        if not executor.in_transaction:
+            await executor.run("store_events", events=text)
             return
         # A savepoint, so that a failure here does not abort the caller's transaction.
-        with database.transaction():
-            database.run("store_events", events=text)
+        async with executor.transaction():
+            await executor.run("store_events", events=text)
 
 
 def is_selected(event: Event) -> bool:

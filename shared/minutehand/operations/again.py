@@ -1,10 +1,10 @@
 """Retry dead jobs at a rate, and replay finished jobs, such as those of an older version of the code."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from minutehand.database import Database
+from minutehand.database import Executor, sync_or_async, sync_or_async_iterator
 from minutehand.errors import InvalidJobError
 from minutehand.model.new_job import check_moment
 from minutehand.model.row import FINISHED
@@ -17,8 +17,9 @@ LIMIT = 1000
 MINUTE = timedelta(minutes=1)
 
 
-def retry_at_rate(
-    database: Database,
+@sync_or_async_iterator
+async def retry_at_rate(
+    executor: Executor,
     per_minute: float,
     *,
     queue: str | None = None,
@@ -27,23 +28,25 @@ def retry_at_rate(
     before: datetime | None = None,
     limit: int = LIMIT,
     actor: str | None = None,
-) -> Iterator[Change]:
+) -> AsyncGenerator[Change, None]:
     """Retry dead jobs at a rate, the last to die first, and yield a Change for each.
 
     `since` and `before` bound the time at which the jobs died. The jobs keep their ids and get all their attempts
     again; a job whose key has an upcoming job stays dead. To continue after `limit` jobs, call again.
     """
     step = step_of(per_minute)
-    ids = find_finished(
-        database, queue=queue, kind=kind, states=["dead"], since=since, before=before, limit=limit
+    ids = await find_finished(
+        executor, queue=queue, kind=kind, states=["dead"], since=since, before=before, limit=limit
     )
     for place in range(0, len(ids), CHUNK):
         chunk = ids[place : place + CHUNK]
-        yield from jobs.retry(database, chunk, start=place * step, step=step, actor=actor)
+        for change in await jobs.retry(executor, chunk, start=place * step, step=step, actor=actor):
+            yield change
 
 
-def replay_finished(
-    database: Database,
+@sync_or_async_iterator
+async def replay_finished(
+    executor: Executor,
     *,
     older_than: str | None = None,
     other_than: str | None = None,
@@ -56,7 +59,7 @@ def replay_finished(
     suffix: str = "",
     limit: int = LIMIT,
     actor: str | None = None,
-) -> Iterator[Change]:
+) -> AsyncGenerator[Change, None]:
     """Replay the finished jobs that match, with all their attempts, and yield a Change for each.
 
     `older_than` and `other_than` filter by the version of the code that finished a job: older by its numbers (1.9 is
@@ -64,8 +67,8 @@ def replay_finished(
     after `limit` jobs. Of several jobs with one key, the latest is replayed.
     """
     mark = mark_of(older_than, other_than)
-    ids = find_finished(
-        database,
+    ids = await find_finished(
+        executor,
         queue=queue,
         kind=kind,
         states=states,
@@ -76,19 +79,21 @@ def replay_finished(
         limit=limit,
     )
     for place in range(0, len(ids), CHUNK):
-        yield from jobs.replay(
-            database,
+        for change in await jobs.replay(
+            executor,
             ids[place : place + CHUNK],
             max_attempts=None,
             window=window,
             suffix=suffix,
             actor=actor,
             mark=mark,
-        )
+        ):
+            yield change
 
 
-def find_finished(
-    database: Database,
+@sync_or_async
+async def find_finished(
+    executor: Executor,
     *,
     queue: str | None = None,
     kind: str | None = None,
@@ -104,7 +109,7 @@ def find_finished(
 
     With a version, jobs that were already replayed for it are left out.
     """
-    records = database.run(
+    records = await executor.run(
         "find_finished",
         queue=queue,
         kind=kind,

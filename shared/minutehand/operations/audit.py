@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from minutehand.database import Database
+from minutehand.database import Executor, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.model.stored import facts_of
 
@@ -29,13 +29,17 @@ class Entry:
     facts: dict[str, Any]
 
 
-def record(database: Database, verb: str, actor: str | None, job: UUID | None = None, **facts: Any) -> None:
+@sync_or_async
+async def record(
+    executor: Executor, /, verb: str, actor: str | None, job: UUID | None = None, **facts: Any
+) -> None:
     """Write one audit entry. Call it in the transaction of the change, so that both commit or neither does."""
-    record_all(database, verb, actor, [(job, facts)])
+    await record_all(executor, verb, actor, [(job, facts)])
 
 
-def record_all(
-    database: Database,
+@sync_or_async
+async def record_all(
+    executor: Executor,
     verb: str,
     actor: str | None,
     changes: Sequence[tuple[UUID | None, Mapping[str, Any]]],
@@ -46,7 +50,7 @@ def record_all(
         return
     if leaked := PRIVATE & {name for _, facts in changes for name in facts}:
         raise ValueError(f"the audit trail must not contain {min(leaked)}")
-    database.run(
+    await executor.run(
         "record_audit",
         actor=actor,
         verb=verb,
@@ -56,8 +60,9 @@ def record_all(
     )
 
 
-def list_audit(
-    database: Database,
+@sync_or_async
+async def list_audit(
+    executor: Executor,
     *,
     job: UUID | None = None,
     actor: str | None = None,
@@ -68,7 +73,7 @@ def list_audit(
     """Return a page of the audit trail, the latest entry first. The id of the last is `before` for the next page."""
     if not 1 <= limit <= MAX_PAGE:
         raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_PAGE}, got {limit}")
-    records = database.run("list_audit", job=job, actor=actor, verb=verb, before=before, limit=limit)
+    records = await executor.run("list_audit", job=job, actor=actor, verb=verb, before=before, limit=limit)
     return [Entry(**entry | {"facts": facts_of(entry["facts"])}) for entry in records]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
-from minutehand.database import Database, Record
+from minutehand.database import Executor, Record, sync_or_async
 from minutehand.errors import KeyTakenError
 from minutehand.events import emit
 from minutehand.events.publish import publish
@@ -44,8 +44,9 @@ class Change:
     new: UUID | None = None
 
 
-def apply(
-    database: Database,
+@sync_or_async
+async def apply(
+    executor: Executor,
     statement: str,
     ids: Sequence[UUID],
     parameters: dict[str, Any] | Parameters,
@@ -60,41 +61,43 @@ def apply(
     ids = list(dict.fromkeys(ids))
     values = parameters(ids) if callable(parameters) else parameters
     try:
-        changed = database.retry_on_conflict(lambda: _write(database, statement, ids, values, actor, facts))
+        changed = await executor.retry_on_conflict(
+            lambda: _write(executor, statement, ids, values, actor, facts)
+        )
     except KeyTakenError:
         if len(ids) == 1:
             return [Change(ids[0], "refused", None, KEY_IS_TAKEN)]
         return [
             change
             for job_id in ids
-            for change in apply(database, statement, [job_id], parameters, actor=actor, facts=facts)
+            for change in await apply(executor, statement, [job_id], parameters, actor=actor, facts=facts)
         ]
     if statement in EVENTS:
         by = {} if actor is None else {"actor": actor}
-        publish(database, [emit.row_event(EVENTS[statement], row, **by) for row in changed.values()])
-    return _report(database, statement, ids, changed)
+        await publish(executor, [emit.row_event(EVENTS[statement], row, **by) for row in changed.values()])
+    return await _report(executor, statement, ids, changed)
 
 
-def _write(
-    database: Database,
+async def _write(
+    executor: Executor,
     statement: str,
     ids: list[UUID],
     parameters: dict[str, Any],
     actor: str | None,
     facts: Mapping[str, Any] | Facts,
 ) -> dict[UUID, Record]:
-    with database.transaction():
-        rows = {row["id"]: row for row in database.run(statement, ids=ids, **parameters)}
+    async with executor.transaction():
+        rows = {row["id"]: row for row in await executor.run(statement, ids=ids, **parameters)}
         entries = [(job_id, facts(row) if callable(facts) else facts) for job_id, row in rows.items()]
-        audit.record_all(database, statement, actor, entries, [row["tenant"] for row in rows.values()])
+        await audit.record_all(executor, statement, actor, entries, [row["tenant"] for row in rows.values()])
     return rows
 
 
-def _report(
-    database: Database, statement: str, ids: list[UUID], changed: Mapping[UUID, Record]
+async def _report(
+    executor: Executor, statement: str, ids: list[UUID], changed: Mapping[UUID, Record]
 ) -> list[Change]:
     rest = [job_id for job_id in ids if job_id not in changed]
-    rows = {row["id"]: row for row in database.run("get_states", ids=rest)} if rest else {}
+    rows = {row["id"]: row for row in await executor.run("get_states", ids=rest)} if rest else {}
     return [
         Change(job_id, "changed", new=changed[job_id].get("new"))
         if job_id in changed

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from minutehand.database import Database, Record
+from minutehand.database import Executor, Record, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.events.publish import publish
 from minutehand.model.event import Event, Name
@@ -46,8 +46,9 @@ class Control:
         return all(getattr(self, name) in ("", getattr(row, name)) for name in SCOPE)
 
 
-def pause(
-    database: Database,
+@sync_or_async
+async def pause(
+    executor: Executor,
     *,
     queue: str = "",
     kind: str = "",
@@ -67,21 +68,22 @@ def pause(
     scope = _scope(queue, kind, key, tenant, everything)
     values = {**scope, "until": check_moment(until, "until"), "reason": reason}
 
-    def change() -> Record:
-        with database.transaction():
-            database.run("hold_ticks")
-            (record,) = database.run("set_control", **values, paused=True, limit=None)
-            recalled = len(database.run("recall_offers", **scope))
-            audit.record(database, "pause", actor, **values, recalled=recalled)
+    async def change() -> Record:
+        async with executor.transaction():
+            await executor.run("hold_ticks")
+            (record,) = await executor.run("set_control", **values, paused=True, limit=None)
+            recalled = len(await executor.run("recall_offers", **scope))
+            await audit.record(executor, "pause", actor, **values, recalled=recalled)
         return record
 
-    control = Control(**database.retry_on_conflict(change))
-    publish(database, [_event("paused", control, actor)])
+    control = Control(**await executor.retry_on_conflict(change))
+    await publish(executor, [_event("paused", control, actor)])
     return control
 
 
-def resume(
-    database: Database,
+@sync_or_async
+async def resume(
+    executor: Executor,
     *,
     queue: str = "",
     kind: str = "",
@@ -94,13 +96,14 @@ def resume(
 
     Resuming everything does not end the pauses of single queues, kinds, keys or tenants.
     """
-    ended = _end(database, "resume", _scope(queue, kind, key, tenant, everything), actor)
-    publish(database, [_event("resumed", control, actor) for control in ended])
+    ended = await _end(executor, "resume", _scope(queue, kind, key, tenant, everything), actor)
+    await publish(executor, [_event("resumed", control, actor) for control in ended])
     return bool(ended)
 
 
-def limit(
-    database: Database,
+@sync_or_async
+async def limit(
+    executor: Executor,
     limit: int,
     *,
     queue: str = "",
@@ -120,17 +123,18 @@ def limit(
         )
     values = {**_scope(queue, kind, key, tenant), "limit": limit, "reason": reason}
 
-    def change() -> Record:
-        with database.transaction():
-            (record,) = database.run("set_control", **values, paused=None, until=None)
-            audit.record(database, "limit", actor, **values)
+    async def change() -> Record:
+        async with executor.transaction():
+            (record,) = await executor.run("set_control", **values, paused=None, until=None)
+            await audit.record(executor, "limit", actor, **values)
         return record
 
-    return Control(**database.retry_on_conflict(change))
+    return Control(**await executor.retry_on_conflict(change))
 
 
-def unlimit(
-    database: Database,
+@sync_or_async
+async def unlimit(
+    executor: Executor,
     *,
     queue: str = "",
     kind: str = "",
@@ -139,17 +143,19 @@ def unlimit(
     actor: str | None = None,
 ) -> bool:
     """Remove the limit with exactly this scope; return whether there was one."""
-    return bool(_end(database, "unlimit", _scope(queue, kind, key, tenant), actor))
+    return bool(await _end(executor, "unlimit", _scope(queue, kind, key, tenant), actor))
 
 
-def list_controls(database: Database) -> list[Control]:
+@sync_or_async
+async def list_controls(executor: Executor) -> list[Control]:
     """Return all pauses and limits, with the number of jobs offered or running under each."""
-    return [Control(**record) for record in database.run("list_controls")]
+    return [Control(**record) for record in await executor.run("list_controls")]
 
 
-def pause_of_everything(database: Database) -> Control | None:
+@sync_or_async
+async def pause_of_everything(executor: Executor) -> Control | None:
     """Return the pause of all jobs, if there is one."""
-    records = database.run("get_pause_of_everything")
+    records = await executor.run("get_pause_of_everything")
     return Control(paused=True, **records[0]) if records else None
 
 
@@ -161,18 +167,18 @@ def _scope(queue: str, kind: str, key: str, tenant: str, everything: bool = Fals
     return scope
 
 
-def _end(database: Database, verb: str, scope: dict[str, Any], actor: str | None) -> list[Control]:
+async def _end(executor: Executor, verb: str, scope: dict[str, Any], actor: str | None) -> list[Control]:
     pause = verb == "resume"
 
-    def change() -> list[Record]:
-        with database.transaction():
-            records = database.run("end_control", **scope, pause=pause, limit=not pause)
+    async def change() -> list[Record]:
+        async with executor.transaction():
+            records = await executor.run("end_control", **scope, pause=pause, limit=not pause)
             for record in records:
                 was = {"was_until": record["until"]} if pause else {"was_limit": record["limit"]}
-                audit.record(database, verb, actor, **scope, **was)
+                await audit.record(executor, verb, actor, **scope, **was)
         return records
 
-    return [Control(**record) for record in database.retry_on_conflict(change)]
+    return [Control(**record) for record in await executor.retry_on_conflict(change)]
 
 
 def _event(name: Name, control: Control, actor: str | None) -> Event:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from minutehand.database import Database
+from minutehand.database import Executor, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.model.new_job import OPTIONS, NewJob, decode_job
 from minutehand.model.retry import Retry
@@ -28,9 +28,10 @@ class Defaults:
     on_dead: NewJob | str | None = None
 
 
-def list_defaults(database: Database) -> list[Defaults]:
+@sync_or_async
+async def list_defaults(executor: Executor) -> list[Defaults]:
     """Return the defaults of all kinds, by name, then those of all queues."""
-    records = database.run("list_defaults")
+    records = await executor.run("list_defaults")
     return [
         Defaults(
             **{**record, "retry": record["retry"] and Retry.from_json(record["retry"])}
@@ -40,7 +41,8 @@ def list_defaults(database: Database) -> list[Defaults]:
     ]
 
 
-def set_defaults(database: Database, defaults: Defaults, *, actor: str | None = None) -> None:
+@sync_or_async
+async def set_defaults(executor: Executor, defaults: Defaults, *, actor: str | None = None) -> None:
     """Replace all defaults of a kind or of a queue. Existing jobs do not change."""
     if defaults.kind is None and defaults.queue is None:
         raise InvalidJobError("kind_is_a_name", "defaults must name a kind or a queue")
@@ -55,10 +57,12 @@ def set_defaults(database: Database, defaults: Defaults, *, actor: str | None = 
         values["kind"] = defaults.kind
     text = None if retry is None else json.dumps(retry, allow_nan=False)
     on_dead = None if defaults.on_dead is None else OPTIONS["on_dead"].check(defaults.on_dead, "on_dead")
-    with database.transaction():
+    async with executor.transaction():
         statement = "set_queue_defaults" if defaults.kind is None else "set_defaults"
-        database.run(statement, **values, retry=text, on_dead=on_dead)
-        audit.record(database, "defaults", actor, **values, retry=retry, on_dead=_kind(defaults.on_dead))
+        await executor.run(statement, **values, retry=text, on_dead=on_dead)
+        await audit.record(
+            executor, "defaults", actor, **values, retry=retry, on_dead=_kind(defaults.on_dead)
+        )
 
 
 def _kind(job: NewJob | str | None) -> str | None:

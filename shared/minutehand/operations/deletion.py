@@ -3,12 +3,12 @@
 To stop jobs without deleting them, pause their queue. To end them and keep them in the history, cancel them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from minutehand.database import Database, Record
+from minutehand.database import Executor, Record, sync_or_async, sync_or_async_iterator
 from minutehand.model.new_job import check_moment
 from minutehand.model.row import FINISHED
 from minutehand.operations import audit
@@ -18,27 +18,34 @@ from minutehand.queries.jobs import check_states
 CHUNK = 5000
 
 
-def delete(database: Database, ids: Sequence[UUID], *, actor: str | None = None) -> list[Change]:
+@sync_or_async
+async def delete(executor: Executor, ids: Sequence[UUID], *, actor: str | None = None) -> list[Change]:
     """Delete upcoming jobs by id. Only the audit trail keeps their queue, kind and key."""
 
     def facts(row: Record) -> Mapping[str, Any]:
         return {name: row[name] for name in ("queue", "kind", "key")}
 
-    return apply(database, "delete", ids, {}, actor=actor, facts=facts)
+    return await apply(executor, "delete", ids, {}, actor=actor, facts=facts)
 
 
-def count_upcoming(database: Database, queue: str) -> int:
+@sync_or_async
+async def count_upcoming(executor: Executor, queue: str) -> int:
     """Count the jobs that `delete_upcoming` would delete."""
-    return int(database.run("count_upcoming", queue=queue)[0]["jobs"])
+    return int((await executor.run("count_upcoming", queue=queue))[0]["jobs"])
 
 
-def delete_upcoming(database: Database, queue: str, *, actor: str | None = None) -> Iterator[int]:
+@sync_or_async_iterator
+async def delete_upcoming(
+    executor: Executor, queue: str, *, actor: str | None = None
+) -> AsyncGenerator[int, None]:
     """Delete all upcoming jobs of a queue in chunks; yield the size of each chunk. Running jobs stay."""
-    return _delete_in_chunks(database, "delete_upcoming", {"queue": queue}, actor)
+    while deleted := await _delete_chunk(executor, "delete_upcoming", {"queue": queue}, actor):
+        yield deleted
 
 
-def count_finished(
-    database: Database,
+@sync_or_async
+async def count_finished(
+    executor: Executor,
     before: datetime,
     *,
     queue: str | None = None,
@@ -46,20 +53,23 @@ def count_finished(
     states: Sequence[str] = (),
 ) -> int:
     """Count the jobs that `delete_finished` would delete."""
-    return int(database.run("count_finished", **_finished(before, queue, kind, states))[0]["jobs"])
+    return int((await executor.run("count_finished", **_finished(before, queue, kind, states)))[0]["jobs"])
 
 
-def delete_finished(
-    database: Database,
+@sync_or_async_iterator
+async def delete_finished(
+    executor: Executor,
     before: datetime,
     *,
     queue: str | None = None,
     kind: str | None = None,
     states: Sequence[str] = (),
     actor: str | None = None,
-) -> Iterator[int]:
+) -> AsyncGenerator[int, None]:
     """Delete the jobs that finished before a moment, in chunks; yield the size of each chunk."""
-    return _delete_in_chunks(database, "delete_finished", _finished(before, queue, kind, states), actor)
+    filters = _finished(before, queue, kind, states)
+    while deleted := await _delete_chunk(executor, "delete_finished", filters, actor):
+        yield deleted
 
 
 def _finished(before: datetime, queue: str | None, kind: str | None, states: Sequence[str]) -> dict[str, Any]:
@@ -71,19 +81,14 @@ def _finished(before: datetime, queue: str | None, kind: str | None, states: Seq
     }
 
 
-def _delete_in_chunks(
-    database: Database, statement: str, filters: dict[str, Any], actor: str | None
-) -> Iterator[int]:
-    def delete_chunk() -> int:
-        with database.transaction():
-            deleted = len(database.run(statement, limit=CHUNK, **filters))
+async def _delete_chunk(
+    executor: Executor, statement: str, filters: dict[str, Any], actor: str | None
+) -> int:
+    async def delete_chunk() -> int:
+        async with executor.transaction():
+            deleted = len(await executor.run(statement, limit=CHUNK, **filters))
             if deleted:
-                audit.record(database, "delete", actor, **filters, jobs=deleted)
+                await audit.record(executor, "delete", actor, **filters, jobs=deleted)
         return deleted
 
-    return _until_zero(lambda: database.retry_on_conflict(delete_chunk))
-
-
-def _until_zero(delete_chunk: Callable[[], int]) -> Iterator[int]:
-    while deleted := delete_chunk():
-        yield deleted
+    return await executor.retry_on_conflict(delete_chunk)

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
-from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from minutehand.database import Database, Record
+from minutehand.database import Executor, Record, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.model.new_job import NewJob, parameters
 from minutehand.model.retry import Retry
@@ -28,8 +27,9 @@ class Unset(Enum):
 UNSET: Final = Unset.UNSET
 
 
-def edit(
-    database: Database,
+@sync_or_async
+async def edit(
+    executor: Executor,
     ids: Sequence[UUID],
     *,
     payload: object = UNSET,
@@ -57,12 +57,14 @@ def edit(
     def facts(row: Record) -> dict[str, Any]:
         return {"fields": sorted(edits)} | {f"was_{name}": row[name] for name in AUDITED if name in edits}
 
-    change = partial(apply, database, "edit", actor=actor, facts=facts)
+    async def change(ids: Sequence[UUID], values: dict[str, Any]) -> list[Change]:
+        return await apply(executor, "edit", ids, values, actor=actor, facts=facts)
+
     if "payload" not in edits or not encrypts():
-        return change(ids, _parameters(edits))
+        return await change(ids, _parameters(edits))
     # Each payload is encrypted for its job.
-    with database.transaction():
-        parts = [change([job_id], partial(_encrypted, database, edits)) for job_id in ids]
+    async with executor.transaction():
+        parts = [await change([job_id], await _encrypted(executor, edits, job_id)) for job_id in ids]
     return [each for part in parts for each in part]
 
 
@@ -71,13 +73,17 @@ def _parameters(edits: dict[str, Any]) -> dict[str, Any]:
     return {name: checked[name] for name in FIELDS} | {"fields": list(edits)}
 
 
-def _encrypted(database: Database, edits: dict[str, Any], ids: list[UUID]) -> dict[str, Any]:
+async def _encrypted(executor: Executor, edits: dict[str, Any], job_id: UUID) -> dict[str, Any]:
     # Imported here, so that a process without encryption does not load the cryptography.
     from minutehand.encryption.envelope import encrypt_for_row
 
     values = _parameters(edits)
-    found = database.run("get", id=ids[0])
-    return values | ({"payload": encrypt_for_row(found[0], values["payload"])} if found else {})
+    found = await executor.run("get", id=job_id)
+    if not found:
+        return values
+    # The key may come from a service.
+    payload = await executor.block(lambda: encrypt_for_row(found[0], values["payload"]))
+    return values | {"payload": payload}
 
 
 def _no_clock() -> datetime:

@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from minutehand.database import Database
+from minutehand.database import Executor, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.model.new_job import check_moment
 from minutehand.model.rules import sentence
 from minutehand.operations.change import Change, apply
 
 
-def cancel(
-    database: Database,
+@sync_or_async
+async def cancel(
+    executor: Executor,
     ids: Sequence[UUID],
     reason: str = "on request",
     *,
@@ -29,9 +30,9 @@ def cancel(
     finishes first, that outcome counts.
     """
     facts = {"reason": reason}
-    changes = apply(database, "cancel", ids, facts, actor=actor, facts=facts)
+    changes = await apply(executor, "cancel", ids, facts, actor=actor, facts=facts)
     busy = [change.id for change in changes if running and change.state == "running"]
-    requests = apply(database, "cancel_running", busy, facts, actor=actor, facts=facts) if busy else []
+    requests = await apply(executor, "cancel_running", busy, facts, actor=actor, facts=facts) if busy else []
     requested = {
         change.id: Change(change.id, "requested", "running", "the job ends at its next check")
         if change.outcome == "changed"
@@ -41,13 +42,15 @@ def cancel(
     return [requested.get(change.id, change) for change in changes]
 
 
-def promote(database: Database, ids: Sequence[UUID], *, actor: str | None = None) -> list[Change]:
+@sync_or_async
+async def promote(executor: Executor, ids: Sequence[UUID], *, actor: str | None = None) -> list[Change]:
     """Make upcoming jobs due now."""
-    return apply(database, "promote", ids, {}, actor=actor)
+    return await apply(executor, "promote", ids, {}, actor=actor)
 
 
-def reschedule(
-    database: Database,
+@sync_or_async
+async def reschedule(
+    executor: Executor,
     ids: Sequence[UUID],
     run_at: datetime | None = None,
     delay: timedelta | None = None,
@@ -60,11 +63,12 @@ def reschedule(
     if delay is not None and delay < timedelta():
         raise InvalidJobError("delay_is_not_negative", sentence("delay_is_not_negative"))
     moment = {"run_at": check_moment(run_at), "delay": delay}
-    return apply(database, "reschedule", ids, moment, actor=actor, facts=moment)
+    return await apply(executor, "reschedule", ids, moment, actor=actor, facts=moment)
 
 
-def retry(
-    database: Database,
+@sync_or_async
+async def retry(
+    executor: Executor,
     ids: Sequence[UUID],
     *,
     start: timedelta = timedelta(),
@@ -73,13 +77,14 @@ def retry(
 ) -> list[Change]:
     """Retry dead and cancelled jobs with all their attempts: due after `start`, and one `step` after the other."""
     delays = {job_id: start + place * step for place, job_id in enumerate(dict.fromkeys(ids))}
-    return apply(
-        database, "retry", ids, lambda some: {"delays": [delays[job_id] for job_id in some]}, actor=actor
+    return await apply(
+        executor, "retry", ids, lambda some: {"delays": [delays[job_id] for job_id in some]}, actor=actor
     )
 
 
-def replay(
-    database: Database,
+@sync_or_async
+async def replay(
+    executor: Executor,
     ids: Sequence[UUID],
     *,
     max_attempts: int | None = 1,
@@ -96,26 +101,26 @@ def replay(
     """
     options = {"max_attempts": max_attempts, "window": window, "suffix": suffix}
 
-    def run() -> list[Change]:
-        with database.transaction():
-            changes = apply(
-                database,
+    async def run() -> list[Change]:
+        async with executor.transaction():
+            changes = await apply(
+                executor,
                 "replay",
                 ids,
                 options,
                 actor=actor,
                 facts=lambda row: {"new": row["new"], "mark": mark},
             )
-            _rebind(database, {change.new: change.id for change in changes if change.new is not None})
+            await _rebind(executor, {change.new: change.id for change in changes if change.new is not None})
             return changes
 
-    return database.retry_on_conflict(run)
+    return await executor.retry_on_conflict(run)
 
 
-def _rebind(database: Database, original_of: dict[UUID, UUID]) -> None:
+async def _rebind(executor: Executor, original_of: dict[UUID, UUID]) -> None:
     """Re-encrypt the payloads of new jobs, which are encrypted for their originals."""
-    if original_of and database.run("encrypted_payloads", ids=list(original_of)):
+    if original_of and await executor.run("encrypted_payloads", ids=list(original_of)):
         # Imported here, so that a process without encryption does not load the cryptography.
         from minutehand.encryption.reencrypt import rebind
 
-        rebind(database, original_of)
+        await rebind(executor, original_of)

@@ -1,12 +1,12 @@
 """How long finished jobs, attempts and events are kept, and the maintenance step that drops what has expired."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from time import monotonic
 from typing import Any, Literal
 
-from minutehand.database import Database
+from minutehand.database import Executor, sync_or_async
 from minutehand.operations import audit
 
 FOREVER = timedelta.max
@@ -51,20 +51,22 @@ class Step:
 CATEGORIES = tuple(field.name for field in fields(Retention) if field.name != "queue")
 
 
-def list_retention(database: Database) -> list[Retention]:
+@sync_or_async
+async def list_retention(executor: Executor) -> list[Retention]:
     """Return the retention that is set, that for every queue first."""
     found: dict[str, dict[str, timedelta]] = {}
-    for record in database.run("list_retention"):
+    for record in await executor.run("list_retention"):
         keep = FOREVER if record["keep"] is None else record["keep"]
         found.setdefault(record["queue"], {})[record["what"]] = keep
     return [Retention(queue=queue or None, **categories) for queue, categories in found.items()]
 
 
-def set_retention(database: Database, retention: Retention, *, actor: str | None = None) -> None:
+@sync_or_async
+async def set_retention(executor: Executor, retention: Retention, *, actor: str | None = None) -> None:
     """Replace the retention of a queue, or of every queue without one, and write an audit entry."""
     keeps = {name: getattr(retention, name) for name in CATEGORIES if getattr(retention, name) is not None}
-    with database.transaction():
-        database.run(
+    async with executor.transaction():
+        await executor.run(
             "set_retention",
             queue=retention.queue or "",
             categories=list(keeps),
@@ -73,33 +75,37 @@ def set_retention(database: Database, retention: Retention, *, actor: str | None
         facts: dict[str, Any] = {
             name: "forever" if keep == FOREVER else f"{keep}" for name, keep in keeps.items()
         }
-        audit.record(database, "retention", actor, queue=retention.queue, **facts)
+        await audit.record(executor, "retention", actor, queue=retention.queue, **facts)
 
 
-def get_keep_until_archived(database: Database) -> bool:
+@sync_or_async
+async def get_keep_until_archived(executor: Executor) -> bool:
     """Return whether rows are kept until their day is archived."""
-    return bool(database.run("get_keep_until_archived")[0]["keep_until_archived"])
+    return bool((await executor.run("get_keep_until_archived"))[0]["keep_until_archived"])
 
 
-def set_keep_until_archived(database: Database, keep: bool, *, actor: str | None = None) -> None:
+@sync_or_async
+async def set_keep_until_archived(executor: Executor, keep: bool, *, actor: str | None = None) -> None:
     """Set whether retention waits for the archive, and write an audit entry. Deleting jobs never waits."""
-    with database.transaction():
-        database.run("set_keep_until_archived", keep=keep)
-        audit.record(database, "retention", actor, keep_until_archived=keep)
+    async with executor.transaction():
+        await executor.run("set_keep_until_archived", keep=keep)
+        await audit.record(executor, "retention", actor, keep_until_archived=keep)
 
 
-def apply_retention(database: Database) -> tuple[Step, ...]:
+@sync_or_async
+async def apply_retention(executor: Executor) -> tuple[Step, ...]:
     """Drop the days whose rows have all expired; of other days delete the expired rows, in chunks.
 
     Days that are locked, or left when the time is up, are for the next call.
     """
-    return tuple(_steps(database))
+    return tuple([step async for step in _steps(executor)])
 
 
-def _steps(database: Database) -> Iterator[Step]:
+async def _steps(executor: Executor) -> AsyncGenerator[Step, None]:
     began = monotonic()
     for _ in range(MAX_STEPS):
-        taken = [Step(**record) for record in database.run("retain")]
-        yield from taken
+        taken = [Step(**record) for record in await executor.run("retain")]
+        for step in taken:
+            yield step
         if not taken or taken[-1].outcome == "busy" or monotonic() - began > MAX_SECONDS:
             return

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from minutehand.database import Database
+from minutehand.database import Executor, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.model.event import NAMES, Name
 from minutehand.model.stored import facts_of
@@ -26,8 +26,9 @@ class StoredEvent:
     facts: Mapping[str, Any]
 
 
-def list_events(
-    database: Database,
+@sync_or_async
+async def list_events(
+    executor: Executor,
     *,
     names: Sequence[str] = (),
     queue: str | None = None,
@@ -41,7 +42,7 @@ def list_events(
         raise InvalidJobError(
             "event_is_known", f"event must be one of {', '.join(NAMES)}, got {unknown[0]!r}"
         )
-    records = database.run(
+    records = await executor.run(
         "list_events", names=list(names) or None, queue=queue, kind=kind, job=job, since=since, limit=limit
     )
     return [StoredEvent(**record | {"facts": facts_of(record["facts"])}) for record in reversed(records)]

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from minutehand.database import Database
+from minutehand.database import Executor, sync_or_async
 from minutehand.errors import InvalidJobError, NotFoundError
 from minutehand.model.new_job import check_calendar, check_moment, encode_headers
 from minutehand.model.option import typed
@@ -27,40 +27,45 @@ class Depth:
     kind: str | None = None
 
 
-def get(database: Database, job_id: UUID) -> Row:
+@sync_or_async
+async def get(executor: Executor, job_id: UUID) -> Row:
     """Return a job; raise NotFoundError if it does not exist."""
-    records = database.run("get", id=job_id)
+    records = await executor.run("get", id=job_id)
     if not records:
         raise NotFoundError(f"job {job_id} not found")
     return Row.from_record(records[0])
 
 
-def get_by_key(database: Database, queue: str, key: str, *, tenant: str = "") -> Row:
+@sync_or_async
+async def get_by_key(executor: Executor, queue: str, key: str, *, tenant: str = "") -> Row:
     """Return the upcoming job with a key, else the running one, else the last to finish.
 
     Raises NotFoundError if there is none.
     """
-    records = database.run("get_by_key", queue=queue, key=key, tenant=tenant)
+    records = await executor.run("get_by_key", queue=queue, key=key, tenant=tenant)
     if not records:
         raise NotFoundError(f"queue {queue} has no job with this key")
     return Row.from_record(records[0])
 
 
-def list_attempts(
-    database: Database, job_id: UUID, *, after: datetime | None = None, limit: int = MAX_PAGE
+@sync_or_async
+async def list_attempts(
+    executor: Executor, job_id: UUID, *, after: datetime | None = None, limit: int = MAX_PAGE
 ) -> list[Attempt]:
     """Return the finished attempts at a job, oldest first; `after` continues after the end of an attempt."""
-    records = database.run("list_attempts", job=job_id, after=check_moment(after, "after"), limit=limit)
+    records = await executor.run("list_attempts", job=job_id, after=check_moment(after, "after"), limit=limit)
     return [Attempt(**record | {"error": error_of(record["error"])}) for record in records]
 
 
-def list_queues(database: Database) -> list[str]:
+@sync_or_async
+async def list_queues(executor: Executor) -> list[str]:
     """Return the names of the queues that have or had jobs or settings."""
-    return [record["queue"] for record in database.run("list_queues")]
+    return [record["queue"] for record in await executor.run("list_queues")]
 
 
-def list_jobs(
-    database: Database,
+@sync_or_async
+async def list_jobs(
+    executor: Executor,
     *,
     queue: str | None = None,
     kind: str | None = None,
@@ -109,29 +114,30 @@ def list_jobs(
         "finished_since": check_moment(finished_since, "finished_since"),
         "finished_until": check_moment(finished_until, "finished_until"),
     }
-    page = (_newer if last or after else _older)(database, filters, before or after, limit)
-    return replace(page, **_count(database, filters, page)) if total else page
+    page = await (_newer if last or after else _older)(executor, filters, before or after, limit)
+    return replace(page, **await _count(executor, filters, page)) if total else page
 
 
-def _older(database: Database, filters: dict[str, Any], before: UUID | None, limit: int) -> Page:
-    records = database.run("list_jobs", before=before, limit=limit + 1, **filters)
+async def _older(executor: Executor, filters: dict[str, Any], before: UUID | None, limit: int) -> Page:
+    records = await executor.run("list_jobs", before=before, limit=limit + 1, **filters)
     rows = tuple(Row.from_record(record) for record in records[:limit])
     return Page(rows, rows[-1].id if len(records) > limit else None, rows[0].id if rows and before else None)
 
 
-def _newer(database: Database, filters: dict[str, Any], after: UUID | None, limit: int) -> Page:
-    records = database.run("list_newer_jobs", after=after, limit=limit + 1, **filters)
+async def _newer(executor: Executor, filters: dict[str, Any], after: UUID | None, limit: int) -> Page:
+    records = await executor.run("list_newer_jobs", after=after, limit=limit + 1, **filters)
     rows = tuple(Row.from_record(record) for record in reversed(records[:limit]))
     return Page(rows, rows[-1].id if rows and after else None, rows[0].id if len(records) > limit else None)
 
 
-def _count(database: Database, filters: dict[str, Any], page: Page) -> dict[str, Any]:
-    return database.run("count_jobs", first=page.rows[0].id if page.rows else None, **filters)[0]
+async def _count(executor: Executor, filters: dict[str, Any], page: Page) -> dict[str, Any]:
+    return (await executor.run("count_jobs", first=page.rows[0].id if page.rows else None, **filters))[0]
 
 
-def clock(database: Database) -> datetime:
+@sync_or_async
+async def clock(executor: Executor) -> datetime:
     """Return the time by the database's clock, to which the moments of jobs compare."""
-    moment: datetime = database.run("clock")[0]["now"]
+    moment: datetime = (await executor.run("clock"))[0]["now"]
     return moment
 
 
@@ -144,8 +150,9 @@ def check_states(states: Sequence[str], known: Sequence[str] = STATES) -> list[s
     return list(states) or None
 
 
-def stats(
-    database: Database,
+@sync_or_async
+async def stats(
+    executor: Executor,
     *,
     since: datetime | None = None,
     queue: str | None = None,
@@ -157,4 +164,4 @@ def stats(
     Without `since` it reads all jobs.
     """
     filters = {"queue": queue, "kind": kind, "since": check_calendar(since, "since")}
-    return [Depth(**record) for record in database.run("stats", by_kind=by_kind, **filters)]
+    return [Depth(**record) for record in await executor.run("stats", by_kind=by_kind, **filters)]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from minutehand.database import Database
+from minutehand.database import Executor, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.model.calendar import FIRST
 from minutehand.model.new_job import check_calendar
@@ -92,8 +92,9 @@ class Today:
     next_schedule: datetime | None
 
 
-def histogram(
-    database: Database,
+@sync_or_async
+async def histogram(
+    executor: Executor,
     *,
     by: By = "hour",
     since: datetime | None = None,
@@ -107,12 +108,12 @@ def histogram(
 
     The default is the last 24 hours, or 7 days. A day in a time zone may have 23 or 25 hours.
     """
-    since, until = _window(database, since, until, WINDOW[by])
+    since, until = await _window(executor, since, until, WINDOW[by])
     if until - since > LONGEST[by]:
         raise InvalidJobError(
             "window_is_bounded", f"a histogram by {by} must span at most {LONGEST[by].days} days"
         )
-    records = database.run(
+    records = await executor.run(
         "histogram",
         by=by,
         since=since,
@@ -126,8 +127,9 @@ def histogram(
     return [Bin(**record) for record in records]
 
 
-def durations(
-    database: Database,
+@sync_or_async
+async def durations(
+    executor: Executor,
     *,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -136,16 +138,19 @@ def durations(
     by_kind: bool = False,
 ) -> list[Durations]:
     """Return how long jobs waited and attempts ran in a window; the default is the last 24 hours."""
-    since, until = _window(database, since, until, WINDOW["hour"])
-    records = database.run("durations", since=since, until=until, queue=queue, kind=kind, by_kind=by_kind)
+    since, until = await _window(executor, since, until, WINDOW["hour"])
+    records = await executor.run(
+        "durations", since=since, until=until, queue=queue, kind=kind, by_kind=by_kind
+    )
     return [
         Durations(r["queue"], r["kind"], _spread(r["ran"], r["run"]), _spread(r["waited"], r["wait"]))
         for r in records
     ]
 
 
-def failures(
-    database: Database,
+@sync_or_async
+async def failures(
+    executor: Executor,
     *,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -153,27 +158,29 @@ def failures(
     kind: str | None = None,
 ) -> list[Failure]:
     """Return the types of errors of the attempts that failed in a window, most frequent first; default 24 hours."""
-    since, until = _window(database, since, until, WINDOW["hour"])
-    records = database.run("failures", since=since, until=until, queue=queue, kind=kind)
+    since, until = await _window(executor, since, until, WINDOW["hour"])
+    records = await executor.run("failures", since=since, until=until, queue=queue, kind=kind)
     return [Failure(**record) for record in records]
 
 
-def unserved(database: Database, period: timedelta = UNSERVED_AFTER) -> list[Unserved]:
+@sync_or_async
+async def unserved(executor: Executor, period: timedelta = UNSERVED_AFTER) -> list[Unserved]:
     """Return the queues of which a job has been due for this period, while no job of theirs was offered or running.
 
     Paused jobs are not due. It sees the queues of all tenants, and needs the privileges of minutehand_operator.
     """
-    due = {each["queue"]: each for each in database.run("count_due", limit=COUNTED_DUE, now=None)}
+    due = {each["queue"]: each for each in await executor.run("count_due", limit=COUNTED_DUE, now=None)}
     late = [queue for queue, each in due.items() if each["late"] > period]
     if not late:
         return []
-    served = {each["queue"] for each in database.run("find_served", queues=late, period=period)}
+    served = {each["queue"] for each in await executor.run("find_served", queues=late, period=period)}
     return [Unserved(**due[queue]) for queue in late if queue not in served]
 
 
-def today(database: Database, zone: str = "UTC") -> Today:
+@sync_or_async
+async def today(executor: Executor, zone: str = "UTC") -> Today:
     """Return the overview; midnight is that of the time zone."""
-    return Today(**database.run("today", zone=check_zone(zone))[0])
+    return Today(**(await executor.run("today", zone=check_zone(zone)))[0])
 
 
 def check_zone(zone: str) -> str:
@@ -185,12 +192,12 @@ def check_zone(zone: str) -> str:
     return zone
 
 
-def _window(
-    database: Database, since: datetime | None, until: datetime | None, length: timedelta
+async def _window(
+    executor: Executor, since: datetime | None, until: datetime | None, length: timedelta
 ) -> tuple[datetime, datetime]:
     check_calendar(since, "since")
     check_calendar(until, "until")
-    until = until or clock(database)
+    until = until or await clock(executor)
     since = since or max(until, FIRST + length) - length
     if since > until:
         raise InvalidJobError("window_is_forward", "since must not be after until")

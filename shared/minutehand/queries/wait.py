@@ -1,11 +1,13 @@
 """Wait until a job is finished, by polling with growing pauses."""
 
+from collections.abc import Coroutine
 from dataclasses import replace
 from datetime import timedelta
-from time import monotonic, sleep
+from time import monotonic
+from typing import Any, overload
 from uuid import UUID
 
-from minutehand.database import Connection, Database, database_of
+from minutehand.database import AsyncConnectable, Connectable, Executor, executed
 from minutehand.errors import InvalidJobError, UnfinishedError
 from minutehand.model.payload import is_encrypted
 from minutehand.model.row import FINISHED, Row
@@ -15,6 +17,7 @@ from minutehand.queries.jobs import get
 # In seconds.
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 GROWTH = 1.5
+DEFAULT_TIMEOUT = timedelta(seconds=30)
 
 
 def decrypted(row: Row) -> Row:
@@ -27,35 +30,52 @@ def decrypted(row: Row) -> Row:
     return replace(row, result=decrypted_result(row.result, row))
 
 
+@overload
+def wait(
+    job_id: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: AsyncConnectable
+) -> Coroutine[Any, Any, Row]: ...
+@overload
+def wait(
+    job_id: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: Connectable | None = None
+) -> Row: ...
 def wait(
     job_id: UUID,
-    timeout: timedelta = timedelta(seconds=30),
+    timeout: timedelta = DEFAULT_TIMEOUT,
     *,
-    connection: Connection | Database | None = None,
-) -> Row:
+    connection: Connectable | AsyncConnectable | None = None,
+) -> Row | Coroutine[Any, Any, Row]:
     """Return a job once it is finished (done, dead, expired or cancelled), with its result.
 
-    Raises UnfinishedError after the timeout, and NotFoundError if the job does not exist. Each poll is a short
-    statement, so a pooler's connection is free in between. A connection of yours must be in autocommit: a transaction
-    would hold its locks, and the jobs it enqueued would not run before its commit.
+    With an async connection this returns an awaitable. Raises UnfinishedError after the timeout, and NotFoundError if
+    the job does not exist. Each poll is a short statement, so a pooler's connection is free in between. A connection of
+    yours must be in autocommit: a transaction would hold its locks, and the jobs it enqueued would not run before its
+    commit.
     """
-    return decrypted(wait_encrypted(job_id, timeout, connection=connection))
+
+    async def finished(executor: Executor) -> Row:
+        row = await _wait(executor, job_id, timeout)
+        return await executor.block(lambda: decrypted(row)) if is_encrypted(row.result) else row
+
+    result: Row | Coroutine[Any, Any, Row] = executed(connection, finished)
+    return result
 
 
-def wait_encrypted(
-    job_id: UUID, timeout: timedelta, *, connection: Connection | Database | None = None
-) -> Row:
-    """Wait like `wait`, but return an encrypted result as it is stored; this needs no key."""
-    database = database_of(connection)
-    if database.in_transaction or not database.connection.autocommit:
+def wait_encrypted(job_id: UUID, timeout: timedelta, *, connection: Connectable | None = None) -> Row:
+    """Do what `wait` does, but return an encrypted result as it is stored; this needs no key."""
+    row: Row = executed(connection, lambda executor: _wait(executor, job_id, timeout))
+    return row
+
+
+async def _wait(executor: Executor, job_id: UUID, timeout: timedelta) -> Row:
+    if executor.in_transaction or not executor.autocommit:
         raise InvalidJobError("wait_is_alone", sentence("wait_is_alone"))
     deadline, pause = monotonic() + timeout.total_seconds(), FIRST_PAUSE
     while True:
-        unfinished = database.run("get_unfinished", id=job_id)
+        unfinished = await executor.run("get_unfinished", id=job_id)
         # A job may come back between the two statements.
-        if not unfinished and (row := get(database, job_id)).state in FINISHED:
+        if not unfinished and (row := await get(executor, job_id)).state in FINISHED:
             return row
         if (left := deadline - monotonic()) <= 0:
             raise UnfinishedError(job_id, unfinished[0]["state"] if unfinished else row.state, timeout)
-        sleep(min(pause, left))
+        await executor.pause(min(pause, left))
         pause = min(pause * GROWTH, LONGEST_PAUSE)

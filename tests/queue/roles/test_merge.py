@@ -17,11 +17,11 @@ SECRET = {"authorization": "Bearer 1"}
 
 
 def first(session: Database, **options: object) -> Enqueued:
-    return enqueue("http", OWN, key="k", delay=LONG, headers=SECRET, connection=session, **options)  # type: ignore[arg-type]
+    return enqueue("http", OWN, key="k", delay=LONG, headers=SECRET, connection=session, **options)  # type: ignore[call-overload]
 
 
 def merge(session: Database, **options: object) -> str:
-    return enqueue("http", OTHER, key="k", on_conflict="merge", connection=session, **options).outcome  # type: ignore[arg-type]
+    return enqueue("http", OTHER, key="k", on_conflict="merge", connection=session, **options).outcome  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("options", [{}, {"debounce": LONG}, {"unique_for": LONG}], ids=str)

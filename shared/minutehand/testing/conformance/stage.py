@@ -8,6 +8,7 @@ from minutehand import Job, enqueue
 from minutehand.claim import claim, take
 from minutehand.database import Database
 from minutehand.finish import finish
+from minutehand.model.enqueued import Enqueued
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Done, Failed
 from minutehand.model.row import Row
@@ -22,7 +23,8 @@ ERROR = {"type": "Broken", "message": "it broke"}
 
 def put(kind: str = "work", payload: object = None, **options: Any) -> UUID:
     """Enqueue a job and return its id."""
-    return enqueue(kind, payload, **options).id
+    enqueued: Enqueued = enqueue(kind, payload, **options)
+    return enqueued.id
 
 
 def take_all(database: Database, limit: int = 10, queue: str = "default") -> list[Job]:

@@ -1,0 +1,179 @@
+"""Database: runs statements on a connection that survives a frozen process."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from time import time
+from typing import Any, TypeVar, cast
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row
+
+from minutehand.database.adaptation import adapt
+from minutehand.database.after_commit import Call, OnCommit, after_commit, collected
+from minutehand.database.completing import complete
+from minutehand.database.conflicts import attempts
+from minutehand.database.driver_errors import translated
+from minutehand.database.fetching import Record, fetch
+from minutehand.database.liveness import has_pending_input, responds
+from minutehand.database.opening import Connection, connect
+from minutehand.database.statements import statement
+from minutehand.errors import ConfigurationError, UnreachableError
+
+Result = TypeVar("Result")
+
+IDLE_SECONDS = 30.0
+
+
+class Database:
+    """A database to run statements on.
+
+    It connects at first use, and again when the connection broke or may have died while the process was frozen. `url`
+    may be a function; it is called for each connection, so that it can return a rotated password.
+    """
+
+    on_commit: OnCommit | None = None
+
+    def __init__(self, url: str | Callable[[], str]) -> None:
+        """Remember the URL; no connection is opened yet."""
+        self._url = url
+        self._connection: Connection | None = None
+        self._borrowed = False
+        self._used = time()
+
+    @classmethod
+    def borrow(cls, connection: Connection, on_commit: OnCommit | None = None) -> "Database":
+        """Use the caller's connection, and thereby its transaction.
+
+        `on_commit` registers calls with the library of the caller, which runs them after the caller's commit.
+        """
+        database = cls("")
+        database._connection, database._borrowed, database.on_commit = connection, True, on_commit
+        return database
+
+    @property
+    def connection(self) -> Connection:
+        """The open connection."""
+        if not self._borrowed:
+            if self._connection is not None and self._is_dead():
+                self.close()
+            if self._connection is None:
+                self._connection = connect(self._url)
+            self._used = time()
+        return cast(Connection, self._connection)
+
+    def run(self, name: str, /, **parameters: object) -> list[Record]:
+        """Run a named statement and return its rows as dictionaries."""
+        return self.retry_on_conflict(lambda: self.execute(name, parameters))
+
+    def retry_on_conflict(self, work: Callable[[], Result]) -> Result:
+        """Run the work of one transaction, and repeat it after a serialization failure."""
+        for attempt in attempts(self):
+            with attempt:
+                return work()
+        raise AssertionError("the last attempt returns or raises")
+
+    def execute(self, name: str, parameters: Record) -> list[Record]:
+        """Run a named statement once, and return its rows as dictionaries."""
+        with self._cursor() as cursor:
+            cursor.execute(statement(name), parameters)
+            return fetch(cursor)
+
+    def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """Send rows with a named COPY statement."""
+        with self._cursor() as cursor:
+            self._copy(cursor, name, rows)
+
+    def _copy(self, cursor: psycopg.Cursor[Any], name: str, rows: Iterable[tuple[object, ...]]) -> None:
+        with cursor.copy(statement(name)) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    @contextmanager
+    def _cursor(self) -> Iterator[psycopg.Cursor[Record]]:
+        connection = self.connection
+        with (
+            self._closing_if_broken(),
+            translated(),
+            # Not the caller's cursor factory, which may bind parameters in another way.
+            psycopg.Cursor(connection, row_factory=dict_row) as cursor,
+        ):
+            adapt(cursor, borrowed=self._borrowed)
+            yield cursor
+
+    @contextmanager
+    def transaction(self, *, raw_errors: bool = False) -> Iterator[Connection]:
+        """Open a transaction, or a savepoint inside the one that is open.
+
+        With `raw_errors`, for a handler's statements, the driver's errors in the block are not translated.
+        """
+        if self._borrowed and not self.in_transaction and not self.autocommit:
+            # Begins the transaction that the caller expects; otherwise our block would commit.
+            self.execute("clock", {})
+        connection = self.connection
+        with (
+            collected(connection, in_transaction=self.in_transaction, on_commit=self.on_commit) as calls,
+            self._block_of_transaction(raw_errors=raw_errors),
+        ):
+            yield connection
+        for call in calls:
+            complete(call())
+
+    @contextmanager
+    def _block_of_transaction(self, *, raw_errors: bool) -> Iterator[None]:
+        raw: list[Exception] = []
+        with self._closing_if_broken(), translated(raw), self.connection.transaction():
+            try:
+                yield
+            except (psycopg.Error, UnicodeEncodeError) as error:
+                raw += [error] if raw_errors else []
+                raise
+
+    def after_commit(self, call: Call) -> bool:
+        """Run a call after the open transaction commits; return False if its commit is not visible here."""
+        return after_commit(self.connection, call, self.on_commit)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        connection = self._connection
+        return connection is not None and connection.info.transaction_status != TransactionStatus.IDLE
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether statements outside `transaction` commit on their own."""
+        return self.connection.autocommit
+
+    def clone(self) -> "Database":
+        """Return the same database with a connection of its own."""
+        if self._borrowed:
+            raise ConfigurationError("this needs a second connection: pass a Database, not a connection")
+        return Database(self._url)
+
+    def close(self) -> None:
+        """Close the connection, unless it is the caller's."""
+        if self._connection is not None and not self._borrowed:
+            self._connection.close()
+            self._connection = None
+
+    def _is_dead(self) -> bool:
+        """Test a connection that was idle for long or has unexpected input.
+
+        Idle time is measured by the wall clock, since the monotonic one may stop while the process is frozen.
+        """
+        connection = cast(Connection, self._connection)
+        if connection.closed:
+            return True
+        if self.in_transaction:
+            return False
+        if 0 <= time() - self._used < IDLE_SECONDS and not has_pending_input(connection):
+            return False
+        return not responds(connection)
+
+    @contextmanager
+    def _closing_if_broken(self) -> Iterator[None]:
+        try:
+            yield
+        except UnreachableError:
+            self.close()
+            raise

@@ -191,12 +191,12 @@ async def _parameters(executor: Executor, jobs: Sequence[NewJob | InvalidJobErro
         assert now is not None
         return now
 
-    clear = [parameters(job, clock) for job in jobs]
+    plain = [parameters(job, clock) for job in jobs]
     if not encrypting:
-        return clear
+        return plain
     # Imported only when used, for the sake of cold starts.
     from minutehand.encryption.envelope import encrypt_parameters
 
     tenant = executor.tenant
     # The key may come from a service.
-    return await executor.block(lambda: [encrypt_parameters(each, clock, tenant) for each in clear])
+    return await executor.block(lambda: [encrypt_parameters(each, clock, tenant) for each in plain])

@@ -10,10 +10,42 @@ import pytest
 from minutehand.database.completing import complete
 from minutehand.events import hooks
 from minutehand.model.event import Event
-from tests.integrations.callers import CALLERS, Caller
+from tests.integrations.callers import (
+    Asyncpg,
+    AsyncpgPool,
+    AsyncPsycopg,
+    Caller,
+    Django,
+    Psycopg,
+    Psycopg2,
+)
+from tests.integrations.sqlalchemy_callers import (
+    ScopedSession,
+    SQLAlchemyAsyncConnection,
+    SQLAlchemyAsyncPsycopg,
+    SQLAlchemyAsyncSession,
+    SQLAlchemyConnection,
+    SQLAlchemyPsycopg2,
+    SQLAlchemySession,
+)
 from tests.queue.stage import Queue
 from tests.servers import Database
 
+CALLERS = [
+    Psycopg,
+    AsyncPsycopg,
+    Psycopg2,
+    Asyncpg,
+    AsyncpgPool,
+    Django,
+    SQLAlchemyConnection,
+    SQLAlchemySession,
+    SQLAlchemyPsycopg2,
+    ScopedSession,
+    SQLAlchemyAsyncConnection,
+    SQLAlchemyAsyncSession,
+    SQLAlchemyAsyncPsycopg,
+]
 Scenario = Callable[[Caller], Awaitable[Any]]
 
 

@@ -43,19 +43,22 @@ from minutehand.errors import (
     KeyTakenError,
     LostError,
     MinutehandError,
+    MismatchError,
     NotFoundError,
     PayloadError,
     RunningError,
     SchemaError,
+    UndeclaredKindError,
     UnfinishedError,
     UnknownKindError,
+    UnsuccessfulError,
 )
 from minutehand.kinds.decorator import job
 from minutehand.model.enqueued import Enqueued, Rejected
 from minutehand.model.new_job import NewJob
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.retry import Retry
-from minutehand.queries.wait import wait
+from minutehand.queries.results import wait
 
 __version__ = "0.1.0"
 
@@ -75,6 +78,7 @@ __all__ = [
     "KeyTakenError",
     "LostError",
     "MinutehandError",
+    "MismatchError",
     "NewJob",
     "NotFoundError",
     "PayloadError",
@@ -84,8 +88,10 @@ __all__ = [
     "RunningError",
     "SchemaError",
     "Snooze",
+    "UndeclaredKindError",
     "UnfinishedError",
     "UnknownKindError",
+    "UnsuccessfulError",
     "enqueue",
     "enqueue_many",
     "job",

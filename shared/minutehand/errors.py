@@ -2,12 +2,14 @@
 
 MinutehandError
 ├── InvalidJobError (ValueError)    the job breaks a rule; `rule` is its name, the same in SQL
-│   └── PayloadError                the payload is not JSON, or too large
+│   ├── PayloadError                the payload is not JSON, too large, or does not match its handler
+│   └── UndeclaredKindError         no module in MINUTEHAND_HANDLERS has a handler for the kind
 ├── KeyTakenError                   the key has an upcoming job, and on_conflict is "raise"
 ├── NotFoundError                   there is no job with that id
 ├── RunningError                    the job is running, and cannot be changed
 ├── LostError                       the lease was lost: another worker claimed the job
 ├── UnfinishedError (TimeoutError)  the wait for a job timed out
+├── UnsuccessfulError               the job that was waited for is dead, expired or cancelled
 ├── UnknownKindError                there is no handler for the kind
 ├── InvalidHandlerError (TypeError) a handler cannot be called, or returned work that never runs
 ├── ConfigurationError              a setting is missing or invalid
@@ -27,6 +29,7 @@ MinutehandError
 """
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -52,7 +55,21 @@ class InvalidJobError(MinutehandError, ValueError):
 
 
 class PayloadError(InvalidJobError):
-    """The payload is not JSON, or larger than the database allows."""
+    """The payload is not JSON, larger than the database allows, or does not match the handler's arguments."""
+
+
+class UndeclaredKindError(InvalidJobError):
+    """No module in MINUTEHAND_HANDLERS has a handler for the kind; `closest` is the most similar kind, or None."""
+
+    def __init__(self, kind: str, closest: str | None) -> None:
+        """Store the kinds with the message."""
+        hint = f"did you mean {closest!r}?" if closest else "add its module."
+        super().__init__(
+            "kind_has_a_handler",
+            f"kind {kind!r} has no handler in the modules of MINUTEHAND_HANDLERS; {hint} "
+            "If another worker runs it, add it to MINUTEHAND_OTHER_KINDS.",
+        )
+        self.kind, self.closest = kind, closest
 
 
 class KeyTakenError(MinutehandError):
@@ -79,6 +96,16 @@ class UnfinishedError(MinutehandError, TimeoutError):
         seconds = waited.total_seconds()
         super().__init__(f"job {job_id} is still {state} after {seconds:g} s; wait longer or try again later")
         self.state = state
+
+
+class UnsuccessfulError(MinutehandError):
+    """The job that was waited for is dead, expired or cancelled; `state` says which, `error` is what it stored."""
+
+    def __init__(self, job_id: object, state: str, error: Mapping[str, str] | None) -> None:
+        """Store the state and the error with the message."""
+        reason = f": {error.get('type')}: {error.get('message')}" if error else ""
+        super().__init__(f"job {job_id} is {state}{reason}")
+        self.state, self.error = state, error
 
 
 class UnknownKindError(MinutehandError):

@@ -113,13 +113,21 @@ class HandlerPackage:
         return self._found[kind]
 
     def _search(self, kind: str) -> Handler | None:
-        """Return the kind's handler in the first package that has one."""
+        """Return the kind's handler in the first package that has one. Decorated functions precede files.
+
+        They are found without the import of a package.
+        """
+        if declaration := find_declaration(kind, tuple(self._packages)):
+            return Handler.declared(declaration, around(self._owner(declaration)))
         for package in self._packages:
-            if declaration := find_declaration(kind, (package,)):
-                return Handler.declared(declaration, around(package))
             if module := import_handler(package, kind):
                 return Handler.of(_function(kind, module), around(package))
         return None
+
+    def _owner(self, declaration: Declaration) -> str:
+        """Return the package of a decorated function, whose middleware applies; otherwise the last one."""
+        module = f"{declaration.function.__module__}."
+        return next((each for each in self._packages if module.startswith(f"{each}.")), self._packages[-1])
 
     def _fallback(self, kind: str) -> Handler:
         """Return the handler of kinds without a file, such as routed ones. Not cached, since a file may be added."""

@@ -33,6 +33,7 @@ from typing import Any, TypeVar
 from minutehand.calling.binding import check_runs, is_async, name_of
 from minutehand.claimed_job import Job
 from minutehand.errors import ConfigurationError, InvalidHandlerError, InvalidJobError
+from minutehand.kinds.check import check as check_kind
 from minutehand.model.new_job import NewJob
 from minutehand.settings.table import MIDDLEWARE
 
@@ -167,7 +168,10 @@ def before_enqueue(check: CheckFunction) -> CheckFunction:
 
 
 def prepare(job: NewJob) -> NewJob:
-    """Return the job to enqueue after all enqueue middleware has run; raise what it raises."""
+    """Return the job to enqueue after all enqueue middleware has run; raise what it raises.
+
+    A job that no handler could run is rejected, where this process knows the handlers.
+    """
     named = MIDDLEWARE.read()
     for check in (*_checks, *(_several(_module(named), "enqueuing") if named else ())):
         before, job = job, check(job)
@@ -176,6 +180,7 @@ def prepare(job: NewJob) -> NewJob:
                 "middleware_returns_a_job",
                 f"enqueue middleware must return a NewJob, got {type(job).__name__}",
             )
+    check_kind(job)
     return job
 
 

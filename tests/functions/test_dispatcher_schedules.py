@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from minutehand import NewJob, schedules
+from minutehand.kinds import registry
 from minutehand.schedules import Schedule
 from tests.functions.fleet import Fleet
 
@@ -14,6 +15,12 @@ DECLARED = """
 from minutehand import NewJob
 from minutehand.schedules import Schedule
 SCHEDULES = [Schedule("boot", "@reboot", NewJob("echo")), Schedule("report", "@daily", NewJob("echo"))]
+"""
+
+DECORATED = """
+from minutehand import job
+@job(every="0 8 * * mon", zone="Europe/Berlin", queue="slow")
+def weekly(weeks: int = 1) -> None: ...
 """
 
 
@@ -45,6 +52,27 @@ def test_new_code_version_fires_reboot_again(fleet: Fleet, monkeypatch: pytest.M
 
     assert fleet.tick()["fired"] == 1
     assert fleet.tick()["fired"] == 0
+
+
+@pytest.mark.usefixtures("declared")
+def test_tick_installs_the_schedules_of_decorated_functions(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "decorated_here.py").write_text(DECORATED)
+    (tmp_path / "without_schedules.py").write_text(
+        "from minutehand import job\n@job\ndef daily(): ...\nraise SystemExit"
+    )
+    monkeypatch.setenv("MINUTEHAND_HANDLERS", "decorated_here,without_schedules")
+    monkeypatch.setattr(registry, "_declared", {})
+
+    fleet.tick()
+
+    installed = {
+        each.schedule.name: each.schedule for each in schedules.list_schedules(fleet.database, "deploy")
+    }
+    assert list(installed) == ["boot", "report", "weekly"]
+    assert installed["weekly"].job == NewJob("weekly", queue="slow")
+    assert (installed["weekly"].every, installed["weekly"].zone) == ("0 8 * * mon", "Europe/Berlin")
 
 
 def test_failed_schedule_installation_does_not_stop_the_tick(

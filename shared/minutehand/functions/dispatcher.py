@@ -14,11 +14,12 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.aws import LambdaInvoker
 from minutehand.database import default_database
 from minutehand.errors import DatabaseError
+from minutehand.kinds.recurring import declared_schedules
 from minutehand.maintenance import check_health
 from minutehand.schedules import Installed, install, load
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
-from minutehand.settings.table import SCHEDULES
+from minutehand.settings.table import HANDLERS, SCHEDULES
 from minutehand.tick import Tick, tick
 
 # Seconds of the function's time reserved for withdrawing offers that were not sent.
@@ -52,15 +53,17 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 @cache
-def install_declared(module: str) -> Installed:
-    """Install the schedules that a module declares; once per environment, since its code does not change."""
-    return install(default_database(), load(module), "deploy", version=code_version())
+def install_declared(place: str, handlers: tuple[str, ...]) -> Installed:
+    """Install the schedules of a module and of decorated functions; once per environment, whose code is fixed."""
+    schedules = [*(load(place) if place else ()), *(declared_schedules(handlers) if handlers else ())]
+    return install(default_database(), schedules, "deploy", version=code_version())
 
 
 def _try_to_install() -> None:
     try:
-        if module := SCHEDULES.read():
-            install_declared(module)
+        place, handlers = SCHEDULES.read(), HANDLERS.read()
+        if place or handlers:
+            install_declared(place, handlers)
     # Any error, since the module is the team's code. The tick goes on; the next tick tries again.
     except Exception as error:
         logger.error("schedules are not installed", extra={"reason": str(error)})

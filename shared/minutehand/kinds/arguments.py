@@ -84,18 +84,17 @@ class Arguments:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
             raise PayloadError(RULE, f"{name_of(self._function)}: {error}; {self._expected}") from None
-        payload = given.get("payload") if self._takes_payload else given
-        return decode(self.check(payload))
+        # A Struct, so that containers are encoded as declared, such as a dictionary with dates as keys.
+        return decode(encode(given.get("payload") if self._takes_payload else self.payload_type(**given)))
 
-    def check(self, payload: object) -> str:
-        """Return the payload as JSON; raise PayloadError if the function does not accept it."""
-        text = encode(payload)
+    def check(self, payload: object) -> None:
+        """Raise PayloadError if the function does not accept a payload."""
+        plain = decode(encode(payload))
         try:
-            self.convert(decode(text))
-            self._check_fields(decode(text))
+            self._check_fields(plain)
+            self.convert(plain)
         except MismatchError as error:
             raise PayloadError(RULE, f"{name_of(self._function)}: {error}; {self._expected}") from None
-        return text
 
     def convert(self, payload: Any) -> Any:
         """Return the payload as `payload_type`; raise MismatchError if it does not fit. Unknown fields are ignored.
@@ -123,7 +122,7 @@ class Arguments:
         return {name: value for name, value in values.items() if value is not msgspec.UNSET}
 
     def _check_fields(self, payload: Any) -> None:
-        if self._takes_payload or payload is None:
+        if self._takes_payload or not isinstance(payload, dict):
             return
         if unknown := [name for name in payload if name not in self._parameters]:
             raise MismatchError(

@@ -10,6 +10,7 @@ from minutehand.errors import InvalidHandlerError, InvalidJobError
 from minutehand.kinds.arguments import Arguments
 from minutehand.model.job_options import JobOptions
 from minutehand.model.new_job import OPTIONS, NewJob
+from minutehand.model.recurrence import REBOOT
 from minutehand.model.recurrence import check as check_recurrence
 from minutehand.model.rules import sentence
 
@@ -58,7 +59,8 @@ class Declaration:
             if value is not None:
                 OPTIONS[name].check(value, name)
         if self.every is not None:
-            check_recurrence(self.every, self.zone)
+            if self.every != REBOOT:
+                check_recurrence(self.every, self.zone)
             self._check_runs_without_arguments()
         elif self.zone is not None:
             raise InvalidJobError("zone_is_of_every", sentence("zone_is_of_every"))

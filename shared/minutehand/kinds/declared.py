@@ -83,6 +83,7 @@ def _enqueue(
     declaration: Declaration, options: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
     payload = declaration.arguments.payload_of(args, kwargs)
+    # `enqueue` checks it.
     enqueued: Any = enqueue(declaration.kind, payload, **{**declaration.options, **options})
     result_type = declaration.arguments.result_type
     if isinstance(enqueued, Enqueued):
@@ -97,4 +98,6 @@ async def _await_with_type(enqueued: Awaitable[Enqueued], result_type: Any) -> E
 def _new_job(
     declaration: Declaration, options: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> NewJob:
-    return declaration.new_job(declaration.arguments.payload_of(args, kwargs), options)
+    payload = declaration.arguments.payload_of(args, kwargs)
+    declaration.arguments.check(payload)
+    return declaration.new_job(payload, options)

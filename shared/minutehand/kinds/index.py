@@ -6,12 +6,15 @@ number of kinds.
 """
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from minutehand.errors import ConfigurationError
+
+HANDLE = re.compile(rb"^(async +)?def +handle\b", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,24 @@ def index(modules: tuple[str, ...]) -> dict[str, Found]:
                 )
             found[each.kind] = each
     return found
+
+
+def has_file(kind: str, packages: tuple[str, ...]) -> bool:
+    """Whether a kind has a handler file in one of these packages, or whether a package handles all kinds."""
+    names = {name for package in packages for name in (f"{package}.{kind}", f"{package}._otherwise")}
+    return any(module in names and HANDLE.search(path.read_bytes()) for module, path in files(packages))
+
+
+def known_kinds(packages: tuple[str, ...]) -> set[str]:
+    """Return the kinds that are declared in these modules and packages, or have a handler file in them."""
+    return {*index(packages), *(kind for package in packages for kind in _file_kinds(package))}
+
+
+def _file_kinds(package: str) -> Iterator[str]:
+    for module, path in files((package,)):
+        kind = module.removeprefix(f"{package}.")
+        if module != package and "._" not in f".{kind}" and HANDLE.search(path.read_bytes()):
+            yield kind
 
 
 def files(modules: tuple[str, ...]) -> tuple[tuple[str, Path], ...]:

@@ -26,6 +26,11 @@ def find(kind: str) -> Declaration | None:
     return _declared.get(kind)
 
 
+def is_empty() -> bool:
+    """Whether no kind is declared."""
+    return not _declared
+
+
 def registered() -> dict[str, Declaration]:
     """Return the declarations by kind."""
     return dict(_declared)

@@ -17,6 +17,8 @@ API, DISPATCHER, MIGRATE, WORKER = "api", "dispatcher", "migrate", "worker"
 # `library` is any other process that uses the library.
 LIBRARY, CLI, TESTS = "library", "cli", "tests"
 EVERYWHERE = (API, DISPATCHER, MIGRATE, WORKER, LIBRARY)
+# The processes that may import the team's handlers.
+HANDLING = (DISPATCHER, WORKER, LIBRARY, CLI)
 
 SETTINGS: dict[str, Setting[Any]] = {}
 
@@ -41,6 +43,10 @@ def _declare_text(
 
 def _declare_flag(name: str, description: str, *read_by: str) -> Setting[bool]:
     return _declare(name, FLAG, False, description, *read_by)
+
+
+def _declare_items(name: str, description: str, *read_by: str) -> Setting[tuple[str, ...]]:
+    return _declare(name, ITEMS, (), description, *read_by)
 
 
 def _declare_secret(name: str, description: str, *read_by: str) -> Setting[str]:
@@ -141,12 +147,15 @@ VERSION = _declare_text(
     WORKER,
     CLI,
 )
-HANDLERS: Setting[tuple[str, ...]] = _declare(
+HANDLERS = _declare_items(
     "MINUTEHAND_HANDLERS",
-    ITEMS,
-    (),
-    "Modules that contain handlers; the first one that has a kind's handler runs it, before handlers/.",
-    WORKER,
+    "Modules and packages with handlers; the first one that has a kind's handler runs it, before handlers/.",
+    *HANDLING,
+)
+OTHER_KINDS = _declare_items(
+    "MINUTEHAND_OTHER_KINDS",
+    "Kinds that may be enqueued although no module of MINUTEHAND_HANDLERS has them, such as `billing.*`.",
+    *HANDLING,
 )
 MIDDLEWARE = _declare_text(
     "MINUTEHAND_MIDDLEWARE",
@@ -210,10 +219,8 @@ HTTP_UNSIGNED = _declare_flag(
     "Deliver unsigned if there is no secret; without this flag, the job becomes dead.",
     WORKER,
 )
-HTTP_ALLOW: Setting[tuple[str, ...]] = _declare(
+HTTP_ALLOW = _declare_items(
     "MINUTEHAND_HTTP_ALLOW",
-    ITEMS,
-    (),
     "Hosts, addresses and networks that may receive deliveries even if they are not public.",
     WORKER,
 )

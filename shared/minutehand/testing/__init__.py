@@ -20,9 +20,9 @@ from uuid import uuid4
 import pytest
 
 from minutehand.database import Connection, Database, close_thread_databases
-from minutehand.handlers import HandlerPackage
+from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
 from minutehand.local.errors import NoPostgresError
-from minutehand.settings.table import TEST_DATABASE_URL
+from minutehand.settings.table import HANDLERS, TEST_DATABASE_URL
 from minutehand.testing.attempts import AnyHandlers, Attempt, AttemptFailed, Drained, StillDue
 from minutehand.testing.databases import Databases
 from minutehand.testing.invoker import Invocation, RecordingInvoker, Refused
@@ -110,8 +110,8 @@ def minutehand_database(minutehand_databases: Databases, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def minutehand_handlers() -> AnyHandlers:
-    """Find the handlers in the package `handlers`, as a worker does."""
-    return HandlerPackage("handlers")
+    """Find decorated functions, and handlers in MINUTEHAND_HANDLERS and the package `handlers`, as a worker does."""
+    return HandlerPackage([*HANDLERS.read(), DEFAULT_PACKAGE])
 
 
 @pytest.fixture

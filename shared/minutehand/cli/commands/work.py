@@ -24,6 +24,7 @@ from minutehand.model.event import Event
 from minutehand.model.queues import Queues
 from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
+from minutehand.settings.table import HANDLERS
 from minutehand.web.delivery.fallback import deliver_if_routed
 from minutehand.work import work as run_worker
 
@@ -189,7 +190,7 @@ def _handlers(folder: Path) -> HandlerPackage:
             f"{folder.name!r} cannot be imported; rename the folder to `handlers`", param_hint="--handlers"
         )
     sys.path.insert(0, str(folder.parent))
-    return HandlerPackage(folder.name, deliver_if_routed)
+    return HandlerPackage([*HANDLERS.read(), folder.name], deliver_if_routed)
 
 
 def _run_crew(processes: int, form: str) -> int:

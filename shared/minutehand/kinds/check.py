@@ -1,0 +1,90 @@
+"""Check: reject a job that no handler could run, before it is enqueued.
+
+With MINUTEHAND_HANDLERS, this process knows the modules of all handlers: an unknown kind is rejected, and so is a
+payload that a decorated function could not be called with. Without it, only payloads of imported functions are checked,
+and a kind that is unknown next to them is logged.
+"""
+
+import logging
+from fnmatch import fnmatchcase
+from functools import cache
+
+from minutehand.errors import UndeclaredKindError
+from minutehand.kinds import registry
+from minutehand.kinds.declaration import Declaration
+from minutehand.kinds.finding import find_declaration
+from minutehand.kinds.index import has_file, known_kinds, module_of
+from minutehand.model.new_job import NewJob
+from minutehand.model.suggestion import closest, suggestion
+from minutehand.settings.table import HANDLERS, OTHER_KINDS
+
+# Handlers that every worker has, and the folder next to the worker's code.
+BUILT_IN, FOLDER = ("echo", "http"), "handlers"
+
+logger = logging.getLogger(__name__)
+
+
+def check(job: NewJob) -> None:
+    """Raise UndeclaredKindError or PayloadError for a job that no handler could run; log it where that is uncertain."""
+    modules = HANDLERS.read()
+    if not modules and registry.is_empty():
+        return
+    _check(job, modules)
+    if job.on_dead is not None:
+        _check(
+            NewJob(job.on_dead, headers=job.headers) if isinstance(job.on_dead, str) else job.on_dead, modules
+        )
+
+
+def _check(job: NewJob, modules: tuple[str, ...]) -> None:
+    declaration = registry.find(job.kind) or (_import(job.kind, modules) if modules else None)
+    if declaration is not None:
+        # A payload that is merged into another one may be a part.
+        if job.on_conflict != "merge":
+            declaration.arguments.check(job.payload)
+    elif not _is_known(job, modules):
+        if modules:
+            raise UndeclaredKindError(job.kind, closest(job.kind, _known(modules)))
+        _warn(job.kind)
+
+
+def _is_known(job: NewJob, modules: tuple[str, ...]) -> bool:
+    if job.kind in BUILT_IN or any(fnmatchcase(job.kind, each) for each in OTHER_KINDS.read()):
+        return True
+    if _has_handler(job.kind, modules):
+        return True
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.web.signatures import ROUTE_HEADER
+
+    return isinstance(job.headers, dict) and ROUTE_HEADER in job.headers
+
+
+@cache
+def _has_handler(kind: str, modules: tuple[str, ...]) -> bool:
+    places = (*modules, FOLDER)
+    return has_file(kind, places) or module_of(kind, places) is not None
+
+
+@cache
+def _known(modules: tuple[str, ...]) -> frozenset[str]:
+    return frozenset([*known_kinds((*modules, FOLDER)), *registry.registered(), *BUILT_IN])
+
+
+@cache
+def _import(kind: str, modules: tuple[str, ...]) -> Declaration | None:
+    """Return the kind's declaration. A module that cannot be imported must not prevent its jobs."""
+    try:
+        return find_declaration(kind, modules)
+    except Exception as error:
+        logger.warning("payloads of kind %s are not checked, since its module fails: %s", kind, error)
+        return None
+
+
+@cache
+def _warn(kind: str) -> None:
+    """Log an unknown kind, once."""
+    logger.warning(
+        "kind %r is not declared in this process%s; set MINUTEHAND_HANDLERS to reject unknown kinds",
+        kind,
+        suggestion(kind, _known(())),
+    )

@@ -56,7 +56,7 @@ def test_job_is_rescheduled_to_a_time_or_by_a_delay(api, jobs, later):
         ({}, "run_at_or_delay"),
         ({"run_at": FAR, "delay": 1}, "run_at_or_delay"),
         ({"delay": -1}, "delay_is_not_negative"),
-        ({"run_at": "9999-12-31T23:59:59-12:00"}, "moment_is_finite"),
+        ({"run_at": "9999-12-31T23:59:59-12:00"}, "time_is_finite"),
         ({"delay": "P999999999D"}, "number_is_in_range"),
         ({"run_at": "2026-01-31T08:00:00"}, None),
         ({"at": FAR}, None),

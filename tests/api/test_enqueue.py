@@ -124,7 +124,7 @@ def test_on_conflict_replaces_ignores_or_raises(api, jobs, problem):
         ({"priority": 10**30}, "priority_is_0_to_9"),
         ({"delay": -1}, "delay_is_not_negative"),
         ({"delay": "P3000000D"}, None),
-        ({"run_at": "9999-12-31T23:59:59-12:00"}, "moment_is_finite"),
+        ({"run_at": "9999-12-31T23:59:59-12:00"}, "time_is_finite"),
         ({"timeout": "P2D"}, "timeout_is_positive"),
         ({"retry": {"min": 60, "max": 1}}, "retry_is_a_strategy"),
         ({"key": ["a", ""]}, "key_fits"),

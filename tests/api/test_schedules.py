@@ -85,7 +85,7 @@ def test_firings_are_listed_in_pages(api, jobs):
 
 def test_preview_has_utc_and_local_times(api, jobs):
     asked = {"every": "30 2 * * *", "zone": "America/Los_Angeles", "n": 3, "starts": "2030-03-09T00:00:00Z"}
-    moments = api.post("/schedules/preview", json=asked).json()["moments"]
+    moments = api.post("/schedules/preview", json=asked).json()["occurrences"]
 
     assert [each["local"] for each in moments] == [
         "2030-03-09T02:30:00-08:00",

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from minutehand.cli import text
-from minutehand.cli.values import duration, option_moment, parse_json, read_duration, read_moment
+from minutehand.cli.values import duration, option_time, parse_json, read_duration, read_time
 from minutehand.cli.values import zone as read_zone
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -49,18 +49,18 @@ def test_negative_duration_is_rejected():
 
 
 def test_time_requires_an_offset_or_a_zone():
-    assert read_moment("2026-03-01T08:00Z") == datetime(2026, 3, 1, 8, tzinfo=UTC)
-    assert read_moment("2026-03-01T08:00+01:00") == datetime(2026, 3, 1, 7, tzinfo=UTC)
-    assert read_moment("2026-03-01T08:00", BERLIN) == datetime(2026, 3, 1, 7, tzinfo=UTC)
+    assert read_time("2026-03-01T08:00Z") == datetime(2026, 3, 1, 8, tzinfo=UTC)
+    assert read_time("2026-03-01T08:00+01:00") == datetime(2026, 3, 1, 7, tzinfo=UTC)
+    assert read_time("2026-03-01T08:00", BERLIN) == datetime(2026, 3, 1, 7, tzinfo=UTC)
     with pytest.raises(ValueError, match="has no offset"):
-        read_moment("2026-03-01T08:00")
+        read_time("2026-03-01T08:00")
 
 
 def test_time_skipped_or_repeated_by_dst_is_rejected():
     with pytest.raises(ValueError, match="does not exist in Europe/Berlin"):
-        read_moment("2027-03-28T02:30", BERLIN)
+        read_time("2027-03-28T02:30", BERLIN)
     with pytest.raises(ValueError, match="is ambiguous in Europe/Berlin"):
-        read_moment("2027-10-31T02:30", BERLIN)
+        read_time("2027-10-31T02:30", BERLIN)
 
 
 @pytest.mark.parametrize("name", ["Nowhere", "../../etc/passwd", "/etc/passwd", "Europe", "", "\0"])
@@ -72,7 +72,7 @@ def test_unknown_time_zone_is_rejected(name):
 @pytest.mark.parametrize("typed", ["tomorrow", "2026-13-01", "'; drop table jobs", "", "\0", "08:00"])
 def test_invalid_time_is_rejected(typed):
     with pytest.raises(click.BadParameter, match="is not a time"):
-        option_moment(typed, "UTC", "--at")
+        option_time(typed, "UTC", "--at")
 
 
 @pytest.mark.parametrize("typed", ["NaN", "[Infinity]", "{", "'a'", "[" * 100_000, "1" * 5000])

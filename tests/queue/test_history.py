@@ -159,7 +159,7 @@ def test_each_filter_is_applied(direct_queue: Queue, filters: dict[str, object],
     [
         ({"before": uuid4(), "after": uuid4()}, "one_cursor"),
         ({"before": uuid4(), "last": True}, "one_cursor"),
-        ({"since": datetime(2026, 1, 1)}, "moment_is_finite"),
+        ({"since": datetime(2026, 1, 1)}, "time_is_finite"),
         ({"limit": 0}, "page_is_bounded"),
         ({"priority": "9"}, "priority_is_0_to_9"),
         ({"headers": ["request"]}, "headers_are_strings"),

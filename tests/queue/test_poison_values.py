@@ -26,7 +26,7 @@ RECURRING: LiteralString = """
     values ('echo', 1, 1, now() - interval '1 minute', now(), """
 DEEP: LiteralString = "(repeat('[', 6500) || repeat(']', 6500))"
 
-# The schedule is set aside, or its moment is recorded as refused, and its error is stored.
+# The schedule is set aside, or its occurrence is recorded as refused, and its error is stored.
 BAD_SCHEDULES: dict[str, LiteralString] = {
     "unknown zone": "zone = 'Mars/Olympus'",
     "zone in another case": "zone = 'Europe/berlin'",
@@ -80,10 +80,10 @@ OTHERS: dict[str, LiteralString] = {
     "retention of nothing": "insert into minutehand.retention values ('', 'dead', '0')",
     "infinite day": "insert into minutehand.kept_days values ('jobs_done', 'infinity', 'infinity')",
     "infinite key": "insert into minutehand.uniques values ('', 'default', 'k', 'infinity', gen_random_uuid())",
-    "odd moments of a job": "insert into minutehand.jobs_live"
+    "odd times of a job": "insert into minutehand.jobs_live"
     " (kind, attempts, max_attempts, visible, claimed, offered, latest)"
     " values ('echo', 1, 1, '0001-01-02 00:00+00', 'infinity', '-infinity', 'infinity')",
-    "odd moments of a cancelled job": "insert into minutehand.jobs_live (kind, cancelling, visible, claimed)"
+    "odd times of a cancelled job": "insert into minutehand.jobs_live (kind, cancelling, visible, claimed)"
     " values ('echo', 'x', '0001-01-02 00:00+00', '-infinity')",
     "tiny payloads": "update minutehand.settings set max_payload = 1",
 }

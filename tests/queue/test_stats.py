@@ -136,7 +136,7 @@ def test_future_and_empty_windows_have_bins(direct_queue: Queue) -> None:
         ({"since": noon(date(2026, 2, 1)), "until": noon(date(2026, 1, 1))}, "window_is_forward"),
         ({"since": noon(date(2020, 1, 1)), "until": noon(date(2026, 1, 1))}, "window_is_bounded"),
         ({"zone": "Mars/Olympus"}, "zone_is_known"),
-        ({"since": datetime(2026, 1, 1)}, "moment_is_finite"),
+        ({"since": datetime(2026, 1, 1)}, "time_is_finite"),
     ],
 )
 def test_invalid_window_is_refused(direct_queue: Queue, wrong: dict[str, object], rule: str) -> None:

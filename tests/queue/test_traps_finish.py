@@ -158,7 +158,7 @@ def test_enqueue_with_the_key_of_a_running_job_creates_another(queue: Queue) -> 
     assert queue.row(job.id).state == "running"
 
 
-@pytest.mark.fault("functions/updates", r"greatest\(to_moment", "greatest(visible + (to_moment - now())")
+@pytest.mark.fault("functions/updates", r"greatest\(to_time", "greatest(visible + (to_time - now())")
 def test_rescheduled_job_waits_for_its_new_time(queue: Queue) -> None:
     job_id = queue.enqueue(delay=LONG)
     time = queue.sql("select now() + interval '1 hour' as moment")[0]["moment"]

@@ -13,7 +13,7 @@ import click
 from minutehand.cli.options import connection_options, output_option, tz_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.progress import progress
-from minutehand.cli.values import duration, option_moment, zone
+from minutehand.cli.values import duration, option_time, zone
 from minutehand_pipeline.cli.database import export_database_url
 from minutehand_pipeline.cli.outputs import output_file
 
@@ -93,7 +93,7 @@ def load(
 
     zone(tz)
     rate, start = _rate(options.pop("rate")), options.pop("start")
-    moment = None if start is None else option_moment(start, tz, "--start")
+    moment = None if start is None else option_time(start, tz, "--start")
     config = LoadConfig(paths=paths, load=name, rate=rate, start=moment, zone=tz, **options)
     with output_file(rejects) as file:
         result = _run(replace(config, rejects=file))

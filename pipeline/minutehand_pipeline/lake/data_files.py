@@ -104,7 +104,7 @@ class _OpenFile:
 
 
 def _bound(value: str | datetime, *, up: bool = False) -> str:
-    """Return a bound as Delta stores it. A moment is rounded outwards to milliseconds, so that it covers all rows."""
+    """Return a bound as Delta stores it. A time is rounded outwards to milliseconds, so that it covers all rows."""
     if isinstance(value, str):
         return value
     moment = value.astimezone(UTC) + (MILLISECOND if up and value.microsecond % 1000 else timedelta(0))

@@ -49,8 +49,8 @@ def reason(max_payload: int) -> Column:
         (~((F.col("timeout") > 0) & _is_at_most("timeout", DAY)), sentence("timeout_is_positive")),
         (F.col("run_at").isNotNull() & F.col("delay").isNotNull(), sentence("run_at_or_delay")),
         (F.col("delay") < 0, sentence("delay_is_not_negative")),
-        (~_is_at_most("delay", MAX_DELAY), sentence("moment_is_finite")),
-        (~F.year("run_at").between(1, 9998), sentence("moment_is_finite")),
+        (~_is_at_most("delay", MAX_DELAY), sentence("time_is_finite")),
+        (~F.year("run_at").between(1, 9998), sentence("time_is_finite")),
         (~_is_name("tenant", TENANT), sentence("tenant_is_a_name")),
         (
             F.octet_length("payload") > max_payload,

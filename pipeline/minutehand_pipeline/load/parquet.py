@@ -12,7 +12,7 @@ import pyarrow.types as kinds
 
 from minutehand.model.new_job import parameters
 from minutehand.model.parse_job import json_fault, new_job
-from minutehand.model.parsing import parse_json, read_duration, read_moment
+from minutehand.model.parsing import parse_json, read_duration, read_time
 from minutehand.model.payload import encode
 from minutehand.model.rules import sentence
 from minutehand_pipeline.load.headers import check_headers, check_retry
@@ -97,7 +97,7 @@ def _as_moment(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Fault
 
 def _read_utc(text: str, zone: ZoneInfo | None) -> datetime:
     # pandas on Spark sets PYARROW_IGNORE_TIMEZONE, and Arrow then ignores zones.
-    return read_moment(text, zone).astimezone(UTC)
+    return read_time(text, zone).astimezone(UTC)
 
 
 def _in_range(column: pa.Array, faults: Faults) -> pa.Array:
@@ -107,7 +107,7 @@ def _in_range(column: pa.Array, faults: Faults) -> pa.Array:
     since = column.cast(pa.int64())
     in_range = pc.and_(pc.greater_equal(since, first), pc.less_equal(since, last))
     for row in pc.indices_nonzero(pc.invert(in_range)).to_pylist():
-        faults.setdefault(row, sentence("moment_is_finite"))
+        faults.setdefault(row, sentence("time_is_finite"))
     return pc.if_else(in_range, column, pa.scalar(None, column.type))
 
 
@@ -152,7 +152,7 @@ def _each(name: str, column: pa.Array, zone: ZoneInfo | None, faults: Faults, co
         try:
             read.append(None if value is None else convert(_decoded_text(value), zone))
         except OverflowError:
-            faults.setdefault(row, sentence("moment_is_finite"))
+            faults.setdefault(row, sentence("time_is_finite"))
             read.append(None)
         except (ValueError, TypeError, RecursionError) as error:
             fault = json_fault(error)

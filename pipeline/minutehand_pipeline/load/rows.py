@@ -151,7 +151,7 @@ def _arrow_value(value: Any) -> Any:
             # pandas on Spark sets PYARROW_IGNORE_TIMEZONE, and Arrow then ignores zones.
             return value.astimezone(UTC)
         except OverflowError:
-            raise InvalidJobError("moment_is_finite", sentence("moment_is_finite")) from None
+            raise InvalidJobError("time_is_finite", sentence("time_is_finite")) from None
     return value.total_seconds() if isinstance(value, timedelta) else value
 
 

@@ -88,7 +88,7 @@ class Simulation:
         return not changes and self._idle_ticks > 1
 
     def _advance(self, now: float) -> None:
-        """Process all events up to a moment."""
+        """Process all events up to a time."""
         while self._not_started and (at := self.fleet.earliest(self._not_started[0].arrived)) <= now:
             self._end_claims(at)
             self._start(self._not_started.popleft(), at)

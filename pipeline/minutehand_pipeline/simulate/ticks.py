@@ -20,7 +20,7 @@ class Ticks:
         return self._after(self.last)
 
     def first_from(self, moment: float) -> float:
-        """Return the first tick at or after a moment that comes after the last tick."""
+        """Return the first tick at or after a time that comes after the last tick."""
         if moment == NEVER:
             return NEVER
         tick = self._time(self._number(moment))

@@ -96,9 +96,9 @@ def filter_options(states: tuple[str, ...]) -> Callable[[Decorated], Decorated]:
 
 
 def tz_option(command: Decorated) -> Decorated:
-    """Add `--tz`, without which a moment must have an offset."""
+    """Add `--tz`, without which a time must have an offset."""
     return click.option(
-        "--tz", metavar="ZONE", help="Time zone of moments without an offset, such as Europe/Berlin."
+        "--tz", metavar="ZONE", help="Time zone of times without an offset, such as Europe/Berlin."
     )(command)
 
 

@@ -29,7 +29,7 @@ def print_message(message: str) -> None:
 
 
 def put_json(value: Any) -> None:
-    """Print one JSON object on a line: moments in ISO 8601 and UTC, durations in seconds."""
+    """Print one JSON object on a line: times in ISO 8601 and UTC, durations in seconds."""
     click.echo(dump(value, _encode))
 
 

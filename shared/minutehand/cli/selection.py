@@ -8,7 +8,6 @@ from uuid import UUID
 import click
 
 from minutehand.cli.listing import pages
-from minutehand.cli.moments import optional_moment
 from minutehand.cli.options import (
     connection_options,
     filter_options,
@@ -16,6 +15,7 @@ from minutehand.cli.options import (
     tenant_option,
     tz_option,
 )
+from minutehand.cli.times import optional_time
 from minutehand.cli.values import Stdin, job_id_or_stdin
 from minutehand.database import Database
 from minutehand.model.row import STATES
@@ -71,7 +71,7 @@ def finished_options(command: Decorated) -> Decorated:
         click.option(
             "--finished-since",
             metavar="WHEN",
-            help="Only jobs that finished since then: how long ago, such as 7d, or a moment.",
+            help="Only jobs that finished since then: how long ago, such as 7d, or a time.",
         ),
     ):
         command = option(command)
@@ -94,7 +94,7 @@ def find_finished_by_filters(database: Database, selection: Selection, states: t
     """Return the ids of the finished jobs that match, the latest first."""
     given = dict(selection.finished)
     window: dict[str, Any] = {
-        name: optional_moment(
+        name: optional_time(
             database, given.pop(f"finished_{option}", None), selection.tz, f"--finished-{option}"
         )
         for name, option in (("since", "since"), ("before", "until"))

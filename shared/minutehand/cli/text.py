@@ -1,4 +1,4 @@
-"""Jobs in words: states, moments and durations as people write them."""
+"""Jobs in words: states, times and durations as people write them."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -32,12 +32,12 @@ def span(duration: timedelta) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """Return the distance of a moment from now."""
+    """Return the distance of a time from now."""
     return f"in {span(moment - now)}" if moment > now else f"{span(now - moment)} ago"
 
 
 def local(moment: datetime) -> str:
-    """Return a moment in the local time zone, or in its own if it is out of range there."""
+    """Return a time in the local time zone, or in its own if it is out of range there."""
     try:
         return f"{moment.astimezone():%Y-%m-%d %H:%M:%S %Z}"
     # The last two: the platform's functions do not know the year.
@@ -71,7 +71,7 @@ def state(row: Row, now: datetime) -> str:
 
 
 def when(row: Row) -> datetime:
-    """Return the moment of a job's state: when it finished, started, was offered, or may run."""
+    """Return the time of a job's state: when it finished, started, was offered, or may run."""
     moments = {"offered": row.offered, "running": row.claimed}
     return row.deleted or moments.get(row.state) or row.visible
 

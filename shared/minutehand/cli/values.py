@@ -1,4 +1,4 @@
-"""Values of arguments and options: durations, moments, time zones and ids."""
+"""Values of arguments and options: durations, times, time zones and ids."""
 
 from datetime import datetime, timedelta
 from enum import Enum
@@ -10,7 +10,7 @@ import click
 
 from minutehand.model.new_job import NewJob
 from minutehand.model.parse_job import new_job
-from minutehand.model.parsing import parse_json, read_duration, read_moment
+from minutehand.model.parsing import parse_json, read_duration, read_time
 
 __all__ = [
     "Stdin",
@@ -19,10 +19,10 @@ __all__ = [
     "job_id_or_stdin",
     "job_or_kind",
     "named_headers",
-    "option_moment",
+    "option_time",
     "parse_json",
     "read_duration",
-    "read_moment",
+    "read_time",
     "zone",
 ]
 
@@ -47,10 +47,10 @@ def zone(name: str | None) -> ZoneInfo | None:
     )
 
 
-def option_moment(text: str, tz: str | None, hint: str) -> datetime:
-    """Return the moment that an option names; raise a usage error if it is invalid."""
+def option_time(text: str, tz: str | None, hint: str) -> datetime:
+    """Return the time that an option names; raise a usage error if it is invalid."""
     try:
-        return read_moment(text, zone(tz))
+        return read_time(text, zone(tz))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint=hint) from None
 

@@ -1,4 +1,4 @@
-"""Fetch rows, including moments and durations that Python cannot represent, such as `infinity`."""
+"""Fetch rows, including times and durations that Python cannot represent, such as `infinity`."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

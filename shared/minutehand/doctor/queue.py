@@ -128,7 +128,7 @@ def schedules(examined: ExaminedDatabase) -> Opinion:
     return judged(
         examined.query("examine_queue")["failed_schedules"],
         "see: minutehand schedules show; correct the schedule with: minutehand schedules put, or remove it",
-        "every schedule fired at its last moment",
+        "every schedule fired at its last occurrence",
     )
 
 

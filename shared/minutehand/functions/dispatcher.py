@@ -35,7 +35,7 @@ invoker = LambdaInvoker()
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Make one tick; the event may have the moment it was scheduled for, as `time` or `scheduled`.
+    """Make one tick; the event may have the time it was scheduled for, as `time` or `scheduled`.
 
     An event with `check` makes no tick: it tests the connections to the database and every worker.
     """
@@ -151,7 +151,7 @@ def _log_problems(result: Tick) -> None:
 
 
 def _lag_ms(event: dict[str, Any]) -> int | None:
-    """Return the delay of the tick in milliseconds; None if the event has no moment, as in a manual invocation."""
+    """Return the delay of the tick in milliseconds; None if the event has no time, as in a manual invocation."""
     try:
         scheduled = datetime.fromisoformat(event.get("scheduled") or event.get("time") or "")
         return max(0, round((datetime.now(UTC) - scheduled).total_seconds() * 1000))

@@ -122,7 +122,7 @@ def _value(value: Any, json: bool) -> Any:
     if json and isinstance(value, (str, bytes)):
         return decode(value)
     if isinstance(value, datetime) and value.tzinfo is None:
-        # The driver returns an infinite moment as the last or first one, without a time zone.
+        # The driver returns an infinite time as the last or first one, without a time zone.
         return value.replace(tzinfo=UTC)
     return UUID(int=value.int) if isinstance(value, UUID) else value
 

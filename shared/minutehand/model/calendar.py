@@ -1,6 +1,6 @@
-"""Calendar: the moments that jobs and schedules may have.
+"""Calendar: the times that jobs and schedules may have.
 
-They lie in the years 1 to 9999 in every time zone. The domain minutehand.moment has the same bounds.
+They lie in the years 1 to 9999 in every time zone. The domain minutehand.finite_time has the same bounds.
 """
 
 from datetime import UTC, datetime

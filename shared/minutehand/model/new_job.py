@@ -33,22 +33,22 @@ ON_DEAD_OPTIONS = frozenset(
 )
 
 
-def check_moment(moment: Any, name: str = "run_at") -> Any:
+def check_time(moment: Any, name: str = "run_at") -> Any:
     """Return an aware datetime, or None; raise InvalidJobError, which names the parameter, for anything else."""
-    typed(moment, datetime, "moment_is_finite", f"{name} must be an aware datetime")
+    typed(moment, datetime, "time_is_finite", f"{name} must be an aware datetime")
     if moment is not None and moment.utcoffset() is None:
         raise InvalidJobError(
-            "moment_is_finite",
+            "time_is_finite",
             f"{name} must have a time zone, as in datetime(..., tzinfo=ZoneInfo(...))",
         )
     return moment
 
 
 def check_calendar(moment: Any, name: str) -> Any:
-    """Check a moment like `check_moment`, and that it lies in the years 1 to 9999 in every time zone; return it."""
-    check_moment(moment, name)
+    """Check a time like `check_time`, and that it lies in the years 1 to 9999 in every time zone; return it."""
+    check_time(moment, name)
     if moment is not None and not FIRST <= moment < END:
-        raise InvalidJobError("moment_is_finite", f"{name} must be a time in the years 1 to 9999")
+        raise InvalidJobError("time_is_finite", f"{name} must be a time in the years 1 to 9999")
     return moment
 
 
@@ -61,7 +61,7 @@ def _key(key: Any, _name: str) -> str | None:
 
 
 def _recurrence(value: Any, _name: str) -> Any:
-    # `_first_moment` has checked it.
+    # `_first_time` has checked it.
     return value
 
 
@@ -118,7 +118,7 @@ class NewJob:
     payload: object = field(default=None, repr=False, metadata=declare("json", _payload))
     queue: str | None = field(default=None, metadata=text("queue_is_a_name"))
     key: Key | None = field(default=None, metadata=declare("text", _key))
-    run_at: datetime | None = field(default=None, metadata=declare("timestamptz", check_moment))
+    run_at: datetime | None = field(default=None, metadata=declare("timestamptz", check_time))
     delay: timedelta | None = field(default=None, metadata=duration("delay_is_not_negative"))
     priority: int | None = field(default=None, metadata=integer("priority_is_0_to_9"))
     max_attempts: int | None = field(default=None, metadata=integer("max_attempts_is_at_least_1"))
@@ -154,7 +154,7 @@ def parameters(job: NewJob | InvalidJobError, clock: Callable[[], datetime]) -> 
     if isinstance(job, InvalidJobError):
         raise job
     if job.every is not None or job.zone is not None:
-        job = replace(job, run_at=_first_moment(job, clock))
+        job = replace(job, run_at=_first_time(job, clock))
     values = {
         name: None if (value := getattr(job, name)) is None else check(value, name) for name, check in _CHECKS
     }
@@ -165,8 +165,8 @@ def parameters(job: NewJob | InvalidJobError, clock: Callable[[], datetime]) -> 
     return values
 
 
-def _first_moment(job: NewJob, clock: Callable[[], datetime]) -> datetime | None:
-    """Return the first time of a recurring job: its `run_at`, or the first moment of its recurrence."""
+def _first_time(job: NewJob, clock: Callable[[], datetime]) -> datetime | None:
+    """Return the first time of a recurring job: its `run_at`, or the first time of its recurrence."""
     from minutehand.model.recurrence import check, next_after
 
     if job.every is None:

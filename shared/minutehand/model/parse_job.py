@@ -7,7 +7,7 @@ from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from minutehand.model.new_job import OPTIONS, NewJob
-from minutehand.model.parsing import parse_json, read_duration, read_moment
+from minutehand.model.parsing import parse_json, read_duration, read_time
 from minutehand.model.retry import Retry
 
 FIELDS = tuple(OPTIONS)
@@ -63,7 +63,7 @@ def _check_names(fields: Mapping[str, Any], known: Iterable[str], what: str) -> 
 def _moment(value: Any, zone: ZoneInfo | None) -> datetime:
     if not isinstance(value, str):
         raise ValueError("run_at must be an ISO 8601 time")
-    return read_moment(value, zone)
+    return read_time(value, zone)
 
 
 def _duration(value: Any, _zone: ZoneInfo | None = None) -> timedelta:

@@ -22,7 +22,7 @@ def read_duration(text: str) -> timedelta:
         ) from None
 
 
-def read_moment(text: str, zone: ZoneInfo | None = None) -> datetime:
+def read_time(text: str, zone: ZoneInfo | None = None) -> datetime:
     """Return an ISO 8601 time with an offset, or in a zone; raise ValueError if it is ambiguous or does not exist."""
     try:
         read = datetime.fromisoformat(text.strip())
@@ -36,7 +36,7 @@ def read_moment(text: str, zone: ZoneInfo | None = None) -> datetime:
         raise ValueError(
             f"{text!r} has no offset; add one, such as {text.strip()}Z, or give its zone with --tz"
         )
-    return _one_moment(read.replace(tzinfo=zone), text)
+    return _one_time(read.replace(tzinfo=zone), text)
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -47,7 +47,7 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def _one_moment(read: datetime, text: str) -> datetime:
+def _one_time(read: datetime, text: str) -> datetime:
     if read.utcoffset() == read.replace(fold=1).utcoffset():
         return read
     wall = read.replace(tzinfo=None)

@@ -15,7 +15,7 @@ SENTENCES = {
     "max_attempts_is_at_least_1": "max_attempts must be an integer from 1 (no retry) to 1000000",
     "timeout_is_positive": "timeout must be a duration above zero and at most 24 hours",
     "expires_is_positive": "expires must be a duration above zero and at most 3650 days",
-    "moment_is_finite": "run_at must be a time in the years 1 to 9999",
+    "time_is_finite": "run_at must be a time in the years 1 to 9999",
     "headers_are_strings": "headers must be an object of strings, at most 8 KiB in total",
     "retry_is_a_strategy": (
         "retry must have a strategy (fixed, linear or exponential), 0 <= min <= max <= 1 year,"

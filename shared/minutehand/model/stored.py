@@ -27,7 +27,7 @@ def facts_of(stored: Any) -> dict[str, Any]:
 
 
 def utc(moment: datetime) -> datetime:
-    """Return a moment in UTC, or the first or last one that UTC has."""
+    """Return a time in UTC, or the first or last one that UTC has."""
     try:
         return moment.astimezone(UTC)
     except OverflowError:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from minutehand.database import Executor, sync_or_async, sync_or_async_iterator
 from minutehand.errors import InvalidJobError
-from minutehand.model.new_job import check_moment
+from minutehand.model.new_job import check_time
 from minutehand.model.row import FINISHED
 from minutehand.operations import jobs
 from minutehand.operations.change import Change
@@ -115,8 +115,8 @@ async def find_finished(
         kind=kind,
         key=key,
         states=check_states(states, sorted(FINISHED)) or sorted(FINISHED),
-        since=check_moment(since, "since"),
-        before=check_moment(before, "before"),
+        since=check_time(since, "since"),
+        before=check_time(before, "before"),
         older_than=older_than,
         other_than=other_than,
         mark=mark_of(older_than, other_than),

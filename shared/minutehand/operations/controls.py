@@ -8,7 +8,7 @@ from minutehand.database import Executor, Record, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.events.publish import publish
 from minutehand.model.event import Event, Name
-from minutehand.model.new_job import check_moment
+from minutehand.model.new_job import check_time
 from minutehand.model.row import Row
 from minutehand.operations import audit
 
@@ -17,7 +17,7 @@ SCOPE = ("queue", "kind", "key", "tenant")
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """A pause (`until` a moment, or until `resume`), a `limit` of jobs offered or running at once, or both.
+    """A pause (`until` a time, or until `resume`), a `limit` of jobs offered or running at once, or both.
 
     It applies to the jobs that match all of queue, kind, key and tenant; an empty one matches any, so a control without
     names applies to all jobs. `busy` is the number of jobs offered or running.
@@ -59,14 +59,14 @@ async def pause(
     reason: str | None = None,
     actor: str | None = None,
 ) -> Control:
-    """Stop offering and taking these jobs, until a moment or until `resume`. Running jobs continue.
+    """Stop offering and taking these jobs, until a time or until `resume`. Running jobs continue.
 
     With `everything`, no job of any queue starts; jobs are still enqueued, and schedules still fire.
     Unclaimed offers are recalled in the same transaction, while no tick makes offers: once this returns, no earlier
     offer of these jobs can be claimed.
     """
     scope = _scope(queue, kind, key, tenant, everything)
-    values = {**scope, "until": check_moment(until, "until"), "reason": reason}
+    values = {**scope, "until": check_time(until, "until"), "reason": reason}
 
     async def change() -> Record:
         async with executor.transaction():

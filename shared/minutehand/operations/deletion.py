@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from minutehand.database import Executor, Record, sync_or_async, sync_or_async_iterator
-from minutehand.model.new_job import check_moment
+from minutehand.model.new_job import check_time
 from minutehand.model.row import FINISHED
 from minutehand.operations import audit
 from minutehand.operations.change import Change, apply
@@ -66,7 +66,7 @@ async def delete_finished(
     states: Sequence[str] = (),
     actor: str | None = None,
 ) -> AsyncGenerator[int, None]:
-    """Delete the jobs that finished before a moment, in chunks; yield the size of each chunk."""
+    """Delete the jobs that finished before a time, in chunks; yield the size of each chunk."""
     filters = _finished(before, queue, kind, states)
     while deleted := await _delete_chunk(executor, "delete_finished", filters, actor):
         yield deleted
@@ -74,7 +74,7 @@ async def delete_finished(
 
 def _finished(before: datetime, queue: str | None, kind: str | None, states: Sequence[str]) -> dict[str, Any]:
     return {
-        "before": check_moment(before, "before"),
+        "before": check_time(before, "before"),
         "queue": queue,
         "kind": kind,
         "states": check_states(states, sorted(FINISHED)),

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from minutehand.database import Executor, sync_or_async
 from minutehand.errors import InvalidJobError
-from minutehand.model.new_job import check_moment
+from minutehand.model.new_job import check_time
 from minutehand.model.rules import sentence
 from minutehand.operations.change import Change, apply
 
@@ -57,12 +57,12 @@ async def reschedule(
     *,
     actor: str | None = None,
 ) -> list[Change]:
-    """Move upcoming jobs to `run_at`, or by `delay` from now. A moment in the past means now."""
+    """Move upcoming jobs to `run_at`, or by `delay` from now. A time in the past means now."""
     if (run_at is None) == (delay is None):
         raise InvalidJobError("run_at_or_delay", "set run_at or delay, not both")
     if delay is not None and delay < timedelta():
         raise InvalidJobError("delay_is_not_negative", sentence("delay_is_not_negative"))
-    moment = {"run_at": check_moment(run_at), "delay": delay}
+    moment = {"run_at": check_time(run_at), "delay": delay}
     return await apply(executor, "reschedule", ids, moment, actor=actor, facts=moment)
 
 

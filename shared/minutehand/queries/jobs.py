@@ -8,7 +8,7 @@ from uuid import UUID
 
 from minutehand.database import Executor, sync_or_async
 from minutehand.errors import InvalidJobError, NotFoundError
-from minutehand.model.new_job import check_calendar, check_moment, encode_headers
+from minutehand.model.new_job import check_calendar, check_time, encode_headers
 from minutehand.model.option import typed
 from minutehand.model.row import FINISHED, STATES, Attempt, Page, Row, State
 from minutehand.model.stored import error_of
@@ -53,7 +53,7 @@ async def list_attempts(
     executor: Executor, job_id: UUID, *, after: datetime | None = None, limit: int = MAX_PAGE
 ) -> list[Attempt]:
     """Return the finished attempts at a job, oldest first; `after` continues after the end of an attempt."""
-    records = await executor.run("list_attempts", job=job_id, after=check_moment(after, "after"), limit=limit)
+    records = await executor.run("list_attempts", job=job_id, after=check_time(after, "after"), limit=limit)
     return [Attempt(**record | {"error": error_of(record["error"])}) for record in records]
 
 
@@ -109,10 +109,10 @@ async def list_jobs(
         "states": check_states(states),
         "result_dropped": result_dropped or None,
         "finished": True if result_dropped else homes.pop() if len(homes) == 1 else None,
-        "since": check_moment(since, "since"),
-        "until": check_moment(until, "until"),
-        "finished_since": check_moment(finished_since, "finished_since"),
-        "finished_until": check_moment(finished_until, "finished_until"),
+        "since": check_time(since, "since"),
+        "until": check_time(until, "until"),
+        "finished_since": check_time(finished_since, "finished_since"),
+        "finished_until": check_time(finished_until, "finished_until"),
     }
     page = await (_newer if last or after else _older)(executor, filters, before or after, limit)
     return replace(page, **await _count(executor, filters, page)) if total else page
@@ -136,7 +136,7 @@ async def _count(executor: Executor, filters: dict[str, Any], page: Page) -> dic
 
 @sync_or_async
 async def clock(executor: Executor) -> datetime:
-    """Return the time by the database's clock, to which the moments of jobs compare."""
+    """Return the time by the database's clock, to which the times of jobs compare."""
     moment: datetime = (await executor.run("clock"))[0]["now"]
     return moment
 
@@ -159,7 +159,7 @@ async def stats(
     kind: str | None = None,
     by_kind: bool = False,
 ) -> list[Depth]:
-    """Count the jobs of each queue, or of each kind in it, by state; of the finished ones, those since a moment.
+    """Count the jobs of each queue, or of each kind in it, by state; of the finished ones, those since a time.
 
     Without `since` it reads all jobs.
     """

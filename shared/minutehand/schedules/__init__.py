@@ -1,10 +1,11 @@
-"""Schedules: enqueue a job whenever a recurrence is due, in a time zone, and record what happened at each moment.
+"""Schedules: enqueue a job whenever a recurrence is due, in a time zone, and record what happened at each occurrence.
 
     from minutehand import NewJob, schedules
 
     schedules.save(database, schedules.Schedule("report", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin"))
 
-`schedule` is the value. `plan` decides which moments fire. `fire` records them and enqueues jobs; every tick calls it.
+`schedule` is the value. `plan` decides which occurrences fire. `fire` records them and enqueues jobs; every tick
+calls it.
 `manage` contains the operations of people, `install` those of code that declares its schedules.
 """
 
@@ -20,12 +21,12 @@ from minutehand.schedules.manage import (
     run_now,
     save,
 )
-from minutehand.schedules.schedule import Moment, Schedule, StoredSchedule, check, preview
+from minutehand.schedules.schedule import Occurrence, Schedule, StoredSchedule, check, preview
 
 __all__ = [
     "Firing",
     "Installed",
-    "Moment",
+    "Occurrence",
     "Schedule",
     "StoredSchedule",
     "check",

@@ -35,7 +35,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Due:
-    """A due schedule, the plan for its moments, and when the dispatcher handles its next one."""
+    """A due schedule, the plan for its occurrences, and when the dispatcher handles its next one."""
 
     record: Record
     timing: Timing

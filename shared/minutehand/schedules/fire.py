@@ -1,4 +1,4 @@
-"""Fire: record due moments and enqueue their jobs.
+"""Fire: record due occurrences and enqueue their jobs.
 
 A tick is bounded in time and in lines of the ledger, fairly across tenants; the next tick continues.
 """
@@ -32,7 +32,7 @@ PRUNED_AT_ONCE = 50_000
 
 @dataclass(frozen=True)
 class Fired:
-    """The results of due moments: the number of jobs enqueued, and of moments skipped or missed.
+    """The results of due occurrences: the number of jobs enqueued, and of occurrences skipped or missed.
 
     `refused` contains schedules whose job violates a rule, or which this code cannot read, with the reason.
     """
@@ -65,14 +65,14 @@ def fire_due(database: Database, now: datetime | None = None) -> Fired:
 
 
 def enqueue_now(database: Database, stored: StoredSchedule, now: datetime) -> UUID:
-    """Enqueue a schedule's job now, in addition to its moments, in the caller's transaction."""
+    """Enqueue a schedule's job now, in addition to its occurrences, in the caller's transaction."""
     name = stored.schedule.name
     key = schedule_key(name) if stored.schedule.overlap == "replace" else None
     while True:
         if records := database.run("fire_now", name=name, moment=now, key=key):
             id: UUID = records[0]["job"]
             return id
-        # Either the schedule was removed in the meantime, or `now` is one of its moments.
+        # Either the schedule was removed in the meantime, or `now` is one of its occurrences.
         if not database.run("get_schedule", name=name):
             raise NotFoundError(f"schedule {name!r} does not exist")
         now += LEAST

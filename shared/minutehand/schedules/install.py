@@ -33,7 +33,7 @@ def install(
 ) -> Installed:
     """Replace all schedules of a source with these, in one transaction.
 
-    An unchanged schedule keeps its next moment and stays paused if it was; so every instance may install at every
+    An unchanged schedule keeps its next occurrence and stays paused if it was; so every instance may install at every
     start. Schedules that are no longer declared are removed. `version` is the version of the code: `@reboot` fires at
     the first installation and whenever the version changes. Raises InvalidJobError if a name is used by a schedule of
     another source.

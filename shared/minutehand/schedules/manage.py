@@ -9,7 +9,7 @@ from uuid import UUID
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
 from minutehand.errors import InvalidJobError, KeyTakenError, NotFoundError
-from minutehand.model.new_job import check_moment
+from minutehand.model.new_job import check_time
 from minutehand.model.recurrence import REBOOT
 from minutehand.schedules.plan import Outcome
 from minutehand.schedules.schedule import Schedule, StoredSchedule, check
@@ -20,7 +20,7 @@ MAX_LISTED = 1000
 
 @dataclass(frozen=True)
 class Firing:
-    """A line of the ledger: the outcome of a moment, or of `count` missed moments, and the job."""
+    """A line of the ledger: the outcome of an occurrence, or of `count` missed occurrences, and the job."""
 
     nominal: datetime
     fired: datetime
@@ -38,7 +38,7 @@ def save(
 ) -> StoredSchedule:
     """Create a schedule, or change the one of that name. Raises InvalidJobError if it is invalid.
 
-    The next moment is computed again if the timing changes, and kept if only the job changes.
+    The next occurrence is computed again if the timing changes, and kept if only the job changes.
     """
     check(schedule)
     with database.transaction():
@@ -78,21 +78,21 @@ def write(
 
 
 def first_after(schedule: Schedule, now: datetime) -> datetime | None:
-    """Return the next moment; `@reboot` fires immediately."""
+    """Return the next occurrence; `@reboot` fires immediately."""
     return now if schedule.every == REBOOT else schedule.timing.after(schedule.every, now)
 
 
 def pause(
     database: Database, name: str, *, actor: str | None = None, now: datetime | None = None
 ) -> StoredSchedule:
-    """Stop firing until `resume`; jobs that were enqueued ahead of their moment are withdrawn."""
+    """Stop firing until `resume`; jobs that were enqueued ahead of their occurrence are withdrawn."""
     return _set_paused(database, name, True, actor, now)
 
 
 def resume(
     database: Database, name: str, *, actor: str | None = None, now: datetime | None = None
 ) -> StoredSchedule:
-    """Continue with the next moment from now; moments during the pause are not caught up."""
+    """Continue with the next occurrence from now; occurrences during the pause are not caught up."""
     return _set_paused(database, name, False, actor, now)
 
 
@@ -119,7 +119,7 @@ def _next_from(stored: StoredSchedule, now: datetime) -> datetime | None:
 
 
 def run_now(database: Database, name: str, *, actor: str | None = None, now: datetime | None = None) -> UUID:
-    """Enqueue the job now, in addition to the schedule's moments; return its id."""
+    """Enqueue the job now, in addition to the schedule's occurrences; return its id."""
     from minutehand.schedules.fire import enqueue_now
 
     with database.transaction():
@@ -129,7 +129,7 @@ def run_now(database: Database, name: str, *, actor: str | None = None, now: dat
 
 
 def remove(database: Database, name: str, *, actor: str | None = None, now: datetime | None = None) -> None:
-    """Remove a schedule; its jobs stay, except those that were enqueued ahead of their moment."""
+    """Remove a schedule; its jobs stay, except those that were enqueued ahead of their occurrence."""
     with database.transaction():
         delete(database, name, now or clock(database))
         _record(database, "remove", actor, name)
@@ -161,12 +161,12 @@ def list_schedules(database: Database, source: str | None = None) -> list[Stored
 def list_firings(
     database: Database, name: str, *, limit: int = 50, before: datetime | None = None
 ) -> list[Firing]:
-    """Return the outcomes of a schedule's moments, newest first; `before` continues a list."""
+    """Return the outcomes of a schedule's occurrences, newest first; `before` continues a list."""
     if not 1 <= limit <= MAX_LISTED:
         raise InvalidJobError(
             "page_is_bounded", f"limit must be an integer from 1 to {MAX_LISTED}, got {limit}"
         )
-    check_moment(before)
+    check_time(before)
     records = database.run("list_firings", name=name, limit=limit, before=before)
     return [Firing(**record) for record in records]
 
@@ -178,7 +178,7 @@ def clock(database: Database) -> datetime:
 
 
 def _try_enqueue(database: Database, schedule: Schedule) -> None:
-    """Enqueue the job and roll back, so that an invalid job is refused now and not at its moment."""
+    """Enqueue the job and roll back, so that an invalid job is refused now and not at its occurrence."""
     options = {name: value for name, value in vars(schedule.job).items() if value is not None}
     with suppress(_Undo, KeyTakenError), database.transaction():
         enqueue(**options, connection=database)

@@ -1,4 +1,4 @@
-"""Plan: which moments of a schedule fire now, which are skipped or missed, and which comes next."""
+"""Plan: which occurrences of a schedule fire now, which are skipped or missed, and which comes next."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,19 +8,19 @@ from minutehand.model.recurrence import REBOOT
 from minutehand.schedules.timing import LEAST, Timing
 
 Outcome = Literal["fired", "requested", "skipped", "missed", "refused"]
-# A moment that is less late than this is not missed: a few ticks were skipped, for example by a deploy.
+# An occurrence that is less late than this is not missed: a few ticks were skipped, for example by a deploy.
 GRACE = timedelta(minutes=5)
 # How far back catch-up reaches; the ledger is kept longer.
 REACH = timedelta(days=60)
-# Moments of one schedule in one tick.
+# Occurrences of one schedule in one tick.
 AT_ONCE = 1000
-# Missed moments that are counted; there may be more.
+# Missed occurrences that are counted; there may be more.
 COUNTED = 1000
 
 
 @dataclass(frozen=True)
 class Line:
-    """A planned line of the ledger: the outcome of a moment; `late` if a missed moment is caught up."""
+    """A planned line of the ledger: the outcome of an occurrence; `late` if a missed occurrence is caught up."""
 
     nominal: datetime
     outcome: Outcome
@@ -30,7 +30,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Plan:
-    """The lines, and the next moment."""
+    """The lines, and the next occurrence."""
 
     lines: tuple[Line, ...]
     next: datetime | None
@@ -39,7 +39,7 @@ class Plan:
 def plan(
     timing: Timing, every: str, first: datetime, now: datetime, busy: bool, limit: int = AT_ONCE
 ) -> Plan:
-    """Plan up to `limit` moments from `first` to now plus `ahead`; `busy` means that the last job is not finished."""
+    """Plan up to `limit` occurrences from `first` to now plus `ahead`; `busy` means that the last job is unfinished."""
     if every == REBOOT:
         return Plan((Line(first, "fired"),), None)
     fresh, until = now - GRACE, now + timing.ahead
@@ -56,7 +56,7 @@ def plan(
 
 
 def _late(timing: Timing, every: str, first: datetime, fresh: datetime) -> list[datetime]:
-    """Return the missed moments that are caught up."""
+    """Return the missed occurrences that are caught up."""
     if timing.catch_up == "none" or first >= fresh:
         return []
     limit = timing.max_catch_up if timing.catch_up == "all" else 1

@@ -1,4 +1,4 @@
-"""Schedule: a name, a recurrence, and the job to enqueue at each moment."""
+"""Schedule: a name, a recurrence, and the job to enqueue at each occurrence."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -27,12 +27,12 @@ class Schedule:
 
     every      a cron expression of 5 or 6 fields, a name such as @daily, or an ISO 8601 duration
     zone       the time zone of `every`; UTC if it is None
-    starts     no moments before this one
-    ends       no moments after this one
+    starts     no occurrences before this one
+    ends       no occurrences after this one
     jitter     each job runs up to this much later, by a fraction derived from the name
-    ahead      jobs are enqueued this long before their moment
-    catch_up   which moments fire after an outage: none, the last, or all, limited to `max_catch_up`
-    overlap    what happens at a moment while the last job is not finished: allow another job, skip the moment, or
+    ahead      jobs are enqueued this long before their occurrence
+    catch_up   which occurrences fire after an outage: none, the last, or all, limited to `max_catch_up`
+    overlap    what happens at an occurrence while the last job is not finished: allow another job, skip it, or
                replace the pending job
     """
 
@@ -64,7 +64,7 @@ class Schedule:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredSchedule:
-    """A schedule in the table: `next` is its next moment, `fired` its last one, and `last` the job of that one.
+    """A schedule in the table: `next` is its next occurrence, `fired` its last one, and `last` the job of that one.
 
     `error` has the type, message and time (`at`) of the latest failure to fire; None after a success.
     """
@@ -91,8 +91,8 @@ class StoredSchedule:
 
 
 @dataclass(frozen=True)
-class Moment:
-    """A moment of a schedule, in UTC and in the local time of its zone."""
+class Occurrence:
+    """An occurrence of a schedule, in UTC and in the local time of its zone."""
 
     utc: datetime
     local: datetime
@@ -106,8 +106,8 @@ def preview(
     after: datetime | None = None,
     starts: datetime | None = None,
     ends: datetime | None = None,
-) -> list[Moment]:
-    """Return the next n moments after `after`, or after now by this machine's clock; needs no database."""
+) -> list[Occurrence]:
+    """Return the next n occurrences after `after`, or after now by this machine's clock; needs no database."""
     check_recurrence(every, zone)
     for name, moment in (("starts", starts), ("ends", ends), ("after", after)):
         check_calendar(moment, name)
@@ -115,16 +115,16 @@ def preview(
         raise InvalidJobError("preview_is_bounded", sentence("preview_is_bounded"))
     timing = Timing(zone=zone or "UTC", starts=starts, ends=ends)
 
-    def moments() -> Iterator[Moment]:
+    def occurrences() -> Iterator[Occurrence]:
         moment = after or datetime.now(UTC)
         for _ in range(n):
             found = timing.after(every, moment)
             if found is None:
                 return
-            yield Moment(found, found.astimezone(zone_of(zone)))
+            yield Occurrence(found, found.astimezone(zone_of(zone)))
             moment = found
 
-    return list(moments())
+    return list(occurrences())
 
 
 def check(schedule: Schedule, *, code: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Timing: the moments of a schedule between its start and its end."""
+"""Timing: the occurrences of a schedule between its start and its end."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NOTHING, LEAST = timedelta(), timedelta(microseconds=1)
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """When a schedule fires, and how late or overlapping moments are handled.
+    """When a schedule fires, and how late or overlapping occurrences are handled.
 
     A duration counts from `starts`. Without `starts` it counts from the first second of 2001 in the zone, a Monday, so
     that P1D fires at midnight, P1W on Mondays, P1M on the first day and PT15M at each quarter of an hour.
@@ -33,7 +33,7 @@ class Timing:
     overlap: Overlap = "allow"
 
     def after(self, every: str, moment: datetime) -> datetime | None:
-        """Return the first moment of `every` after this one; None after the end."""
+        """Return the first occurrence of `every` after this one; None after the end."""
         if every == REBOOT:
             return None
         if self.starts is not None:
@@ -42,7 +42,7 @@ class Timing:
         return None if found is None or (self.ends is not None and found > self.ends) else found
 
     def between(self, every: str, first: datetime, last: datetime, limit: int) -> list[datetime]:
-        """Return the moments from `first` to `last`, both included, limited to the earliest."""
+        """Return the occurrences from `first` to `last`, both included, limited to the earliest."""
         return list(islice(self._between(every, first, last), limit))
 
     def _between(self, every: str, first: datetime, last: datetime) -> Iterator[datetime]:
@@ -52,7 +52,7 @@ class Timing:
             moment = self.after(every, moment)
 
     def latest(self, every: str, first: datetime, last: datetime, limit: int) -> list[datetime]:
-        """Return the latest moments from `first` to `last`, without computing all of a long outage."""
+        """Return the latest occurrences from `first` to `last`, without computing all of a long outage."""
         window = timedelta(minutes=10)
         while True:
             begin = max(first, last - window)
@@ -62,7 +62,7 @@ class Timing:
             window *= 2
 
     def run_at(self, name: str, nominal: datetime) -> datetime:
-        """Return when the job of a moment runs; the jitter is a fixed fraction for each name."""
+        """Return when the job of an occurrence runs; the jitter is a fixed fraction for each name."""
         fraction = int.from_bytes(sha256(name.encode()).digest()[:6]) / 2**48
         return nominal + self.jitter * fraction
 

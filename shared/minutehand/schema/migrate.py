@@ -45,7 +45,7 @@ def pending(database: Database) -> list[Step]:
 
 
 def status(database: Database) -> list[Step]:
-    """Return every step with the moment when it was applied; raise SchemaError if the database has others."""
+    """Return every step with the time when it was applied; raise SchemaError if the database has others."""
     applied, stored = _recorded(database)
     known = dict(enumerate(migrations(), start=1))
     if newer := sorted(set(applied) - set(known)):

@@ -49,6 +49,9 @@ CREATE DOMAIN minutehand.expires AS interval
 CREATE DOMAIN minutehand.facts AS jsonb
 	CONSTRAINT facts_fits CHECK (((octet_length((VALUE)::text) <= 65536) OR minutehand.too_large('facts'::text, (octet_length((VALUE)::text))::bigint, (65536)::bigint, 'bytes'::text)));
 
+CREATE DOMAIN minutehand.finite_time AS timestamp with time zone
+	CONSTRAINT time_is_finite CHECK ((isfinite(VALUE) AND (VALUE >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (VALUE < '9999-12-31 00:00:00+00'::timestamp with time zone)));
+
 CREATE FUNCTION minutehand.is_headers(headers jsonb) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $_$
@@ -74,9 +77,6 @@ CREATE DOMAIN minutehand.load_name AS text
 
 CREATE DOMAIN minutehand.max_attempts AS integer
 	CONSTRAINT max_attempts_is_at_least_1 CHECK (((VALUE >= 1) AND (VALUE <= 1000000)));
-
-CREATE DOMAIN minutehand.moment AS timestamp with time zone
-	CONSTRAINT moment_is_finite CHECK ((isfinite(VALUE) AND (VALUE >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (VALUE < '9999-12-31 00:00:00+00'::timestamp with time zone)));
 
 CREATE FUNCTION minutehand.is_on_dead(on_dead json, level integer DEFAULT 1) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -402,8 +402,8 @@ CREATE TABLE minutehand.jobs (
     ack uuid,
     prior uuid,
     enqueued timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    run_at minutehand.moment DEFAULT clock_timestamp() NOT NULL,
-    visible minutehand.moment DEFAULT clock_timestamp() NOT NULL,
+    run_at minutehand.finite_time DEFAULT clock_timestamp() NOT NULL,
+    visible minutehand.finite_time DEFAULT clock_timestamp() NOT NULL,
     offered timestamp with time zone,
     claimed timestamp with time zone,
     deleted timestamp with time zone,
@@ -425,7 +425,7 @@ CREATE TABLE minutehand.jobs (
     personal boolean DEFAULT false NOT NULL,
     every minutehand.every,
     zone minutehand.zone,
-    nominal minutehand.moment,
+    nominal minutehand.finite_time,
     schedule minutehand.schedule_name,
     cancelling minutehand.reason,
     version minutehand.label,
@@ -443,8 +443,8 @@ CREATE TABLE minutehand.jobs_live (
     ack uuid,
     prior uuid,
     enqueued timestamp with time zone DEFAULT clock_timestamp() CONSTRAINT jobs_enqueued_not_null NOT NULL,
-    run_at minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_run_at_not_null NOT NULL,
-    visible minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_visible_not_null NOT NULL,
+    run_at minutehand.finite_time DEFAULT clock_timestamp() CONSTRAINT jobs_run_at_not_null NOT NULL,
+    visible minutehand.finite_time DEFAULT clock_timestamp() CONSTRAINT jobs_visible_not_null NOT NULL,
     offered timestamp with time zone,
     claimed timestamp with time zone,
     deleted timestamp with time zone,
@@ -466,7 +466,7 @@ CREATE TABLE minutehand.jobs_live (
     personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
     every minutehand.every,
     zone minutehand.zone,
-    nominal minutehand.moment,
+    nominal minutehand.finite_time,
     schedule minutehand.schedule_name,
     cancelling minutehand.reason,
     version minutehand.label,
@@ -1133,7 +1133,7 @@ begin
                   (case when i.run_at is null and i.delay is null and $7 is not null
                              then $5 + interval '1 microsecond' * ($7 * (p.before + i.ordinal) / $8)
                         else greatest(coalesce(i.run_at, $6 + i.delay * interval '1 second', $5), $6)
-                             + interval '1 microsecond' * (p.before + i.ordinal) end)::minutehand.moment as run_at,
+                             + interval '1 microsecond' * (p.before + i.ordinal) end)::minutehand.finite_time as run_at,
                   coalesce(i.priority, d.priority, q.priority, 5)::minutehand.priority as priority,
                   coalesce(i.max_attempts, d.max_attempts, q.max_attempts, 8)::minutehand.max_attempts as max_attempts,
                   coalesce(i.retry::jsonb, d.retry, q.retry)::minutehand.retry as retry,
@@ -1332,7 +1332,7 @@ CREATE FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zon
 begin
     return (select f.job
               from minutehand.fire(json_build_array(json_build_object(
-                       'tenant', minutehand.schedule_tenant(), 'schedule', of_name, 'nominal', moment::minutehand.moment, 'outcome', 'requested',
+                       'tenant', minutehand.schedule_tenant(), 'schedule', of_name, 'nominal', moment::minutehand.finite_time, 'outcome', 'requested',
                        'count', 1, 'late', false, 'job', json_strip_nulls(json_build_object('key', key))))) f);
 end
 $$;
@@ -1692,7 +1692,7 @@ CREATE FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) R
          where j.id = into_job
     ), moved as (
         select id, coalesce(latest, clock_timestamp() + item.debounce_max) as latest,
-               case when latest > clock_timestamp() or latest is null then least(clock_timestamp() + item.debounce, latest) end as to_moment
+               case when latest > clock_timestamp() or latest is null then least(clock_timestamp() + item.debounce, latest) end as to_time
           from target
          where item.debounce is not null
     )
@@ -1702,9 +1702,9 @@ CREATE FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) R
            -- The longer of the two; a job without it never expires.
            expires = case when j.expires is not null and item.expires is not null then greatest(j.expires, item.expires) end,
            enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
-           run_at = coalesce(to_moment, run_at), visible = coalesce(to_moment, j.visible),
-           ack = case when to_moment is null then ack end, prior = case when to_moment is null then prior end,
-           offered = case when to_moment is null then offered end, latest = coalesce(moved.latest, j.latest)
+           run_at = coalesce(to_time, run_at), visible = coalesce(to_time, j.visible),
+           ack = case when to_time is null then ack end, prior = case when to_time is null then prior end,
+           offered = case when to_time is null then offered end, latest = coalesce(moved.latest, j.latest)
       from target left join moved using (id)
      where j.id = target.id
     returning item.ordinal, j.id, 'merged', j.visible::timestamptz
@@ -1761,8 +1761,8 @@ CREATE TABLE minutehand.schedules (
     name minutehand.schedule_name NOT NULL,
     every minutehand.every NOT NULL,
     zone minutehand.zone DEFAULT 'UTC'::text NOT NULL,
-    starts minutehand.moment,
-    ends minutehand.moment,
+    starts minutehand.finite_time,
+    ends minutehand.finite_time,
     jitter interval DEFAULT '00:00:00'::interval NOT NULL,
     ahead interval DEFAULT '00:00:00'::interval NOT NULL,
     catch_up text DEFAULT 'none'::text NOT NULL,
@@ -1772,8 +1772,8 @@ CREATE TABLE minutehand.schedules (
     paused boolean DEFAULT false NOT NULL,
     source minutehand.source,
     hash minutehand.label,
-    next minutehand.moment,
-    wake minutehand.moment,
+    next minutehand.finite_time,
+    wake minutehand.finite_time,
     fired timestamp with time zone,
     last uuid,
     error minutehand.error,
@@ -1918,7 +1918,7 @@ begin
                -- A microsecond apart: first in, first out.
                (greatest(coalesce(i.run_at, moment + coalesce(i.delay, i.debounce), minutehand.first_of(i.every, i.zone, moment), moment),
                          moment)
-                   + interval '1 microsecond' * (i.ordinal - first))::minutehand.moment as run_at,
+                   + interval '1 microsecond' * (i.ordinal - first))::minutehand.finite_time as run_at,
                coalesce(i.priority, d.priority, q.priority, 5)::minutehand.priority as priority,
                coalesce(i.max_attempts, d.max_attempts, q.max_attempts, 8)::minutehand.max_attempts as max_attempts,
                coalesce(i.retry, d.retry, q.retry)::minutehand.retry as retry,
@@ -2046,7 +2046,7 @@ begin
             select * into written from minutehand.merge_into(existing.id, item);
         elsif mode = 'replace' then
             if item.throttle is not null and existing.attempts = 0 then
-                -- The upcoming job keeps its moment.
+                -- The upcoming job keeps its time.
                 item.run_at := greatest(requested, existing.run_at);
             end if;
             select * into written from minutehand.put_all(array[item], 'replace', moment, first, session_tenant);
@@ -2240,7 +2240,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+CREATE FUNCTION minutehand.reschedule_jobs(ids uuid[], to_time timestamp with time zone, delay interval) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -2248,8 +2248,8 @@ CREATE FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with 
         update minutehand.jobs_live j
            set lapsed = coalesce(claimed, lapsed),
                ack = null, prior = null, offered = null, claimed = null,
-               run_at = greatest(to_moment, clock_timestamp() + delay, clock_timestamp()),
-               visible = greatest(to_moment, clock_timestamp() + delay, clock_timestamp())
+               run_at = greatest(to_time, clock_timestamp() + delay, clock_timestamp()),
+               visible = greatest(to_time, clock_timestamp() + delay, clock_timestamp())
          where j.deleted is null and j.id = any (reschedule_jobs.ids) and attempts < max_attempts and cancelling is null
            and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
@@ -2780,8 +2780,8 @@ CREATE TABLE minutehand.jobs_done (
     ack uuid,
     prior uuid,
     enqueued timestamp with time zone DEFAULT clock_timestamp() CONSTRAINT jobs_enqueued_not_null NOT NULL,
-    run_at minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_run_at_not_null NOT NULL,
-    visible minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_visible_not_null NOT NULL,
+    run_at minutehand.finite_time DEFAULT clock_timestamp() CONSTRAINT jobs_run_at_not_null NOT NULL,
+    visible minutehand.finite_time DEFAULT clock_timestamp() CONSTRAINT jobs_visible_not_null NOT NULL,
     offered timestamp with time zone,
     claimed timestamp with time zone,
     deleted timestamp with time zone NOT NULL,
@@ -2803,7 +2803,7 @@ CREATE TABLE minutehand.jobs_done (
     personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
     every minutehand.every,
     zone minutehand.zone,
-    nominal minutehand.moment,
+    nominal minutehand.finite_time,
     schedule minutehand.schedule_name,
     cancelling minutehand.reason,
     version minutehand.label,
@@ -2821,8 +2821,8 @@ CREATE TABLE minutehand.jobs_done_default (
     ack uuid,
     prior uuid,
     enqueued timestamp with time zone DEFAULT clock_timestamp() CONSTRAINT jobs_enqueued_not_null NOT NULL,
-    run_at minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_run_at_not_null NOT NULL,
-    visible minutehand.moment DEFAULT clock_timestamp() CONSTRAINT jobs_visible_not_null NOT NULL,
+    run_at minutehand.finite_time DEFAULT clock_timestamp() CONSTRAINT jobs_run_at_not_null NOT NULL,
+    visible minutehand.finite_time DEFAULT clock_timestamp() CONSTRAINT jobs_visible_not_null NOT NULL,
     offered timestamp with time zone,
     claimed timestamp with time zone,
     deleted timestamp with time zone CONSTRAINT jobs_done_deleted_not_null NOT NULL,
@@ -2844,7 +2844,7 @@ CREATE TABLE minutehand.jobs_done_default (
     personal boolean DEFAULT false CONSTRAINT jobs_personal_not_null NOT NULL,
     every minutehand.every,
     zone minutehand.zone,
-    nominal minutehand.moment,
+    nominal minutehand.finite_time,
     schedule minutehand.schedule_name,
     cancelling minutehand.reason,
     version minutehand.label,
@@ -2959,7 +2959,7 @@ CREATE UNLOGGED TABLE minutehand.staged (
     payload minutehand.payload,
     queue minutehand.queue,
     key minutehand.key,
-    run_at minutehand.moment,
+    run_at minutehand.finite_time,
     delay double precision,
     priority minutehand.priority,
     max_attempts minutehand.max_attempts,
@@ -3309,6 +3309,8 @@ REVOKE ALL ON TYPE minutehand.expires FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.facts FROM PUBLIC;
 
+REVOKE ALL ON TYPE minutehand.finite_time FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.is_headers(headers jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_operator;
@@ -3324,8 +3326,6 @@ REVOKE ALL ON TYPE minutehand.label FROM PUBLIC;
 REVOKE ALL ON TYPE minutehand.load_name FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.max_attempts FROM PUBLIC;
-
-REVOKE ALL ON TYPE minutehand.moment FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_on_dead(on_dead json, level integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.is_on_dead(on_dead json, level integer) TO minutehand_enqueuer;
@@ -3702,9 +3702,9 @@ GRANT ALL ON FUNCTION minutehand.request_cancellation(ids uuid[], reason text) T
 
 REVOKE ALL ON FUNCTION minutehand.request_sweep() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_moment timestamp with time zone, delay interval) TO minutehand_tenant;
+REVOKE ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_time timestamp with time zone, delay interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_time timestamp with time zone, delay interval) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_time timestamp with time zone, delay interval) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.reserve(item minutehand.new_jobs, period interval) FROM PUBLIC;
 

@@ -10,7 +10,7 @@ from minutehand.claimed_job import Job
 from minutehand.database import Connection, Database
 from minutehand.enqueue import enqueue
 from minutehand.errors import ConfigurationError, InvalidJobError
-from minutehand.model.new_job import check_moment
+from minutehand.model.new_job import check_time
 from minutehand.model.offer import Offer
 from minutehand.model.row import FINISHED, Row
 from minutehand.queries.jobs import clock
@@ -106,7 +106,7 @@ class JobQueue:
     ) -> Drained:
         """Run due jobs, of one `queue` or all, until none is due, including jobs that they enqueue.
 
-        `at` first moves time to that moment. The first failure is raised after it was stored; with `raising=False`
+        `at` first moves the clock to that time. The first failure is raised after it was stored; with `raising=False`
         all jobs run, and you check their endings. More than `limit` attempts raise StillDue.
         """
         if at is not None:
@@ -150,14 +150,14 @@ class JobQueue:
         return clock(self._database)
 
     def travel(self, to: datetime | None = None, by: timedelta | None = None) -> datetime:
-        """Move the database's clock forward, `to` a moment or `by` a duration; return the new time.
+        """Move the database's clock forward, `to` a time or `by` a duration; return the new time.
 
-        A moment in the past changes nothing. Python's clock does not change.
+        A time in the past changes nothing. Python's clock does not change.
         """
         now = self.now
         if (to is None) == (by is None):
             raise InvalidJobError("run_at_or_delay", "travel() takes `to` or `by`, not both")
-        moment = now + by if by is not None else check_moment(to)
+        moment = now + by if by is not None else check_time(to)
         if moment > now:
             run(self._database, "travel", to=moment)
             if self.now < moment - timedelta(seconds=1):

@@ -1,3 +1,3 @@
--- Moves the clock to a moment.
+-- Moves the clock to a time.
 update minutehand_testing.clock
    set travelled = make_interval(secs => extract(epoch from %(to)s - pg_catalog.clock_timestamp())::float8)

@@ -94,7 +94,7 @@ def test_database_rules_hold_without_the_checks(direct_database: Address) -> Non
                 "timeout_is_positive",
             ),
             (("k", *[None] * 9, '{"a": 1}', None, None), "headers_are_strings"),
-            (("k", None, None, None, None, 1e12, *[None] * 7), "moment_is_finite"),
+            (("k", None, None, None, None, 1e12, *[None] * 7), "time_is_finite"),
         ]
         for item, rule in later:
             with pytest.raises(psycopg.Error) as failed:

@@ -21,7 +21,7 @@ from tests.queue.stage import Queue
         ({"name": ""}, "schedule_is_named"),
         ({"name": "n" * 201}, "schedule_is_named"),
         ({"name": "a\0b"}, "schedule_is_named"),
-        ({"starts": datetime(2030, 1, 1)}, "moment_is_finite"),
+        ({"starts": datetime(2030, 1, 1)}, "time_is_finite"),
         ({"starts": NOON, "ends": NOON}, "schedule_ends_later"),
         ({"jitter": 2 * DAY}, "jitter_is_up_to_a_day"),
         ({"jitter": 5}, "number_is_in_range"),

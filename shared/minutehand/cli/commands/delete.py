@@ -10,11 +10,11 @@ from minutehand.cli import text
 from minutehand.cli.actor import actor
 from minutehand.cli.change_jobs import UPCOMING, Action, change_jobs
 from minutehand.cli.confirm import confirmed
-from minutehand.cli.moments import moment_of
 from minutehand.cli.options import open_database, tz_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.progress import progress
 from minutehand.cli.selection import Selection, selection_options
+from minutehand.cli.times import time_of
 from minutehand.model.row import FINISHED
 from minutehand.operations import deletion
 
@@ -24,7 +24,7 @@ from minutehand.operations import deletion
 @click.option(
     "--finished-until",
     metavar="WHEN",
-    help="Delete the jobs that finished before then: how long ago, such as 30d, or a moment.",
+    help="Delete the jobs that finished before then: how long ago, such as 30d, or a time.",
 )
 @tz_option
 @selection_options
@@ -68,7 +68,7 @@ def _delete_finished(selection: Selection, finished_until: str, tz: str | None) 
         raise click.UsageError(f"--state must be a finished state with --finished-until, got {unfinished[0]}")
     filters: dict[str, Any] = {"queue": selection.queue, "kind": selection.kind, "states": selection.states}
     with open_database() as database:
-        moment = moment_of(database, finished_until, tz, "--finished-until")
+        moment = time_of(database, finished_until, tz, "--finished-until")
         count = deletion.count_finished(database, moment, **filters)
         delete = partial(deletion.delete_finished, database, moment, actor=actor(), **filters)
         return _delete_counted(selection, count, "finished", delete)

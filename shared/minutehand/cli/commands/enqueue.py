@@ -12,7 +12,7 @@ from minutehand.cli.enqueue_file import enqueue_file
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json
 from minutehand.cli.retry_options import retry_of, retry_options
-from minutehand.cli.values import duration, job_or_kind, named_headers, option_moment, parse_json
+from minutehand.cli.values import duration, job_or_kind, named_headers, option_time, parse_json
 from minutehand.cli.values import zone as zone_of
 from minutehand.enqueue import enqueue as enqueue_one
 from minutehand.model.enqueued import Enqueued
@@ -29,7 +29,7 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.option("--queue", help="Queue of the job.  [the kind's queue, or default]")
 @click.option("--key", help="Deduplication key: a queue has at most one upcoming job with it.")
 @click.option(
-    "--at", metavar="MOMENT", help="ISO 8601 with an offset, such as 2026-03-01T08:00:00+01:00, or with --tz."
+    "--at", metavar="TIME", help="ISO 8601 with an offset, such as 2026-03-01T08:00:00+01:00, or with --tz."
 )
 @click.option("--in", "delay", type=duration, help="Delay from now, such as 90s, 10m, 2h30m or 3d.")
 @tz_option
@@ -56,7 +56,7 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.option("--debounce", type=duration, help="Run once the key has not been enqueued for this time.")
 @click.option("--debounce-max", type=duration, help="Debounce for at most this time in total.")
 @click.option("--throttle", type=duration, help="Run at least this time after the previous job with the key.")
-@click.option("--expires", type=duration, help="Do not run if not started this long after the moment to run.")
+@click.option("--expires", type=duration, help="Do not run if not started this long after the time to run.")
 @click.option(
     "--every", metavar="WHEN", help="Recur: cron with 5 or 6 fields, @daily, or ISO 8601 such as PT1H."
 )
@@ -122,7 +122,7 @@ def _enqueue_one(
     if at is not None and delay is not None:
         raise click.UsageError("use --at or --in, not both")
     options |= {
-        "run_at": None if at is None else option_moment(at, tz, "--at"),
+        "run_at": None if at is None else option_time(at, tz, "--at"),
         "delay": delay,
         "retry": retry_of(**{name: options.pop(name) for name in RETRY}),
         "headers": named_headers(headers),

@@ -8,7 +8,6 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.listing import pages, put_rows
-from minutehand.cli.moments import optional_moment
 from minutehand.cli.options import (
     connection_options,
     filter_options,
@@ -19,6 +18,7 @@ from minutehand.cli.options import (
 )
 from minutehand.cli.output import print_message
 from minutehand.cli.scope import print_if_paused
+from minutehand.cli.times import optional_time
 from minutehand.cli.values import job_id, named_headers
 from minutehand.database import Database
 from minutehand.model.row import STATES, Page
@@ -40,7 +40,7 @@ WINDOW = ("since", "until", "finished_since", "finished_until")
 )
 @click.option("--version", help="Only jobs finished by this version of the code.")
 @click.option(
-    "--since", metavar="WHEN", help="Only jobs enqueued since then: how long ago, such as 7d, or a moment."
+    "--since", metavar="WHEN", help="Only jobs enqueued since then: how long ago, such as 7d, or a time."
 )
 @click.option("--until", metavar="WHEN", help="Only jobs enqueued before then.")
 @click.option("--finished-since", metavar="WHEN", help="Only jobs that finished since then.")
@@ -71,7 +71,7 @@ def ls(
 ) -> None:
     """List jobs, newest first.
 
-    Payloads are not shown. The last column is the moment of the state: when the job may run, was offered, started or
+    Payloads are not shown. The last column is the time of the state: when the job may run, was offered, started or
     finished.
 
     \b
@@ -107,7 +107,7 @@ def ls(
 
 def _filters(database: Database, tz: str | None, **options: Any) -> dict[str, Any]:
     return options | {
-        name: optional_moment(database, options[name], tz, f"--{name.replace('_', '-')}") for name in WINDOW
+        name: optional_time(database, options[name], tz, f"--{name.replace('_', '-')}") for name in WINDOW
     }
 
 

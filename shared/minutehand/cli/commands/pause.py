@@ -7,18 +7,16 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.actor import actor
-from minutehand.cli.moments import later
 from minutehand.cli.options import open_database, tz_option
 from minutehand.cli.scope import everything_option, put_control, scope_options
-from minutehand.cli.values import duration, option_moment
+from minutehand.cli.times import later
+from minutehand.cli.values import duration, option_time
 from minutehand.operations import controls
 from minutehand.queries.jobs import clock
 
 
 @click.command()
-@click.option(
-    "--until", metavar="MOMENT", help="Resume at this moment: ISO 8601 with an offset, or with --tz."
-)
+@click.option("--until", metavar="TIME", help="Resume at this time: ISO 8601 with an offset, or with --tz.")
 @click.option("--for", "span", type=duration, help="Resume after this time, such as 30m.")
 @click.option("--reason", help="Reason, shown in `controls`, `show` and the audit trail.")
 @tz_option
@@ -39,7 +37,7 @@ def pause(
     """
     if until is not None and span is not None:
         raise click.UsageError("use --until or --for, not both")
-    moment = None if until is None else option_moment(until, tz, "--until")
+    moment = None if until is None else option_time(until, tz, "--until")
     with open_database() as database:
         moment = later(database, span, "--for") if span is not None else moment
         if moment is not None and moment <= clock(database):

@@ -9,10 +9,10 @@ import click
 
 from minutehand.cli.actor import actor
 from minutehand.cli.change_jobs import UPCOMING, Action, change_jobs
-from minutehand.cli.moments import later
 from minutehand.cli.options import tz_option
 from minutehand.cli.selection import Selection, selection_options
-from minutehand.cli.values import duration, option_moment
+from minutehand.cli.times import later
+from minutehand.cli.values import duration, option_time
 from minutehand.database import Database
 from minutehand.operations import jobs
 from minutehand.operations.change import Change
@@ -20,13 +20,13 @@ from minutehand.operations.change import Change
 
 @click.command()
 @click.option(
-    "--at", metavar="MOMENT", help="ISO 8601 with an offset, such as 2026-03-01T08:00:00+01:00, or with --tz."
+    "--at", metavar="TIME", help="ISO 8601 with an offset, such as 2026-03-01T08:00:00+01:00, or with --tz."
 )
 @click.option("--in", "delay", type=duration, help="Delay from now, such as 90s, 10m, 2h30m or 3d.")
 @tz_option
 @selection_options
 def reschedule(at: str | None, delay: timedelta | None, tz: str | None, **selection: Any) -> int:
-    """Move upcoming jobs to another time; a moment in the past means now.
+    """Move upcoming jobs to another time; a time in the past means now.
 
     Give IDS, pipe them in (`-`), or use filters. A running job is refused.
 
@@ -37,7 +37,7 @@ def reschedule(at: str | None, delay: timedelta | None, tz: str | None, **select
     """
     if (at is None) == (delay is None):
         raise click.UsageError("expected either --at or --in")
-    moment = None if at is None else option_moment(at, tz, "--at")
+    moment = None if at is None else option_time(at, tz, "--at")
     by = actor()
 
     def move(database: Database, ids: Sequence[UUID]) -> list[Change]:

@@ -1,4 +1,4 @@
-"""`minutehand show`: a job with its moments, options and attempts."""
+"""`minutehand show`: a job with its times, options and attempts."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ def _head(row: Row, now: datetime) -> Iterator[str]:
 
 
 def _timeline(row: Row, now: datetime) -> Iterator[str]:
-    """Yield the job's moments in order."""
+    """Yield the job's times in order."""
     pending = {"running": "lease ends", "offered": "offer ends"}.get(row.state, "visible")
     moments = {
         "enqueued": row.enqueued,

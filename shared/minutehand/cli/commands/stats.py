@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 import click
 
 from minutehand.cli import text
-from minutehand.cli.moments import optional_moment
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.scope import print_if_paused
+from minutehand.cli.times import optional_time
 from minutehand.database import Database
 from minutehand.database.tenants import TenantDatabase
 from minutehand.errors import ForbiddenError
@@ -39,7 +39,7 @@ BAR_CHARACTERS = 20
 @click.option(
     "--since",
     metavar="WHEN",
-    help="Count jobs finished since then: how long ago, such as 7d, or a moment.  [24h]",
+    help="Count jobs finished since then: how long ago, such as 7d, or a time.  [24h]",
 )
 @click.option("--all", "everything", is_flag=True, help="Count all finished jobs, which may be slow.")
 @click.option(
@@ -68,7 +68,7 @@ def stats(tz: str | None, since: str | None, everything: bool, form: str, **opti
     filters = {name: options[name] for name in ("queue", "kind")}
     by_kind = options["by"] == "kind"
     with open_database() as database:
-        moment = optional_moment(database, since, tz, "--since")
+        moment = optional_time(database, since, tz, "--since")
         if options["histogram"]:
             unit = {"zone": tz or "UTC", "by": options["histogram"], "each": options["each"]}
             bins = statistics.histogram(database, since=moment, **unit, **filters)

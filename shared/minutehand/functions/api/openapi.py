@@ -11,7 +11,7 @@ DESCRIPTION = """
 Enqueue jobs for later, inspect them and change them.
 
 Execution is at least once. Every error is a problem (RFC 9457, `application/problem+json`): `type` identifies it for
-programs, `detail` says how to fix it. Moments are RFC 3339 with an offset. Durations in responses are seconds; requests
+programs, `detail` says how to fix it. Times are RFC 3339 with an offset. Durations in responses are seconds; requests
 accept seconds or ISO 8601. Numbers are stored as IEEE 754 doubles, integers with every digit.
 """
 PROBLEMS = {

@@ -15,7 +15,7 @@ class Json(JSONResponse):
     """JSON as the standard library encodes it: it keeps every digit, and escapes text that UTF-8 cannot encode."""
 
     def render(self, content: Any) -> bytes:
-        """Encode the content; moments are RFC 3339 in UTC, durations are seconds."""
+        """Encode the content; times are RFC 3339 in UTC, durations are seconds."""
         return dump(content, _encode, allow_nan=False, separators=(",", ":")).encode()
 
 

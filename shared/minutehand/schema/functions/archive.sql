@@ -11,7 +11,7 @@ as $$
     select ('x' || left(md5(value), 15))::bit(60)::bigint
 $$;
 
--- Returns a moment in microseconds since 1970, the same in every session.
+-- Returns a time in microseconds since 1970, the same in every session.
 create or replace function minutehand.as_micros(moment timestamptz) returns bigint
 language sql immutable parallel safe strict
 as $$

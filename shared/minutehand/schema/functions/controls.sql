@@ -28,7 +28,7 @@ begin
 end
 $$;
 
--- Returns the bounds at a moment, from the controls and the budgets of queues.
+-- Returns the bounds at a time, from the controls and the budgets of queues.
 create or replace function minutehand.bounds(moment timestamptz, queues text[], budgets integer[], only_queue text) returns minutehand.bound[]
 language sql volatile
 as $$

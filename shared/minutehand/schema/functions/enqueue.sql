@@ -9,8 +9,8 @@
 --   merged     this item's payload was merged into the upcoming job with that key
 --   ignored    nothing changed: an upcoming job with that key stays (on_conflict = 'ignore', or the item is
 --              identical to it), a later item of the same call replaces this one, or an earlier job holds the key
---              (unique_for, unique_while); `id` is that job's, `visible` its moment, or when the key is free again
--- A moment in the past means now. With on_conflict = 'raise', a key that is taken, even by an earlier item,
+--              (unique_for, unique_while); `id` is that job's, `visible` its time, or when the key is free again
+-- A time in the past means now. With on_conflict = 'raise', a key that is taken, even by an earlier item,
 -- raises SQLSTATE 23505. An item's own on_conflict takes precedence over the call's.
 create or replace function minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text default 'replace')
 returns table (ordinal bigint, id uuid, outcome text, visible timestamptz)
@@ -133,7 +133,7 @@ begin
                -- A microsecond apart: first in, first out.
                (greatest(coalesce(i.run_at, moment + coalesce(i.delay, i.debounce), minutehand.first_of(i.every, i.zone, moment), moment),
                          moment)
-                   + interval '1 microsecond' * (i.ordinal - first))::minutehand.moment as run_at,
+                   + interval '1 microsecond' * (i.ordinal - first))::minutehand.finite_time as run_at,
                coalesce(i.priority, d.priority, q.priority, 5)::minutehand.priority as priority,
                coalesce(i.max_attempts, d.max_attempts, q.max_attempts, 8)::minutehand.max_attempts as max_attempts,
                coalesce(i.retry, d.retry, q.retry)::minutehand.retry as retry,
@@ -210,14 +210,14 @@ begin
 end
 $$;
 
--- Returns the latest moment to which a debounced job that has neither started nor expired may be postponed.
+-- Returns the latest time to which a debounced job that has neither started nor expired may be postponed.
 create or replace function minutehand.kept_latest(attempts integer, wanted boolean, latest timestamptz, new_latest timestamptz) returns timestamptz
 language sql immutable
 as $$
     select case when new_latest is not null and attempts = 0 and wanted is not false then latest end
 $$;
 
--- Returns the first moment of a recurring duration, by the clocks of its zone.
+-- Returns the first time of a recurring duration, by the clocks of its zone.
 create or replace function minutehand.first_of(every text, zone text, moment timestamptz) returns timestamptz
 language sql stable
 as $$

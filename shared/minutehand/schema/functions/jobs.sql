@@ -2,8 +2,8 @@
 
 -- Derives a job's state from its facts. No column stores the state, so none can contradict the facts.
 --
---   scheduled   waits for its moment
---   due         its moment has come, or an offer or a lease ran out
+--   scheduled   waits for its time
+--   due         its time has come, or an offer or a lease ran out
 --   offered     a worker was invited and has not claimed it yet
 --   running     claimed, within its lease
 --   retrying    failed, waits for its next attempt

@@ -128,7 +128,7 @@ begin
             select * into written from minutehand.merge_into(existing.id, item);
         elsif mode = 'replace' then
             if item.throttle is not null and existing.attempts = 0 then
-                -- The upcoming job keeps its moment.
+                -- The upcoming job keeps its time.
                 item.run_at := greatest(requested, existing.run_at);
             end if;
             select * into written from minutehand.put_all(array[item], 'replace', moment, first, session_tenant);

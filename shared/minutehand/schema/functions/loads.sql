@@ -43,9 +43,9 @@ $$;
 -- the load was recorded before; then nothing is entered.
 --
 -- Of each slice only the attempt named here counts. `befores` gives the number of jobs in the slices before
--- it, so that jobs keep the order of the input. Jobs without a moment of their own run at `starts`, or now if
+-- it, so that jobs keep the order of the input. Jobs without a time of their own run at `starts`, or now if
 -- that has passed, evenly spread over `spread`. If that is less than a microsecond per job, they follow one
--- microsecond apart, so that no two share a moment and the order is kept.
+-- microsecond apart, so that no two share a time and the order is kept.
 --
 -- A test enters the same items here and through put_all, and compares every column.
 create or replace function minutehand.enqueue_load(
@@ -95,7 +95,7 @@ begin
                   (case when i.run_at is null and i.delay is null and $7 is not null
                              then $5 + interval '1 microsecond' * ($7 * (p.before + i.ordinal) / $8)
                         else greatest(coalesce(i.run_at, $6 + i.delay * interval '1 second', $5), $6)
-                             + interval '1 microsecond' * (p.before + i.ordinal) end)::minutehand.moment as run_at,
+                             + interval '1 microsecond' * (p.before + i.ordinal) end)::minutehand.finite_time as run_at,
                   coalesce(i.priority, d.priority, q.priority, 5)::minutehand.priority as priority,
                   coalesce(i.max_attempts, d.max_attempts, q.max_attempts, 8)::minutehand.max_attempts as max_attempts,
                   coalesce(i.retry::jsonb, d.retry, q.retry)::minutehand.retry as retry,

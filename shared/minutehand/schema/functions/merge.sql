@@ -71,7 +71,7 @@ as $$
          where j.id = into_job
     ), moved as (
         select id, coalesce(latest, clock_timestamp() + item.debounce_max) as latest,
-               case when latest > clock_timestamp() or latest is null then least(clock_timestamp() + item.debounce, latest) end as to_moment
+               case when latest > clock_timestamp() or latest is null then least(clock_timestamp() + item.debounce, latest) end as to_time
           from target
          where item.debounce is not null
     )
@@ -81,9 +81,9 @@ as $$
            -- The longer of the two; a job without it never expires.
            expires = case when j.expires is not null and item.expires is not null then greatest(j.expires, item.expires) end,
            enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
-           run_at = coalesce(to_moment, run_at), visible = coalesce(to_moment, j.visible),
-           ack = case when to_moment is null then ack end, prior = case when to_moment is null then prior end,
-           offered = case when to_moment is null then offered end, latest = coalesce(moved.latest, j.latest)
+           run_at = coalesce(to_time, run_at), visible = coalesce(to_time, j.visible),
+           ack = case when to_time is null then ack end, prior = case when to_time is null then prior end,
+           offered = case when to_time is null then offered end, latest = coalesce(moved.latest, j.latest)
       from target left join moved using (id)
      where j.id = target.id
     returning item.ordinal, j.id, 'merged', j.visible::timestamptz

@@ -26,7 +26,7 @@ as $$
     delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id
 $$;
 
--- Deletes up to `most` of the jobs that finished before a moment.
+-- Deletes up to `most` of the jobs that finished before a time.
 create or replace function minutehand.delete_finished(before timestamptz, of_queue text, of_kind text, states text[], most integer)
 returns table (id uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp

@@ -146,7 +146,7 @@ begin
 end
 $$;
 
--- Returns the rule that a recurring item breaks, or null. SQL cannot compute a cron expression's next moment;
+-- Returns the rule that a recurring item breaks, or null. SQL cannot compute a cron expression's next time;
 -- Python does.
 create or replace function minutehand.fault_of_every(item minutehand.new_jobs, on_conflict text) returns text
 language plpgsql stable

@@ -37,7 +37,7 @@ as $$
 $$;
 
 -- Returns the job of a schedule, or raises an error if it is not an object with a kind. Parsed as `fire` parses it, so that
--- an invalid job (\u0000) is refused now and not at its moment.
+-- an invalid job (\u0000) is refused now and not at its occurrence.
 create or replace function minutehand.schedule_job(job json) returns json
 language plpgsql stable
 as $$
@@ -90,15 +90,15 @@ begin
 end
 $$;
 
--- Enqueues a schedule's job now, in addition to its moments. Returns the job's id, or null if there is no such schedule, or
--- if the moment has fired.
+-- Enqueues a schedule's job now, in addition to its occurrences. Returns the job's id, or null if there is no such schedule, or
+-- if the occurrence has fired.
 create or replace function minutehand.fire_now(of_name text, moment timestamptz, key text) returns uuid
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 begin
     return (select f.job
               from minutehand.fire(json_build_array(json_build_object(
-                       'tenant', minutehand.schedule_tenant(), 'schedule', of_name, 'nominal', moment::minutehand.moment, 'outcome', 'requested',
+                       'tenant', minutehand.schedule_tenant(), 'schedule', of_name, 'nominal', moment::minutehand.finite_time, 'outcome', 'requested',
                        'count', 1, 'late', false, 'job', json_strip_nulls(json_build_object('key', key))))) f);
 end
 $$;

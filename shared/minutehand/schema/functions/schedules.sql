@@ -1,7 +1,7 @@
--- Schedules: one row in the ledger and one job for each moment, written together, so that no moment fires
+-- Schedules: one row in the ledger and one job for each occurrence, written together, so that no occurrence fires
 -- twice.
 
--- Writes moments into the ledger `firings` and enqueues a job for each that was new; returns those. Each item
+-- Writes occurrences into the ledger `firings` and enqueues a job for each that was new; returns those. Each item
 -- is {tenant, schedule, nominal, outcome, count, late, job}; `job` holds values that the schedule's own job
 -- does not set.
 --
@@ -59,7 +59,7 @@ begin
 end
 $$;
 
--- Cancels the jobs that a schedule enqueued ahead of their moment, except running ones: the schedule was
+-- Cancels the jobs that a schedule enqueued ahead of their occurrence, except running ones: the schedule was
 -- changed, paused or removed.
 create or replace function minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamptz) returns bigint
 language plpgsql volatile security definer set search_path = minutehand, pg_temp

@@ -50,9 +50,9 @@ as $$
     select id, queue, kind, key, attempts, max_attempts, tenant from promoted
 $$;
 
--- Moves upcoming jobs to a moment, or by a delay from now. A moment in the past means now. `expires` counts from the new
--- moment.
-create or replace function minutehand.reschedule_jobs(ids uuid[], to_moment timestamptz, delay interval)
+-- Moves upcoming jobs to a time, or by a delay from now. A time in the past means now. `expires` counts from the new
+-- time.
+create or replace function minutehand.reschedule_jobs(ids uuid[], to_time timestamptz, delay interval)
 returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
@@ -60,8 +60,8 @@ as $$
         update minutehand.jobs_live j
            set lapsed = coalesce(claimed, lapsed),
                ack = null, prior = null, offered = null, claimed = null,
-               run_at = greatest(to_moment, clock_timestamp() + delay, clock_timestamp()),
-               visible = greatest(to_moment, clock_timestamp() + delay, clock_timestamp())
+               run_at = greatest(to_time, clock_timestamp() + delay, clock_timestamp()),
+               visible = greatest(to_time, clock_timestamp() + delay, clock_timestamp())
          where j.deleted is null and j.id = any (reschedule_jobs.ids) and attempts < max_attempts and cancelling is null
            and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
@@ -72,7 +72,7 @@ as $$
 $$;
 
 -- Retries dead, expired and cancelled jobs, each after its delay and with all its attempts; not if another unfinished
--- job has the key, or if the personal payload was erased. `expires` counts from the new moment.
+-- job has the key, or if the personal payload was erased. `expires` counts from the new time.
 create or replace function minutehand.retry_jobs(ids uuid[], delays interval[])
 returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
 language sql volatile security definer set search_path = minutehand, pg_temp

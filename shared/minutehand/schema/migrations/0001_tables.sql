@@ -29,8 +29,8 @@ create domain minutehand.timeout as interval
     constraint timeout_is_positive check (value > interval '0' and value <= interval '24 hours');
 create domain minutehand.expires as interval
     constraint expires_is_positive check (value > interval '0' and value <= interval '3650 days');
-create domain minutehand.moment as timestamptz
-    constraint moment_is_finite
+create domain minutehand.finite_time as timestamptz
+    constraint time_is_finite
     check (isfinite(value) and value >= '0001-01-02 00:00+00' and value < '9999-12-31 00:00+00');
 create domain minutehand.headers as jsonb
     constraint headers_are_strings check (value is null or minutehand.is_headers(value));
@@ -69,10 +69,10 @@ create table minutehand.jobs (
     -- The ack of a lapsed claim, valid until the next claim.
     prior        uuid,
     enqueued     timestamptz             not null default clock_timestamp(),
-    -- The moment that the enqueuer requested; retries do not change it.
-    run_at       minutehand.moment       not null default clock_timestamp(),
+    -- The time that the enqueuer requested; retries do not change it.
+    run_at       minutehand.finite_time  not null default clock_timestamp(),
     -- When it may be offered or taken next.
-    visible      minutehand.moment       not null default clock_timestamp(),
+    visible      minutehand.finite_time  not null default clock_timestamp(),
     offered      timestamptz,
     -- When the unfinished claim was made.
     claimed      timestamptz,
@@ -105,8 +105,8 @@ create table minutehand.jobs (
     every        minutehand.every,
     -- The IANA time zone of `every`.
     zone         minutehand.zone,
-    -- The moment of this occurrence, which run_at may differ from.
-    nominal      minutehand.moment,
+    -- The time of this occurrence, which run_at may differ from.
+    nominal      minutehand.finite_time,
     -- The schedule that fired it.
     schedule     minutehand.schedule_name,
     -- The reason why it ends at its next check.

@@ -12,7 +12,7 @@
 --   attempts         every attempt at a job, in day partitions by its end
 --   events           state changes of jobs, if they are stored here, in day partitions
 --   audit            changes by people: actor, action and time
---   schedules        recurring definitions; firings is the ledger of their moments
+--   schedules        recurring definitions; firings is the ledger of their occurrences
 
 create table minutehand.uniques (
     tenant minutehand.tenant not null default '',
@@ -178,17 +178,17 @@ create table minutehand.schedules (
     -- Cron of 5 or 6 fields, @daily and the like, or an ISO 8601 duration.
     every    minutehand.every  not null,
     zone     minutehand.zone   not null default 'UTC',
-    starts   minutehand.moment,
-    ends     minutehand.moment constraint schedule_ends_later check (ends > starts),
+    starts   minutehand.finite_time,
+    ends     minutehand.finite_time constraint schedule_ends_later check (ends > starts),
     -- The longest delay; each firing of a name is delayed by the same part of it.
     jitter   interval          not null default '0'
              constraint jitter_is_up_to_a_day check (jitter between interval '0' and interval '24 hours'),
-    -- How long before its moment a job is enqueued.
+    -- How long before its occurrence a job is enqueued.
     ahead    interval          not null default '0'
              constraint ahead_is_up_to_a_month check (ahead between interval '0' and interval '31 days'),
     catch_up text              not null default 'none'
              constraint catch_up_is_known check (catch_up in ('none', 'last', 'all')),
-    -- With catch_up all: the maximum number of moments.
+    -- With catch_up all: the maximum number of occurrences.
     max_catch_up integer       not null default 100
              constraint max_catch_up_is_1_to_1000 check (max_catch_up between 1 and 1000),
     overlap  text              not null default 'allow'
@@ -199,14 +199,14 @@ create table minutehand.schedules (
     -- The code that declares it, and a hash of the declaration.
     source   minutehand.source,
     hash     minutehand.label,
-    -- The next nominal moment; null when the schedule is over.
-    next     minutehand.moment,
+    -- The next occurrence; null when the schedule is over.
+    next     minutehand.finite_time,
     -- When the dispatcher handles it: next, minus ahead.
-    wake     minutehand.moment,
-    -- The last moment that fired, and its job.
+    wake     minutehand.finite_time,
+    -- The last occurrence that fired, and its job.
     fired    timestamptz,
     last     uuid,
-    -- {type, message, at}: why its last moment did not fire.
+    -- {type, message, at}: why its last occurrence did not fire.
     error    minutehand.error,
     created  timestamptz       not null default clock_timestamp(),
     changed  timestamptz       not null default clock_timestamp(),
@@ -222,7 +222,7 @@ create table minutehand.firings (
     fired    timestamptz       not null default clock_timestamp(),
     -- fired, requested, skipped, missed or refused.
     outcome  minutehand.label  not null,
-    -- How many moments the row stands for, if several were missed.
+    -- How many occurrences the row stands for, if several were missed.
     count    integer           not null default 1,
     job      uuid,
     primary key (tenant, schedule, nominal)

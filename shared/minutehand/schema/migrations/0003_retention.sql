@@ -1,7 +1,7 @@
 -- The tables of retention, archive and loads, and row-level security for every table with a tenant.
 --
 --   retention         how long a queue's finished jobs, attempts and events are kept; the rest is kept for ever
---   kept_days         days that need no inspection before a moment
+--   kept_days         days that need no inspection before a time
 --   archived_days     days that the lake has; settings.keep_until_archived makes retention wait for them
 --   archive_batches   what was copied to a lake: one batch is rows of one day of one table
 --   erased            jobs and tenants erased from the lake, so that no later batch restores them
@@ -112,7 +112,7 @@ create unlogged table minutehand.staged (
     payload      minutehand.payload,
     queue        minutehand.queue,
     key          minutehand.key,
-    run_at       minutehand.moment,
+    run_at       minutehand.finite_time,
     -- Seconds.
     delay        double precision,
     priority     minutehand.priority,

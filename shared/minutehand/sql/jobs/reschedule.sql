@@ -1,2 +1,2 @@
--- Moves upcoming jobs to a moment, or by a delay from now. A moment in the past means now.
+-- Moves upcoming jobs to a time, or by a delay from now. A time in the past means now.
 select id, queue, kind, key, attempts, max_attempts, tenant from minutehand.reschedule_jobs(%(ids)s, %(run_at)s, %(delay)s)

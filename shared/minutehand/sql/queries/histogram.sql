@@ -1,4 +1,4 @@
--- Counts the jobs enqueued and finished in each hour or day of a time zone. The bins are found from moments at short steps,
+-- Counts the jobs enqueued and finished in each hour or day of a time zone. The bins are found from times at short steps,
 -- so that they are right across changes to and from DST. A job enqueued in the window cannot have finished before it.
 with bins as materialized (
     select distinct date_trunc(%(by)s, m.moment, %(zone)s) as start

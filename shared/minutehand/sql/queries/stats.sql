@@ -1,4 +1,4 @@
--- Counts the jobs of each queue by state, finished ones since a moment, and returns the moment at which the oldest
+-- Counts the jobs of each queue by state, finished ones since a time, and returns the time at which the oldest
 -- became due or finished.
 select j.queue, case when %(by_kind)s then j.kind end as kind, j.state, count(*) as jobs, min(j.moment) as since
   from (select l.queue, l.kind, minutehand.state(l) as state, l.visible as moment

@@ -1,2 +1,2 @@
--- Records moments in the ledger, and enqueues a job for each new one.
+-- Records occurrences in the ledger, and enqueues a job for each new one.
 select tenant, schedule, nominal, outcome, job from minutehand.fire(%(firings)s::json)

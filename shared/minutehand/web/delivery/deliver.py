@@ -41,7 +41,7 @@ def handle(payload: Delivery, job: Job) -> dict[str, Any]:
     """Deliver, and return the status, the body (JSON or text, at most 4 KiB) and the milliseconds it took.
 
     A 2xx completes the job. A 410, a refused address and an invalid delivery end it dead at once. Everything else is
-    retried: at the moment in Retry-After, at most a day ahead, or by the job's retry strategy.
+    retried: at the time in Retry-After, at most a day ahead, or by the job's retry strategy.
     """
     began = monotonic()
     response = deliver(payload, job)

@@ -1,4 +1,4 @@
-"""Read a response: the part of the body to store, and the moment of Retry-After."""
+"""Read a response: the part of the body to store, and the time of Retry-After."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ def storable_body(body: bytes, limit: int = _STORED_BYTES) -> Any:
 
 
 def retry_at(headers: Mapping[str, str], now: datetime) -> datetime | None:
-    """Return the moment in Retry-After, at most a day ahead; None if it is missing, invalid or not in the future."""
+    """Return the time in Retry-After, at most a day ahead; None if it is missing, invalid or not in the future."""
     moment = _moment(headers.get("retry-after", "").strip(), now)
     if moment is None or moment <= now:
         return None

@@ -33,12 +33,12 @@ def pause(name: str) -> None:
     print_message(f"{name} paused")
 
 
-@click.command(short_help="Resume a schedule; skip the moments it missed.")
+@click.command(short_help="Resume a schedule; skip the occurrences it missed.")
 @click.argument("name")
 @tenant_option
 @connection_options
 def resume(name: str) -> None:
-    """Resume a schedule; moments that passed while it was paused do not fire."""
+    """Resume a schedule; occurrences that passed while it was paused do not fire."""
     with open_database() as database:
         stored = library.resume(database, name, actor=actor())
     print_message(f"{name} resumed; next: {text.local(stored.next) if stored.next else 'never'}")
@@ -49,7 +49,7 @@ def resume(name: str) -> None:
 @tenant_option
 @connection_options
 def run(name: str) -> None:
-    """Enqueue a schedule's job now, in addition to its own moments, and print the job's id."""
+    """Enqueue a schedule's job now, in addition to its own occurrences, and print the job's id."""
     with open_database() as database:
         click.echo(str(library.run_now(database, name, actor=actor())))
 
@@ -64,7 +64,7 @@ def run(name: str) -> None:
 def install(place: str, source: str, version: str | None, form: str) -> None:
     """Make the schedules of a source exactly those that a Python module declares.
 
-    Unchanged schedules keep their next moment; schedules that are no longer declared are removed.
+    Unchanged schedules keep their next occurrence; schedules that are no longer declared are removed.
     """
     declared = library.load(place)
     with open_database() as database:

@@ -12,7 +12,7 @@ from minutehand.cli.actor import actor
 from minutehand.cli.options import connection_options, open_database, tenant_option, tz_option
 from minutehand.cli.output import print_message
 from minutehand.cli.retry_options import retry_of, retry_options
-from minutehand.cli.values import duration, option_moment, parse_json
+from minutehand.cli.values import duration, option_time, parse_json
 from minutehand.model.new_job import NewJob
 from minutehand.schedules import Schedule
 from minutehand.schedules.timing import CatchUp, Overlap
@@ -26,10 +26,10 @@ from minutehand.schedules.timing import CatchUp, Overlap
 @click.option("--zone", help="Time zone of the schedule, such as Europe/Berlin.  [UTC]")
 @click.option(
     "--starts",
-    metavar="MOMENT",
-    help="First moment: ISO 8601 with an offset, or with --tz; durations count from it.",
+    metavar="TIME",
+    help="Not before this time: ISO 8601 with an offset, or with --tz; durations count from it.",
 )
-@click.option("--ends", metavar="MOMENT", help="Last moment.")
+@click.option("--ends", metavar="TIME", help="Not after this time.")
 @tz_option
 @click.option(
     "--jitter",
@@ -37,16 +37,22 @@ from minutehand.schedules.timing import CatchUp, Overlap
     default="0s",
     help="Delay each job by up to this time; the name decides how much.",
 )
-@click.option("--ahead", type=duration, default="0s", help="Enqueue each job this long before its moment.")
+@click.option(
+    "--ahead", type=duration, default="0s", help="Enqueue each job this long before its occurrence."
+)
 @click.option(
     "--catch-up",
     type=click.Choice(["none", "last", "all"]),
     default="none",
     show_default=True,
-    help="Which missed moments to fire after an outage.",
+    help="Which missed occurrences to fire after an outage.",
 )
 @click.option(
-    "--limit", type=int, default=100, show_default=True, help="Maximum number of moments with --catch-up all."
+    "--limit",
+    type=int,
+    default=100,
+    show_default=True,
+    help="Maximum number of occurrences with --catch-up all.",
 )
 @click.option(
     "--overlap",
@@ -82,7 +88,7 @@ def put(
 ) -> None:
     """Create or change the schedule NAME: EVERY is cron with 5 or 6 fields, @daily etc., or ISO 8601 such as PT15M.
 
-    At each moment, a job of KIND is enqueued with PAYLOAD, which is JSON (- reads it from stdin).
+    At each occurrence, a job of KIND is enqueued with PAYLOAD, which is JSON (- reads it from stdin).
 
     \b
     Examples:
@@ -94,8 +100,8 @@ def put(
         every,
         _job(kind, payload, **options),
         zone,
-        starts=option_moment(starts, tz, "--starts") if starts else None,
-        ends=option_moment(ends, tz, "--ends") if ends else None,
+        starts=option_time(starts, tz, "--starts") if starts else None,
+        ends=option_time(ends, tz, "--ends") if ends else None,
         jitter=jitter,
         ahead=ahead,
         catch_up=catch_up,

@@ -41,12 +41,12 @@ def ls(source: str | None, form: str) -> None:
 
 @click.command()
 @click.argument("name")
-@click.option("-n", "limit", type=int, default=10, show_default=True, help="Number of past moments.")
+@click.option("-n", "limit", type=int, default=10, show_default=True, help="Number of past occurrences.")
 @output_option("table", "json")
 @tenant_option
 @connection_options
 def show(name: str, limit: int, form: str) -> None:
-    """Show a schedule and the outcomes of its last moments."""
+    """Show a schedule and the outcomes of its last occurrences."""
     with open_database() as database:
         stored, firings = library.get(database, name), library.list_firings(database, name, limit=limit)
     facts = _facts(stored)
@@ -55,23 +55,23 @@ def show(name: str, limit: int, form: str) -> None:
         return
     rows = [[name.replace("_", " "), _value(value)] for name, value in facts.items() if value]
     put_table(["option", "value"], rows, headed=False)
-    put_table(["moment", "outcome", "count", "job"], [_firing(each) for each in firings])
+    put_table(["occurrence", "outcome", "count", "job"], [_firing(each) for each in firings])
 
 
 @click.command()
 @click.argument("every")
 @click.option("--zone", help="Time zone of the schedule.  [UTC]")
-@click.option("-n", "limit", type=int, default=10, show_default=True, help="Number of moments.")
+@click.option("-n", "limit", type=int, default=10, show_default=True, help="Number of occurrences.")
 @output_option("table", "json")
 def preview(every: str, zone: str | None, limit: int, form: str) -> None:
-    """Show the next moments of EVERY in local time and UTC. Needs no database."""
-    moments = library.preview(every, zone, limit)
+    """Show the next occurrences of EVERY in local time and UTC. Needs no database."""
+    occurrences = library.preview(every, zone, limit)
     if form == "json":
-        for moment in moments:
-            put_json({"utc": moment.utc, "local": moment.local.isoformat()})
+        for each in occurrences:
+            put_json({"utc": each.utc, "local": each.local.isoformat()})
         return
     rows = [
-        [f"{moment.local:%a %Y-%m-%d %H:%M:%S %Z}", f"{moment.utc:%Y-%m-%d %H:%M:%S}"] for moment in moments
+        [f"{each.local:%a %Y-%m-%d %H:%M:%S %Z}", f"{each.utc:%Y-%m-%d %H:%M:%S}"] for each in occurrences
     ]
     put_table(["local", "utc"], rows)
 

@@ -39,7 +39,7 @@ def enqueue_one(
     job: Annotated[EnqueueRequest, Body(openapi_examples=schemas.ENQUEUE_REQUESTS)],
     database: Connected,
 ) -> Json:
-    """Enqueue one job, to run now, at a moment or after a delay.
+    """Enqueue one job, to run now, at a given time or after a delay.
 
     If the `key` already has an upcoming job in the queue, `on_conflict` decides: the job is replaced, merged or left
     unchanged, or the answer is a 409.

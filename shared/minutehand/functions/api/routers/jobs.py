@@ -137,7 +137,7 @@ def reschedule_job(
     database: Connected,
     actor: Actor,
 ) -> Json:
-    """Move a job to another moment: `run_at`, or `delay` from now."""
+    """Move a job to another time: `run_at`, or `delay` from now."""
     return _changed(database, operations.reschedule(database, [job_id], to.run_at, to.delay, actor=actor))
 
 

@@ -63,7 +63,7 @@ def preview_schedule(
 ) -> Json:
     """Return the next occurrences, in UTC and in the time zone of the recurrence. Nothing is written."""
     found = library.preview(request.every, request.zone, request.n, starts=request.starts, ends=request.ends)
-    return Json({"moments": [{"utc": each.utc, "local": each.local.isoformat()} for each in found]})
+    return Json({"occurrences": [{"utc": each.utc, "local": each.local.isoformat()} for each in found]})
 
 
 # A name may contain slashes, so the paths below a name are matched before the name itself.
@@ -98,7 +98,7 @@ def put_schedule(
 
 @router.delete("/{name:path}", **DELETED)
 def delete_schedule(name: Name, database: Connected, actor: Actor) -> Json:
-    """Delete a schedule and the jobs that it enqueued ahead of their moment; its other jobs stay."""
+    """Delete a schedule and the jobs that it enqueued ahead of their occurrence; its other jobs stay."""
     with _not_found():
         deleted = library.get(database, name)
         library.remove(database, name, actor=actor)

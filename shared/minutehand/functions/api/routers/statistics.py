@@ -31,7 +31,7 @@ router = create_router("queues", prefix="/stats")
 def stats(filters: Annotated[CountFilter, Query()], database: Connected) -> Json:
     """Count the jobs in each state, per queue or per kind.
 
-    Finished jobs are counted since a moment, 24 hours ago by default. `paused` is the pause of all jobs.
+    Finished jobs are counted since a time, 24 hours ago by default. `paused` is the pause of all jobs.
     """
     since = filters.since or queries.clock(database) - timedelta(days=1)
     by_kind = filters.by == "kind"

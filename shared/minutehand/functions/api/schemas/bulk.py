@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi.openapi.models import Example
 from pydantic import BaseModel, Field, StrictBool, StrictFloat, StrictInt
 
-from minutehand.functions.api.schemas.common import BATCH_LIMIT, Duration, Moment, StrictModel
+from minutehand.functions.api.schemas.common import BATCH_LIMIT, Duration, StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB
 from minutehand.model.row import State
 from minutehand.operations.change import Change
@@ -25,7 +25,7 @@ class BulkChangeRequest(StrictModel):
     running: StrictBool = Field(
         False, description="for cancel: request running jobs to stop at their next check"
     )
-    run_at: Moment = Field(None, description="for reschedule: a moment in the past means now")
+    run_at: Time = Field(None, description="for reschedule: a time in the past means now")
     delay: Duration = Field(None, description="for reschedule: seconds, or ISO 8601")
 
 
@@ -34,8 +34,8 @@ class FinishedJobFilter(StrictModel):
 
     queue: str | None = Field(None, description="jobs of this queue")
     kind: str | None = Field(None, description="jobs of this kind")
-    since: Moment = Field(None, description="jobs finished at or after this moment")
-    before: Moment = Field(None, description="jobs finished before this moment")
+    since: Time = Field(None, description="jobs finished at or after this time")
+    before: Time = Field(None, description="jobs finished before this time")
     limit: Annotated[StrictInt, Field(ge=1, le=10_000)] = Field(
         1000, description="the maximum number of jobs; repeat the request for more"
     )

@@ -32,8 +32,8 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def parse_moment(value: object) -> datetime | None:
-    """Parse an RFC 3339 moment with an offset. Numbers are rejected: they could be seconds or milliseconds."""
+def parse_time(value: object) -> datetime | None:
+    """Parse an RFC 3339 time with an offset. Numbers are rejected: they could be seconds or milliseconds."""
     if value is None:
         return None
     try:
@@ -41,7 +41,7 @@ def parse_moment(value: object) -> datetime | None:
             return datetime.fromisoformat(value.upper())
     except ValueError:
         pass
-    raise ValueError("must be an RFC 3339 moment with an offset, such as 2026-01-31T08:00:00+01:00")
+    raise ValueError("must be an RFC 3339 time with an offset, such as 2026-01-31T08:00:00+01:00")
 
 
 def parse_duration(value: object) -> timedelta | None:
@@ -60,9 +60,9 @@ def parse_duration(value: object) -> timedelta | None:
     )
 
 
-Moment = Annotated[
+Time = Annotated[
     datetime | None,
-    PlainValidator(parse_moment),
+    PlainValidator(parse_time),
     WithJsonSchema({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]}),
 ]
 Duration = Annotated[

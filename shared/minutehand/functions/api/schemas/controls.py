@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi.openapi.models import Example
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
-from minutehand.functions.api.schemas.common import Moment, StrictModel
+from minutehand.functions.api.schemas.common import StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB
 
 
@@ -28,7 +28,7 @@ class PauseTarget(ControlTarget):
 class PauseRequest(PauseTarget):
     """The jobs to pause, and for how long."""
 
-    until: Moment = Field(None, description="when the pause ends by itself")
+    until: Time = Field(None, description="when the pause ends by itself")
     reason: str | None = Field(None, max_length=1000, description="the reason")
 
 

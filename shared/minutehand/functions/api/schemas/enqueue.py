@@ -17,7 +17,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from minutehand.functions.api.schemas.common import BATCH_LIMIT, Duration, Moment, RetryOptions, StrictModel
+from minutehand.functions.api.schemas.common import BATCH_LIMIT, Duration, RetryOptions, StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB
 from minutehand.functions.api.schemas.problems import Problem
 from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile
@@ -56,7 +56,7 @@ class JobOptions(StrictModel):
     key: str | StrictInt | StrictFloat | list[str | StrictInt | StrictFloat] | None = Field(
         None, description=f"identifies one upcoming job of the queue: {sentence('key_fits')}"
     )
-    run_at: Moment = Field(None, description="when to run; a moment in the past means now")
+    run_at: Time = Field(None, description="when to run; a time in the past means now")
     delay: Duration = Field(
         None, description="from now, instead of run_at: seconds, or ISO 8601 such as PT90S or P3D"
     )
@@ -129,7 +129,7 @@ class EnqueueResult(BaseModel):
 
     id: UUID = Field(description="the job that will run")
     outcome: Literal["created", "replaced", "merged", "ignored"]
-    visible: datetime = Field(description="the moment from which it may run")
+    visible: datetime = Field(description="the time from which it may run")
 
 
 class BatchItem(BaseModel):
@@ -190,7 +190,7 @@ INDEX = {
     "debounce_max": "PT5M",
 }
 ENQUEUE_REQUESTS: dict[str, Example] = {
-    "at a moment": {"value": {**WELCOME, "key": "welcome/ada", "on_conflict": "replace"}},
+    "at a given time": {"value": {**WELCOME, "key": "welcome/ada", "on_conflict": "replace"}},
     "after a delay": {"value": REMIND},
     "every Monday": {"value": REPORT},
     "with many options": {"value": ALL_OPTIONS},

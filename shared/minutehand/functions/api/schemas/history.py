@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from minutehand.functions.api.schemas.common import Include, Moment, StrictModel
+from minutehand.functions.api.schemas.common import Include, StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB, JobError
 from minutehand.model import row
 
@@ -25,7 +25,7 @@ class AttemptFilter(StrictModel):
     """The attempts to list."""
 
     include: Include | None = Field(None, description="include traces and partial results")
-    after: Moment = Field(None, description="the next page: the cursor `after` of this page")
+    after: Time = Field(None, description="the next page: the cursor `after` of this page")
     limit: Annotated[int, Field(ge=1, le=1000)] = 1000
 
 

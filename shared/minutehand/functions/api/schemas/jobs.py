@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi.openapi.models import Example
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
-from minutehand.functions.api.schemas.common import Duration, Moment, RetryOptions, StrictModel
+from minutehand.functions.api.schemas.common import Duration, RetryOptions, StrictModel, Time
 from minutehand.model.row import Row, State
 from minutehand.model.rules import sentence
 from minutehand.queries.jobs import MAX_PAGE
@@ -53,10 +53,10 @@ class JobFilter(StrictModel):
     limit: int = Field(50, description=f"jobs per page, 1 to {MAX_PAGE}")
     version: str | None = Field(None, description="jobs finished by this version of the code")
     result_dropped: bool = Field(False, description="done jobs whose result could not be stored")
-    since: Moment = Field(None, description="jobs enqueued at or after this moment")
-    until: Moment = Field(None, description="jobs enqueued before this moment")
-    finished_since: Moment = Field(None, description="jobs finished at or after this moment")
-    finished_until: Moment = Field(None, description="jobs finished before this moment")
+    since: Time = Field(None, description="jobs enqueued at or after this time")
+    until: Time = Field(None, description="jobs enqueued before this time")
+    finished_since: Time = Field(None, description="jobs finished at or after this time")
+    finished_until: Time = Field(None, description="jobs finished before this time")
     before: UUID | None = Field(None, description="the next page: the cursor `before` of this page")
     after: UUID | None = Field(None, description="the previous page: the cursor `after` of this page")
     page: Literal["first", "last"] = Field("first", description="the page to begin with, without a cursor")
@@ -71,9 +71,9 @@ class CancelRequest(StrictModel):
 
 
 class RescheduleRequest(StrictModel):
-    """The new moment: `run_at`, or `delay` from now."""
+    """The new time: `run_at`, or `delay` from now."""
 
-    run_at: Moment = Field(None, description="a moment in the past means now")
+    run_at: Time = Field(None, description="a time in the past means now")
     delay: Duration = Field(None, description="seconds, or ISO 8601")
 
 
@@ -141,7 +141,7 @@ class Job(BaseModel):
     version: str | None = Field(description="the version of the code that finished it")
     every: str | None = Field(description="the recurrence")
     zone: str | None = Field(description="the time zone of `every`")
-    nominal: datetime | None = Field(description="the moment of this occurrence")
+    nominal: datetime | None = Field(description="the time of this occurrence")
     schedule: str | None = Field(description="the schedule that fired it")
     cancelling: str | None = Field(description="the reason why a running job is to be cancelled")
     retry: dict[str, Any] | None = Field(None, description="durations in seconds; null for the default")
@@ -217,7 +217,7 @@ CANCEL_REQUESTS: dict[str, Example] = {
     "with a reason": {"value": {"reason": "the order was withdrawn"}},
 }
 RESCHEDULE_REQUESTS: dict[str, Example] = {
-    "to a moment": {"value": {"run_at": "2026-01-31T08:00:00+01:00"}},
+    "to a given time": {"value": {"run_at": "2026-01-31T08:00:00+01:00"}},
     "from now": {"value": {"delay": "PT1H30M"}},
 }
 REPLAY_REQUESTS: dict[str, Example] = {

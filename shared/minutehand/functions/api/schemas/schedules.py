@@ -8,7 +8,7 @@ from fastapi.openapi.models import Example
 from pydantic import BaseModel, Field, StrictInt
 
 from minutehand import schedules as library
-from minutehand.functions.api.schemas.common import Duration, Moment, StrictModel
+from minutehand.functions.api.schemas.common import Duration, StrictModel, Time
 from minutehand.functions.api.schemas.enqueue import JobOptions
 from minutehand.model.new_job import shown_options
 from minutehand.model.rules import sentence
@@ -24,8 +24,8 @@ class Recurrence(StrictModel):
 
     every: str = Field(description=sentence("every_recurs"))
     zone: str | None = Field(None, description=f"{sentence('zone_is_known')}; UTC by default")
-    starts: Moment = Field(None, description="not before this moment; durations count from it")
-    ends: Moment = Field(None, description="not after this moment")
+    starts: Time = Field(None, description="not before this time; durations count from it")
+    ends: Time = Field(None, description="not after this time")
 
 
 class PreviewRequest(Recurrence):
@@ -66,7 +66,7 @@ class ScheduleRequest(Recurrence):
 class FiringFilter(StrictModel):
     """The firings to list."""
 
-    before: Moment = Field(None, description="firings before this moment")
+    before: Time = Field(None, description="firings before this time")
     limit: int = Field(50, ge=1, le=1000, description="the maximum number of firings")
 
 
@@ -114,13 +114,13 @@ class Occurrence(BaseModel):
 class Occurrences(BaseModel):
     """Occurrences in order."""
 
-    moments: list[Occurrence]
+    occurrences: list[Occurrence]
 
 
 class Firing(BaseModel):
     """The outcome of an occurrence, or of several that were missed."""
 
-    nominal: datetime = Field(description="the moment of the occurrence")
+    nominal: datetime = Field(description="the time of the occurrence")
     fired: datetime
     outcome: Literal["fired", "requested", "skipped", "missed", "refused"]
     count: int
@@ -173,7 +173,7 @@ SCHEDULE: dict[str, Any] = {
     "changed": CREATED,
 }
 SCHEDULES = {"schedules": [SCHEDULE], "after": None}
-OCCURRENCES = {"moments": [{"utc": MONDAY, "local": "2026-02-02T08:00:00+01:00"}]}
+OCCURRENCES = {"occurrences": [{"utc": MONDAY, "local": "2026-02-02T08:00:00+01:00"}]}
 FIRING = {"nominal": MONDAY, "fired": MONDAY, "outcome": "fired", "count": 1, "job": JOB_ID}
 SCHEDULE_REQUESTS: dict[str, Example] = {
     "every Monday at eight": {"value": {**RECURRENCE, "job": {"kind": "report", "payload": {"n": 1}}}},

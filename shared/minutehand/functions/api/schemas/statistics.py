@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from minutehand.functions.api.schemas.common import Moment, StrictModel
+from minutehand.functions.api.schemas.common import StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB
 from minutehand.model.row import State
 from minutehand.queries.statistics import By, Each
@@ -21,15 +21,15 @@ class JobSelection(StrictModel):
 class CountFilter(JobSelection):
     """The jobs to count by state."""
 
-    since: Moment = Field(None, description="finished jobs since this moment; the last 24 hours by default")
+    since: Time = Field(None, description="finished jobs since this time; the last 24 hours by default")
     by: Each = Field("queue", description="count per queue, or per kind in each queue")
 
 
 class WindowFilter(JobSelection):
     """The jobs in a window of time."""
 
-    since: Moment = Field(None, description="the start; 24 hours before `until` by default")
-    until: Moment = Field(None, description="the end, exclusive; now by default")
+    since: Time = Field(None, description="the start; 24 hours before `until` by default")
+    until: Time = Field(None, description="the end, exclusive; now by default")
 
 
 class DurationFilter(WindowFilter):
@@ -71,7 +71,7 @@ class PauseOfEverything(BaseModel):
 
 
 class Depths(BaseModel):
-    """The number of jobs in each state; finished jobs since a moment."""
+    """The number of jobs in each state; finished jobs since a time."""
 
     since: datetime
     paused: PauseOfEverything | None = Field(description="the pause of all jobs, if there is one")

@@ -20,7 +20,7 @@ REPORT = {"every": "@daily", "zone": "Pacific/Kiritimati", "job": {"kind": "repo
 def test_window_at_the_end_of_the_calendar_is_invalid(api, problem, path, name, moment):
     answer = problem(api.get(f"/stats{path}", params={name: moment}), 422)
 
-    assert answer["rule"] == "moment_is_finite"
+    assert answer["rule"] == "time_is_finite"
     assert answer["detail"] == f"{name} must be a time in the years 1 to 9999"
 
 
@@ -29,9 +29,9 @@ def test_window_at_the_end_of_the_calendar_is_invalid(api, problem, path, name, 
 def test_schedule_at_the_end_of_the_calendar_is_invalid(api, problem, name, moment):
     recurrence = {"every": "P1D", "zone": "Pacific/Kiritimati", name: moment}
 
-    assert problem(api.post("/schedules/preview", json=recurrence), 422)["rule"] == "moment_is_finite"
+    assert problem(api.post("/schedules/preview", json=recurrence), 422)["rule"] == "time_is_finite"
     put = api.put("/schedules/report", json=REPORT | {name: moment})
-    assert problem(put, 422)["rule"] == "moment_is_finite"
+    assert problem(put, 422)["rule"] == "time_is_finite"
 
 
 def test_first_and_last_moments_are_valid(api):

@@ -66,7 +66,7 @@ def serving(url: str, settings: dict[str, str]) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "minutehand.local.serve_api", str(API), str(port)]
+    command = [sys.executable, "-m", "minutehand.local.serve_api", str(API), "app:app", str(port)]
     with subprocess.Popen(
         command,
         env={**os.environ, "DATABASE_URL": url, **settings},

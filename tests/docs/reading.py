@@ -97,7 +97,14 @@ def local_api(url: str) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "minutehand.local.serve_api", str(ROOT / "functions" / "api"), str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "minutehand.local.serve_api",
+        str(ROOT / "functions" / "api"),
+        "app:app",
+        str(port),
+    ]
     environment = {**os.environ, "DATABASE_URL": url, "MINUTEHAND_LOCAL": "1"}
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL

@@ -10,15 +10,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import psycopg
 import pytest
+from dev_runs import SECONDS, finished, free_port, left_behind, processes_of, start, until
 
 from minutehand.local import postgres
 from tests.servers import Database
 
 ROOT = Path(__file__).parent.parent.parent
-SECONDS = 90
 
 
 @pytest.fixture
@@ -26,66 +25,9 @@ def project(tmp_path: Path) -> Iterator[Path]:
     for part in ("functions", "events"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
     yield tmp_path
-    for process in _processes_of(tmp_path):
+    for process in processes_of(tmp_path):
         process.kill()
     postgres.stop(tmp_path / ".minutehand")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def start(project: Path, *arguments: str, url: str = "", port: int | None = None) -> subprocess.Popen[str]:
-    environment = {**os.environ, **({"DATABASE_URL": url} if url else {}), "COLUMNS": "200"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "minutehand", "dev", "--port", str(port or free_port()), *arguments],
-        cwd=project,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def finished(run: subprocess.Popen[str]) -> str:
-    output, _ = run.communicate(timeout=SECONDS)
-    assert "Traceback" not in output, output
-    return output
-
-
-def until(run: subprocess.Popen[str], text: str) -> str:
-    """Read the output of the run until it contains `text`."""
-    heard = ""
-    for line in run.stdout or ():
-        heard += line
-        if text in line:
-            return heard
-    raise AssertionError(f"the run ended without {text!r} in its output:\n{heard}")
-
-
-def left_behind(project: Path) -> list[list[str]]:
-    """Return the processes of a project: in its folder, or with its path in their command."""
-    return [process.cmdline() for process in _processes_of(project)]
-
-
-def _processes_of(project: Path) -> list[psutil.Process]:
-    own = {os.getpid(), os.getppid()}
-    return [
-        process for process in psutil.process_iter() if process.pid not in own and _is_of(process, project)
-    ]
-
-
-def _is_of(process: psutil.Process, project: Path) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE and (
-            process.cwd().startswith(str(project)) or any(str(project) in word for word in process.cmdline())
-        )
-    except psutil.Error:
-        return False
 
 
 def test_dev_runs_the_seed_and_continues_after_a_restart(

@@ -65,6 +65,13 @@ def test_template_is_short_and_asks_at_most_five_questions(shop: Path) -> None:
     assert len(yaml.load(text, Loader)["Parameters"]) <= 5
 
 
+def test_template_sets_only_parameters_of_the_stack(shop: Path) -> None:
+    template = yaml.load((shop / "template.yaml").read_text("utf-8"), Loader)
+    stack = yaml.load((folder() / "template.yaml").read_text("utf-8"), Loader)
+
+    assert template["Resources"]["Queue"]["Properties"]["Parameters"].keys() <= stack["Parameters"].keys()
+
+
 def test_hyphens_of_a_name_become_underscores_of_the_package(run: Run, here: Path) -> None:
     run("init", "my-shop")
 

@@ -3,12 +3,9 @@
 import os
 import secrets
 import signal
-import subprocess
-import sys
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
@@ -19,33 +16,23 @@ from rich.console import Console
 
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
-from minutehand.local.errors import LocalError, PortInUseError
-from minutehand.local.home import is_free, receive, serve_database
+from minutehand.local.home import receive, serve_database
 from minutehand.local.lambda_endpoint import LambdaEndpoint, Pools
+from minutehand.local.plan import Plan, check, find_app_port, find_functions
 from minutehand.local.pool import Pool
 from minutehand.local.receiver import Receiver
-from minutehand.local.seed import seed_jobs
+from minutehand.local.reload import Application, Reload, serve
+from minutehand.local.seed import has_seed, seed_jobs
 from minutehand.local.show import Show
 from minutehand.model.row import FINISHED, STATES
+from minutehand.project.configuration import read_configuration
 from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
-from minutehand.settings.table import HTTP_ALLOW, HTTP_SECRETS, OFFER_TTL
+from minutehand.settings.table import HANDLERS, HTTP_ALLOW, HTTP_SECRETS, OFFER_TTL
 
 WATCH_SECONDS = 0.3
 UNFINISHED = [state for state in STATES if state not in FINISHED]
 DISPATCHER_SECONDS, WORKER_SECONDS = 30.0, 60.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The options of a local run."""
-
-    root: Path
-    port: int
-    every: float
-    workers: int
-    seed: bool
-    until_idle: bool
 
 
 @click.command()
@@ -78,38 +65,50 @@ class Plan:
     "--root",
     default=".",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The directory that contains functions/.",
+    help="The folder of the project.",
 )
-def dev(root: Path, port: int, every: float, workers: int, seed: bool, until_idle: bool) -> None:
+@click.option(
+    "--handlers",
+    "modules",
+    metavar="MODULE",
+    multiple=True,
+    help="A module with jobs, such as shop.jobs; repeat it for several.  [those of the project]",
+)
+def dev(
+    root: Path,
+    port: int,
+    every: float,
+    workers: int,
+    seed: bool,
+    until_idle: bool,
+    modules: tuple[str, ...],
+) -> None:
     """Run everything on this machine and print its events.
 
     Postgres comes from a wheel and stores its data in .minutehand; set DATABASE_URL to use another server. The
-    functions run in separate processes, as on Lambda. Press Ctrl-C to stop.
+    functions run in separate processes, as on Lambda. After a change of your code, the next job runs the new code.
+    Press Ctrl-C to stop.
 
     \b
-    minutehand dev                 start with the example webhooks
-    minutehand dev --no-seed       start with an empty queue, or continue the last run
+    minutehand dev                       in the folder of a project
+    minutehand dev --handlers shop.jobs  in any folder from which the module can be imported
+    minutehand dev --no-seed             without the example webhooks of minutehand's repository
     """
     plan = Plan(
-        root=root.absolute(), port=port, every=every, workers=workers, seed=seed, until_idle=until_idle
+        root=root.absolute(),
+        functions=find_functions(root.absolute(), modules),
+        configuration=read_configuration(root, modules),
+        port=port,
+        every=every,
+        workers=workers,
+        seed=seed,
+        until_idle=until_idle,
     )
     check(plan)
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     run(plan, Console(), stop)
-
-
-def check(plan: Plan) -> None:
-    """Raise LocalError if the run cannot start."""
-    if not (plan.root / "functions" / "worker" / "app.py").exists():
-        raise LocalError(
-            f"{plan.root} does not contain functions/worker; run this in a minutehand project, or use --root"
-        )
-    if not is_free(plan.port):
-        raise PortInUseError(
-            f"port {plan.port} is in use; choose another with --port, or end the process that listens on it"
-        )
 
 
 def run(plan: Plan, console: Console, stop: Event) -> None:
@@ -121,20 +120,29 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         console.print(f"schema      {'created' if applied else 'up to date'}")
         signing = HTTP_SECRETS.text() or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
         receiver = stack.enter_context(receive(signing.split(",")[0].strip()))
-        environment = _environment(url, receiver, signing)
-        stack.enter_context(_functions(plan, show, environment, stop))
-        stack.enter_context(_api(plan, environment))
-        console.print(f"API         http://127.0.0.1:{plan.port}  (accessible from this machine only)")
-        console.print(f"console     http://127.0.0.1:{plan.port}/console")
-        console.print(f"ticks       every {plan.every:g} s; on AWS every minute\n")
-        _watch(plan, show, Database(url), receiver, stop)
+        environment = _environment(plan, url, receiver, signing)
+        pools = stack.enter_context(_functions(plan, show, environment, stop))
+        stack.enter_context(serve(plan.functions / "api", "app:app", plan.port, environment))
+        application = stack.enter_context(_application(plan, environment))
+        _announce(plan, console, application)
+        _watch(plan, show, Database(url), receiver, Reload(plan.root, pools, application, show), stop)
     console.print(f"\nstopped: {show.summary()}")
 
 
-def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
+def _announce(plan: Plan, console: Console, application: Application | None) -> None:
+    if application:
+        console.print(f"your API    http://127.0.0.1:{application.port}  ({application.target})")
+    console.print(f"API         http://127.0.0.1:{plan.port}  (accessible from this machine only)")
+    console.print(f"console     http://127.0.0.1:{plan.port}/console")
+    console.print(f"ticks       every {plan.every:g} s; on AWS every minute\n")
+
+
+def _environment(plan: Plan, url: str, receiver: Receiver, signing: str) -> dict[str, str]:
     allowed = receiver.url.removeprefix("http://")
     return {
         "DATABASE_URL": url,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(plan.root), os.environ.get("PYTHONPATH")])),
+        "MINUTEHAND_HANDLERS": ",".join(plan.configuration.handlers) or HANDLERS.text(),
         "MINUTEHAND_LOCAL": "1",
         "MINUTEHAND_WORKER": "worker",
         "MINUTEHAND_OFFER_TTL": OFFER_TTL.text() or "15",
@@ -149,18 +157,17 @@ def _environment(url: str, receiver: Receiver, signing: str) -> dict[str, str]:
 
 
 @contextmanager
-def _functions(plan: Plan, show: Show, environment: dict[str, str], stop: Event) -> Iterator[None]:
-    functions = plan.root / "functions"
-    worker = Pool("worker", functions / "worker", plan.workers, show.log, environment, WORKER_SECONDS)
+def _functions(plan: Plan, show: Show, environment: dict[str, str], stop: Event) -> Iterator[list[Pool]]:
+    worker = Pool("worker", plan.functions / "worker", plan.workers, show.log, environment, WORKER_SECONDS)
     with LambdaEndpoint(Pools({"worker": worker})) as endpoint:
         reach = {**environment, "AWS_ENDPOINT_URL_LAMBDA": endpoint.url}
-        dispatcher = Pool("dispatcher", functions / "dispatcher", 1, show.log, reach, DISPATCHER_SECONDS)
+        dispatcher = Pool("dispatcher", plan.functions / "dispatcher", 1, show.log, reach, DISPATCHER_SECONDS)
         ticking = Thread(target=_tick, args=(dispatcher, plan.every, stop))
         for pool in (worker, dispatcher):
             pool.start()
         ticking.start()
         try:
-            yield
+            yield [worker, dispatcher]
         finally:
             stop.set()
             ticking.join()
@@ -174,34 +181,25 @@ def _tick(dispatcher: Pool, every: float, stop: Event) -> None:
 
 
 @contextmanager
-def _api(plan: Plan, environment: dict[str, str]) -> Iterator[None]:
-    command = [
-        sys.executable,
-        "-m",
-        "minutehand.local.serve_api",
-        str(plan.root / "functions" / "api"),
-        str(plan.port),
-    ]
-    api = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, **environment},
-        start_new_session=True,
-    )
-    try:
-        yield
-    finally:
-        api.communicate(timeout=10)
+def _application(plan: Plan, environment: dict[str, str]) -> Iterator[Application | None]:
+    """Serve the team's own application, if the project names one."""
+    if not plan.configuration.app:
+        yield None
+        return
+    with serve(plan.root, plan.configuration.app, find_app_port(plan.port), environment) as application:
+        yield application
 
 
-def _watch(plan: Plan, show: Show, database: Database, receiver: Receiver, stop: Event) -> None:
+def _watch(
+    plan: Plan, show: Show, database: Database, receiver: Receiver, reload: Reload, stop: Event
+) -> None:
     last = _newest(database)
-    jobs = seed_jobs(plan.root, receiver.url) if plan.seed else []
+    jobs = seed_jobs(plan.root, receiver.url) if plan.seed and has_seed(plan.root) else []
     for job in jobs:
         enqueue(**job, connection=database)
     hinted = False
     while not stop.wait(WATCH_SECONDS):
+        reload.check()
         for record in database.run("list_enqueued", after=last, limit=200):
             show.enqueued(record)
             last = record["id"]

@@ -32,6 +32,7 @@ class Pool:
     _events: Queue[dict[str, Any] | None] = field(default_factory=Queue)
     _processes: dict[int, subprocess.Popen[str]] = field(default_factory=dict)
     _threads: list[Thread] = field(default_factory=list)
+    _outdated: set[int] = field(default_factory=set)
     _closing: bool = False
 
     def start(self) -> None:
@@ -43,6 +44,10 @@ class Pool:
     def invoke(self, event: dict[str, Any]) -> None:
         """Queue an event for the next free environment."""
         self._events.put(event)
+
+    def reload(self) -> None:
+        """Start new processes for the next events, because the code has changed; current events are finished first."""
+        self._outdated.update(list(self._processes))
 
     def close(self) -> None:
         """End the processes after their current events."""
@@ -62,6 +67,7 @@ class Pool:
             _end(process)
 
     def _run(self, slot: int, event: dict[str, Any]) -> None:
+        self._end_outdated(slot)
         process = self._processes.get(slot) or self._spawn(slot)
         kill = Timer(self.timeout, process.kill)
         kill.start()
@@ -76,6 +82,12 @@ class Pool:
         if not answered:
             self._processes.pop(slot)
             self.listen(self.name, {"message": "crashed", "exit": process.wait()})
+
+    def _end_outdated(self, slot: int) -> None:
+        if slot in self._outdated:
+            self._outdated.discard(slot)
+            if (process := self._processes.pop(slot, None)) is not None:
+                _end(process)
 
     def _relay(self, process: subprocess.Popen[str]) -> bool:
         """Forward the function's log until it answers; return False if it exited instead."""

@@ -8,6 +8,11 @@ from typing import Any
 from minutehand.model.retry import Retry
 
 
+def has_seed(root: Path) -> bool:
+    """Whether there are example jobs under this root; only minutehand's own repository has them."""
+    return (root / "events" / "seed" / "plan.json").exists()
+
+
 def seed_jobs(root: Path, receiver_url: str) -> list[dict[str, Any]]:
     """Return the jobs of events/seed under this root, each as arguments of `enqueue`."""
     folder = root / "events" / "seed"

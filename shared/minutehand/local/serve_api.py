@@ -1,6 +1,6 @@
-"""Serve the API of a local run: functions/api on the loopback, until standard input closes.
+"""Serve an ASGI application of a local run on the loopback, until standard input closes.
 
-python -m minutehand.local.serve_api functions/api 8080
+python -m minutehand.local.serve_api functions/api app:app 8080
 """
 
 import sys
@@ -10,11 +10,12 @@ from threading import Thread
 import uvicorn
 
 
-def serve(directory: str, port: int) -> None:
-    """Serve the application until the parent ends, even if it is killed."""
+def serve(directory: str, application: str, port: int) -> None:
+    """Serve an application in a module of a directory until the parent ends, even if it is killed."""
     sys.path.insert(0, directory)
+    module, _, name = application.partition(":")
     config = uvicorn.Config(
-        import_module("app").app, host="127.0.0.1", port=port, log_level="warning", lifespan="off"
+        getattr(import_module(module), name), host="127.0.0.1", port=port, log_level="warning", lifespan="off"
     )
     server = uvicorn.Server(config)
 
@@ -27,4 +28,4 @@ def serve(directory: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]))
+    serve(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -88,6 +88,12 @@ class Show:
             self._line("late", line["kind"], line["job"], f"{late / 1000:.1f} s late")
         self._line(name, line["kind"], line["job"], _describe(name, line))
 
+    def reloaded(self, files: list[str]) -> None:
+        """Print that the code of these files is loaded again."""
+        self._line(
+            "reloaded", "", "", ", ".join(files[:3]) + (f" and {len(files) - 3} more" * (len(files) > 3))
+        )
+
     def summary(self) -> str:
         """Return the counts of all events so far."""
         counts = [f"{self.counts[name]} {name}" for name in COUNTED if name in self.counts]

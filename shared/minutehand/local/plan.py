@@ -1,0 +1,59 @@
+"""Plan: what a local run runs, and whether it can start."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from minutehand.local.errors import LocalError, PortInUseError
+from minutehand.local.home import is_free
+from minutehand.project.configuration import Configuration, read_configuration
+from minutehand.project.link import PLACE, link_stack
+from minutehand.project.lock import NAME
+from minutehand.stack import folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The options of a local run."""
+
+    root: Path
+    functions: Path
+    configuration: Configuration
+    port: int
+    every: float
+    workers: int
+    seed: bool
+    until_idle: bool
+
+
+def find_functions(root: Path, modules: Sequence[str]) -> Path:
+    """Return the folder of the functions: the project's own, or that of the installed stack.
+
+    Raises LocalError if the folder is not a project and no modules are given.
+    """
+    own = root / "functions"
+    if (own / "worker" / "app.py").exists() and (own / "dispatcher" / "app.py").exists():
+        return own
+    if not modules and not read_configuration(root).handlers:
+        raise LocalError(
+            f"{root} does not name modules with jobs; use --handlers MODULE, or create a project: minutehand init NAME"
+        )
+    return folder() / "functions"
+
+
+def check(plan: Plan) -> None:
+    """Raise LocalError if the run cannot start; refresh the link to the stack in a project."""
+    if (plan.root / PLACE).is_symlink() or (plan.root / NAME).exists():
+        link_stack(plan.root)
+    if not is_free(plan.port):
+        raise PortInUseError(
+            f"port {plan.port} is in use; choose another with --port, or end the process that listens on it"
+        )
+
+
+def find_app_port(port: int) -> int:
+    """Return the first free port after that of the queue's API; raise PortInUseError if ten are in use."""
+    for candidate in range(port + 1, port + 11):
+        if is_free(candidate):
+            return candidate
+    raise PortInUseError(f"ports {port + 1} to {port + 10} are in use; choose another range with --port")

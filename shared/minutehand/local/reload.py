@@ -1,0 +1,74 @@
+"""Reload: load the code of a local run again when its files change."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from minutehand.local.pool import Pool
+from minutehand.local.show import Show
+from minutehand.local.watch import Watch
+
+
+@dataclass
+class Application:
+    """An ASGI application that a process serves on the loopback."""
+
+    directory: Path
+    target: str
+    port: int
+    environment: dict[str, str]
+    _process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process. It ends with this one, because its standard input closes."""
+        command = [sys.executable, "-m", "minutehand.local.serve_api", str(self.directory), self.target]
+        self._process = subprocess.Popen(
+            [*command, str(self.port)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, **self.environment},
+            start_new_session=True,
+        )
+
+    def stop(self) -> None:
+        """End the process after its current requests."""
+        if self._process is not None:
+            self._process.communicate(timeout=10)
+
+
+@contextmanager
+def serve(directory: Path, target: str, port: int, environment: dict[str, str]) -> Iterator[Application]:
+    """Serve an application such as `app:app` in a directory."""
+    application = Application(directory, target, port, environment)
+    application.start()
+    try:
+        yield application
+    finally:
+        application.stop()
+
+
+class Reload:
+    """Starts new processes of the functions and the application after a change of a project's files."""
+
+    def __init__(
+        self, root: Path, pools: Sequence[Pool], application: Application | None, show: Show
+    ) -> None:
+        """Remember the files as they are now."""
+        self._watch = Watch(root)
+        self._pools, self._application, self._show = pools, application, show
+
+    def check(self) -> None:
+        """Reload if a file was changed since the last call."""
+        changed = self._watch.changed()
+        if not changed:
+            return
+        self._show.reloaded(changed)
+        for pool in self._pools:
+            pool.reload()
+        if self._application:
+            self._application.stop()
+            self._application.start()

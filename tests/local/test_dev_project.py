@@ -1,0 +1,115 @@
+"""`minutehand dev` in a project that `minutehand init` created, and with a module alone."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from dev_runs import finished, left_behind, processes_of, start, until
+
+from minutehand.local import postgres
+
+ALONE = """
+from minutehand import job
+
+@job
+def greet(name: str) -> str:
+    return f"Hello, {name}!"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    for process in processes_of(tmp_path):
+        process.kill()
+    for home in tmp_path.glob("**/.minutehand"):
+        postgres.stop(home)
+
+
+def minutehand(folder: Path, *arguments: str) -> None:
+    command = [sys.executable, "-m", "minutehand", *arguments]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+
+def newest_result(folder: Path) -> Any:
+    url = (folder / ".minutehand" / "url").read_text()
+    with psycopg.connect(url) as connection:
+        row = connection.execute("select result from minutehand.jobs order by id desc limit 1").fetchone()
+    return row and row[0]
+
+
+def post(url: str) -> Any:
+    """Post to an application, which may be starting."""
+    for _ in range(100):
+        try:
+            with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=30) as response:
+                return json.load(response)
+        except urllib.error.URLError:
+            threading.Event().wait(0.1)
+    raise AssertionError(f"{url} does not answer")
+
+
+def test_project_runs_its_jobs_and_reloads_its_code(folder: Path) -> None:
+    minutehand(folder, "init", "shop")
+    shop = folder / "shop"
+    run = start(shop)
+    until(run, "ticks")
+
+    minutehand(shop, "enqueue", "welcome", '{"email": "ada@example.com"}')
+    until(run, "done ")
+    assert newest_result(shop) == "Welcome, ada@example.com!"
+
+    jobs = shop / "shop" / "jobs.py"
+    jobs.write_text(jobs.read_text().replace("Welcome, {email}", "Hello, {email}"))
+    assert "shop/jobs.py" in until(run, "reloaded")
+    minutehand(shop, "enqueue", "welcome", '{"email": "ada@example.com"}')
+    until(run, "done ")
+    assert newest_result(shop) == "Hello, ada@example.com!"
+
+    run.send_signal(signal.SIGINT)
+    finished(run)
+    assert left_behind(shop) == []
+
+
+def test_project_serves_its_own_api(folder: Path) -> None:
+    minutehand(folder, "init", "shop")
+    run = start(folder / "shop")
+    printed = until(run, "ticks")
+
+    found = re.search(r"your API +(http://127\.0\.0\.1:\d+)  \(shop\.api:app\)", printed)
+    assert found is not None
+    created = post(f"{found[1]}/customers?email=ada@example.com")
+    run.send_signal(signal.SIGINT)
+
+    assert created["job"][-12:] in printed + finished(run)
+
+
+def test_module_alone_is_enough(folder: Path) -> None:
+    (folder / "greetings.py").write_text(ALONE)
+    run = start(folder, "--handlers", "greetings")
+    until(run, "ticks")
+
+    minutehand(folder, "enqueue", "greet", '{"name": "Ada"}')
+    until(run, "done ")
+
+    assert newest_result(folder) == "Hello, Ada!"
+    run.send_signal(signal.SIGINT)
+    finished(run)
+
+
+def test_folder_without_jobs_is_a_one_line_error(folder: Path) -> None:
+    run = start(folder)
+
+    output = finished(run)
+
+    assert (run.returncode, "minutehand init NAME" in output, output.count("\n")) == (5, True, 1)

@@ -5,6 +5,7 @@ STAMP := .venv/.stamp
 STAMP_PIPELINE := .venv/.stamp-pipeline
 LOCK_ANY := uv pip compile --python-version 3.11 --upgrade --generate-hashes --no-emit-index-url --no-annotate --no-header
 LOCK := $(LOCK_ANY) --universal
+NOT_OURS := --no-emit-package minutehand --no-emit-package minutehand-pipeline
 LOCK_CLUSTER := $(LOCK_ANY) --python-platform x86_64-manylinux_2_28
 SAM_VERSION := 1.170.0
 SAM := .venv/sam-$(SAM_VERSION)/bin/sam
@@ -214,8 +215,9 @@ bench: setup/pipeline ## Run the benchmarks
 .PHONY: lock
 lock: ## Lock the newest versions of all dependencies, for all platforms and Python 3.11 and later (requires uv)
 	$(LOCK) pyproject.toml --extra dev --output-file requirements.lock
-	$(LOCK) pyproject.toml --extra dev-pipeline --constraint requirements.lock --output-file requirements-pipeline.lock
-	$(LOCK_CLUSTER) pyproject.toml --extra pipeline --extra aws --extra encryption \
+	$(LOCK) $(NOT_OURS) pipeline/pyproject.toml --extra dev --constraint requirements.lock \
+		--output-file requirements-pipeline.lock
+	$(LOCK_CLUSTER) $(NOT_OURS) pyproject.toml pipeline/pyproject.toml --extra aws --extra encryption \
 		--constraint requirements-pipeline.lock --output-file pipeline/requirements.lock
 	printf 'mkdocs-material\nmkdocstrings-python\nruff\n' | $(LOCK) - --constraint requirements.lock --output-file requirements-docs.lock
 	echo pyspark==$(SPARK_FLOOR) | $(LOCK) - --no-deps --output-file requirements-spark-floor.lock

@@ -8,6 +8,7 @@ from minutehand.database import Database
 from minutehand.model.offer import Offer
 from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
+from minutehand.tracing import spans
 
 
 def claim(
@@ -19,7 +20,9 @@ def claim(
     duplicate or late event, or one for a job that was replaced, claims nothing.
     """
     ids, acks = [offer.id for offer in offers], [offer.ack for offer in offers]
-    records = database.run("claim", ids=ids, acks=acks, lease=lease, grace=grace)
+    with spans.claiming(None) as span:
+        records = database.run("claim", ids=ids, acks=acks, lease=lease, grace=grace)
+        spans.claimed(span, records)
     positions = {job_id: position for position, job_id in enumerate(ids)}
     records.sort(key=lambda record: positions[record["id"]])
     return [Job.from_record(record, database, lease, grace, worker) for record in records]
@@ -38,7 +41,9 @@ def take(
 
     Higher priorities come first, then the jobs that have been due the longest.
     """
-    records = database.run("take", queue=queue, limit=limit, lease=lease, grace=grace, now=now)
+    with spans.claiming(queue) as span:
+        records = database.run("take", queue=queue, limit=limit, lease=lease, grace=grace, now=now)
+        spans.claimed(span, records)
     records.sort(key=lambda record: (-record["priority"], record["run_at"]))
     return [Job.from_record(record, database, lease, grace, worker) for record in records]
 

@@ -36,6 +36,7 @@ from minutehand.errors import ConfigurationError, InvalidHandlerError, InvalidJo
 from minutehand.kinds.check import check as check_kind
 from minutehand.model.new_job import NewJob
 from minutehand.settings.table import MIDDLEWARE
+from minutehand.tracing import spans
 
 Next = Callable[[Job], Any]
 Middleware = Callable[[Job, Next], Any]
@@ -168,7 +169,7 @@ def before_enqueue(check: CheckFunction) -> CheckFunction:
 
 
 def prepare(job: NewJob) -> NewJob:
-    """Return the job to enqueue after all enqueue middleware has run; raise what it raises.
+    """Return the job to enqueue after all enqueue middleware has run, with the current trace; raise what it raises.
 
     A job that no handler could run is rejected, where this process knows the handlers.
     """
@@ -181,7 +182,7 @@ def prepare(job: NewJob) -> NewJob:
                 f"enqueue middleware must return a NewJob, got {type(job).__name__}",
             )
     check_kind(job)
-    return job
+    return spans.prepare(job)
 
 
 def prepare_all(jobs: Iterable[NewJob]) -> Iterator[NewJob | InvalidJobError]:

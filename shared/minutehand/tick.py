@@ -18,6 +18,7 @@ from minutehand.maintenance import MaintenanceReport, run_maintenance
 from minutehand.model.failure import message_of
 from minutehand.offer import Offered, offer, withdraw
 from minutehand.settings import Settings
+from minutehand.tracing import spans
 
 LOWEST_COUNT_LIMIT = 1000
 
@@ -53,6 +54,17 @@ def tick(
     No worker is invited after the monotonic second `until`. An offer whose invitation was refused is withdrawn, since
     it would only block its job and use up capacity.
     """
+    with spans.ticking() as span:
+        result = _tick(database, invoker, settings, now, until)
+        span.set(
+            {"minutehand.offered": len(result.offered.offers), "minutehand.invoked": result.fan_out.invoked}
+        )
+        return result
+
+
+def _tick(
+    database: Database, invoker: Invoker, settings: Settings, now: datetime | None, until: float
+) -> Tick:
     began = monotonic()
     maintenance = run_maintenance(database, now)
     limit = max(settings.capacity, LOWEST_COUNT_LIMIT)

@@ -28,6 +28,7 @@ from minutehand.model.outcome import Finish, Interrupted, Released
 from minutehand.model.queues import Given, Queues
 from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
+from minutehand.tracing import spans
 
 # The part of a worker's time that is reserved for writing the last outcome.
 FINISH_TIME = timedelta(milliseconds=500)
@@ -115,13 +116,15 @@ def run_attempt(job: Job, waiting: Iterable[Lease], handlers: Handlers, end: flo
     """Run one attempt: start its lease, handle the job, write the outcome."""
     started = monotonic()
     job.emit = partial(_emit, job, hook)
-    if job.lease.start(end, waiting):
-        hook(emit.claimed(job))
-        finished = _handled(job, handlers, started, hook)
-    else:
-        finished = Finish("lost")
-    hook(emit.finished(job, finished, _since(started)))
-    return finished
+    with spans.attempt(job) as span:
+        if job.lease.start(end, waiting):
+            hook(emit.claimed(job))
+            finished = _handled(job, handlers, started, hook)
+        else:
+            finished = Finish("lost")
+        spans.finished(span, finished)
+        hook(emit.finished(job, finished, _since(started)))
+        return finished
 
 
 def _handled(job: Job, handlers: Handlers, started: float, hook: Hook) -> Finish:

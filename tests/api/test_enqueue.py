@@ -35,8 +35,9 @@ def test_enqueue_stores_every_field(api, jobs):
         "headers": {"trace": "x"},
         "retry": {"strategy": "linear", "min": 1.5, "max": "PT2M", "factor": 2, "jitter": False},
     }
-    row = read.get(jobs, api.post("/jobs", json=options).json()["id"])
+    response = api.post("/jobs", json=options)
 
+    row = read.get(jobs, response.json()["id"])
     assert (row.kind, row.payload, row.queue, row.key, row.priority, row.max_attempts) == (
         "orders.ship",
         [1, None],
@@ -48,7 +49,7 @@ def test_enqueue_stores_every_field(api, jobs):
     assert (row.run_at, row.timeout, row.headers) == (
         datetime.fromisoformat(FAR),
         timedelta(seconds=90),
-        {"trace": "x"},
+        {"trace": "x", "correlation-id": response.headers["x-correlation-id"]},
     )
     assert Retry.from_json(row.retry) == Retry(
         strategy="linear", min=timedelta(seconds=1.5), max=timedelta(minutes=2), factor=2, jitter=False

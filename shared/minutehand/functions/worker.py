@@ -14,6 +14,7 @@ from minutehand.model.event import Event
 from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
 from minutehand.settings.table import HANDLERS
+from minutehand.tracing.context import current
 from minutehand.web.delivery.fallback import deliver_if_routed
 from minutehand.work import run_event
 
@@ -56,7 +57,7 @@ def identify(context: Any) -> Worker:
 def log_event(event: Event) -> None:
     """Log one line about a job, never its payload."""
     facts = {name: getattr(event, name) for name in ("kind", "queue", "attempt")}
-    facts |= {"job": str(event.job), **event.facts}
+    facts |= {"job": str(event.job), "correlation_id": current().correlation, **event.facts}
     troubled = event.name in ("dead", "lost") or (event.name == "done" and "error_type" in event.facts)
     log = logger.warning if troubled else logger.info
     log(event.name, extra=facts)

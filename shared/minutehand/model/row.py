@@ -60,6 +60,11 @@ class Row:
         done = self.state == "done" and isinstance(self.error, dict)
         return self.error.get("stage") if self.error and done else None
 
+    @property
+    def correlation_id(self) -> str | None:
+        """The id of the request that enqueued the job, as in the logs; None in listings."""
+        return (self.headers or {}).get("correlation-id")
+
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Row":
         """Build a row from the result of a statement; other columns are ignored."""

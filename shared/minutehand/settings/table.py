@@ -163,6 +163,13 @@ MIDDLEWARE = _declare_text(
     WORKER,
     LIBRARY,
 )
+TRACING = _declare(
+    "MINUTEHAND_TRACING",
+    choice("otel", "xray"),
+    "",
+    "Record enqueues, ticks, claims and attempts as spans of OpenTelemetry or as subsegments of X-Ray.",
+    *EVERYWHERE,
+)
 REDACT_ERRORS = _declare_flag(
     "MINUTEHAND_REDACT_ERRORS",
     "Store only an id for an unexpected error; the log contains the error.",

@@ -99,6 +99,8 @@ def _head(row: Row, now: datetime) -> Iterator[str]:
     for name in ("key", "tenant", "version", "every", "zone", "schedule"):
         if value := getattr(row, name):
             yield _fact(name, str(value))
+    if row.correlation_id:
+        yield _fact("correlation", row.correlation_id)
 
 
 def _timeline(row: Row, now: datetime) -> Iterator[str]:

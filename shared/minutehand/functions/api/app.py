@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from aws_lambda_powertools.logging import correlation_paths
 from fastapi import FastAPI
 from mangum import Mangum
 
@@ -40,7 +39,7 @@ app.add_middleware(RequestLog, on_crash=problem_response(problem(INTERNAL, None)
 _respond = Mangum(app, lifespan="off", text_mime_types=["application/json", "application/problem+json"])
 
 
-@logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP)
+@logger.inject_lambda_context
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answer a request of an HTTP API or a function URL."""

@@ -4,15 +4,19 @@ import os
 import traceback
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from minutehand.tracing.context import CORRELATION, TraceContext, current, use
 
 logger = Logger(service="api")
 metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="api")
@@ -43,12 +47,19 @@ class RequestLog:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 MutableHeaders(scope=message).update(
-                    {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+                    {
+                        "cache-control": "no-store",
+                        "x-content-type-options": "nosniff",
+                        "x-correlation-id": context.correlation,
+                    }
                 )
             await send(message)
 
+        context = _context(scope)
+        logger.set_correlation_id(context.correlation)
         try:
-            await self._app(scope, receive, send_and_record)
+            with use(context):
+                await self._app(scope, receive, send_and_record)
         except Exception as error:
             # Without the message, which may quote a payload.
             trace = "".join(traceback.format_tb(error.__traceback__))
@@ -56,6 +67,20 @@ class RequestLog:
             if not status:
                 await self._on_crash(scope, receive, send_and_record)
         _log_request(scope, status, round((monotonic() - began) * 1000))
+
+
+def _context(scope: Scope) -> TraceContext:
+    """Return the trace of a request. Without an x-correlation-id, its correlation id is API Gateway's request id."""
+    given = Headers(scope=scope)
+    correlation = given.get("x-correlation-id", "")
+    context = TraceContext.read({**given, CORRELATION: correlation})
+    parent = context.parent or current().parent
+    return replace(context, parent=parent, correlation=context.correlation or _request_id(scope))
+
+
+def _request_id(scope: Scope) -> str:
+    request: dict[str, Any] = scope.get("aws.event", {}).get("requestContext", {})
+    return request.get("requestId") or str(uuid4())
 
 
 def count_outcome(scope: Scope, outcome: str) -> None:

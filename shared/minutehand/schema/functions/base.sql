@@ -47,6 +47,13 @@ begin
 end
 $$;
 
+-- The headers without those of a trace, which differ each time an otherwise identical job is enqueued.
+create or replace function minutehand.without_trace(headers jsonb) returns jsonb
+language sql immutable parallel safe
+as $$
+    select nullif(headers - '{traceparent,tracestate,baggage,correlation-id}'::text[], '{}')
+$$;
+
 -- Whether headers are an object of strings with at most 8 KiB in total.
 create or replace function minutehand.is_headers(headers jsonb) returns boolean
 language plpgsql immutable parallel safe

@@ -165,10 +165,10 @@ as $$
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
            personal = excluded.personal, expires = null, on_dead = excluded.on_dead
      where j.attempts > 0 or j.cancelling is not null
-        or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
+        or (j.run_at, j.visible, j.kind, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
             j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
            is distinct from
-           (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
+           (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
             excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null,
             excluded.on_dead::text)$q$
 $$;

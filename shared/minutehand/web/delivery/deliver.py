@@ -10,6 +10,7 @@ from typing import Any, Literal
 from minutehand import __version__
 from minutehand.claimed_job import Job
 from minutehand.model.outcome import Fail, RetryAfter
+from minutehand.tracing.context import current
 from minutehand.web.delivery.addresses import Destination, RefusedDelivery
 from minutehand.web.delivery.exchange import Deadline, DeliveryRequest, DeliveryResponse, Undelivered
 from minutehand.web.delivery.responses import retry_at, storable_body
@@ -70,6 +71,7 @@ def _compose(payload: Delivery, job: Job, id_prefix: str) -> DeliveryRequest:
     headers = {
         "user-agent": f"minutehand/{__version__}",
         **({"content-type": "application/json"} if body else {}),
+        **current().position(),
         **_checked(payload.headers),
         "accept-encoding": "identity",
         "idempotency-key": job.idempotency_key,

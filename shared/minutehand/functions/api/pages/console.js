@@ -112,7 +112,7 @@ async function showJob() {
   $("job-title").textContent = `${job.kind} · ${job.state}`;
   const facts = { id: job.id, queue: job.queue, key: job.key, tenant: job.tenant, attempts: `${job.attempts} of ${job.max_attempts}`, priority: job.priority,
     enqueued: when(job.enqueued), "run at": when(job.run_at), visible: when(job.visible), claimed: when(job.claimed), finished: when(job.deleted),
-    every: job.every, schedule: job.schedule, "cancellation requested": job.cancelling, error: job.error && `${job.error.type}: ${job.error.message}` };
+    every: job.every, schedule: job.schedule, "correlation id": job.correlation_id, "cancellation requested": job.cancelling, error: job.error && `${job.error.type}: ${job.error.message}` };
   $("facts").replaceChildren(...Object.entries(facts).filter(([, value]) => value != null && value !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value.nodeType ? value : String(value))]));
   $("actions").replaceChildren(...Object.entries(ACTIONS).filter(([, states]) => states.includes(job.state)).map(([verb]) =>
     el("button", { type: "button", "data-verb": verb, onclick: () => act(verb, job) }, verb)));

@@ -35,7 +35,7 @@ LISTED_FIELDS = (
     "schedule",
     "cancelling",
 )
-UNLISTED_FIELDS = ("retry", "timeout", "expires")
+UNLISTED_FIELDS = ("retry", "timeout", "expires", "correlation_id")
 MASKED_FIELDS = ("payload", "headers", "result", "on_dead")
 
 
@@ -147,6 +147,9 @@ class Job(BaseModel):
     retry: dict[str, Any] | None = Field(None, description="durations in seconds; null for the default")
     timeout: float | None = Field(None, description="seconds")
     expires: float | None = Field(None, description="seconds after run_at until which it must have started")
+    correlation_id: str | None = Field(
+        None, description="the id of the request that enqueued it, as in the logs"
+    )
     payload: Any = Field(None, description="only with include=payload")
     headers: dict[str, str] | None = Field(None, description="only with include=payload")
     result: Any = Field(None, description="only with include=payload")
@@ -203,7 +206,7 @@ JOB: dict[str, Any] = {
     "schedule": None,
     "cancelling": None,
 }
-FULL_JOB = {**JOB, "retry": None, "timeout": None, "expires": None}
+FULL_JOB = {**JOB, "retry": None, "timeout": None, "expires": None, "correlation_id": "5c1f7b0e"}
 PAGE = {
     "jobs": [JOB],
     "before": JOB["id"],

@@ -1,0 +1,146 @@
+"""Spans: what each enqueue, tick, claim and attempt reports to a tracing library.
+
+Names and attributes follow OpenTelemetry's conventions for messaging
+(https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/).
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from minutehand.claimed_job import Job
+from minutehand.model.new_job import NewJob
+from minutehand.model.outcome import Finish
+from minutehand.settings.table import TRACING
+from minutehand.tracing.context import TraceContext, current, inject, use
+from minutehand.tracing.span import Attributes, Span, Tracer
+
+logger = logging.getLogger(__name__)
+
+class _NoSpan:
+    def context(self) -> TraceContext:
+        return TraceContext()
+
+    def set(self, attributes: Attributes) -> None:
+        pass
+
+    def fail(self, error: str) -> None:
+        pass
+
+
+_NO_SPAN = _NoSpan()
+
+
+def prepare(job: NewJob) -> NewJob:
+    """Return the job with the current trace in its headers, inside a span of its own if spans are recorded."""
+    tracer = _tracer(TRACING.read())
+    if tracer is None:
+        return inject(job)
+    attributes = _attributes("enqueue", "create", job.queue or "default", job.kind)
+    with tracer.span(f"enqueue {job.queue or 'default'}", "producer", attributes, ()) as span:
+        return _inject_span(job, span)
+
+
+@contextmanager
+def attempt(job: Job) -> Iterator[Span]:
+    """Make the job's trace the current one while its attempt runs; its correlation id is by default the job's id."""
+    stored = TraceContext.read(job.headers)
+    context = TraceContext(stored.parent, stored.state, stored.baggage, stored.correlation or str(job.id))
+    tracer = _tracer(TRACING.read())
+    if tracer is None:
+        with use(context):
+            yield _NO_SPAN
+        return
+    attributes = {
+        **_attributes("handle", "process", job.queue, job.kind),
+        "messaging.message.id": str(job.id),
+        "minutehand.attempt": job.attempt,
+        "minutehand.correlation_id": context.correlation,
+    }
+    links = (stored,) if stored.parent else ()
+    with tracer.span(f"handle {job.queue}", "consumer", attributes, links) as span, use(_at(span, context)):
+        yield span
+
+
+def finished(span: Span, finish: Finish) -> None:
+    """Record how an attempt ended."""
+    span.set({"minutehand.outcome": finish.ending})
+    if finish.error is not None:
+        span.fail(str(finish.error["type"]))
+
+
+@contextmanager
+def claiming(queue: str | None) -> Iterator[Span]:
+    """Record a claim of offered jobs, or of due jobs of a queue."""
+    tracer = _tracer(TRACING.read())
+    if tracer is None:
+        yield _NO_SPAN
+        return
+    name = f"claim {queue}" if queue else "claim"
+    with tracer.span(name, "client", _attributes("claim", "receive", queue), ()) as span:
+        yield span
+
+
+def claimed(span: Span, records: Sequence[Mapping[str, Any]]) -> None:
+    """Record how many jobs were claimed."""
+    span.set({"messaging.batch.message_count": len(records)})
+
+
+@contextmanager
+def ticking() -> Iterator[Span]:
+    """Record a tick of the dispatcher."""
+    tracer = _tracer(TRACING.read())
+    if tracer is None:
+        yield _NO_SPAN
+        return
+    with tracer.span("tick", "internal", {"messaging.system": "minutehand"}, ()) as span:
+        yield span
+
+
+def _attributes(
+    operation: str, type_of_it: str, queue: str | None, kind: str | None = None
+) -> dict[str, str | int]:
+    known = {
+        "messaging.system": "minutehand",
+        "messaging.operation.name": operation,
+        "messaging.operation.type": type_of_it,
+        "messaging.destination.name": queue,
+        "minutehand.kind": kind,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _inject_span(job: NewJob, span: Span) -> NewJob:
+    with use(_at(span, current())):
+        return inject(job)
+
+
+def _at(span: Span, context: TraceContext) -> TraceContext:
+    """Return the context with the position of the span, if it is recorded."""
+    at = span.context()
+    return TraceContext(at.parent, at.state, context.baggage, context.correlation) if at.parent else context
+
+
+@cache
+def _tracer(name: str) -> Tracer | None:
+    """Return the tracer of the setting. A missing library costs the spans, not the jobs."""
+    try:
+        return _load(name)
+    except ImportError as error:
+        logger.warning("%s=%s records nothing: install minutehand[%s] (%s)", TRACING.name, name, name, error)
+        return None
+
+
+def _load(name: str) -> Tracer | None:
+    # Imported only when used, for the sake of cold starts.
+    if name == "otel":
+        from minutehand.tracing.otel import OpenTelemetryTracer
+
+        return OpenTelemetryTracer()
+    if name == "xray":
+        from minutehand.tracing.xray import XRayTracer
+
+        return XRayTracer()
+    return None

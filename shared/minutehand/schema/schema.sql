@@ -1615,10 +1615,10 @@ CREATE FUNCTION minutehand.load_conflict_action() RETURNS text
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
            personal = excluded.personal, expires = null, on_dead = excluded.on_dead
      where j.attempts > 0 or j.cancelling is not null
-        or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
+        or (j.run_at, j.visible, j.kind, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
             j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
            is distinct from
-           (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
+           (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
             excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null,
             excluded.on_dead::text)$q$
 $_$;
@@ -1968,10 +1968,10 @@ begin
              where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.
                and (j.attempts > 0 or j.cancelling is not null
-                    or (j.run_at, j.visible, j.kind, j.payload::text, j.headers, j.priority, j.max_attempts, j.retry, j.timeout,
+                    or (j.run_at, j.visible, j.kind, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
                         j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
                        is distinct from
-                       (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, excluded.headers, excluded.priority,
+                       (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
                         excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
                         excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires, excluded.on_dead::text))
         returning j.id, j.queue, j.key, j.tenant, j.visible
@@ -2623,6 +2623,12 @@ begin
     get diagnostics withdrawn = row_count;
     return withdrawn;
 end
+$$;
+
+CREATE FUNCTION minutehand.without_trace(headers jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select nullif(headers - '{traceparent,tracestate,baggage,correlation-id}'::text[], '{}')
 $$;
 
 CREATE TABLE minutehand.archive_batches (
@@ -3770,6 +3776,8 @@ REVOKE ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule tex
 GRANT ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.without_trace(headers jsonb) FROM PUBLIC;
 
 GRANT SELECT,INSERT,DELETE ON TABLE minutehand.archive_batches TO minutehand_operator;
 

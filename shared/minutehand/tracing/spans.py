@@ -19,6 +19,7 @@ from minutehand.tracing.span import Attributes, Span, Tracer
 
 logger = logging.getLogger(__name__)
 
+
 class _NoSpan:
     def context(self) -> TraceContext:
         return TraceContext()

@@ -52,14 +52,14 @@ def take_in_turns(
     database: Database, turns: Turns, limit: int, lease: timedelta, grace: timedelta, worker: Worker = UNNAMED
 ) -> list[Job]:
     """Take up to `limit` due jobs of the queue that is next; if other workers have them, of the one after it."""
-    for queue in _due(database, turns):
+    for queue in _queues_in_order(database, turns):
         if jobs := take(database, queue, limit, lease, grace, worker=worker):
             turns.count(queue, len(jobs))
             return jobs
     return []
 
 
-def _due(database: Database, turns: Turns) -> list[str]:
+def _queues_in_order(database: Database, turns: Turns) -> list[str]:
     """Return the queues that may have due jobs, in the order of their turns. One queue needs no search."""
     if turns.queues.only:
         return [turns.queues.only]

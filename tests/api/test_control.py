@@ -29,6 +29,9 @@ def test_edit_changes_only_the_given_fields(api, later):
     assert answer.json()["max_attempts"] == 8
     assert payload_of(api, later) == {"n": 12345678901234567890}
     api.patch(later, json={"retry": {"strategy": "fixed", "min": 5}})
+    api.patch(later, json={"expires": "P1D", "on_dead": {"kind": "alert", "retry": {"strategy": "fixed"}}})
+    shown = api.get(f"{later}?include=payload").json()
+    assert (shown["expires"], shown["on_dead"]["retry"]["strategy"]) == (86400, "fixed")
     assert payload_of(api, later) == {"n": 12345678901234567890}
 
 

@@ -99,7 +99,7 @@ def test_job_is_found_by_its_key(api, jobs, problem):
 def test_queues_are_listed(api, jobs):
     enqueue("echo", queue="mail", connection=jobs)
 
-    assert api.get("/queues").json() == {"queues": ["mail"]}
+    assert api.get("/queues").json() == {"queues": ["mail"], "after": None}
 
 
 def test_stats_count_since_a_time_and_by_kind(api, jobs, dead):

@@ -72,13 +72,45 @@ def test_many_schedules_are_paged(api, execute):
     execute(SCHEDULES)
     seen, after = [], {}
     while True:
-        page = returned(api.get("/schedules", params=after))
+        page = returned(api.get("/schedules", params={"limit": 1000} | after))
         seen += [(each["name"], each["tenant"]) for each in page["schedules"]]
         if page["after"] is None:
             break
         after = {"after": page["after"]}
 
     assert (len(seen), len(set(seen))) == (1800, 1800)
+
+
+FILLS = {
+    "schedules": (
+        "insert into minutehand.schedules (tenant, name, every, job)"
+        " select t, 'a/' || n, 'P1D', '{\"kind\": \"echo\"}'"
+        " from generate_series(1, 4) n, unnest('{\"\", acme}'::text[]) t"
+    ),
+    "queues": (
+        "insert into minutehand.defaults (kind, queue) select 'k' || n, 'q' || n from generate_series(1, 8) n"
+    ),
+    "controls": (
+        "insert into minutehand.controls (tenant, queue, kind, key, paused) select t, q, 'echo', 'a/' || n, true"
+        " from generate_series(1, 2) n, unnest('{\"\", acme}'::text[]) t, unnest('{\"\", mail}'::text[]) q"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_list_has_pages_of_the_limit(api, execute, name):
+    execute(FILLS[name])
+    whole = api.get(f"/{name}", params={"limit": 100}).json()
+    seen, sizes, after = [], [], {}
+    while True:
+        page = api.get(f"/{name}", params={"limit": 3} | after).json()
+        sizes.append(len(page[name]))
+        seen += page[name]
+        if page["after"] is None:
+            break
+        after = {"after": page["after"]}
+
+    assert (sizes, seen, whole["after"]) == ([3, 3, 2], whole[name], None)
 
 
 def test_job_larger_than_a_response_is_a_problem(api, jobs, execute, problem):

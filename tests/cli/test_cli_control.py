@@ -46,7 +46,29 @@ def test_edit_changes_a_job(invoke, lines, job):
     assert (shown["payload"], shown["priority"], shown["retry"]["min"]) == ({"a": 2}, 9, 5)
 
 
-@pytest.mark.parametrize("arguments", [[], ["--payload", "{"], ["--headers", "nope"]])
+def test_edit_sets_and_removes_expires_and_on_dead(invoke, lines, job):
+    def shown():
+        (fields,) = lines(invoke("show", job_id, "--payload", "-o", "json"))
+        return fields["expires"], fields["on_dead"]
+
+    job_id = job("{}", "--in", "1h")
+    assert invoke("edit", job_id, "--expires", "2h", "--on-dead", '{"kind": "alert"}').exit_code == 0
+    changed = shown()
+    assert invoke("edit", job_id, "--no-expires", "--no-on-dead").exit_code == 0
+
+    assert (changed, shown()) == ((7200, {"kind": "alert"}), (None, None))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--payload", "{"],
+        ["--headers", "nope"],
+        ["--expires", "2h", "--no-expires"],
+        ["--on-dead", "alert", "--no-on-dead"],
+    ],
+)
 def test_edit_without_fields_or_with_invalid_json_is_rejected(invoke, job, arguments):
     assert invoke("edit", job(), *arguments).exit_code == 2
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from minutehand import InvalidJobError, PayloadError, Retry
+from minutehand import InvalidJobError, NewJob, PayloadError, Retry
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
 from minutehand.operations.audit import list_audit
@@ -45,6 +45,18 @@ def test_edit_keeps_the_fields_that_are_not_given(queue: Queue) -> None:
     after = queue.row(job_id)
     assert after.priority == 4
     assert {**vars(after), "priority": 3} == vars(before)
+
+
+def test_edit_changes_and_removes_expires_and_on_dead(queue: Queue) -> None:
+    job_id = queue.enqueue(expires=LONG)
+    edit(queue.database, [job_id], expires=2 * LONG, on_dead="alert")
+    changed = queue.sql("select expires, on_dead, expires_at - run_at as after from minutehand.jobs")
+    edit(queue.database, [job_id], expires=None, on_dead=None)
+    removed = queue.sql("select expires, on_dead, expires_at as after from minutehand.jobs")
+
+    assert changed == [{"expires": 2 * LONG, "on_dead": {"kind": "alert"}, "after": 2 * LONG}]
+    assert removed == [{"expires": None, "on_dead": None, "after": None}]
+    assert [entry.facts["was_expires"] for entry in list_audit(queue.database)] == ["0:20:00", "0:10:00"]
 
 
 @pytest.mark.parametrize("claimed", [True, False], ids=["running", "finished"])
@@ -105,6 +117,8 @@ def test_edit_must_leave_an_attempt(queue: Queue) -> None:
         ({"max_attempts": 0}, "max_attempts_is_at_least_1"),
         ({"headers": {"a": 1}}, "headers_are_strings"),
         ({"timeout": timedelta()}, "timeout_is_positive"),
+        ({"expires": timedelta()}, "expires_is_positive"),
+        ({"on_dead": NewJob("alert", delay=LONG)}, "on_dead_is_a_job"),
         ({"retry": "often"}, "retry_is_a_strategy"),
         ({"payload": "x" * 300_000}, "payload_fits"),
         ({"payload": float("nan")}, "payload_is_json"),

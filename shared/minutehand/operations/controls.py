@@ -1,5 +1,6 @@
 """Pause and limit queues, kinds, keys and tenants, for every dispatcher and worker at once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from minutehand.model.new_job import check_time
 from minutehand.model.row import Row
 from minutehand.operations import audit
 
+MAX_LISTED = 1000
 SCOPE = ("queue", "kind", "key", "tenant")
 
 
@@ -40,6 +42,11 @@ class Control:
         return (
             ", ".join(f"{name} {getattr(self, name)}" for name in SCOPE if getattr(self, name)) or "all jobs"
         )
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """Its place in a list: tenant, queue, kind and key."""
+        return self.tenant, self.queue, self.kind, self.key
 
     def applies_to(self, row: Row) -> bool:
         """Whether it applies to a job."""
@@ -147,9 +154,17 @@ async def unlimit(
 
 
 @sync_or_async
-async def list_controls(executor: Executor) -> list[Control]:
-    """Return all pauses and limits, with the number of jobs offered or running under each."""
-    return [Control(**record) for record in await executor.run("list_controls")]
+async def list_controls(
+    executor: Executor, *, limit: int = MAX_LISTED, after: Sequence[str] | None = None
+) -> list[Control]:
+    """Return a page of the pauses and limits, with the number of jobs offered or running under each.
+
+    `after` is the `place` of the last control of the page before.
+    """
+    if not 1 <= limit <= MAX_LISTED:
+        raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_LISTED}, got {limit}")
+    records = await executor.run("list_controls", limit=limit, after=None if after is None else list(after))
+    return [Control(**record) for record in records]
 
 
 @sync_or_async

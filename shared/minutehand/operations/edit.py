@@ -13,9 +13,9 @@ from minutehand.model.retry import Retry
 from minutehand.operations.change import Change, apply
 from minutehand.settings import encrypts
 
-FIELDS = ("payload", "headers", "priority", "max_attempts", "retry", "timeout")
-# The audit trail keeps the previous values of these. Payload and headers may be private.
-AUDITED = ("priority", "max_attempts", "retry", "timeout")
+FIELDS = ("payload", "headers", "priority", "max_attempts", "retry", "timeout", "expires", "on_dead")
+# The audit trail keeps the previous values of these. Payload, headers and on_dead may be private.
+AUDITED = ("priority", "max_attempts", "retry", "timeout", "expires")
 
 
 class Unset(Enum):
@@ -38,15 +38,19 @@ async def edit(
     max_attempts: int | Unset = UNSET,
     retry: Retry | Unset | None = UNSET,
     timeout: timedelta | Unset | None = UNSET,
+    expires: timedelta | Unset | None = UNSET,
+    on_dead: NewJob | str | Unset | None = UNSET,
     actor: str | None = None,
 ) -> list[Change]:
-    """Edit upcoming jobs; return a Change for each. None removes headers, retry or timeout.
+    """Edit upcoming jobs; return a Change for each. None removes headers, retry, timeout, expires or on_dead.
 
     A running job is refused, because its worker has already read it. A job that is only offered is edited, and the
-    worker that claims it gets the new values. The audit trail keeps the names of the edited fields, and the previous
-    values of those that are not private. Raises InvalidJobError for values that enqueue would refuse.
+    worker that claims it gets the new values. `expires` counts from run_at, and has no effect after the first attempt.
+    The audit trail keeps the names of the edited fields, and the previous values of those that are not private. Raises
+    InvalidJobError for values that enqueue would refuse.
     """
-    fields = dict(zip(FIELDS, (payload, headers, priority, max_attempts, retry, timeout), strict=True))
+    values = (payload, headers, priority, max_attempts, retry, timeout, expires, on_dead)
+    fields = dict(zip(FIELDS, values, strict=True))
     edits = {name: value for name, value in fields.items() if value is not UNSET}
     if not edits:
         raise InvalidJobError("edit_is_not_empty", f"expected at least one of {', '.join(FIELDS)}")
@@ -70,11 +74,15 @@ async def edit(
 
 def _parameters(edits: dict[str, Any]) -> dict[str, Any]:
     checked = parameters(NewJob("edited", **edits), clock=_no_clock)
+    if encrypts():
+        # Imported here, so that a process without encryption does not load the cryptography.
+        from minutehand.encryption.envelope import refuse_clear_on_dead
+
+        refuse_clear_on_dead(checked["on_dead"])
     return {name: checked[name] for name in FIELDS} | {"fields": list(edits)}
 
 
 async def _encrypted(executor: Executor, edits: dict[str, Any], job_id: UUID) -> dict[str, Any]:
-    # Imported here, so that a process without encryption does not load the cryptography.
     from minutehand.encryption.envelope import encrypt_for_row
 
     values = _parameters(edits)

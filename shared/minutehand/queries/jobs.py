@@ -58,9 +58,15 @@ async def list_attempts(
 
 
 @sync_or_async
-async def list_queues(executor: Executor) -> list[str]:
-    """Return the names of the queues that have or had jobs or settings."""
-    return [record["queue"] for record in await executor.run("list_queues")]
+async def list_queues(executor: Executor, *, limit: int = MAX_PAGE, after: str | None = None) -> list[str]:
+    """Return the names of queues that have or had jobs or settings; `after` is the last name of the page before."""
+    _check_limit(limit)
+    return [record["queue"] for record in await executor.run("list_queues", limit=limit, after=after)]
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= MAX_PAGE:
+        raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_PAGE}, got {limit}")
 
 
 @sync_or_async
@@ -93,8 +99,7 @@ async def list_jobs(
     bound the time of enqueueing, the other two that of finishing. `result_dropped` lists done jobs whose result could
     not be stored. `total` also counts all matching jobs, which takes time in proportion to their number.
     """
-    if not 1 <= limit <= MAX_PAGE:
-        raise InvalidJobError("page_is_bounded", f"limit must be from 1 to {MAX_PAGE}, got {limit}")
+    _check_limit(limit)
     if sum((before is not None, after is not None, last)) > 1:
         raise InvalidJobError("one_cursor", "expected at most one of before, after and last")
     homes = {state in FINISHED for state in states}

@@ -26,7 +26,7 @@ Faults = dict[Identity, Exception]
 
 
 @dataclass(frozen=True)
-class Key:
+class DueSchedule:
     """The tenant and name of a due schedule, and how many lines it may write in this tick."""
 
     identity: Identity
@@ -34,7 +34,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Due:
+class PlannedSchedule:
     """A due schedule, the plan for its occurrences, and when the dispatcher handles its next one."""
 
     record: Record
@@ -68,16 +68,16 @@ class Due:
 class Batch:
     """The schedules that were planned, the lines that were written, and the errors of refused ones."""
 
-    due: Sequence[Due]
+    due: Sequence[PlannedSchedule]
     lines: Sequence[Record]
     errors: Faults
 
 
-def fire_batch(database: Database, keys: Sequence[Key], now: datetime, end: float) -> Batch:
+def fire_batch(database: Database, schedules: Sequence[DueSchedule], now: datetime, end: float) -> Batch:
     """Fire those of the schedules that are still due; the rest are left when the monotonic second `end` is over."""
     with database.transaction():
-        records, unread = run_isolated(database, keys, lambda some: _read(database, some, now))
-        due, unplanned = _plan_all(records, {key.identity: key.lines for key in keys}, now, end)
+        records, unread = run_isolated(database, schedules, lambda some: _read(database, some, now))
+        due, unplanned = _plan_all(records, {each.identity: each.lines for each in schedules}, now, end)
         lines, refused = run_isolated(database, due, lambda some: _write(database, some))
         # Only the ledger has lines of a refused job.
         more, unwritten = run_isolated(
@@ -89,7 +89,7 @@ def fire_batch(database: Database, keys: Sequence[Key], now: datetime, end: floa
             [_move(each, lines, errors.get(each.identity), now) for each in due],
             lambda some: database.run("advance_schedules", moves=json.dumps(some, default=str)),
         )
-        aside = {key.identity: error for key, error in unread} | unplanned
+        aside = {each.identity: error for each, error in unread} | unplanned
         aside |= {each.identity: error for each, error in unwritten}
         aside |= {identity(move): error for move, error in unmoved}
         _set_aside(database, aside, now)
@@ -106,15 +106,15 @@ def identity(record: Record) -> Identity:
     return record["tenant"], record["name"]
 
 
-def _read(database: Database, keys: Sequence[Key], now: datetime) -> list[Record]:
-    tenants, names = zip(*(key.identity for key in keys), strict=True)
+def _read(database: Database, schedules: Sequence[DueSchedule], now: datetime) -> list[Record]:
+    tenants, names = zip(*(each.identity for each in schedules), strict=True)
     return database.run("read_due_schedules", tenants=list(tenants), names=list(names), now=now)
 
 
 def _plan_all(
     records: Iterable[Record], lines: dict[Identity, int], now: datetime, end: float
-) -> tuple[list[Due], Faults]:
-    due: list[Due] = []
+) -> tuple[list[PlannedSchedule], Faults]:
+    due: list[PlannedSchedule] = []
     faults: Faults = {}
     for record in records:
         try:
@@ -127,19 +127,21 @@ def _plan_all(
     return due, faults
 
 
-def _plan(record: Record, now: datetime, lines: int) -> Due:
+def _plan(record: Record, now: datetime, lines: int) -> PlannedSchedule:
     timing = Timing(**{each.name: record[each.name] for each in fields(Timing)})
     planned = plan(timing, record["every"], record["next"], now, record["busy"], lines)
-    return Due(record, timing, planned, planned.next and planned.next - timing.ahead)
+    return PlannedSchedule(record, timing, planned, planned.next and planned.next - timing.ahead)
 
 
-def _write(database: Database, due: Sequence[Due], *, refused: bool = False) -> list[Record]:
+def _write(database: Database, due: Sequence[PlannedSchedule], *, refused: bool = False) -> list[Record]:
     """Record the lines and enqueue the jobs; with `refused`, only record that there are none."""
     lines = [each.line(line, refused=refused) for each in due for line in each.plan.lines]
     return database.run("fire", firings=json.dumps(lines))
 
 
-def _move(due: Due, lines: Iterable[Record], error: Exception | None, now: datetime) -> dict[str, Any]:
+def _move(
+    due: PlannedSchedule, lines: Iterable[Record], error: Exception | None, now: datetime
+) -> dict[str, Any]:
     tenant, name = due.identity
     own = (line for line in lines if (line["tenant"], line["schedule"]) == due.identity and line["job"])
     last = max(own, key=lambda line: line["nominal"], default=None)

@@ -14,7 +14,7 @@ from minutehand.database import Database, Record
 from minutehand.errors import NotFoundError
 from minutehand.events.publish import publish
 from minutehand.model.event import Event
-from minutehand.schedules.batch import Batch, Key, fire_batch, identity, schedule_key
+from minutehand.schedules.batch import Batch, DueSchedule, fire_batch, identity, schedule_key
 from minutehand.schedules.plan import AT_ONCE
 from minutehand.schedules.schedule import StoredSchedule
 from minutehand.schedules.timing import LEAST
@@ -51,11 +51,11 @@ def fire_due(database: Database, now: datetime | None = None) -> Fired:
     """Fire due schedules, by the database's clock or at `now`; several dispatchers may do so at the same time."""
     end = monotonic() + SECONDS_IN_A_TICK
     records = database.run("due_schedules", limit=SCHEDULES_IN_A_TICK, now=now)
-    keys, total = _keys(records), Fired()
-    for start in range(0, len(keys), SCHEDULES_AT_ONCE):
+    due, total = _share_lines(records), Fired()
+    for start in range(0, len(due), SCHEDULES_AT_ONCE):
         if monotonic() > end:
             break
-        some, moment = keys[start : start + SCHEDULES_AT_ONCE], records[0]["now"]
+        some, moment = due[start : start + SCHEDULES_AT_ONCE], records[0]["now"]
         batch = database.retry_on_conflict(
             lambda some=some, moment=moment: fire_batch(database, some, moment, end)  # type: ignore[misc]
         )
@@ -83,11 +83,13 @@ def prune(database: Database, now: datetime | None = None) -> int:
     return len(database.run("prune_firings", keep=LEDGER_DAYS, limit=PRUNED_AT_ONCE, now=now))
 
 
-def _keys(records: Sequence[Record]) -> list[Key]:
+def _share_lines(records: Sequence[Record]) -> list[DueSchedule]:
     """Give each tenant an equal share of the lines, and each of its schedules an equal share of that."""
     counts = Counter(record["tenant"] for record in records)
     lines = {tenant: LINES_IN_A_TICK // len(counts) // count for tenant, count in counts.items()}
-    return [Key(identity(record), min(max(1, lines[record["tenant"]]), AT_ONCE)) for record in records]
+    return [
+        DueSchedule(identity(record), min(max(1, lines[record["tenant"]]), AT_ONCE)) for record in records
+    ]
 
 
 def _count(batch: Batch) -> Fired:

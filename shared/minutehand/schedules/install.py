@@ -42,9 +42,7 @@ def install(
     with database.transaction():
         database.run("lock_schedules")
         now = now or clock(database)
-        existing = {
-            record["name"]: record for record in database.run("list_schedules", source=None, own=True)
-        }
+        existing = {record["name"]: record for record in database.run("list_installed")}
         own = {name: record for name, record in existing.items() if record["source"] == source}
         _refuse_others(set(declared) & (set(existing) - set(own)), source)
         names: dict[str, list[str]] = {"added": [], "changed": [], "unchanged": []}

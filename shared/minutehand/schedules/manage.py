@@ -150,25 +150,40 @@ def get(database: Database, name: str) -> StoredSchedule:
     return StoredSchedule.from_record(found[0])
 
 
-def list_schedules(database: Database, source: str | None = None) -> list[StoredSchedule]:
-    """Return all schedules in the order of their names, or only those of a source."""
-    return [
-        StoredSchedule.from_record(record)
-        for record in database.run("list_schedules", source=source, own=False)
-    ]
+def list_schedules(
+    database: Database,
+    source: str | None = None,
+    *,
+    limit: int = MAX_LISTED,
+    after: StoredSchedule | tuple[str, str] | None = None,
+) -> list[StoredSchedule]:
+    """Return a page of the schedules in the order of their names, or of those of a source.
+
+    `after` is the last schedule of the page before, or its tenant and name.
+    """
+    _check_limit(limit)
+    tenant, name = (
+        (after.tenant, after.schedule.name) if isinstance(after, StoredSchedule) else after or (None, None)
+    )
+    records = database.run("list_schedules", source=source, limit=limit, after_tenant=tenant, after_name=name)
+    return [StoredSchedule.from_record(record) for record in records]
 
 
 def list_firings(
     database: Database, name: str, *, limit: int = 50, before: datetime | None = None
 ) -> list[Firing]:
     """Return the outcomes of a schedule's occurrences, newest first; `before` continues a list."""
+    _check_limit(limit)
+    check_time(before)
+    records = database.run("list_firings", name=name, limit=limit, before=before)
+    return [Firing(**record) for record in records]
+
+
+def _check_limit(limit: int) -> None:
     if not 1 <= limit <= MAX_LISTED:
         raise InvalidJobError(
             "page_is_bounded", f"limit must be an integer from 1 to {MAX_LISTED}, got {limit}"
         )
-    check_time(before)
-    records = database.run("list_firings", name=name, limit=limit, before=before)
-    return [Firing(**record) for record in records]
 
 
 def clock(database: Database) -> datetime:

@@ -28,12 +28,12 @@ CREATE TYPE minutehand.bound AS (
 	free integer
 );
 
-CREATE FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text DEFAULT 'characters'::text) RETURNS boolean
+CREATE FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text DEFAULT 'characters'::text) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
 begin
     raise exception using errcode = '23514', constraint = field || '_fits', schema = 'minutehand',
-        message = format('%s must have at most %s %s, got %s', field, most, unit, size);
+        message = format('%s must have at most %s %s, got %s', field, max_size, unit, size);
 end
 $$;
 
@@ -366,7 +366,7 @@ CREATE FUNCTION minutehand.check_items(staged name, attempts text[], slices bigi
     LANGUAGE plpgsql STABLE
     AS $_$
 declare
-    most   integer := (select max_payload from minutehand.settings);
+    max_bytes integer := (select max_payload from minutehand.settings);
     faults boolean[];
     size   bigint;
 begin
@@ -375,11 +375,11 @@ begin
                                               bool_or(octet_length(i.payload::text) > $3)],
                 max(octet_length(i.payload::text))
            from minutehand.%I i join unnest($1, $2) p (attempt, slice) on p.attempt = i.attempt and p.slice = i.slice
-          where i.reason is null', staged) into total, keyed, faults, size using attempts, slices, most;
+          where i.reason is null', staged) into total, keyed, faults, size using attempts, slices, max_bytes;
     case
         when faults[1] then perform minutehand.refuse('run_at_or_delay');
         when faults[2] then perform minutehand.refuse('delay_is_not_negative');
-        when faults[3] then perform minutehand.too_large('payload', size, most, 'bytes');
+        when faults[3] then perform minutehand.too_large('payload', size, max_bytes, 'bytes');
         else null;
     end case;
 end
@@ -502,7 +502,7 @@ CREATE FUNCTION minutehand.check_new(items minutehand.new_jobs[], on_conflict te
 declare
     fault text;
     keyed boolean;
-    most  integer := (select max_payload from minutehand.settings);
+    max_bytes integer := (select max_payload from minutehand.settings);
 begin
     if on_conflict is null or on_conflict not in ('replace', 'ignore', 'raise', 'merge') then
         perform minutehand.refuse('on_conflict_is_known');
@@ -510,7 +510,7 @@ begin
     select min(case when i.kind is null then 'kind_is_a_name'
                     when i.run_at is not null and i.delay is not null then 'run_at_or_delay'
                     when i.delay < interval '0' then 'delay_is_not_negative'
-                    when octet_length(i.payload::text) > most then 'payload_fits'
+                    when octet_length(i.payload::text) > max_bytes then 'payload_fits'
                     when i.on_conflict not in ('replace', 'ignore', 'raise', 'merge') then 'on_conflict_is_known'
                     when i.every is not null or i.zone is not null then minutehand.fault_of_every(i, check_new.on_conflict)
                     when num_nonnulls(i.unique_while, i.unique_for, i.debounce, i.debounce_max, i.throttle) > 0
@@ -523,7 +523,7 @@ begin
     if fault is not null then
         perform minutehand.refuse(fault, case fault
             when 'kind_is_a_name' then 'kind must not be null'
-            when 'payload_fits' then format('payload must have at most %s bytes, got %s', most,
+            when 'payload_fits' then format('payload must have at most %s bytes, got %s', max_bytes,
                                             (select max(octet_length(i.payload::text)) from unnest(items) i))
             when 'every_fits' then format('%s, got %s', minutehand.sentence(fault), (select max(length(i.every)) from unnest(items) i))
             else minutehand.sentence(fault) end);
@@ -847,7 +847,7 @@ CREATE FUNCTION minutehand.days() RETURNS TABLE(home text, name text, day date, 
        and c.relname ~ '_[0-9]{8}$'
 $_$;
 
-CREATE FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], most integer) RETURNS TABLE(id uuid)
+CREATE FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], max_jobs integer) RETURNS TABLE(id uuid)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -859,7 +859,7 @@ CREATE FUNCTION minutehand.delete_finished(before timestamp with time zone, of_q
            and (of_kind is null or j.kind = of_kind)
            and (states is null or minutehand.state(j) = any (states))
            and (select minutehand.tenant_scope()) in ('', j.tenant)
-         limit most
+         limit max_jobs
     )
     delete from minutehand.jobs j
      where j.deleted is not null and j.deleted = any (array(select o.deleted from old o)) and j.id = any (array(select o.id from old o))
@@ -876,7 +876,7 @@ CREATE FUNCTION minutehand.delete_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue 
     returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant
 $$;
 
-CREATE FUNCTION minutehand.delete_over(home text, name text, dated text, classifier text, at timestamp with time zone, most integer) RETURNS bigint
+CREATE FUNCTION minutehand.delete_over(home text, name text, dated text, classifier text, at timestamp with time zone, max_rows integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $_$
@@ -896,13 +896,13 @@ begin
                                 where a.home = $3 and a.day = (p.%2$I at time zone ''UTC'')::date
                                   and minutehand.was_visible(p.xmin, a.snapshot)))
              limit $2 for update of p skip locked))', name, dated, classifier)
-    using at, most, home;
+    using at, max_rows, home;
     get diagnostics gone = row_count;
     return gone;
 end
 $_$;
 
-CREATE FUNCTION minutehand.delete_upcoming(of_queue text, most integer) RETURNS TABLE(id uuid)
+CREATE FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) RETURNS TABLE(id uuid)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -911,7 +911,7 @@ CREATE FUNCTION minutehand.delete_upcoming(of_queue text, most integer) RETURNS 
           from minutehand.jobs j
          where j.deleted is null and j.queue = of_queue and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
-         limit most
+         limit max_jobs
            for update skip locked
     )
     delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id
@@ -976,12 +976,13 @@ CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TA
      group by l.queue, l.priority
 $$;
 
-CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, tenant text, priority integer, max_attempts integer, retry jsonb, timeout interval, visible timestamp with time zone)
+CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, tenant text, priority integer, max_attempts integer, retry jsonb, timeout interval, expires interval, visible timestamp with time zone)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
     with was as materialized (
-        select j.id, j.queue, j.kind, j.key, j.attempts, j.tenant, j.priority, j.max_attempts, j.retry, j.timeout, j.visible
+        select j.id, j.queue, j.kind, j.key, j.attempts, j.tenant, j.priority, j.max_attempts, j.retry, j.timeout, j.expires,
+               j.visible
           from minutehand.jobs j
          where j.deleted is null and j.id = any (edit_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
            and j.cancelling is null
@@ -997,13 +998,15 @@ CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json
                max_attempts = case when 'max_attempts' = any (fields) then new_max_attempts else j.max_attempts end,
                retry = case when 'retry' = any (fields) then new_retry else j.retry end,
                timeout = case when 'timeout' = any (fields) then new_timeout else j.timeout end,
+               expires = case when 'expires' = any (fields) then new_expires else j.expires end,
+               on_dead = case when 'on_dead' = any (fields) then new_on_dead else j.on_dead end,
                ack = case when j.claimed is null then j.ack end, prior = case when j.claimed is null then j.prior end,
                offered = case when j.claimed is null then j.offered end, lapsed = coalesce(j.claimed, j.lapsed), claimed = null
           from was
          where j.deleted is null and j.id = any (edit_jobs.ids) and j.id = was.id
         returning was.*, case when j.key is not null then minutehand.refuse_superseded(j.id) end
     )
-    select id, queue, kind, key, attempts, tenant, priority, max_attempts, retry, timeout, visible from edited
+    select id, queue, kind, key, attempts, tenant, priority, max_attempts, retry, timeout, expires, visible from edited
 $$;
 
 CREATE FUNCTION minutehand.end_load(of_run uuid) RETURNS void
@@ -1191,7 +1194,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION minutehand.exchange_default(home text, days date[], most integer DEFAULT 20000) RETURNS text
+CREATE FUNCTION minutehand.exchange_default(home text, days date[], max_rows integer DEFAULT 20000) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     SET lock_timeout TO '2s'
@@ -1209,7 +1212,7 @@ begin
     execute format('lock table minutehand.%I in share mode', name);
     execute format('select count(*) filter (where %s), count(*) filter (where not %1$s) from minutehand.%I', archived, name)
        into there, kept using days;
-    if there = 0 or kept > most then
+    if there = 0 or kept > max_rows then
         return case there when 0 then 'none' else 'large' end;
     end if;
     foreach one in array days loop
@@ -1349,10 +1352,10 @@ CREATE FUNCTION minutehand.fitting(payload json) RETURNS json
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 declare
-    most integer := (select max_payload from minutehand.settings);
+    max_bytes integer := (select max_payload from minutehand.settings);
 begin
-    if octet_length(payload::text) > most then
-        perform minutehand.too_large('payload', octet_length(payload::text), most, 'bytes');
+    if octet_length(payload::text) > max_bytes then
+        perform minutehand.too_large('payload', octet_length(payload::text), max_bytes, 'bytes');
     end if;
     return payload;
 end
@@ -1717,7 +1720,7 @@ CREATE FUNCTION minutehand.merged(old json, new json) RETURNS json
 declare
     types  text := json_typeof(old) || ' ' || json_typeof(new);
     merged json;
-    most   integer := (select max_payload from minutehand.settings);
+    max_bytes integer := (select max_payload from minutehand.settings);
 begin
     if (old -> 'minutehand' -> 'v') is not null or (new -> 'minutehand' -> 'v') is not null then
         perform minutehand.refuse('payloads_merge', 'encrypted payloads cannot be merged');
@@ -1739,8 +1742,8 @@ begin
                      order by name, side desc, n desc) e;
         else perform minutehand.refuse('payloads_merge', 'merge requires two arrays or two objects');
     end case;
-    if octet_length(merged::text) > most then
-        perform minutehand.too_large('payload', octet_length(merged::text), most, 'bytes');
+    if octet_length(merged::text) > max_bytes then
+        perform minutehand.too_large('payload', octet_length(merged::text), max_bytes, 'bytes');
     end if;
     return merged;
 exception
@@ -2270,7 +2273,7 @@ CREATE FUNCTION minutehand.reserve(item minutehand.new_jobs, period interval) RE
     returning u.*
 $$;
 
-CREATE FUNCTION minutehand.retain(at timestamp with time zone DEFAULT now(), most integer DEFAULT 5000) RETURNS TABLE(home text, day date, outcome text, jobs bigint)
+CREATE FUNCTION minutehand.retain(at timestamp with time zone DEFAULT now(), max_rows integer DEFAULT 5000) RETURNS TABLE(home text, day date, outcome text, jobs bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     SET lock_timeout TO '2s'
@@ -2293,19 +2296,19 @@ begin
                     or exists (select from minutehand.archived_days a where a.home = d.home and a.day = d.day))
              order by d.day, d.home
              limit 1) d,
-           lateral minutehand.retain_day(d.home, d.name, d.day, d.dated, d.classifier, d.ends, d.longest, at, most) s;
+           lateral minutehand.retain_day(d.home, d.name, d.day, d.dated, d.classifier, d.ends, d.longest, at, max_rows) s;
     if found then
         return;
     end if;
     return query
     select r.home, null::date, 'deleted', s.jobs
       from minutehand.retained r,
-           lateral minutehand.delete_over(r.home, r.home || '_default', r.dated, r.classifier, at, most) s (jobs)
+           lateral minutehand.delete_over(r.home, r.home || '_default', r.dated, r.classifier, at, max_rows) s (jobs)
      where s.jobs > 0;
 end
 $$;
 
-CREATE FUNCTION minutehand.retain_day(home text, name text, day date, dated text, classifier text, ends timestamp with time zone, longest interval, at timestamp with time zone, most integer, OUT outcome text, OUT jobs bigint) RETURNS record
+CREATE FUNCTION minutehand.retain_day(home text, name text, day date, dated text, classifier text, ends timestamp with time zone, longest interval, at timestamp with time zone, max_rows integer, OUT outcome text, OUT jobs bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -2317,10 +2320,10 @@ begin
     jobs := 0;
     if not sure and exists (select from minutehand.kept_days k
                              where k.home = retain_day.home and k.day = retain_day.day and k.until is null) then
-        jobs := minutehand.delete_over(home, name, dated, classifier, at, most);
+        jobs := minutehand.delete_over(home, name, dated, classifier, at, max_rows);
     end if;
     outcome := case when jobs > 0 then 'deleted' else 'checked' end;
-    if not sure and jobs < most then
+    if not sure and jobs < max_rows then
         seen := minutehand.inspect_day(name, classifier, ends, at);
     else
         select sure as whole, true as part, null::timestamptz as next into seen;
@@ -3301,11 +3304,11 @@ REVOKE ALL ON TYPE minutehand.any_queue FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.bound FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text) TO minutehand_enqueuer;
-GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, most bigint, unit text) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) TO minutehand_worker;
 
 REVOKE ALL ON TYPE minutehand.error FROM PUBLIC;
 
@@ -3496,19 +3499,19 @@ GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_worker;
 REVOKE ALL ON FUNCTION minutehand.days() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.days() TO minutehand_operator;
 
-REVOKE ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], most integer) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], most integer) TO minutehand_tenant;
+REVOKE ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], max_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], max_jobs integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], max_jobs integer) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.delete_jobs(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.delete_jobs(ids uuid[]) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.delete_jobs(ids uuid[]) TO minutehand_tenant;
 
-REVOKE ALL ON FUNCTION minutehand.delete_over(home text, name text, dated text, classifier text, at timestamp with time zone, most integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.delete_over(home text, name text, dated text, classifier text, at timestamp with time zone, max_rows integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, most integer) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, most integer) TO minutehand_tenant;
+REVOKE ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.drop_archived(home text, day date) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.drop_archived(home text, day date) TO minutehand_operator;
@@ -3519,9 +3522,9 @@ REVOKE ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) FRO
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval) TO minutehand_tenant;
+REVOKE ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.end_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.end_load(of_run uuid) TO minutehand_operator;
@@ -3547,8 +3550,8 @@ GRANT ALL ON FUNCTION minutehand.enqueue_incoming(this_load uuid, on_conflict te
 REVOKE ALL ON FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint, starts timestamp with time zone, spread interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue_load(of_load text, of_run uuid, attempts text[], slices bigint[], befores bigint[], on_conflict text, rejected bigint, starts timestamp with time zone, spread interval) TO minutehand_operator;
 
-REVOKE ALL ON FUNCTION minutehand.exchange_default(home text, days date[], most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.exchange_default(home text, days date[], most integer) TO minutehand_operator;
+REVOKE ALL ON FUNCTION minutehand.exchange_default(home text, days date[], max_rows integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.exchange_default(home text, days date[], max_rows integer) TO minutehand_operator;
 
 REVOKE ALL ON FUNCTION minutehand.fault_of_every(item minutehand.new_jobs, on_conflict text) FROM PUBLIC;
 
@@ -3714,9 +3717,9 @@ GRANT ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_time timestamp w
 
 REVOKE ALL ON FUNCTION minutehand.reserve(item minutehand.new_jobs, period interval) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.retain(at timestamp with time zone, most integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.retain(at timestamp with time zone, max_rows integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.retain_day(home text, name text, day date, dated text, classifier text, ends timestamp with time zone, longest interval, at timestamp with time zone, most integer, OUT outcome text, OUT jobs bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.retain_day(home text, name text, day date, dated text, classifier text, ends timestamp with time zone, longest interval, at timestamp with time zone, max_rows integer, OUT outcome text, OUT jobs bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.retain_now() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.retain_now() TO minutehand_worker;

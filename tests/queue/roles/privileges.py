@@ -20,7 +20,7 @@ WORKER = """
 WORKER_AND_OPERATORS = """
     check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads expiring_recurring fire_now
     get get_by_key get_schedule get_states get_unfinished histogram list_controls list_enqueued list_firings list_jobs
-    list_newer_jobs list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule
+    list_installed list_newer_jobs list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule
     replace_schedule_payload replay save_schedule spent_recurring stats today withdraw_ahead
     get_pause_of_everything
 """

@@ -164,6 +164,13 @@ def test_edited_payload_is_encrypted(direct_queue: Queue, options: dict[str, Any
     assert handled_payloads(direct_queue) == [SECRET]
 
 
+def test_edit_refuses_an_on_dead_with_a_clear_payload(direct_queue: Queue) -> None:
+    job_id = direct_queue.enqueue()
+
+    with pytest.raises(InvalidJobError, match="on_dead must have no payload if payloads are encrypted"):
+        edit(direct_queue.database, [job_id], on_dead=NewJob("alert", {"card": SECRET}))
+
+
 def test_scheduled_job_is_encrypted_and_decrypted_at_each_firing(direct_queue: Queue) -> None:
     save(direct_queue.database, Schedule("nightly", "@daily", NewJob("echo", {"card": SECRET})))
 

@@ -86,7 +86,8 @@ FORGED: list[str] = [
     "select minutehand.promote_jobs(array['{upcoming}']::uuid[])",
     "select minutehand.reschedule_jobs(array['{upcoming}']::uuid[], now(), null)",
     "select minutehand.retry_jobs(array['{dead}']::uuid[], '{{0 s}}')",
-    "select minutehand.edit_jobs(array['{upcoming}']::uuid[], '{{priority}}', null, null, 1, null, null, null)",
+    "select minutehand.edit_jobs(array['{upcoming}']::uuid[], '{{priority}}', null, null, 1, null, null, null,"
+    " null, null)",
     "select minutehand.delete_jobs(array['{upcoming}']::uuid[])",
     "select minutehand.delete_upcoming('default', 10)",
     "select minutehand.delete_finished(now() + '1 hour', null, null, null, 10)",

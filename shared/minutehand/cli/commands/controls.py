@@ -1,10 +1,13 @@
 """`minutehand controls`: list pauses and limits."""
 
+from functools import partial
+
 import click
 
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
+from minutehand.cli.paging import all_pages
 from minutehand.operations.controls import Control, list_controls
 
 HEADERS = ["queue", "kind", "key", "tenant", "paused", "limit", "busy", "reason", "since"]
@@ -21,14 +24,14 @@ def controls(form: str) -> None:
       minutehand controls
     """
     with open_database() as database:
-        found = list_controls(database)
-    if form == "json":
-        for control in found:
-            put_json(control)
-    elif not found:
-        print_message("Nothing is paused or limited.")
-    else:
-        put_table(HEADERS, [_row(control) for control in found])
+        found = all_pages(partial(list_controls, database), lambda control: control.place)
+        if form == "json":
+            for control in found:
+                put_json(control)
+        elif rows := [_row(control) for control in found]:
+            put_table(HEADERS, rows)
+        else:
+            print_message("Nothing is paused or limited.")
 
 
 def _row(control: Control) -> list[str]:

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ import click
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import put_json
+from minutehand.cli.paging import all_pages
 from minutehand.cli.values import job_id
 from minutehand.database import Database
 from minutehand.errors import ForbiddenError
@@ -76,7 +78,8 @@ def _pauses(database: Database, row: Row) -> list[str]:
     if row.state in FINISHED or row.state == "running":
         return []
     try:
-        pauses = [each for each in list_controls(database) if each.paused and each.applies_to(row)]
+        controls = all_pages(partial(list_controls, database), lambda control: control.place)
+        pauses = [each for each in controls if each.paused and each.applies_to(row)]
     except ForbiddenError:
         return []
     return [_fact("paused", each.scope + (f": {each.reason}" if each.reason else "")) for each in pauses]

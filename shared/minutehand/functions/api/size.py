@@ -10,6 +10,8 @@ from minutehand.functions.api.responses import Json
 # Lambda returns at most 6 MB, headers included. The body is a JSON text within the function's JSON.
 MAX_BYTES = 5_900_000
 
+SMALLER = "omit include=payload, or read the payload in Python or SQL"
+
 TOO_LARGE = ProblemType(413, "too-large", "The response is too large")
 
 
@@ -23,13 +25,12 @@ def count_fitting(items: Sequence[Mapping[str, Any]]) -> int:
     return len(items)
 
 
-def check_size(content: Mapping[str, Any]) -> Mapping[str, Any]:
+def check_size(content: Mapping[str, Any], remedy: str = SMALLER) -> Mapping[str, Any]:
     """Return the content of a response; raise ApiError if it is too large."""
     if (size := size_of(content)) > MAX_BYTES:
         raise ApiError(
             TOO_LARGE,
-            f"The response would have {size} bytes, more than Lambda returns: omit include=payload, or read the payload"
-            " in Python or SQL.",
+            f"The response would have {size} bytes, more than Lambda returns: {remedy}.",
         )
     return content
 

@@ -97,9 +97,9 @@ end
 $$;
 
 -- Replaces the default partition with an empty one plus the rows that are not in the lake yet, and drops the old
--- one. Returns `dropped`; `held` if a day in it differs from the lake; `large` if more than `most` rows would
+-- one. Returns `dropped`; `held` if a day in it differs from the lake; `large` if more than `max_rows` rows would
 -- have to be copied; `none` if it has no rows of those days; `busy` if it is locked by others.
-create or replace function minutehand.exchange_default(home text, days date[], most integer default 20000) returns text
+create or replace function minutehand.exchange_default(home text, days date[], max_rows integer default 20000) returns text
 language plpgsql volatile security definer set search_path = minutehand, pg_temp set lock_timeout = '2s'
 as $$
 declare
@@ -115,7 +115,7 @@ begin
     execute format('lock table minutehand.%I in share mode', name);
     execute format('select count(*) filter (where %s), count(*) filter (where not %1$s) from minutehand.%I', archived, name)
        into there, kept using days;
-    if there = 0 or kept > most then
+    if there = 0 or kept > max_rows then
         return case there when 0 then 'none' else 'large' end;
     end if;
     foreach one in array days loop

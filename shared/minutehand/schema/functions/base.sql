@@ -19,12 +19,12 @@ end
 $$;
 
 -- Raises the error of a value that is too large. A domain calls it only then, so that its check costs little otherwise.
-create or replace function minutehand.too_large(field text, size bigint, most bigint, unit text default 'characters') returns boolean
+create or replace function minutehand.too_large(field text, size bigint, max_size bigint, unit text default 'characters') returns boolean
 language plpgsql immutable parallel safe strict
 as $$
 begin
     raise exception using errcode = '23514', constraint = field || '_fits', schema = 'minutehand',
-        message = format('%s must have at most %s %s, got %s', field, most, unit, size);
+        message = format('%s must have at most %s %s, got %s', field, max_size, unit, size);
 end
 $$;
 

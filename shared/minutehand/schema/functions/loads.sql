@@ -196,7 +196,7 @@ create or replace function minutehand.check_items(staged name, attempts text[], 
 language plpgsql stable
 as $$
 declare
-    most   integer := (select max_payload from minutehand.settings);
+    max_bytes integer := (select max_payload from minutehand.settings);
     faults boolean[];
     size   bigint;
 begin
@@ -205,11 +205,11 @@ begin
                                               bool_or(octet_length(i.payload::text) > $3)],
                 max(octet_length(i.payload::text))
            from minutehand.%I i join unnest($1, $2) p (attempt, slice) on p.attempt = i.attempt and p.slice = i.slice
-          where i.reason is null', staged) into total, keyed, faults, size using attempts, slices, most;
+          where i.reason is null', staged) into total, keyed, faults, size using attempts, slices, max_bytes;
     case
         when faults[1] then perform minutehand.refuse('run_at_or_delay');
         when faults[2] then perform minutehand.refuse('delay_is_not_negative');
-        when faults[3] then perform minutehand.too_large('payload', size, most, 'bytes');
+        when faults[3] then perform minutehand.too_large('payload', size, max_bytes, 'bytes');
         else null;
     end case;
 end

@@ -27,7 +27,7 @@ as $$
 declare
     types  text := json_typeof(old) || ' ' || json_typeof(new);
     merged json;
-    most   integer := (select max_payload from minutehand.settings);
+    max_bytes integer := (select max_payload from minutehand.settings);
 begin
     if (old -> 'minutehand' -> 'v') is not null or (new -> 'minutehand' -> 'v') is not null then
         perform minutehand.refuse('payloads_merge', 'encrypted payloads cannot be merged');
@@ -49,8 +49,8 @@ begin
                      order by name, side desc, n desc) e;
         else perform minutehand.refuse('payloads_merge', 'merge requires two arrays or two objects');
     end case;
-    if octet_length(merged::text) > most then
-        perform minutehand.too_large('payload', octet_length(merged::text), most, 'bytes');
+    if octet_length(merged::text) > max_bytes then
+        perform minutehand.too_large('payload', octet_length(merged::text), max_bytes, 'bytes');
     end if;
     return merged;
 exception

@@ -11,8 +11,8 @@ as $$
     returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant
 $$;
 
--- Deletes up to `most` upcoming jobs of a queue. Skips jobs that another session has locked.
-create or replace function minutehand.delete_upcoming(of_queue text, most integer) returns table (id uuid)
+-- Deletes up to `max_jobs` upcoming jobs of a queue. Skips jobs that another session has locked.
+create or replace function minutehand.delete_upcoming(of_queue text, max_jobs integer) returns table (id uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with few as materialized (
@@ -20,14 +20,14 @@ as $$
           from minutehand.jobs j
          where j.deleted is null and j.queue = of_queue and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
-         limit most
+         limit max_jobs
            for update skip locked
     )
     delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id
 $$;
 
--- Deletes up to `most` of the jobs that finished before a time.
-create or replace function minutehand.delete_finished(before timestamptz, of_queue text, of_kind text, states text[], most integer)
+-- Deletes up to `max_jobs` of the jobs that finished before a time.
+create or replace function minutehand.delete_finished(before timestamptz, of_queue text, of_kind text, states text[], max_jobs integer)
 returns table (id uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
@@ -39,7 +39,7 @@ as $$
            and (of_kind is null or j.kind = of_kind)
            and (states is null or minutehand.state(j) = any (states))
            and (select minutehand.tenant_scope()) in ('', j.tenant)
-         limit most
+         limit max_jobs
     )
     delete from minutehand.jobs j
      where j.deleted is not null and j.deleted = any (array(select o.deleted from old o)) and j.id = any (array(select o.id from old o))

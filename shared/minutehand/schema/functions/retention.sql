@@ -4,7 +4,7 @@
 -- Carries out one step of retention, so that each step is a short transaction: drops a day if every row has
 -- expired, deletes some rows if a part of the day has, or inspects a day. Returns what it did, or nothing if
 -- there is nothing to do or another session is doing it.
-create or replace function minutehand.retain(at timestamptz default now(), most integer default 5000)
+create or replace function minutehand.retain(at timestamptz default now(), max_rows integer default 5000)
 returns table (home text, day date, outcome text, jobs bigint)
 language plpgsql volatile security definer set search_path = minutehand, pg_temp set lock_timeout = '2s'
 as $$
@@ -26,14 +26,14 @@ begin
                     or exists (select from minutehand.archived_days a where a.home = d.home and a.day = d.day))
              order by d.day, d.home
              limit 1) d,
-           lateral minutehand.retain_day(d.home, d.name, d.day, d.dated, d.classifier, d.ends, d.longest, at, most) s;
+           lateral minutehand.retain_day(d.home, d.name, d.day, d.dated, d.classifier, d.ends, d.longest, at, max_rows) s;
     if found then
         return;
     end if;
     return query
     select r.home, null::date, 'deleted', s.jobs
       from minutehand.retained r,
-           lateral minutehand.delete_over(r.home, r.home || '_default', r.dated, r.classifier, at, most) s (jobs)
+           lateral minutehand.delete_over(r.home, r.home || '_default', r.dated, r.classifier, at, max_rows) s (jobs)
      where s.jobs > 0;
 end
 $$;
@@ -69,10 +69,10 @@ begin
 end
 $$;
 
--- Deletes up to `most` expired rows of a day that has expired in part, then records when the day must be
--- inspected again; jobs = most means that there may be more. A row that arrives late is found a day later.
+-- Deletes up to `max_rows` expired rows of a day that has expired in part, then records when the day must be
+-- inspected again; jobs = max_rows means that there may be more. A row that arrives late is found a day later.
 create or replace function minutehand.retain_day(home text, name text, day date, dated text, classifier text, ends timestamptz, longest interval,
-                                      at timestamptz, most integer, out outcome text, out jobs bigint)
+                                      at timestamptz, max_rows integer, out outcome text, out jobs bigint)
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 #variable_conflict use_column
@@ -83,10 +83,10 @@ begin
     jobs := 0;
     if not sure and exists (select from minutehand.kept_days k
                              where k.home = retain_day.home and k.day = retain_day.day and k.until is null) then
-        jobs := minutehand.delete_over(home, name, dated, classifier, at, most);
+        jobs := minutehand.delete_over(home, name, dated, classifier, at, max_rows);
     end if;
     outcome := case when jobs > 0 then 'deleted' else 'checked' end;
-    if not sure and jobs < most then
+    if not sure and jobs < max_rows then
         seen := minutehand.inspect_day(name, classifier, ends, at);
     else
         select sure as whole, true as part, null::timestamptz as next into seen;
@@ -127,9 +127,9 @@ exception
 end
 $$;
 
--- Deletes up to `most` expired rows of a partition, which may be the default one; returns how many. Skips rows
+-- Deletes up to `max_rows` expired rows of a partition, which may be the default one; returns how many. Skips rows
 -- that another session has locked, and rows that were written after their day was archived.
-create or replace function minutehand.delete_over(home text, name text, dated text, classifier text, at timestamptz, most integer) returns bigint
+create or replace function minutehand.delete_over(home text, name text, dated text, classifier text, at timestamptz, max_rows integer) returns bigint
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 declare
@@ -148,7 +148,7 @@ begin
                                 where a.home = $3 and a.day = (p.%2$I at time zone ''UTC'')::date
                                   and minutehand.was_visible(p.xmin, a.snapshot)))
              limit $2 for update of p skip locked))', name, dated, classifier)
-    using at, most, home;
+    using at, max_rows, home;
     get diagnostics gone = row_count;
     return gone;
 end

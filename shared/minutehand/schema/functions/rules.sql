@@ -77,10 +77,10 @@ create or replace function minutehand.fitting(payload json) returns json
 language plpgsql stable security definer set search_path = minutehand, pg_temp
 as $$
 declare
-    most integer := (select max_payload from minutehand.settings);
+    max_bytes integer := (select max_payload from minutehand.settings);
 begin
-    if octet_length(payload::text) > most then
-        perform minutehand.too_large('payload', octet_length(payload::text), most, 'bytes');
+    if octet_length(payload::text) > max_bytes then
+        perform minutehand.too_large('payload', octet_length(payload::text), max_bytes, 'bytes');
     end if;
     return payload;
 end
@@ -95,7 +95,7 @@ as $$
 declare
     fault text;
     keyed boolean;
-    most  integer := (select max_payload from minutehand.settings);
+    max_bytes integer := (select max_payload from minutehand.settings);
 begin
     if on_conflict is null or on_conflict not in ('replace', 'ignore', 'raise', 'merge') then
         perform minutehand.refuse('on_conflict_is_known');
@@ -103,7 +103,7 @@ begin
     select min(case when i.kind is null then 'kind_is_a_name'
                     when i.run_at is not null and i.delay is not null then 'run_at_or_delay'
                     when i.delay < interval '0' then 'delay_is_not_negative'
-                    when octet_length(i.payload::text) > most then 'payload_fits'
+                    when octet_length(i.payload::text) > max_bytes then 'payload_fits'
                     when i.on_conflict not in ('replace', 'ignore', 'raise', 'merge') then 'on_conflict_is_known'
                     when i.every is not null or i.zone is not null then minutehand.fault_of_every(i, check_new.on_conflict)
                     when num_nonnulls(i.unique_while, i.unique_for, i.debounce, i.debounce_max, i.throttle) > 0
@@ -116,7 +116,7 @@ begin
     if fault is not null then
         perform minutehand.refuse(fault, case fault
             when 'kind_is_a_name' then 'kind must not be null'
-            when 'payload_fits' then format('payload must have at most %s bytes, got %s', most,
+            when 'payload_fits' then format('payload must have at most %s bytes, got %s', max_bytes,
                                             (select max(octet_length(i.payload::text)) from unnest(items) i))
             when 'every_fits' then format('%s, got %s', minutehand.sentence(fault), (select max(length(i.every)) from unnest(items) i))
             else minutehand.sentence(fault) end);

@@ -105,13 +105,15 @@ $$;
 -- Edits the named fields of upcoming jobs and returns the previous values. The edit ends a claim that has lapsed.
 create or replace function minutehand.edit_jobs(
     ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer,
-    new_retry jsonb, new_timeout interval
+    new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json
 ) returns table (id uuid, queue text, kind text, key text, attempts integer, tenant text,
-                 priority integer, max_attempts integer, retry jsonb, timeout interval, visible timestamptz)
+                 priority integer, max_attempts integer, retry jsonb, timeout interval, expires interval,
+                 visible timestamptz)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with was as materialized (
-        select j.id, j.queue, j.kind, j.key, j.attempts, j.tenant, j.priority, j.max_attempts, j.retry, j.timeout, j.visible
+        select j.id, j.queue, j.kind, j.key, j.attempts, j.tenant, j.priority, j.max_attempts, j.retry, j.timeout, j.expires,
+               j.visible
           from minutehand.jobs j
          where j.deleted is null and j.id = any (edit_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
            and j.cancelling is null
@@ -127,13 +129,15 @@ as $$
                max_attempts = case when 'max_attempts' = any (fields) then new_max_attempts else j.max_attempts end,
                retry = case when 'retry' = any (fields) then new_retry else j.retry end,
                timeout = case when 'timeout' = any (fields) then new_timeout else j.timeout end,
+               expires = case when 'expires' = any (fields) then new_expires else j.expires end,
+               on_dead = case when 'on_dead' = any (fields) then new_on_dead else j.on_dead end,
                ack = case when j.claimed is null then j.ack end, prior = case when j.claimed is null then j.prior end,
                offered = case when j.claimed is null then j.offered end, lapsed = coalesce(j.claimed, j.lapsed), claimed = null
           from was
          where j.deleted is null and j.id = any (edit_jobs.ids) and j.id = was.id
         returning was.*, case when j.key is not null then minutehand.refuse_superseded(j.id) end
     )
-    select id, queue, kind, key, attempts, tenant, priority, max_attempts, retry, timeout, visible from edited
+    select id, queue, kind, key, attempts, tenant, priority, max_attempts, retry, timeout, expires, visible from edited
 $$;
 
 -- Replaces payloads of unfinished jobs with re-encrypted ones, unless they have changed since.

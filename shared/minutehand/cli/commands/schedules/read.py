@@ -1,6 +1,8 @@
 """`minutehand schedules ls`, `show` and `preview`."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import click
@@ -9,6 +11,7 @@ from minutehand import schedules as library
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json, put_table
+from minutehand.cli.paging import all_pages
 from minutehand.model.new_job import shown_options
 from minutehand.model.retry import Retry
 from minutehand.queries.jobs import clock
@@ -25,18 +28,15 @@ HEADERS = ["name", "every", "zone", "kind", "next", "last", "tenant", "source"]
 def ls(source: str | None, form: str) -> None:
     """List schedules by name."""
     with open_database() as database:
-        found = library.list_schedules(database, source)
-        now = clock(database)
-    if form == "json":
-        for each in found:
-            put_json(_facts(each))
-    elif form == "names":
-        for each in found:
-            click.echo(text.safe(each.schedule.name))
-    elif not found:
-        print_message("There are no schedules.")
-    else:
-        put_table(HEADERS, [_row(each, now) for each in found])
+        found = all_pages(partial(library.list_schedules, database, source))
+        if form == "json":
+            for each in found:
+                put_json(_facts(each))
+        elif form == "names":
+            for each in found:
+                click.echo(text.safe(each.schedule.name))
+        else:
+            _put_schedules(found, clock(database))
 
 
 @click.command()
@@ -74,6 +74,13 @@ def preview(every: str, zone: str | None, limit: int, form: str) -> None:
         [f"{each.local:%a %Y-%m-%d %H:%M:%S %Z}", f"{each.utc:%Y-%m-%d %H:%M:%S}"] for each in occurrences
     ]
     put_table(["local", "utc"], rows)
+
+
+def _put_schedules(found: Iterable[StoredSchedule], now: datetime) -> None:
+    if rows := [_row(each, now) for each in found]:
+        put_table(HEADERS, rows)
+    else:
+        print_message("There are no schedules.")
 
 
 def _row(each: StoredSchedule, now: datetime) -> list[str]:

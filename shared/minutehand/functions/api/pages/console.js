@@ -157,7 +157,13 @@ async function unmask() {
 }
 
 async function showSchedules() {
-  const { schedules } = await request("/schedules");
+  const schedules = [];
+  let after = "";
+  do {
+    const page = await request(`/schedules?limit=200${after}`);
+    schedules.push(...page.schedules);
+    after = page.after && `&after=${encodeURIComponent(page.after)}`;
+  } while (after && schedules.length < 1000);
   const button = (schedule, verb) => el("button", { type: "button", "data-id": `${schedule.name}/${verb === "run" ? "run" : "toggle"}`, onclick: () => changeSchedule(schedule.name, verb) }, verb);
   replaceRows($("schedule-rows"), schedules.map((schedule) => el("tr", {},
     el("td", {}, schedule.name), el("td", {}, schedule.every), el("td", {}, schedule.zone),

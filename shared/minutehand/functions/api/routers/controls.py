@@ -2,16 +2,23 @@
 
 from typing import Annotated
 
-from fastapi import Body
+from fastapi import Body, Query
 
 from minutehand.functions.api.dependencies import Actor, ConnectedToAll, create_router
 from minutehand.functions.api.openapi import COMMON, WITH_BODY, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import controls as schemas
-from minutehand.functions.api.schemas.controls import ControlTarget, LimitRequest, PauseRequest, PauseTarget
+from minutehand.functions.api.schemas.controls import (
+    ControlFilter,
+    ControlTarget,
+    LimitRequest,
+    PauseRequest,
+    PauseTarget,
+)
+from minutehand.functions.api.size import count_fitting
 from minutehand.operations.controls import limit, list_controls, pause, resume, unlimit
 
-LISTED = responds(200, "The pauses and limits", schemas.Controls, {"controls": [schemas.CONTROL]}, *COMMON)
+LISTED = responds(200, "The pauses and limits", schemas.Controls, schemas.CONTROLS, *COMMON)
 CHANGED = responds(200, "The pause or limit", schemas.Control, {**schemas.CONTROL, "busy": None}, *WITH_BODY)
 ENDED = responds(200, "Whether it existed", schemas.EndedControl, {"ended": True}, *WITH_BODY)
 
@@ -19,9 +26,14 @@ router = create_router("control", prefix="/controls")
 
 
 @router.get("", **LISTED)
-def get_controls(database: ConnectedToAll) -> Json:
-    """List pauses and limits, with the number of matching jobs that are offered or running."""
-    return Json({"controls": [vars(each) for each in list_controls(database)]})
+def get_controls(filters: Annotated[ControlFilter, Query()], database: ConnectedToAll) -> Json:
+    """List pauses and limits, with the number of matching jobs that are offered or running; continue with `after`."""
+    # Only a key may contain a slash.
+    place = None if filters.after is None else filters.after.split("/", 3)
+    found = list_controls(database, limit=filters.limit, after=place)
+    count = count_fitting([vars(each) for each in found])
+    after = "/".join(found[count - 1].place) if count < len(found) or count == filters.limit else None
+    return Json({"controls": [vars(each) for each in found[:count]], "after": after})
 
 
 @router.post("/pause", **CHANGED)

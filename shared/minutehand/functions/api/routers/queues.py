@@ -10,21 +10,22 @@ from minutehand.functions.api.openapi import COMMON, WITH_BODY, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import queues as schemas
 from minutehand.functions.api.schemas.jobs import FULL_JOB, Job, full_job
-from minutehand.functions.api.schemas.queues import DeleteQueueRequest, KeyOptions
+from minutehand.functions.api.schemas.queues import DeleteQueueRequest, KeyOptions, QueueFilter
 from minutehand.functions.api.size import check_size
 from minutehand.operations.deletion import delete_upcoming
 from minutehand.queries import jobs as queries
 
 DELETED = responds(200, "The number of deleted jobs", schemas.DeletedJobs, {"deleted": 12}, *WITH_BODY)
-QUEUES = responds(200, "Their names", schemas.Queues, {"queues": ["default", "mail"]}, *COMMON)
+QUEUES = responds(200, "Their names", schemas.Queues, {"queues": ["default", "mail"], "after": None}, *COMMON)
 
 router = create_router("queues", prefix="/queues")
 
 
 @router.get("", **QUEUES)
-def list_queues(database: Connected) -> Json:
-    """List the queues that have or had jobs, or that have options."""
-    return Json({"queues": queries.list_queues(database)})
+def list_queues(filters: Annotated[QueueFilter, Query()], database: Connected) -> Json:
+    """List the queues that have or had jobs, or that have options; continue with `after`."""
+    found = queries.list_queues(database, limit=filters.limit, after=filters.after)
+    return Json({"queues": found, "after": found[-1] if len(found) == filters.limit else None})
 
 
 @router.get("/{queue}/keys/{key:path}", **responds(200, "The job", Job, FULL_JOB, *COMMON, 404, 413))

@@ -10,12 +10,13 @@ from minutehand.functions.api.openapi import COMMON, WITH_BODY, responds
 from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import retention as schemas
 from minutehand.functions.api.schemas.retention import RetentionRequest
+from minutehand.functions.api.size import check_size
 from minutehand.operations import retention as operations
 
 router = create_router("history", prefix="/retention")
 
 
-@router.get("", **responds(200, "The settings", schemas.Retentions, schemas.RETENTIONS, *COMMON))
+@router.get("", **responds(200, "The settings", schemas.Retentions, schemas.RETENTIONS, *COMMON, 413))
 def get_retention(database: ConnectedToAll) -> Json:
     """Read how long finished jobs, attempts and events are stored."""
     return _settings(database)
@@ -40,4 +41,5 @@ def _settings(database: Database) -> Json:
         for each in operations.list_retention(database)
     ]
     archived = operations.get_keep_until_archived(database)
-    return Json({"retention": settings, "keep_until_archived": archived})
+    content = {"retention": settings, "keep_until_archived": archived}
+    return Json(check_size(content, "read it with `minutehand retention`"))

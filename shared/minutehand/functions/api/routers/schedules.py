@@ -17,13 +17,13 @@ from minutehand.functions.api.schemas.common import Include
 from minutehand.functions.api.schemas.schedules import (
     FiringFilter,
     PreviewRequest,
+    ScheduleFilter,
     ScheduleRequest,
     schedule_fields,
 )
 from minutehand.functions.api.size import check_size, count_fitting
 
 NO_SUCH_SCHEDULE = ProblemType(404, "no-such-schedule", "The schedule does not exist")
-AFTER = "the next page: the cursor `after` of this page"
 LISTED = responds(200, "A page", schemas.Schedules, schemas.SCHEDULES, *COMMON)
 PREVIEWED = responds(200, "The next occurrences", schemas.Occurrences, schemas.OCCURRENCES, *WITH_BODY)
 FIRINGS = responds(200, "A page", schemas.Firings, {"firings": [schemas.FIRING]}, *COMMON, 404)
@@ -39,22 +39,18 @@ router = create_router("schedules", prefix="/schedules")
 
 
 @router.get("", **LISTED)
-def list_schedules(
-    database: Connected, after: Annotated[str | None, Query(description=AFTER, max_length=301)] = None
-) -> Json:
-    """List all schedules by name. A list that is too long for one response continues with `after`."""
-    places = {(each.schedule.name, each.tenant): each for each in library.list_schedules(database)}
-    listed = sorted(place for place in places if after is None or place > _place(after))
-    found = [schedule_fields(places[place]) for place in listed]
+def list_schedules(filters: Annotated[ScheduleFilter, Query()], database: Connected) -> Json:
+    """List schedules by name; continue with `after`."""
+    # No tenant has a slash.
+    tenant, _, name = (filters.after or "").partition("/")
+    listed = library.list_schedules(
+        database, limit=filters.limit, after=None if filters.after is None else (tenant, name)
+    )
+    found = [schedule_fields(each) for each in listed]
     count = count_fitting(found)
-    name, tenant = listed[count - 1] if count < len(listed) else (None, None)
-    return Json({"schedules": found[:count], "after": None if name is None else f"{tenant}/{name}"})
-
-
-def _place(cursor: str) -> tuple[str, str]:
-    """Return the name and the tenant in a cursor; no tenant has a slash."""
-    tenant, _, name = cursor.partition("/")
-    return name, tenant
+    more = count < len(found) or count == filters.limit
+    after = f"{found[count - 1]['tenant']}/{found[count - 1]['name']}" if more else None
+    return Json({"schedules": found[:count], "after": after})
 
 
 @router.post("/preview", **PREVIEWED)

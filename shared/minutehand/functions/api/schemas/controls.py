@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from minutehand.functions.api.schemas.common import StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB
+from minutehand.operations.controls import MAX_LISTED
 
 
 class ControlTarget(StrictModel):
@@ -54,10 +55,23 @@ class Control(BaseModel):
     busy: int | None = Field(None, description="matching jobs that are offered or running")
 
 
+class ControlFilter(StrictModel):
+    """The pauses and limits to list."""
+
+    limit: int = Field(100, ge=1, le=MAX_LISTED, description="the maximum number of pauses and limits")
+    after: str | None = Field(
+        None,
+        max_length=1400,
+        pattern="^[^/]*/[^/]*/[^/]*/",
+        description="the next page: the cursor `after` of this page",
+    )
+
+
 class Controls(BaseModel):
-    """All current pauses and limits."""
+    """Pauses and limits, sorted by tenant, queue, kind and key."""
 
     controls: list[Control]
+    after: str | None = Field(description="the cursor of the next page, if there is one")
 
 
 class EndedControl(BaseModel):
@@ -78,6 +92,7 @@ CONTROL = {
     "changed": JOB["enqueued"],
     "busy": 2,
 }
+CONTROLS = {"controls": [CONTROL], "after": None}
 TARGETS: dict[str, Example] = {"a queue": {"value": {"queue": "mail"}}}
 PAUSE_REQUESTS: dict[str, Example] = {
     "a queue": {"value": {"queue": "mail", "reason": "the provider is down"}},

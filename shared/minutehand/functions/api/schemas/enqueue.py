@@ -19,30 +19,12 @@ from pydantic import (
 
 from minutehand.functions.api.schemas.common import BATCH_LIMIT, Duration, RetryOptions, StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB
+from minutehand.functions.api.schemas.on_dead import OnDead, converted
 from minutehand.functions.api.schemas.problems import Problem
 from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile
 from minutehand.model.rules import sentence
 
 ON_CONFLICT = "what to do if the key already has an upcoming job; a running job is never changed"
-
-
-class OnDead(StrictModel):
-    """The job to create if another one dies; its payload gets the field `dead`."""
-
-    kind: str = Field(description=f"the name of its handler: {sentence('kind_is_a_name')}")
-    payload: dict[str, Any] | None = None
-    queue: str | None = None
-    priority: StrictInt | None = None
-    max_attempts: StrictInt | None = None
-    retry: RetryOptions | None = None
-    timeout: Duration = None
-    headers: dict[str, str] | None = None
-    expires: Duration = None
-    on_dead: "str | OnDead | None" = None
-
-    def to_job(self) -> NewJob:
-        """Return the library's job."""
-        return NewJob(**{name: getattr(self, name) for name in OnDead.model_fields} | _converted(self))
 
 
 class JobOptions(StrictModel):
@@ -84,15 +66,7 @@ class JobOptions(StrictModel):
 
     def to_job(self) -> NewJob:
         """Return the library's job."""
-        return NewJob(**{name: getattr(self, name) for name in JobOptions.model_fields} | _converted(self))
-
-
-def _converted(options: "JobOptions | OnDead") -> dict[str, Any]:
-    on_dead = options.on_dead
-    return {
-        "retry": options.retry and options.retry.to_retry(),
-        "on_dead": on_dead.to_job() if isinstance(on_dead, OnDead) else on_dead,
-    }
+        return NewJob(**{name: getattr(self, name) for name in JobOptions.model_fields} | converted(self))
 
 
 class EnqueueRequest(JobOptions):

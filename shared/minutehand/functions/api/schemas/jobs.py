@@ -8,6 +8,7 @@ from fastapi.openapi.models import Example
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from minutehand.functions.api.schemas.common import Duration, RetryOptions, StrictModel, Time
+from minutehand.functions.api.schemas.on_dead import OnDead, converted
 from minutehand.model.row import Row, State
 from minutehand.model.rules import sentence
 from minutehand.queries.jobs import MAX_PAGE
@@ -89,7 +90,7 @@ class ReplayRequest(StrictModel):
 
 
 class EditRequest(StrictModel):
-    """Changes: omitted fields stay as they are; null removes headers, retry or timeout."""
+    """Changes: omitted fields stay as they are; null removes headers, retry, timeout, expires or on_dead."""
 
     payload: Any = Field(None, description="any JSON")
     headers: dict[str, str] | None = Field(None, description=sentence("headers_are_strings"))
@@ -97,11 +98,13 @@ class EditRequest(StrictModel):
     max_attempts: StrictInt = Field(8, description=sentence("max_attempts_is_at_least_1"))
     retry: RetryOptions | None = Field(None, description=sentence("retry_is_a_strategy"))
     timeout: Duration = Field(None, description=sentence("timeout_is_positive"))
+    expires: Duration = Field(None, description=f"{sentence('expires_is_positive')}, from run_at")
+    on_dead: str | OnDead | None = Field(None, description="a kind or a job, created if this job dies")
 
     def to_options(self) -> dict[str, Any]:
         """Return the given fields, as the library's options."""
-        given = {name: getattr(self, name) for name in self.model_fields_set}
-        return given | ({"retry": self.retry and self.retry.to_retry()} if "retry" in given else {})
+        values = vars(self) | converted(self)
+        return {name: values[name] for name in self.model_fields_set}
 
 
 class JobError(BaseModel):

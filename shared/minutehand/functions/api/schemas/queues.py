@@ -6,6 +6,7 @@ from fastapi.openapi.models import Example
 from pydantic import BaseModel, Field
 
 from minutehand.functions.api.schemas.common import StrictModel
+from minutehand.queries.jobs import MAX_PAGE
 
 
 class KeyOptions(StrictModel):
@@ -21,10 +22,20 @@ class DeleteQueueRequest(StrictModel):
     confirm: str = Field(description="the name of the queue")
 
 
+class QueueFilter(StrictModel):
+    """The queues to list."""
+
+    limit: int = Field(MAX_PAGE, ge=1, le=MAX_PAGE, description="the maximum number of queues")
+    after: str | None = Field(
+        None, max_length=100, description="the next page: the cursor `after` of this page"
+    )
+
+
 class Queues(BaseModel):
-    """Queues that have or had jobs, or that have options."""
+    """Queues that have or had jobs, or that have options, sorted by name."""
 
     queues: list[str]
+    after: str | None = Field(description="the cursor of the next page, if there is one")
 
 
 class DeletedJobs(BaseModel):

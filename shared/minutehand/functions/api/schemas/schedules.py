@@ -13,6 +13,7 @@ from minutehand.functions.api.schemas.enqueue import JobOptions
 from minutehand.model.new_job import shown_options
 from minutehand.model.rules import sentence
 from minutehand.schedules import StoredSchedule
+from minutehand.schedules.manage import MAX_LISTED
 from minutehand.schedules.schedule import MAX_PREVIEWED
 from minutehand.schedules.timing import CatchUp, Overlap
 
@@ -61,6 +62,15 @@ class ScheduleRequest(Recurrence):
             max_catch_up=self.max_catch_up,
             overlap=self.overlap,
         )
+
+
+class ScheduleFilter(StrictModel):
+    """The schedules to list."""
+
+    limit: int = Field(50, ge=1, le=MAX_LISTED, description="the maximum number of schedules")
+    after: str | None = Field(
+        None, max_length=301, description="the next page: the cursor `after` of this page"
+    )
 
 
 class FiringFilter(StrictModel):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -51,16 +52,47 @@ def test_version_and_completion_need_no_database(execute):
         assert b"_MINUTEHAND_COMPLETE" in execute("completion", shell).stdout
 
 
-def test_shell_completion_lists_commands():
+def completions(words: str, folder: Path | None = None) -> list[str]:
+    """Return what the shell would offer for the last word."""
     ended = subprocess.run(
         [sys.executable, "-c", "from minutehand.cli import main; main()"],
         capture_output=True,
         timeout=60,
+        cwd=folder,
         env=os.environ
-        | {"_MINUTEHAND_COMPLETE": "bash_complete", "COMP_WORDS": "minutehand re", "COMP_CWORD": "1"},
+        | {"_MINUTEHAND_COMPLETE": "bash_complete", "COMP_WORDS": words}
+        | {"COMP_CWORD": str(words.count(" ")), "MINUTEHAND_HANDLERS": "shop.jobs"},
     )
+    return ended.stdout.decode().split()
 
-    assert ended.stdout.decode().split() == [
+
+def test_shell_completion_lists_commands():
+    assert completions("minutehand re") == [
         f"plain,{command}" for command in COMMANDS if command.startswith("re")
     ]
-    assert "plain,retry" in ended.stdout.decode()
+
+
+def test_shell_completion_lists_the_kinds_of_this_folder(tmp_path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/jobs.py").write_text(
+        "from minutehand import job\n@job\ndef mail(): ...\nraise SystemExit"
+    )
+    handlers = tmp_path / "functions/worker/handlers/mail"
+    handlers.mkdir(parents=True)
+    (handlers / "remind.py").write_text("def handle(payload): ...")
+    (handlers / "_text.py").write_text("def handle(payload): ...")
+
+    assert completions("minutehand enqueue m", tmp_path) == ["plain,mail", "plain,mail.remind"]
+    assert completions("minutehand ls --kind e", tmp_path) == ["plain,echo"]
+
+
+def test_similar_kinds_and_commands_are_suggested(invoke, tmp_path, monkeypatch):
+    handlers = tmp_path / "functions/worker/handlers"
+    handlers.mkdir(parents=True)
+    (handlers / "welcome.py").write_text("def handle(payload): ...")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    assert "did you mean 'ls'?" in invoke("lss").output
+    assert "did you mean 'welcome'?" in invoke("enqueue", "welcom").output
+    assert "did you mean" not in invoke("enqueue", "welcome").output + invoke("enqueue", "sms").output

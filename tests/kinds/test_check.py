@@ -21,7 +21,7 @@ from tests.queue.stage import Queue
 
 @pytest.fixture(autouse=True)
 def _no_results_of_other_tests() -> None:
-    for cached in (checks._has_handler, checks._known, checks._import, checks._warn):
+    for cached in (checks._are_installed, checks._has_handler, checks._known, checks._import, checks._warn):
         cached.cache_clear()
 
 
@@ -84,6 +84,13 @@ def test_payload_that_does_not_fit_is_rejected(payload: object, message: str) ->
         checks.check(NewJob("welcome", payload))
 
     assert message in str(refused.value)
+
+
+@pytest.mark.usefixtures("shop")
+def test_kind_is_accepted_where_a_module_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINUTEHAND_HANDLERS", "shop.jobs,shop.elsewhere")
+
+    checks.check(NewJob("xyz"))
 
 
 @pytest.mark.usefixtures("shop")

@@ -1,15 +1,18 @@
 """A decorated function runs as a job, and `wait` returns what it returned, as its declared type."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from minutehand import Fail, Job, MismatchError, UnsuccessfulError, job, wait
 from minutehand.handlers import HandlerPackage
 from minutehand.work import run_jobs
 from tests.queue.stage import Queue
+from tests.servers import Database
 
 NOW = timedelta()
 
@@ -38,6 +41,22 @@ def test_result_has_the_declared_return_type(direct_queue: Queue, is_async: bool
 
     assert work(direct_queue) == ["done"]
     assert wait(enqueued, NOW, connection=direct_queue.database) == Receipt(date(2026, 3, 1), 1)
+
+
+def test_async_connection_makes_enqueue_and_wait_awaitable(
+    direct_queue: Queue, direct_database: Database
+) -> None:
+    @job
+    def send(day: date) -> Receipt:
+        return Receipt(day, 1)
+
+    async def enqueue_and_wait() -> object:
+        async with await psycopg.AsyncConnection.connect(direct_database.url, autocommit=True) as connection:
+            enqueued = await send.options(connection=connection).enqueue(day=date(2026, 3, 1))
+            assert work(direct_queue) == ["done"]
+            return await wait(enqueued, NOW, connection=connection)
+
+    assert asyncio.run(enqueue_and_wait()) == Receipt(date(2026, 3, 1), 1)
 
 
 def test_result_of_a_function_without_one_is_none(direct_queue: Queue) -> None:

@@ -11,7 +11,9 @@ ROOT = Path(__file__).parents[2]
 # Every line that ends with `# wrong` must have an error, and no other line may.
 SAMPLE = """
 from datetime import timedelta
-from typing import assert_type
+from typing import Any, assert_type
+
+import psycopg
 
 from minutehand import Enqueued, Job, NewJob, job, wait
 
@@ -56,8 +58,13 @@ def calls(current: Job) -> None:
     report()  # wrong
 
 
-async def run(current: Job) -> None:
+async def run(current: Job, connection: psycopg.AsyncConnection[Any]) -> None:
     assert_type(await report(current, days=1), list[str])
+    enqueued = await welcome.options(connection=connection).enqueue(email="a")
+    assert_type(enqueued, Enqueued[Receipt])
+    assert_type(await wait(enqueued, connection=connection), Receipt)
+    await welcome.options(connection=connection).enqueue(emial="a")  # wrong
+    await welcome.options(delay=timedelta()).enqueue(email="a")  # wrong
 """
 WRONG = {number for number, line in enumerate(SAMPLE.splitlines(), 1) if line.endswith("# wrong")}
 

@@ -8,6 +8,7 @@ import click
 import minutehand
 from minutehand.cli.exits import exit_code_of, run_to_exit_code
 from minutehand.cli.options import connection_options
+from minutehand.model.suggestion import suggestion
 
 COMMANDS = {
     "init": "Create a project in a new folder, or add the queue to one.",
@@ -101,6 +102,17 @@ class Commands(click.Group):
             raise
         command: click.Command = getattr(module, cmd_name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; suggest one that has a similar name."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(
+                f"{error.message.rstrip('.')}{suggestion(args[0], COMMANDS)}", ctx
+            ) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from minutehand.cli.kinds import complete_kinds
 from minutehand.database import Database
 from minutehand.database.tenants import TenantDatabase, is_tenant
 from minutehand.schema.migrate import check_schema
@@ -86,7 +87,7 @@ def filter_options(states: tuple[str, ...]) -> Callable[[Decorated], Decorated]:
                 help="Only jobs in this state; repeatable.",
             ),
             click.option("--key", help="Only jobs with this key."),
-            click.option("--kind", help="Only jobs of this kind."),
+            click.option("--kind", shell_complete=complete_kinds, help="Only jobs of this kind."),
             click.option("--queue", help="Only jobs in this queue."),
         ):
             command = option(command)

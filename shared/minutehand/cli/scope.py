@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from minutehand.cli import text
+from minutehand.cli.kinds import complete_kinds
 from minutehand.cli.options import connection_options, output_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.database import Database
@@ -23,7 +24,7 @@ def scope_options(command: Decorated) -> Decorated:
         output_option("table", "json"),
         click.option("--of-tenant", "tenant", default="", help="Jobs of this tenant."),
         click.option("--key", default="", help="Jobs with this key."),
-        click.option("--kind", default="", help="Jobs of this kind."),
+        click.option("--kind", default="", shell_complete=complete_kinds, help="Jobs of this kind."),
         click.option("--queue", default="", help="Jobs in this queue."),
     ):
         command = option(command)

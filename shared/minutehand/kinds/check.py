@@ -1,8 +1,8 @@
 """Check: reject a job that no handler could run, before it is enqueued.
 
 With MINUTEHAND_HANDLERS, this process knows the modules of all handlers: an unknown kind is rejected, and so is a
-payload that a decorated function could not be called with. Without it, only payloads of imported functions are checked,
-and a kind that is unknown next to them is logged.
+payload that a decorated function could not be called with. Without it, or if a module is not installed here, only
+payloads of imported functions are checked, and a kind that is unknown next to them is logged.
 """
 
 import logging
@@ -13,7 +13,7 @@ from minutehand.errors import UndeclaredKindError
 from minutehand.kinds import registry
 from minutehand.kinds.declaration import Declaration
 from minutehand.kinds.finding import find_declaration
-from minutehand.kinds.index import has_file, known_kinds, module_of
+from minutehand.kinds.index import files, has_file, known_kinds, module_of
 from minutehand.model.new_job import NewJob
 from minutehand.model.suggestion import closest, suggestion
 from minutehand.settings.table import HANDLERS, OTHER_KINDS
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 def check(job: NewJob) -> None:
     """Raise UndeclaredKindError or PayloadError for a job that no handler could run; log it where that is uncertain."""
-    modules = HANDLERS.read()
+    modules = _modules()
     if not modules and registry.is_empty():
         return
     _check(job, modules)
@@ -46,6 +46,17 @@ def _check(job: NewJob, modules: tuple[str, ...]) -> None:
         if modules:
             raise UndeclaredKindError(job.kind, closest(job.kind, _known(modules)))
         _warn(job.kind)
+
+
+def _modules() -> tuple[str, ...]:
+    """Return the modules of all handlers; none if they are not known or not installed here."""
+    modules = HANDLERS.read()
+    return modules if modules and _are_installed(modules) else ()
+
+
+@cache
+def _are_installed(modules: tuple[str, ...]) -> bool:
+    return all(files((module,)) for module in modules)
 
 
 def _is_known(job: NewJob, modules: tuple[str, ...]) -> bool:

@@ -4,12 +4,12 @@ A ParamSpec cannot be combined with keyword options in one signature (PEP 612), 
 `enqueue` and the options of `options` separately. See docs/decisions.md.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar, Unpack, cast
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
-from minutehand.database import Connection, Database
+from minutehand.database import AsyncConnectable, Connectable
 from minutehand.enqueue import enqueue
 from minutehand.kinds.declaration import RESERVED, Declaration
 from minutehand.model.enqueued import Enqueued
@@ -62,16 +62,28 @@ class DeclaredJob(Generic[Called, Sent, Returned, Result]):
         """Enqueue a job with these arguments.
 
         Options of the job and `connection` may be among the keywords, but type checkers accept them in `options` only.
+        With an async connection this returns an awaitable.
         Raises PayloadError, and writes nothing, if the function cannot be called with the arguments.
         """
         options = {name: kwargs[name] for name in RESERVED.intersection(kwargs)}
         arguments = {name: value for name, value in kwargs.items() if name not in RESERVED}
         return cast("Enqueued[Result]", _enqueue(self.declaration, options, args, arguments))
 
+    @overload
     def options(
-        self, *, connection: Connection | Database | None = None, **options: Unpack[JobOptions]
-    ) -> Prepared[Sent, Enqueued[Result]]:
-        """Return this job with options, as in `welcome.options(delay=timedelta(days=3)).enqueue(email=...)`."""
+        self, *, connection: AsyncConnectable, **options: Unpack[JobOptions]
+    ) -> Prepared[Sent, Coroutine[Any, Any, Enqueued[Result]]]: ...
+    @overload
+    def options(
+        self, *, connection: Connectable | None = None, **options: Unpack[JobOptions]
+    ) -> Prepared[Sent, Enqueued[Result]]: ...
+    def options(
+        self, *, connection: Connectable | AsyncConnectable | None = None, **options: Unpack[JobOptions]
+    ) -> Prepared[Sent, Any]:
+        """Return this job with options, as in `welcome.options(delay=timedelta(days=3)).enqueue(email=...)`.
+
+        With an async connection, its `enqueue` returns an awaitable.
+        """
         return Prepared(self.declaration, {**options, "connection": connection})
 
     def new_job(self, *args: Sent.args, **kwargs: Sent.kwargs) -> NewJob:

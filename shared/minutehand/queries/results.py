@@ -1,35 +1,43 @@
 """Results: wait until a job is finished, and return its result as the type that its function declares."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from datetime import timedelta
 from types import NoneType
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 from uuid import UUID
 
 from minutehand.calling.conversion import convert
-from minutehand.database import Connection, Database
+from minutehand.database import AsyncConnectable, Connectable
 from minutehand.errors import MismatchError, UnsuccessfulError
 from minutehand.model.enqueued import Enqueued
 from minutehand.model.row import Row
+from minutehand.queries.wait import DEFAULT_TIMEOUT
 from minutehand.queries.wait import wait as wait_for_row
 
 Result = TypeVar("Result")
-TIMEOUT = timedelta(seconds=30)
 
 
 @overload
 def wait(
-    job: UUID, timeout: timedelta = TIMEOUT, *, connection: Connection | Database | None = None
+    job: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: AsyncConnectable
+) -> Coroutine[Any, Any, Row]: ...
+@overload
+def wait(
+    job: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: Connectable | None = None
 ) -> Row: ...
 @overload
 def wait(
-    job: Enqueued[Result], timeout: timedelta = TIMEOUT, *, connection: Connection | Database | None = None
+    job: Enqueued[Result], timeout: timedelta = DEFAULT_TIMEOUT, *, connection: AsyncConnectable
+) -> Coroutine[Any, Any, Result]: ...
+@overload
+def wait(
+    job: Enqueued[Result], timeout: timedelta = DEFAULT_TIMEOUT, *, connection: Connectable | None = None
 ) -> Result: ...
 def wait(
     job: UUID | Enqueued[Any],
-    timeout: timedelta = TIMEOUT,
+    timeout: timedelta = DEFAULT_TIMEOUT,
     *,
-    connection: Connection | Database | None = None,
+    connection: Connectable | AsyncConnectable | None = None,
 ) -> Any:
     """Wait until a job is finished: return the Row of an id, and the result of what an enqueue returned.
 
@@ -37,10 +45,12 @@ def wait(
     instead; a row has its state and error. Raises UnfinishedError after the timeout, and NotFoundError if the job does
     not exist. Each poll is a short statement, so a pooler's connection is free in between. A connection of yours must
     be in autocommit: a transaction would hold its locks, and the jobs it enqueued would not run before its commit.
+    With an async connection this returns an awaitable.
     """
+    job_id = job.id if isinstance(job, Enqueued) else job
+    row: Any = wait_for_row(job_id, timeout, connection=cast(Any, connection))
     if not isinstance(job, Enqueued):
-        return wait_for_row(job, timeout, connection=connection)
-    row: Any = wait_for_row(job.id, timeout, connection=connection)
+        return row
     return _result(row, job.result_type) if isinstance(row, Row) else _await_result(row, job.result_type)
 
 

@@ -8,6 +8,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.actor import actor
+from minutehand.cli.kinds import complete_kinds
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.retry_options import retry_of, retry_options
@@ -19,7 +20,7 @@ HEADERS = ["kind", "queue", "priority", "max attempts", "timeout", "retry", "on 
 
 
 @click.command()
-@click.argument("kind", required=False)
+@click.argument("kind", required=False, shell_complete=complete_kinds)
 @click.option("--queue", help="Queue of the KIND; without a KIND, the queue to set defaults for.")
 @click.option("--priority", type=int, help="Priority from 0 to 9; 9 runs first.")
 @click.option("--max-attempts", type=int, help="Number of attempts; 1 means no retry.")

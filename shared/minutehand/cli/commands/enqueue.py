@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from minutehand.cli import text
 from minutehand.cli.enqueue_file import enqueue_file
+from minutehand.cli.kinds import complete_kinds, warn_of_unknown
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json
 from minutehand.cli.retry_options import retry_of, retry_options
@@ -24,7 +25,7 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 
 
 @click.command()
-@click.argument("kind", required=False)
+@click.argument("kind", required=False, shell_complete=complete_kinds)
 @click.argument("payload", required=False)
 @click.option("--queue", help="Queue of the job.  [the kind's queue, or default]")
 @click.option("--key", help="Deduplication key: a queue has at most one upcoming job with it.")
@@ -128,6 +129,7 @@ def _enqueue_one(
         "headers": named_headers(headers),
     }
     value = _payload(payload)
+    warn_of_unknown(kind)
     with open_database() as database:
         enqueued = enqueue_one(kind, value, **options, connection=database)
         if form == "table":

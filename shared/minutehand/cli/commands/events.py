@@ -9,6 +9,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.exits import INTERRUPTED, OK
+from minutehand.cli.kinds import complete_kinds
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.database import Database
@@ -27,7 +28,7 @@ LIMIT = 1000
     "--name", "names", type=click.Choice(NAMES), multiple=True, help="Only events with this name; repeatable."
 )
 @click.option("--queue", help="Only events in this queue.")
-@click.option("--kind", help="Only events of this kind.")
+@click.option("--kind", shell_complete=complete_kinds, help="Only events of this kind.")
 @click.option("--job", type=click.UUID, help="Only events of this job.")
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most this many events."

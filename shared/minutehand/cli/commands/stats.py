@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from minutehand.cli import text
+from minutehand.cli.kinds import complete_kinds
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.scope import print_if_paused
@@ -35,7 +36,7 @@ BAR_CHARACTERS = 20
     help="Count by queue or kind.",
 )
 @click.option("--queue", help="Only jobs in this queue.")
-@click.option("--kind", help="Only jobs of this kind.")
+@click.option("--kind", shell_complete=complete_kinds, help="Only jobs of this kind.")
 @click.option(
     "--since",
     metavar="WHEN",

@@ -99,12 +99,17 @@ class Checker:
             found, done = effects[job.id], job.deleted is not None and not job.failed
             if len(found) != done:
                 yield f"{job.payload}: {len(found)} effects, done is {done}"
-            elif found and found[0].attempt != (last := max(each.attempt for each in self.of_job[job.id])):
+            elif found and found[0].attempt != (last := max(self._attempts_of(job))):
                 yield f"{job.payload}: attempt {found[0].attempt} finished it after attempt {last} had started"
+
+    def _attempts_of(self, job: Any) -> Iterator[int]:
+        """Yield the attempts at the job's last payload."""
+        return (each.attempt for each in self.of_job[job.id] if each.payload == job.payload)
 
     def _attempts_have_one_owner(self) -> Iterator[str]:
         for id, attempts in self.of_job.items():
-            numbers = [each.attempt for each in attempts]
+            # A job that waits for its retry is replaced in place, and its attempts count from 1 again.
+            numbers = [(each.payload, each.attempt) for each in attempts]
             if len({*numbers}) < len(numbers):
                 yield f"{id}: two workers started the same attempt: {numbers}"
             # A worker that was frozen between its claim and its handler owns nothing any more.

@@ -56,6 +56,16 @@ def test_death_creates_the_job_with_facts_of_the_dead_one(queue: Queue) -> None:
     assert row["payload"] == {"team": "billing", "n": 1.5, "dead": {**dead, "error": error}}
 
 
+@pytest.mark.fault("functions/jobs", "where name <> 'dead'", "where true")
+def test_facts_of_the_dead_job_replace_a_field_of_the_payload(queue: Queue) -> None:
+    finish(queue.claimed(on_dead=NewJob("alert", {"dead": False, "n": 1})), DEAD)
+
+    fields = queue.sql(
+        "select json_object_keys(payload) as name from minutehand.jobs_live where kind = 'alert'"
+    )
+    assert sorted(field["name"] for field in fields) == ["dead", "n"]
+
+
 def out_of_attempts(queue: Queue, **options: Any) -> None:
     finish(queue.claimed(max_attempts=1, **options), Failed(ERROR))
 

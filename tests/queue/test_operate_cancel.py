@@ -10,6 +10,7 @@ from minutehand import Job, LostError
 from minutehand.finish import finish
 from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed, Outcome, Released, Snoozed
+from minutehand.operations.edit import edit
 from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from tests.queue.stage import LONG, Queue
 
@@ -111,6 +112,22 @@ def test_lapsed_job_with_a_cancel_request_is_not_offered_or_taken(queue: Queue) 
     assert queue.take() == []
     for changes in (promote(queue.database, [job.id]), reschedule(queue.database, [job.id], delay=LONG)):
         assert [each.reason for each in changes] == ["its cancellation was already requested"]
+
+
+@pytest.mark.fault("functions/updates", r"(promote_jobs\(ids.*?) and cancelling is null", r"\1")
+@pytest.mark.fault("functions/updates", r"(reschedule_jobs\(ids.*?) and cancelling is null", r"\1")
+@pytest.mark.fault("functions/updates", r"(edit_jobs\(.*?)and j.cancelling is null", r"\1")
+def test_lapsed_job_with_a_cancel_request_is_not_changed(queue: Queue) -> None:
+    job = queue.claimed()
+    cancel(queue.database, [job.id], running=True)
+    queue.pass_time(job.id)
+
+    changes = [
+        *promote(queue.database, [job.id]),
+        *reschedule(queue.database, [job.id], delay=LONG),
+        *edit(queue.database, [job.id], priority=1),
+    ]
+    assert [change.outcome for change in changes] == ["refused"] * 3
 
 
 def test_job_that_finishes_before_its_check_is_done(queue: Queue) -> None:

@@ -131,6 +131,17 @@ def test_offer_in_flight_during_a_pause_cannot_be_claimed(queue: Queue) -> None:
 
 
 @pytest.mark.fault(
+    "functions/updates", r"and \(j.claimed is null or j.offered > j.claimed\)(.*?recall_offers.of)", r"\1"
+)
+def test_pause_does_not_recall_the_offer_of_a_running_job(queue: Queue) -> None:
+    queue.enqueue()
+    (running,) = queue.claim(*queue.offer())
+    pause(queue.database, queue="default")
+
+    assert finish(running, Done()).ending == "done"
+
+
+@pytest.mark.fault(
     "functions/updates", r"set ack = case when j.claimed is not null then j.prior end", "set ack = j.prior"
 )
 def test_late_offer_of_a_paused_job_cannot_be_claimed(queue: Queue) -> None:
@@ -166,6 +177,10 @@ def test_concurrent_tick_does_not_offer_paused_jobs(queue: Queue) -> None:
     assert offering.result() == []
 
 
+@pytest.mark.fault(
+    "functions/controls", r"\(c.until is null or c.until > moment\) as paused", "true as paused"
+)
+@pytest.mark.fault("functions/controls", r"where c.paused and \(c.until .*?\)", "where c.paused")
 def test_pause_ends_at_its_time(queue: Queue) -> None:
     (row,) = queue.sql("select id, clock_timestamp() as now from minutehand.enqueue('echo')")
     until = row["now"] + timedelta(hours=1)
@@ -173,6 +188,7 @@ def test_pause_ends_at_its_time(queue: Queue) -> None:
 
     assert queue.offer(now=until - timedelta(seconds=1)) == []
     assert [each.until for each in list_controls(queue.database)] == [until]
+    assert [each["due"] for each in queue.database.run("count_due", limit=100, now=until)] == [1]
     assert [offer.id for offer in queue.offer(now=until)] == [row["id"]]
 
 

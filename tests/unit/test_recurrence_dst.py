@@ -81,6 +81,14 @@ def test_hourly_expression_fires_at_every_full_local_hour() -> None:
         )
 
 
+@pytest.mark.parametrize("every", ["0 * * * *", "30 2 * * *"])
+def test_seconds_do_not_change_how_an_expression_follows_dst(every: str) -> None:
+    for change in changes("Europe/Berlin")[:2]:
+        begin, end = change - DAY, change + DAY
+
+        assert fired(f"0 {every}", "Europe/Berlin", begin, end) == fired(every, "Europe/Berlin", begin, end)
+
+
 @pytest.mark.thorough
 def test_minute_wildcard_fires_exactly_at_matching_local_times() -> None:
     for zone, change in SOME:

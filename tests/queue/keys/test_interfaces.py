@@ -99,6 +99,19 @@ def test_defaults_of_a_kind_override_those_of_its_queue(queue: Queue) -> None:
     assert facts("welcome", priority=9, max_attempts=1) == ("mail", 9, 1)
 
 
+@pytest.mark.fault(
+    "functions/enqueue", r"every::interval\) at time zone .*? end", "every::interval) at time zone 'UTC' end"
+)
+@pytest.mark.fault(
+    "functions/enqueue", r"\(moment at time zone .*? \+ every", "(moment at time zone 'UTC' + every"
+)
+def test_first_time_of_a_duration_counts_by_the_clocks_of_its_zone(queue: Queue) -> None:
+    # Python computes it itself.
+    (row,) = queue.sql("select id from minutehand.enqueue('echo', every => 'PT90M', zone => 'Asia/Tokyo')")
+
+    assert queue.waits(row["id"], timedelta(minutes=90))
+
+
 def test_recurring_job_has_its_first_time_in_every_interface(queue: Queue) -> None:
     options: dict[str, Any] = {"every": "0 8 * * mon", "zone": "Asia/Tokyo"}
     one = queue.enqueue(key="one", **options)

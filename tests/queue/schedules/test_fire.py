@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from typing import LiteralString
 
 import pytest
 
@@ -145,3 +146,21 @@ def test_schedule_of_a_tenant_enqueues_for_that_tenant(queue: Queue) -> None:
 
     assert [job["tenant"] for job in jobs(queue)] == ["acme"]
     assert queue.sql("select tenant from minutehand.firings") == [{"tenant": "acme"}]
+
+
+@pytest.mark.fault("advance_schedules", "s.tenant = m.tenant and", "")
+@pytest.mark.fault("set_schedules_aside", "s.tenant = m.tenant and", "")
+def test_firing_changes_no_schedule_of_another_tenant(queue: Queue) -> None:
+    for every in ("0 * * * *", "full moon"):
+        save(queue, name=every)
+        queue.sql(
+            "update minutehand.schedules set tenant = 'acme', every = name where name = %(name)s", name=every
+        )
+        save(queue, "@daily", name=every)
+    others: LiteralString = "select * from minutehand.schedules where tenant = '' order by name"
+    before = queue.sql(others)
+
+    fired = fire_due(queue.database, NOON + HOUR)
+
+    assert (fired.fired, [name for name, _ in fired.refused]) == (1, ["full moon"])
+    assert queue.sql(others) == before

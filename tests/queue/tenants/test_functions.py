@@ -160,6 +160,19 @@ def test_definer_functions_do_not_change_other_tenants(
     assert {table: queue.sql(rows) for table, rows in ROWS_OF_B.items()} == before
 
 
+OWN = r"and \(select minutehand.tenant_scope\(\)\) in \('', j.tenant\)"
+
+
+@pytest.mark.fault("functions/updates", rf"(function minutehand.recall_offers.*?){OWN}", r"\1")
+def test_operator_acting_as_a_tenant_recalls_no_offer_of_another(login: Login, queue: Queue) -> None:
+    enqueue_as(queue, "b")
+    offers = queue.offer()
+    recall = "select minutehand.recall_offers(row('', 'default', '', '', 0)::minutehand.bound)"
+
+    assert query_as(login("operator"), "a", recall) == []
+    assert len(queue.claim(*offers)) == 1
+
+
 ROWS_OF_B: dict[str, LiteralString] = {
     "jobs": "select * from minutehand.jobs where tenant = 'b' order by id",
     "attempts": "select * from minutehand.attempts where tenant = 'b'",

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from minutehand.database import connect
+from minutehand.database import Connection, connect
 from minutehand_pipeline.archive.archive import ArchiveConfig, ArchiveResult, archive
 from minutehand_pipeline.archive.archiver import Archiver
 from minutehand_pipeline.lake import Lake
@@ -34,6 +34,11 @@ def as_text(name: str) -> str:
     if name in ("deleted", "ended", "at"):
         return f"cast(cast(unix_micros({name}) / 1000000.0 as decimal(38,6)) as string)"
     return f"cast({name} as string)"
+
+
+def ask(connection: Connection, statement: str, *parameters: Any) -> Any:
+    [(value,)] = connection.execute(statement, list(parameters)).fetchall()  # type: ignore[call-overload]
+    return value
 
 
 @dataclass

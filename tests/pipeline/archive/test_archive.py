@@ -85,13 +85,17 @@ def test_unusual_rows_and_empty_days_are_archived(stage: Stage) -> None:
 
 def test_rows_without_partition_are_archived_and_dropped(stage: Stage) -> None:
     stage.sql(
-        "insert into minutehand.jobs (kind, deleted) values ('a', '2020-02-29'), ('b', '2020-02-29 12:00+00')"
+        "insert into minutehand.jobs (kind, deleted)"
+        " values ('a', '2020-02-29 00:00+00'), ('b', '2020-02-29 12:00+00'), ('c', '2020-03-01 00:00+00')"
     )
     before = stage.queued()
 
     result = stage.archive(homes=JOBS, drop=True, until=DAY)
 
-    assert [(each.outcome, each.rows, each.dropped) for each in result.days] == [("archived", 2, "dropped")]
+    assert [(each.outcome, each.rows, each.dropped) for each in result.days] == [
+        ("archived", 2, "dropped"),
+        ("archived", 1, "dropped"),
+    ]
     assert (stage.archived(), stage.queued()) == (before, {})
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from minutehand.database import Connection, Database, connect
-from minutehand_pipeline.archive.closing import Closing, list_days
+from minutehand_pipeline.archive.closing import Closing, Day, list_days
+from minutehand_pipeline.archive.decision import Action, decide
 from minutehand_pipeline.schemas import HOMES
 from tests import servers
 from tests.conftest import NewDatabase
@@ -44,6 +45,16 @@ def test_day_is_open_while_an_older_transaction_runs(database: Database, writer:
         assert "in a transaction since" in (Closing(database, NOW).wait_for_holder(ends) or "")
 
     assert Closing(database, NOW).wait_for_holder(ends) is None
+
+
+def test_day_without_rows_is_not_empty_before_it_is_closed(database: Database, writer: Connection) -> None:
+    with writer.transaction():
+        writer.execute("select 1")
+        day = Day(HOMES["jobs_done"], date(2020, 2, 29), just_now(database), False, None, None)
+
+        assert decide(database, Closing(database, NOW), day).action is Action.WAIT
+
+    assert decide(database, Closing(database, NOW), day).action is Action.RECORD_EMPTY
 
 
 def test_later_transaction_does_not_keep_a_day_open(database: Database, writer: Connection) -> None:
@@ -86,6 +97,21 @@ def test_restricted_role_waits_for_all_open_transactions(
         finally:
             hidden.execute("reset role")
             owner.execute(f"drop role {role}")
+
+
+def test_prepared_transaction_keeps_a_day_open(servers: servers.Servers) -> None:
+    address = servers.migrated("prepared", settings={"max_prepared_transactions": "1"})
+    made = address.make()
+    with connect(made.admin_url) as owner:
+        owner.execute("begin; select pg_current_xact_id(); prepare transaction 'forgotten'")
+        try:
+            database = Database.borrow(owner)
+            found = Closing(database, NOW).wait_for_holder(just_now(database))
+        finally:
+            owner.execute("rollback prepared 'forgotten'")
+    address.drop(made)
+
+    assert found == "a prepared transaction, forgotten"
 
 
 def test_only_finished_days_are_listed(database: Database) -> None:

@@ -1,28 +1,15 @@
 """A day is dropped as a whole, and only if the lake has exactly its rows."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from minutehand.database import Connection, connect
-from tests.pipeline.history import fill_history
+from tests.pipeline.archive.stage import ask
 from tests.servers import Database
 
 HOMES = ("jobs_done", "attempts", "events")
 DAY = "2026-03-31"
-
-
-@pytest.fixture
-def connection(direct_database: Database) -> Iterator[Connection]:
-    with connect(direct_database.url) as connection:
-        fill_history(connection, 40)
-        yield connection
-
-
-def ask(connection: Connection, statement: str, *parameters: Any) -> Any:
-    [(value,)] = connection.execute(statement, list(parameters)).fetchall()  # type: ignore[call-overload]
-    return value
 
 
 def archived(connection: Connection, home: str) -> None:
@@ -89,6 +76,13 @@ def test_drop_does_not_wait_for_a_writer(connection: Connection, direct_database
         other.execute(f"insert into minutehand.jobs (kind, deleted) values ('late', '{DAY} 12:00+00')")
 
         assert drop(connection, "jobs_done") == "busy"
+
+
+def test_day_without_a_recorded_identity_is_held(connection: Connection) -> None:
+    archived(connection, "jobs_done")
+    connection.execute("update minutehand.archived_days set identity = null")
+
+    assert drop(connection, "jobs_done") == "held"
 
 
 def test_retention_waits_until_all_rows_are_archived(connection: Connection) -> None:

@@ -169,3 +169,17 @@ def test_late_row_in_a_checked_day_is_found(queue: Queue) -> None:
         queue.sql("select * from minutehand.retain(now() + interval '25 hours')")
 
     assert [row["failed"] for row in queue.sql("select failed from minutehand.jobs")] == [True]
+
+
+@pytest.mark.fault("functions/retention", r"min\(\$1 \+ keep\)", "max($1 + keep)")
+def test_checked_day_is_checked_again_when_its_next_row_expires(queue: Queue) -> None:
+    day, hour = ago(queue, 3), timedelta(hours=1)
+    for name, keep in (("a", 12 * hour), ("b", 30 * DAY)):
+        finished(queue, noon(day), queue=name)
+        set_retention(queue.database, Retention(queue=name, done=keep))
+    # No job is dead: the day is checked early, and none of its rows has expired.
+    set_retention(queue.database, Retention(dead=hour))
+    for since_its_end in (10 * hour, 13 * hour, 13 * hour):
+        queue.sql("select * from minutehand.retain(%(at)s)", at=noon(day) + 12 * hour + since_its_end)
+
+    assert queue.sql("select queue from minutehand.jobs") == [{"queue": "b"}]

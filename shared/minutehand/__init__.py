@@ -29,6 +29,8 @@ The modules at the root, in the order of the flow:
 `operations` changes jobs, `queries` reads them, `model` has the values that flow between these modules.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.enqueue import enqueue, enqueue_many
@@ -60,9 +62,13 @@ from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.retry import Retry
 from minutehand.queries.results import wait
 
+if TYPE_CHECKING:
+    from minutehand.database.async_database import AsyncDatabase
+
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncDatabase",
     "BusyError",
     "Cancel",
     "ConfigurationError",
@@ -97,3 +103,12 @@ __all__ = [
     "job",
     "wait",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import AsyncDatabase when it is used, for the sake of cold starts."""
+    if name == "AsyncDatabase":
+        from minutehand.database.async_database import AsyncDatabase
+
+        return AsyncDatabase
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,7 @@ from threading import Timer
 
 import pytest
 
-import minutehand.database
+import minutehand.database.liveness
 from minutehand import Database, enqueue
 from minutehand.errors import UnreachableError
 from minutehand.queries.jobs import stats
@@ -22,7 +22,7 @@ def test_dropped_connection_is_replaced_before_the_next_statement(
     with Gate(direct_database.url) as gate:
         db = Database(gate.url)
         enqueue("echo", connection=db)
-        monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
+        monkeypatch.setattr(minutehand.database.liveness, "IDLE_SECONDS", 0)
         gate.swallow()
 
         assert enqueue("echo", connection=db).outcome == "created"
@@ -53,7 +53,7 @@ def test_silent_server_is_abandoned(
     with Gate(direct_database.url) as gate:
         db = Database(gate.url)
         enqueue("echo", connection=db)
-        monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
+        monkeypatch.setattr(minutehand.database.liveness, "IDLE_SECONDS", 0)
         gate.deafen()
 
         assert enqueue("echo", connection=db).outcome == "created"

@@ -11,7 +11,7 @@ from proving import Post, Sessions, settings
 from psycopg.conninfo import make_conninfo
 from wire import Wire
 
-import minutehand.database
+import minutehand.database.liveness
 from minutehand import ConfigurationError, Database, DatabaseError, NewJob, enqueue, enqueue_many
 from minutehand.errors import ForbiddenError, ReadOnlyError, SchemaError, UnreachableError
 from minutehand.queries.jobs import stats
@@ -37,7 +37,7 @@ class CountedAddress:
 def test_connection_lost_in_a_freeze_is_reopened_transparently(
     database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
+    monkeypatch.setattr(minutehand.database.liveness, "IDLE_SECONDS", 0)
     with Wire(database.url) as wire:
         address = CountedAddress(wire.url)
         db = Database(address)
@@ -68,7 +68,7 @@ def test_connection_lost_at_work_is_one_error_then_reopened(
 def test_terminated_backend_is_replaced(
     direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(minutehand.database, "IDLE_SECONDS", 0)
+    monkeypatch.setattr(minutehand.database.liveness, "IDLE_SECONDS", 0)
     address = CountedAddress(direct_database.url)
     db = Database(address)
     with psycopg.connect(direct_database.admin_url, autocommit=True) as admin:

@@ -92,7 +92,7 @@ def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fa
     if fault is not None and fault.name.startswith("functions/"):
         fault.replace_functions(request.getfixturevalue("database").admin_url)
     elif fault is not None:
-        monkeypatch.setattr(minutehand.database, "statement", fault.statement)
+        monkeypatch.setattr(minutehand.database.database, "statement", fault.statement)
     return fault
 
 

@@ -15,14 +15,12 @@ from minutehand.database.completing import complete
 from minutehand.database.conflicts import attempts
 from minutehand.database.driver_errors import translated
 from minutehand.database.fetching import Record, fetch
-from minutehand.database.liveness import has_pending_input, responds
+from minutehand.database.liveness import is_suspect, responds
 from minutehand.database.opening import Connection, connect
 from minutehand.database.statements import statement
 from minutehand.errors import ConfigurationError, UnreachableError
 
 Result = TypeVar("Result")
-
-IDLE_SECONDS = 30.0
 
 
 class Database:
@@ -157,16 +155,11 @@ class Database:
             self._connection = None
 
     def _is_dead(self) -> bool:
-        """Test a connection that was idle for long or has unexpected input.
-
-        Idle time is measured by the wall clock, since the monotonic one may stop while the process is frozen.
-        """
+        """Test a connection that may have died."""
         connection = cast(Connection, self._connection)
         if connection.closed:
             return True
-        if self.in_transaction:
-            return False
-        if 0 <= time() - self._used < IDLE_SECONDS and not has_pending_input(connection):
+        if self.in_transaction or not is_suspect(connection, self._used):
             return False
         return not responds(connection)
 

@@ -1,20 +1,31 @@
 """Liveness: find out within seconds whether the peer of a connection is gone or hangs."""
 
 from select import POLLIN, poll
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 import psycopg
 
+AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
+
 SECONDS = 3.0
+IDLE_SECONDS = 30.0
 
 
-def has_pending_input(connection: psycopg.Connection[Any]) -> bool:
+def is_suspect(connection: AnyConnection, used: float) -> bool:
+    """Return whether a connection may have died: it was idle for long, or has unexpected input.
+
+    Idle time is measured by the wall clock, since the monotonic one may stop while the process is frozen.
+    """
+    return not 0 <= time() - used < IDLE_SECONDS or has_pending_input(connection)
+
+
+def has_pending_input(connection: AnyConnection) -> bool:
     """Return whether input arrived while no query ran. Usually this means that the server or pooler hung up."""
     return _readable(connection, 0)
 
 
-def responds(connection: psycopg.Connection[Any], seconds: float = SECONDS) -> bool:
+def responds(connection: AnyConnection, seconds: float = SECONDS) -> bool:
     """Run an empty query, and return whether it finished in time; a peer may accept every byte and never answer."""
     deadline, line = monotonic() + seconds, connection.pgconn
     try:
@@ -34,7 +45,7 @@ def responds(connection: psycopg.Connection[Any], seconds: float = SECONDS) -> b
         return False
 
 
-def _readable(connection: psycopg.Connection[Any], seconds: float) -> bool:
+def _readable(connection: AnyConnection, seconds: float) -> bool:
     poller = poll()
     poller.register(connection.pgconn.socket, POLLIN)
     return bool(poller.poll(seconds * 1000))

@@ -1,14 +1,16 @@
 """Open a connection: with TLS checks, a time limit and the current password, and without prepared statements."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from math import inf
 from random import SystemRandom
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import psycopg
 from psycopg.types.json import set_json_loads
 
+from minutehand.database.completing import complete
 from minutehand.database.driver_errors import busy, refused_password, translated
 from minutehand.database.tls import is_encrypted, verified_by
 from minutehand.errors import ConfigurationError
@@ -17,6 +19,7 @@ from minutehand.settings import connect_seconds, database_token, forget, iam
 
 Connection = psycopg.Connection[Any]
 Parts = dict[str, Any]
+AnyConnection = TypeVar("AnyConnection")
 
 # These find a silent peer within seconds, as after a frozen process. They are client settings only.
 KEEPALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5000}
@@ -33,7 +36,7 @@ def connect(url: str | Callable[[], str]) -> Connection:
     `url` may be a function. If the server refuses the password, the secret or token is fetched again and tried once.
     """
     with translated():
-        connection = _open(url)
+        connection = complete(open_connection(url, _BLOCKING))
     set_json_loads(decode, connection)
     return connection
 
@@ -44,18 +47,28 @@ def conninfo(url: str | Callable[[], str]) -> str:
         return psycopg.conninfo.make_conninfo(**{"application_name": "minutehand"} | _parts(url))
 
 
-def _open(url: str | Callable[[], str]) -> Connection:
-    parts = _parts(url)
+@dataclass(frozen=True)
+class Dial(Generic[AnyConnection]):
+    """How to connect, to pause, and to call a function that may block: without suspending, or in an event loop."""
+
+    connect: Callable[[Parts], Coroutine[Any, Any, AnyConnection]]
+    pause: Callable[[float], Coroutine[Any, Any, None]]
+    block: Callable[[Callable[[], Parts]], Coroutine[Any, Any, Parts]]
+
+
+async def open_connection(url: str | Callable[[], str], dial: Dial[AnyConnection]) -> AnyConnection:
+    """Open a connection. If the server refuses the password, fetch the secret or token again and try once."""
+    parts = await dial.block(lambda: _parts(url))
     try:
-        return _connect_with_retries(parts)
+        return await _connect_with_retries(parts, dial)
     except psycopg.OperationalError as error:
         if not refused_password(error):
             raise
         forget()
-        renewed = _parts(url)
+        renewed = await dial.block(lambda: _parts(url))
         if renewed == parts:
             raise
-    return _connect_with_retries(renewed)
+    return await _connect_with_retries(renewed, dial)
 
 
 def _parts(url: str | Callable[[], str]) -> Parts:
@@ -96,24 +109,25 @@ def _token(parts: Parts) -> str:
     return database_token(parts["host"], int(parts.get("port") or 5432), parts["user"])
 
 
-def _connect_with_retries(parts: Parts) -> Connection:
+async def _connect_with_retries(parts: Parts, dial: Dial[AnyConnection]) -> AnyConnection:
     """Connect, and try again while the server has no free connection, within `connect_timeout`."""
     pause, deadline = PAUSE, monotonic() + _seconds(parts)
     while True:
         try:
-            return _attempt(parts, deadline - monotonic())
+            return await dial.connect(_attempt(parts, deadline - monotonic()))
         except psycopg.OperationalError as error:
             # A random pause spreads the clients.
             pause = min(SystemRandom().uniform(pause, 2 * pause), LONGEST_PAUSE)
             if not busy(error) or monotonic() + pause > deadline:
                 raise
-        sleep(pause)
+        await dial.pause(pause)
 
 
-def _attempt(parts: Parts, seconds: float) -> Connection:
+def _attempt(parts: Parts, seconds: float) -> Parts:
+    """Return the parameters of one attempt: autocommit mode, without prepared statements."""
     limit = 0 if seconds == inf else max(1, round(seconds))
-    parts = parts | {"application_name": "minutehand", "connect_timeout": limit}
-    return psycopg.connect(autocommit=True, prepare_threshold=None, **parts)
+    ours = {"application_name": "minutehand", "connect_timeout": limit}
+    return parts | ours | {"autocommit": True, "prepare_threshold": None}
 
 
 def _seconds(parts: Parts) -> float:
@@ -126,3 +140,18 @@ def _seconds(parts: Parts) -> float:
     if not abs(seconds) < MAX_SECONDS:
         raise ConfigurationError("connect_timeout in DATABASE_URL must be a number of seconds")
     return seconds if seconds > 0 else inf
+
+
+async def _connect(parts: Parts) -> Connection:
+    return psycopg.connect(**parts)
+
+
+async def _pause(seconds: float) -> None:
+    sleep(seconds)
+
+
+async def _block(call: Callable[[], Parts]) -> Parts:
+    return call()
+
+
+_BLOCKING = Dial(_connect, _pause, _block)

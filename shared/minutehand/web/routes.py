@@ -13,13 +13,13 @@ This is the shape of Taskless's `createQueue(name, route, handler)`. A worker po
 payload may be encrypted end to end. The receiver is `minutehand.web.asgi` or `minutehand.web.wsgi`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 from urllib.parse import urljoin
 
 from minutehand.claimed_job import Job
-from minutehand.database import Connection, Database, database_of
+from minutehand.database import AsyncConnectable, Connectable, Executor, executed
 from minutehand.enqueue import enqueue, enqueue_many
 from minutehand.errors import ConfigurationError, UnknownKindError
 from minutehand.handlers import Handler
@@ -80,37 +80,52 @@ class Route:
         headers: Mapping[str, str] = bare.headers or {}
         return NewJob(**vars(bare) | {"headers": {**headers, ROUTE_HEADER: self._address(bare)}})
 
+    @overload
     def enqueue(
-        self,
-        kind: str,
-        payload: object = None,
-        *,
-        connection: Connection | Database | None = None,
-        **options: Any,
-    ) -> Enqueued:
+        self, kind: str, payload: object = None, *, connection: Connectable | None = None, **options: Any
+    ) -> Enqueued: ...
+    @overload
+    def enqueue(
+        self, kind: str, payload: object = None, *, connection: AsyncConnectable, **options: Any
+    ) -> Coroutine[Any, Any, Enqueued]: ...
+    def enqueue(self, kind: str, payload: object = None, *, connection: Any = None, **options: Any) -> Any:
         """Enqueue one job for this route, with the options of `minutehand.enqueue`."""
         job = vars(self.job(kind, payload, **options))
         options = {name: value for name, value in job.items() if value is not None or name == "payload"}
         return enqueue(**options, connection=connection)
 
+    @overload
     def enqueue_many(
         self,
         jobs: Iterable[NewJob],
         *,
         on_conflict: OnConflict = "replace",
-        connection: Connection | Database | None = None,
-    ) -> Iterator[Enqueued | Rejected]:
+        connection: Connectable | None = None,
+    ) -> Iterator[Enqueued | Rejected]: ...
+    @overload
+    def enqueue_many(
+        self, jobs: Iterable[NewJob], *, on_conflict: OnConflict = "replace", connection: AsyncConnectable
+    ) -> AsyncIterator[Enqueued | Rejected]: ...
+    def enqueue_many(
+        self, jobs: Iterable[NewJob], *, on_conflict: OnConflict = "replace", connection: Any = None
+    ) -> Any:
         """Enqueue any number of jobs in this queue and yield the result of each, in order."""
         bound = (
             self.job(**{name: value for name, value in vars(job).items() if name != "queue"}) for job in jobs
         )
         return enqueue_many(bound, on_conflict=on_conflict, connection=connection)
 
-    def cancel(self, key: Key, *, connection: Connection | Database | None = None) -> Change:
+    @overload
+    def cancel(self, key: Key, *, connection: Connectable | None = None) -> Change: ...
+    @overload
+    def cancel(self, key: Key, *, connection: AsyncConnectable) -> Coroutine[Any, Any, Change]: ...
+    def cancel(self, key: Key, *, connection: Any = None) -> Any:
         """Cancel the job with this key; it stays in the history."""
-        database = database_of(connection)
-        row = get_by_key(database, self.queue, str(key_text(key)))
-        return cancel(database, [row.id])[0]
+        return executed(connection, lambda executor: self._cancel(executor, key))
+
+    async def _cancel(self, executor: Executor, key: Key) -> Change:
+        row = await get_by_key(executor, self.queue, str(key_text(key)))
+        return (await cancel(executor, [row.id]))[0]
 
     def _address(self, job: NewJob) -> str:
         url = self.url if isinstance(self.url, str) else self.url(job)

@@ -12,7 +12,9 @@ from minutehand.database.executor import Executor, ExecutorSource
 class SQLAlchemyTransaction(Protocol):
     """A Session or Connection of SQLAlchemy, or a scoped session."""
 
-    begin_nested: Callable[..., Any]
+    @property
+    def begin_nested(self) -> Callable[..., Any]:
+        """Begin a savepoint."""
 
     def commit(self) -> None:
         """Commit."""
@@ -21,7 +23,9 @@ class SQLAlchemyTransaction(Protocol):
 class DjangoConnection(Protocol):
     """`django.db.connection`, or one of `django.db.connections`."""
 
-    savepoint_commit: Callable[..., Any]
+    @property
+    def savepoint_commit(self) -> Callable[..., Any]:
+        """Release a savepoint."""
 
     def commit(self) -> None:
         """Commit."""
@@ -30,7 +34,9 @@ class DjangoConnection(Protocol):
 class Psycopg2Connection(Protocol):
     """A connection of psycopg2."""
 
-    get_transaction_status: Callable[..., Any]
+    @property
+    def get_transaction_status(self) -> Callable[..., Any]:
+        """Return the state of the transaction."""
 
     def commit(self) -> None:
         """Commit."""
@@ -39,7 +45,9 @@ class Psycopg2Connection(Protocol):
 class AsyncSQLAlchemyTransaction(Protocol):
     """An AsyncSession or AsyncConnection of SQLAlchemy, or a scoped async session."""
 
-    begin_nested: Callable[..., Any]
+    @property
+    def begin_nested(self) -> Callable[..., Any]:
+        """Begin a savepoint."""
 
     def commit(self) -> Coroutine[Any, Any, None]:
         """Commit."""
@@ -48,7 +56,9 @@ class AsyncSQLAlchemyTransaction(Protocol):
 class AsyncpgConnection(Protocol):
     """A connection of asyncpg, of your own or of a pool."""
 
-    copy_records_to_table: Callable[..., Any]
+    @property
+    def copy_records_to_table(self) -> Callable[..., Any]:
+        """Copy records."""
 
     def is_in_transaction(self) -> bool:
         """Whether a transaction is open."""

@@ -110,10 +110,12 @@ def strangers(metrics: Iterator[Metric], stack: Stack) -> list[Metric]:
     "MetricName: refused\n      Dimensions: [{Name: service, Value: worker}]",
 )
 @pytest.mark.planted("&namespace !Sub minutehand/\\${AWS::StackName}", "&namespace minutehand")
+@pytest.mark.planted("MetricName: failed_steps", "MetricName: failed_step")
+@pytest.mark.planted("MetricName: refused_schedules", "MetricName: schedules_refused")
 @pytest.mark.planted("MetricName: AsyncEventsDropped", "MetricName: AsyncEventDropped")
 @pytest.mark.planted("Name: ScheduleGroup", "Name: ScheduleName")
 def test_every_alarm_uses_existing_metrics(stack: Stack) -> None:
-    assert len(alarms(stack)) == 17
+    assert len(alarms(stack)) == 19
     for name, alarm in alarms(stack).items():
         assert (name, strangers(watched(alarm), stack)) == (name, [])
 
@@ -174,6 +176,8 @@ THRESHOLDS = {
     "TickDroppedAlarm": (0, 300, 1),
     "LateAlarm": (180, 60, 3),
     "RefusedAlarm": (0, 60, 5),
+    "MaintenanceAlarm": (0, 60, 3),
+    "SchedulesAlarm": (0, 3600, 1),
     "AcceptanceAlarm": (90, 300, 2),
     "LapsedAlarm": (10, 900, 1),
     "EventAgeAlarm": (30_000, 60, 3),

@@ -21,7 +21,7 @@ WORKERS ?= 4
 PIPELINE_WORKERS ?= 2
 # Duration of the run of test/soak that has all fences.
 SECONDS ?= 60
-SUITES := $(addprefix test/,mutations plans thorough docs programs servers kill soak pipeline-long spark-floor cluster containers)
+SUITES := $(addprefix test/,mutations plans thorough docs programs servers kill soak pipeline-long spark-floor cluster containers project)
 # Server of the core's tests: direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18.
 SERVER ?= direct-18
 
@@ -146,6 +146,10 @@ test/containers: setup ## Build the layers and run `sam local`, with the running
 	@$(BIN)/python -m tests.sam_local.engine
 	@$(MAKE) --no-print-directory $(SAM)
 	@MINUTEHAND_TEST_SAM=$(SAM) $(BIN)/pytest -m containers tests/sam_local
+
+.PHONY: test/project
+test/project: setup $(SAM) ## Create projects from the wheel, run their tests, and build them with SAM and the CDK
+	@MINUTEHAND_TEST_SAM=$(SAM) $(BIN)/pytest -m project tests/walk
 
 # In a separate environment, because it requires other versions of our dependencies.
 $(SAM):

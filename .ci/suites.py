@@ -16,7 +16,7 @@ SQL = [f"{LIBRARY}{folder}/*" for folder in ("sql", "schema")]
 # Modules of the library that do not depend on the server.
 OUTER = [
     f"{LIBRARY}{folder}/*"
-    for folder in ("cli", "doctor", "local", "aws", "web", "functions", "events", "settings")
+    for folder in ("cli", "doctor", "local", "project", "aws", "web", "functions", "events", "settings")
 ]
 FLOW = [
     f"{LIBRARY}{name}.py"
@@ -85,6 +85,7 @@ SUITES = {
     "soak": ["emulator/*", "tests/soak/*"],
     "pipeline-long": ["pipeline/*", "tests/pipeline/*", f"{LIBRARY}offer.py", f"{LIBRARY}tick.py"],
     "cluster": ["pipeline/package.py", "pipeline/main.py", "pipeline/requirements.lock", "tests/cluster/*"],
+    "project": [f"{LIBRARY}project/*", "layers/project.mk", "hatch_build.py", "tests/walk/*"],
     "containers": [
         "template.yaml",
         "samconfig.toml",
@@ -120,6 +121,7 @@ ORDINARY = [
             "functions",
             "lambda_faults",
             "local",
+            "project",
             "testing",
             "unit",
             "web",

@@ -35,6 +35,7 @@ NewDatabase = Callable[..., Database]
 SUITES = {
     "tests/cluster/": "cluster",
     "tests/sam_local/": "containers",
+    "tests/walk/": "project",
     "tests/local/": "programs",
     "tests/testing/test_conformance.py": "programs",
     "tests/testing/test_run.py": "programs",

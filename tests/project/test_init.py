@@ -7,6 +7,7 @@ import yaml
 
 from minutehand.project.create import new_files, write_files
 from minutehand.project.errors import ProjectError
+from minutehand.project.template_json import template_json
 from minutehand.stack import folder
 from tests.project.conftest import Run
 
@@ -125,3 +126,19 @@ def test_init_reports_a_file_in_the_place_of_the_folder(run: Run, here: Path) ->
 @pytest.mark.parametrize("arguments", [[], ["shop", "--into", "."], ["--into", ".", "--cdk"]])
 def test_init_rejects_contradictory_arguments(run: Run, arguments: list[str]) -> None:
     assert run("init", *arguments).exit_code == 2
+
+
+def test_project_for_the_cdk_has_an_app_instead_of_a_template(run: Run, here: Path) -> None:
+    assert run("init", "shop", "--cdk").exit_code == 0
+
+    found = files(here / "shop")
+    assert found == FILES - {"template.yaml", "samconfig.toml"} | {"app.py", "cdk.json"}
+    assert [name for name in found if "%%" in (here / "shop" / name).read_text("utf-8")] == []
+
+
+def test_template_in_json_has_the_long_form_of_the_functions() -> None:
+    text = "A: !Ref B\nC: !GetAtt D.E.F\nG: &g !If [H, !Sub I, {J: !Condition K}]\nL: *g\n"
+
+    condition = {"Fn::If": ["H", {"Fn::Sub": "I"}, {"J": {"Condition": "K"}}]}
+    expected = {"A": {"Ref": "B"}, "C": {"Fn::GetAtt": ["D", "E.F"]}, "G": condition, "L": condition}
+    assert template_json(text) == expected

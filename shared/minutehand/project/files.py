@@ -8,6 +8,7 @@ from string import Template
 
 # Paths in the project by the template's; the others are equal.
 RENAMED = {"gitignore": ".gitignore", "workflows": ".github/workflows"}
+SAM_ONLY = {"template.yaml", "samconfig.toml"}
 
 
 class _Text(Template):
@@ -17,11 +18,18 @@ class _Text(Template):
 
 
 def render(kind: str, values: Mapping[str, str]) -> dict[PurePosixPath, str]:
-    """Return the files of a kind of project, `sam` or `cdk`, by their path, in order.
+    """Return the files of a kind of project by their path, in order: `sam`, `cdk`, or `into` for an existing one.
 
-    The folder `package` becomes the project's package.
+    The folder `package` becomes the project's package. A project for the CDK has the files of one for SAM, and others.
     """
-    folder = files("minutehand.project") / "templates" / kind
+    folder = files("minutehand.project") / "templates"
+    if kind == "cdk":
+        shared = {path: text for path, text in render("sam", values).items() if path.name not in SAM_ONLY}
+        return dict(sorted({**shared, **_render(folder / kind, values)}.items()))
+    return _render(folder / kind, values)
+
+
+def _render(folder: Traversable, values: Mapping[str, str]) -> dict[PurePosixPath, str]:
     renamed = {**RENAMED, "package": values["package"]}
     return dict(
         sorted((_rename(path, renamed), fill(text, values)) for path, text in _walk(folder, PurePosixPath()))

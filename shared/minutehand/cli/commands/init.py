@@ -52,7 +52,7 @@ def init(name: str | None, into: Path | None, cdk: bool, dry_run: bool) -> None:
     if into is not None:
         if cdk:
             raise click.UsageError(
-                "--cdk must not be used with --into: import minutehand.project.cdk in your app"
+                "--cdk must not be used with --into; to add the queue to an app, use minutehand.project.cdk.Queue"
             )
         _put_insertion(into, insert_into(into, dry_run=dry_run), dry_run)
     elif name is not None:

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parent.parent.parent
 LOCAL_API = "http://127.0.0.1:8080"
-FILE_NAME = re.compile(r"# ((?:functions|tests)/\S+\.py)\n")
+FILE_NAME = re.compile(r"# ((?:functions|shop|tests)/\S+\.py)\n")
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,15 @@ def module_of(kind: str, modules: tuple[str, ...]) -> str | None:
     return None
 
 
-def index(modules: tuple[str, ...]) -> dict[str, Found]:
-    """Return all declared kinds of these modules and packages; raise ConfigurationError if one is declared twice."""
+def index(modules: tuple[str, ...], containing: bytes = b"") -> dict[str, Found]:
+    """Return the declared kinds of these modules and packages, or of their files that contain a text.
+
+    Raises ConfigurationError if a kind is declared twice.
+    """
     found: dict[str, Found] = {}
     for module, path in files(modules):
-        for each in declared(module, path.read_bytes()):
+        text = path.read_bytes()
+        for each in declared(module, text) if containing in text else ():
             if other := found.get(each.kind):
                 raise ConfigurationError(
                     f"kind {each.kind!r} is declared in {other.module}, line {other.line}, "

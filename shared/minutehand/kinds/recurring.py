@@ -9,7 +9,7 @@ from minutehand.schedules.schedule import Schedule
 
 def declared_schedules(modules: tuple[str, ...]) -> list[Schedule]:
     """Return the schedules that these modules and packages declare; only modules with schedules are imported."""
-    recurring = [each for each in index(modules).values() if each.recurs]
+    recurring = [each for each in index(modules, containing=b"every").values() if each.recurs]
     for module in sorted({each.module for each in recurring}):
         import_module(module)
     found = (registry.find(each.kind) for each in recurring)

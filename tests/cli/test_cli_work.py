@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -197,3 +199,18 @@ def test_password_is_not_a_process_argument(popen, direct_database, handlers):
     assert arguments
     assert not [each for each in arguments if "postgresql://" in each]
     assert crew.wait(60) == 0
+
+
+def test_project_without_a_folder_of_handlers_runs_its_modules(direct_database, tmp_path):
+    (tmp_path / "jobs_of_shop.py").write_text(
+        "from minutehand import job\n@job\ndef quick(): return 'by its module'\n"
+    )
+    (tmp_path / "pyproject.toml").write_text("[tool.minutehand]\nhandlers = ['jobs_of_shop']\n")
+    enqueue(direct_database.url, {"kind": "quick"})
+
+    # The script, unlike `python -m`, does not search the working directory for modules.
+    command = [sys.executable, "-P", "-c", "from minutehand.cli import main; main()", "work", "--drain"]
+    environment = os.environ | {"DATABASE_URL": direct_database.url}
+    worked = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, timeout=60)
+
+    assert (worked.returncode, rows(direct_database.url)) == (0, [("quick", "done", 1)]), worked.stderr

@@ -47,6 +47,10 @@ def add_folders() -> None:
             sys.path.append(folder)
 
 
+def project_modules() -> tuple[str, ...]:
+    """Return the modules of MINUTEHAND_HANDLERS, else those that the files of this folder's project name."""
+    return HANDLERS.read() or read_configuration(Path.cwd()).handlers
+
+
 def _kinds() -> set[str]:
-    modules = HANDLERS.read() or read_configuration(Path.cwd()).handlers
-    return known_kinds((*modules, DEFAULT_PACKAGE))
+    return known_kinds((*project_modules(), DEFAULT_PACKAGE))

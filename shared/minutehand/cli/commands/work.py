@@ -13,22 +13,23 @@ import click
 
 from minutehand.cli.crew import Crew
 from minutehand.cli.exits import INTERRUPTED, OK
+from minutehand.cli.kinds import add_folders, project_modules
 from minutehand.cli.options import connection_options, given_url, local_run_url, open_database, output_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.stop import Stop
 from minutehand.cli.values import duration
 from minutehand.database import Database
 from minutehand.errors import BusyError, ConflictError, InvalidJobError, UnreachableError
-from minutehand.handlers import HandlerPackage
+from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
 from minutehand.model.event import Event
 from minutehand.model.queues import Queues
 from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
-from minutehand.settings.table import HANDLERS
 from minutehand.web.delivery.fallback import deliver_if_routed
 from minutehand.work import work as run_worker
 
 RECONNECT_SECONDS = 5.0
+DEFAULT_FOLDER = Path("functions/worker/handlers")
 
 
 @click.command()
@@ -61,9 +62,9 @@ RECONNECT_SECONDS = 5.0
     "--handlers",
     "folder",
     metavar="DIR",
-    default="functions/worker/handlers",
+    default=str(DEFAULT_FOLDER),
     show_default=True,
-    help="The folder of the handlers, one file for each kind.",
+    help="The folder of the handlers, one file for each kind; besides the modules of MINUTEHAND_HANDLERS.",
 )
 @click.option(
     "--processes", type=click.IntRange(1, 256), default=1, show_default=True, help="Number of processes."
@@ -181,7 +182,13 @@ def _queues(names: tuple[str, ...], strict: bool) -> Queues:
 
 
 def _handlers(folder: Path) -> HandlerPackage:
-    """Make the folder importable by its name, unless another module has that name."""
+    """Make the folder importable by its name, unless another module has that name.
+
+    A project whose handlers are modules needs no folder.
+    """
+    add_folders()
+    if (modules := project_modules()) and folder == DEFAULT_FOLDER and not folder.is_dir():
+        return HandlerPackage([*modules, DEFAULT_PACKAGE], deliver_if_routed)
     folder = folder.resolve()
     if not folder.is_dir():
         raise click.BadParameter(f"folder {folder} not found", param_hint="--handlers")
@@ -190,7 +197,7 @@ def _handlers(folder: Path) -> HandlerPackage:
             f"{folder.name!r} cannot be imported; rename the folder to `handlers`", param_hint="--handlers"
         )
     sys.path.insert(0, str(folder.parent))
-    return HandlerPackage([*HANDLERS.read(), folder.name], deliver_if_routed)
+    return HandlerPackage([*modules, folder.name], deliver_if_routed)
 
 
 def _run_crew(processes: int, form: str) -> int:

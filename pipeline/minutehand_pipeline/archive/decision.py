@@ -67,7 +67,10 @@ def execute(archiver: Archiver, day: Day, decision: Decision, number: int, *, dr
         return result
     if decision.action is Action.RECORD_EMPTY:
         record_day(archiver.database, day.home, day.day, Sums())
-    # A drop needs proof that the lake has the rows that were recorded; archiving again provides it.
+    # A drop needs proof that the lake has the rows that were recorded. A day of an earlier run is read for it, and
+    # archived again if the proof fails. A day of this run is not read again: `archive` has read back its files,
+    # compared them with the database, and committed just these files, or it raised. Later changes in the database
+    # need no proof, because the drop compares the identities of the rows with the recorded ones under its lock.
     unproven = drop and decision.action is Action.SKIP and not archiver.has_rows(day, _recorded_sums(day))
     if decision.action is Action.ARCHIVE or unproven:
         result = _archive(archiver, day, result, number)

@@ -15,6 +15,10 @@ from minutehand_pipeline.schemas import HOMES
 from tests.pipeline.archive.stage import DAY, Stage
 
 JOBS = ("jobs_done",)
+REPLACE = """
+with removed as (delete from minutehand.jobs where id = (select min(id::text)::uuid from minutehand.jobs))
+insert into minutehand.jobs (kind, deleted) values ('late', '2026-03-31 23:59:59.999999+00')
+"""
 HOSTILE = """
 insert into minutehand.jobs (id, ack, kind, key, payload, deleted, timeout, personal, headers, error) values
   ('00000000-0000-0000-0000-000000000001', null, 'a', E'\\x01 ☃ \U0001f600 | "', '"\\u001f\\u001e é"',
@@ -44,12 +48,7 @@ def test_late_rows_are_archived_before_the_drop(stage: Stage) -> None:
     stage.fill(40)
     with connect(stage.database.url) as writer:
         stage.archive(homes=JOBS)
-        writer.execute(
-            "delete from minutehand.jobs where id = (select min(id::text)::uuid from minutehand.jobs)"
-        )
-        writer.execute(
-            "insert into minutehand.jobs (kind, deleted) values ('late', '2026-03-31 23:59:59.999999+00')"
-        )
+        writer.execute(REPLACE)
     before = stage.queued()
 
     result = stage.archive(homes=JOBS, drop=True, since=DAY, until=DAY)
@@ -57,6 +56,27 @@ def test_late_rows_are_archived_before_the_drop(stage: Stage) -> None:
     assert [(each.outcome, each.rows, each.number, each.dropped) for each in result.days] == [
         ("archived", 1, 2, "dropped")
     ]
+    assert stage.queued() == {}
+    assert before <= stage.archived() and stage.archived().total() == 41
+
+
+class Racing(Archiver):
+    """Another session replaces a row after the day was recorded, before it is dropped."""
+
+    def record(self, batch: Any) -> None:
+        super().record(batch)
+        if batch.number == 1:
+            self.database.connection.execute(REPLACE)
+
+
+def test_rows_that_change_before_the_drop_are_archived(stage: Stage) -> None:
+    """The number of rows does not change."""
+    stage.fill(40)
+    before = stage.queued()
+
+    result = stage.archive(Racing, homes=JOBS, drop=True, since=DAY, until=DAY)
+
+    assert [(each.rows, each.number, each.dropped) for each in result.days] == [(41, 2, "dropped")]
     assert stage.queued() == {}
     assert before <= stage.archived() and stage.archived().total() == 41
 

@@ -169,7 +169,7 @@ def test_dropped_results_are_marked_and_filtered(queue: Queue, in_transaction: b
         if in_transaction:
             with job.transaction():
                 pass
-        return {1, 2} if payload == "dropped" else None
+        return object() if payload == "dropped" else None
 
     dropped, retried = queue.enqueue(payload="dropped"), queue.enqueue(payload="retried")
     queue.work(handle, 2)

@@ -32,6 +32,7 @@ WHOLE_ENVIRONMENT = {
     "local/dev.py": "passes the environment on to processes",
     "local/pool.py": "passes the environment on to processes",
     "local/programs.py": "passes the environment on to processes",
+    "local/reload.py": "passes the environment on to processes",
     "testing/__init__.py": "unsets variables for the length of a test run",
     "testing/serving.py": "passes the environment on to processes",
 }

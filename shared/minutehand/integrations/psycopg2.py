@@ -156,11 +156,11 @@ def _uuid(text: str | None, _cursor: Any) -> UUID | None:
 
 
 LOADERS = [
-    extensions.new_type((JSON, JSONB), "MINUTEHAND_JSON", _json),
-    extensions.new_type((UUIDS,), "MINUTEHAND_UUID", _uuid),
+    extensions.new_type((JSON, JSONB), "minutehand_json", _json),
+    extensions.new_type((UUIDS,), "minutehand_uuid", _uuid),
     extensions.new_type(
         (TIMESTAMPTZ,),
-        "MINUTEHAND_TIMESTAMPTZ",
+        "minutehand_timestamptz",
         _nearest(
             extensions.PYDATETIMETZ,
             datetime.min.replace(tzinfo=UTC),
@@ -168,7 +168,7 @@ LOADERS = [
         ),
     ),
     extensions.new_type(
-        (INTERVAL,), "MINUTEHAND_INTERVAL", _nearest(extensions.PYINTERVAL, timedelta.min, timedelta.max)
+        (INTERVAL,), "minutehand_interval", _nearest(extensions.PYINTERVAL, timedelta.min, timedelta.max)
     ),
 ]
 

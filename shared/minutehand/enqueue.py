@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 from uuid import uuid4
 
 from minutehand import middleware
@@ -21,18 +21,23 @@ from minutehand.settings import encrypts
 Item = tuple[int, NewJob | InvalidJobError]
 
 
-@overload
-def enqueue(
-    kind: str, payload: object = None, *, connection: AsyncConnectable, **options: Unpack[JobOptions]
-) -> Coroutine[Any, Any, Enqueued]: ...
-@overload
-def enqueue(
-    kind: str,
-    payload: object = None,
-    *,
-    connection: Connectable | None = None,
-    **options: Unpack[JobOptions],
-) -> Enqueued: ...
+if TYPE_CHECKING:
+
+    @overload
+    def enqueue(
+        kind: str, payload: object = None, *, connection: AsyncConnectable, **options: Unpack[JobOptions]
+    ) -> Coroutine[Any, Any, Enqueued]: ...
+
+    @overload
+    def enqueue(
+        kind: str,
+        payload: object = None,
+        *,
+        connection: Connectable | None = None,
+        **options: Unpack[JobOptions],
+    ) -> Enqueued: ...
+
+
 def enqueue(
     kind: str,
     payload: object = None,
@@ -111,22 +116,27 @@ async def _enqueue(executor: Executor, given: NewJob) -> Enqueued:
     return result
 
 
-@overload
-def enqueue_many(
-    jobs: Iterable[NewJob],
-    *,
-    on_conflict: OnConflict = "replace",
-    connection: AsyncConnectable,
-    chunk: int = 5000,
-) -> AsyncIterator[Enqueued | Rejected]: ...
-@overload
-def enqueue_many(
-    jobs: Iterable[NewJob],
-    *,
-    on_conflict: OnConflict = "replace",
-    connection: Connectable | None = None,
-    chunk: int = 5000,
-) -> Iterator[Enqueued | Rejected]: ...
+if TYPE_CHECKING:
+
+    @overload
+    def enqueue_many(
+        jobs: Iterable[NewJob],
+        *,
+        on_conflict: OnConflict = "replace",
+        connection: AsyncConnectable,
+        chunk: int = 5000,
+    ) -> AsyncIterator[Enqueued | Rejected]: ...
+
+    @overload
+    def enqueue_many(
+        jobs: Iterable[NewJob],
+        *,
+        on_conflict: OnConflict = "replace",
+        connection: Connectable | None = None,
+        chunk: int = 5000,
+    ) -> Iterator[Enqueued | Rejected]: ...
+
+
 def enqueue_many(
     jobs: Iterable[NewJob],
     *,

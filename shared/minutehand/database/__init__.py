@@ -4,6 +4,8 @@ It works through transaction poolers: no prepared statements, `SET`, session loc
 transaction of its own unless the caller opens one.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from psycopg import sql
 
 from minutehand.database.callers import (
@@ -12,7 +14,6 @@ from minutehand.database.callers import (
     default_database,
     thread_database,
 )
-from minutehand.database.connectable import AsyncConnectable, Connectable
 from minutehand.database.database import Database
 from minutehand.database.executor import Executor
 from minutehand.database.fetching import Record
@@ -23,6 +24,12 @@ from minutehand.database.sync_or_async import (
     sync_or_async,
     sync_or_async_iterator,
 )
+
+if TYPE_CHECKING:
+    from minutehand.database.connectable import AsyncConnectable, Connectable
+else:
+    # Only type checkers need them, and creating protocols takes time at every cold start.
+    AsyncConnectable = Connectable = Any
 
 __all__ = [
     "AsyncConnectable",

@@ -4,67 +4,45 @@ With a sync connection they return their result, with an async one an awaitable 
 call another one with its own executor, and awaits it.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from minutehand.database.callers import Open, resolve
 from minutehand.database.completing import complete, iterate
-from minutehand.database.connectable import AsyncConnectable, Connectable
 from minutehand.database.database import Database
 from minutehand.database.executor import BlockingExecutor, Executor
 
+if TYPE_CHECKING:
+    # Only type checkers need them, and creating protocols takes time at every cold start.
+    from minutehand.database.call_types import SyncOrAsync, SyncOrAsyncIterator
+
 P = ParamSpec("P")
 Result = TypeVar("Result")
-Result_co = TypeVar("Result_co", covariant=True)
-
-
-class SyncOrAsync(Protocol[P, Result_co]):
-    """A function whose first argument decides whether it returns its result or a coroutine."""
-
-    @overload
-    def __call__(self, database: Connectable | None, /, *args: P.args, **kwargs: P.kwargs) -> Result_co: ...
-    @overload
-    def __call__(
-        self, database: AsyncConnectable, /, *args: P.args, **kwargs: P.kwargs
-    ) -> Coroutine[Any, Any, Result_co]: ...
-
-
-class SyncOrAsyncIterator(Protocol[P, Result_co]):
-    """A function whose first argument decides whether it returns an iterator or an async iterator."""
-
-    @overload
-    def __call__(
-        self, database: Connectable | None, /, *args: P.args, **kwargs: P.kwargs
-    ) -> Iterator[Result_co]: ...
-    @overload
-    def __call__(
-        self, database: AsyncConnectable, /, *args: P.args, **kwargs: P.kwargs
-    ) -> AsyncIterator[Result_co]: ...
 
 
 def sync_or_async(
     function: Callable[Concatenate[Executor, P], Coroutine[Any, Any, Result]],
-) -> SyncOrAsync[P, Result]:
+) -> "SyncOrAsync[P, Result]":
     """Let a coroutine function take a connection of either sort instead of an executor."""
 
     @wraps(function)
     def call(database: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         return executed(database, lambda executor: function(executor, *args, **kwargs))
 
-    return cast(SyncOrAsync[P, Result], call)
+    return cast("SyncOrAsync[P, Result]", call)
 
 
 def sync_or_async_iterator(
     function: Callable[Concatenate[Executor, P], AsyncGenerator[Result, None]],
-) -> SyncOrAsyncIterator[P, Result]:
+) -> "SyncOrAsyncIterator[P, Result]":
     """Let an async generator function take a connection of either sort instead of an executor."""
 
     @wraps(function)
     def call(database: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         return iterated(database, lambda executor: function(executor, *args, **kwargs))
 
-    return cast(SyncOrAsyncIterator[P, Result], call)
+    return cast("SyncOrAsyncIterator[P, Result]", call)
 
 
 def executed(connection: Any, work: Callable[[Executor], Coroutine[Any, Any, Result]]) -> Any:

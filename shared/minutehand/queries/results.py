@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Coroutine
 from datetime import timedelta
 from types import NoneType
-from typing import Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 from uuid import UUID
 
 from minutehand.calling.conversion import convert
@@ -17,22 +17,29 @@ from minutehand.queries.wait import wait as wait_for_row
 Result = TypeVar("Result")
 
 
-@overload
-def wait(
-    job: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: AsyncConnectable
-) -> Coroutine[Any, Any, Row]: ...
-@overload
-def wait(
-    job: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: Connectable | None = None
-) -> Row: ...
-@overload
-def wait(
-    job: Enqueued[Result], timeout: timedelta = DEFAULT_TIMEOUT, *, connection: AsyncConnectable
-) -> Coroutine[Any, Any, Result]: ...
-@overload
-def wait(
-    job: Enqueued[Result], timeout: timedelta = DEFAULT_TIMEOUT, *, connection: Connectable | None = None
-) -> Result: ...
+if TYPE_CHECKING:
+
+    @overload
+    def wait(
+        job: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: AsyncConnectable
+    ) -> Coroutine[Any, Any, Row]: ...
+
+    @overload
+    def wait(
+        job: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: Connectable | None = None
+    ) -> Row: ...
+
+    @overload
+    def wait(
+        job: Enqueued[Result], timeout: timedelta = DEFAULT_TIMEOUT, *, connection: AsyncConnectable
+    ) -> Coroutine[Any, Any, Result]: ...
+
+    @overload
+    def wait(
+        job: Enqueued[Result], timeout: timedelta = DEFAULT_TIMEOUT, *, connection: Connectable | None = None
+    ) -> Result: ...
+
+
 def wait(
     job: UUID | Enqueued[Any],
     timeout: timedelta = DEFAULT_TIMEOUT,

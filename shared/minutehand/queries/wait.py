@@ -4,7 +4,7 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from datetime import timedelta
 from time import monotonic
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 from uuid import UUID
 
 from minutehand.database import AsyncConnectable, Connectable, Executor, executed
@@ -30,14 +30,19 @@ def decrypted(row: Row) -> Row:
     return replace(row, result=decrypted_result(row.result, row))
 
 
-@overload
-def wait(
-    job_id: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: AsyncConnectable
-) -> Coroutine[Any, Any, Row]: ...
-@overload
-def wait(
-    job_id: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: Connectable | None = None
-) -> Row: ...
+if TYPE_CHECKING:
+
+    @overload
+    def wait(
+        job_id: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: AsyncConnectable
+    ) -> Coroutine[Any, Any, Row]: ...
+
+    @overload
+    def wait(
+        job_id: UUID, timeout: timedelta = DEFAULT_TIMEOUT, *, connection: Connectable | None = None
+    ) -> Row: ...
+
+
 def wait(
     job_id: UUID,
     timeout: timedelta = DEFAULT_TIMEOUT,

@@ -162,8 +162,7 @@ def around(package: str) -> Around:
 
 def before_enqueue(check: CheckFunction) -> CheckFunction:
     """Register enqueue middleware for this process. Usable as a decorator."""
-    if is_async(check):
-        raise ConfigurationError(f"enqueue middleware must not be async, got {name_of(check)}")
+    _refuse_async(check)
     _checks.append(check)
     return check
 
@@ -175,6 +174,7 @@ def prepare(job: NewJob) -> NewJob:
     """
     named = MIDDLEWARE.read()
     for check in (*_checks, *(_several(_module(named), "enqueuing") if named else ())):
+        _refuse_async(check)
         before, job = job, check(job)
         if not isinstance(job, type(before)):
             raise InvalidJobError(
@@ -183,6 +183,12 @@ def prepare(job: NewJob) -> NewJob:
             )
     check_kind(job)
     return spans.prepare(job)
+
+
+def _refuse_async(check: Check) -> None:
+    """Raise ConfigurationError for async middleware: sync and async calls of `enqueue` run the same functions."""
+    if is_async(check):
+        raise ConfigurationError(f"enqueue middleware must not be async, got {name_of(check)}")
 
 
 def prepare_all(jobs: Iterable[NewJob]) -> Iterator[NewJob | InvalidJobError]:

@@ -22,6 +22,7 @@ The modules at the root, in the order of the flow:
     middleware    functions around every handler and every enqueue
     claimed_job   a claimed job as its handler sees it
     handle        run the handler and return the outcome
+    attempts      run the jobs of a chunk: one at a time, or async ones together
     finish        write the outcome, if the claim still holds
     work          claim, handle and finish, for an invocation or as a resident worker
     errors        the errors that minutehand raises
@@ -31,7 +32,7 @@ The modules at the root, in the order of the flow:
 
 from typing import TYPE_CHECKING, Any
 
-from minutehand.claimed_job import Job
+from minutehand.claimed_job import AsyncJob, Job
 from minutehand.database import Database
 from minutehand.enqueue import enqueue, enqueue_many
 from minutehand.errors import (
@@ -69,6 +70,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncDatabase",
+    "AsyncJob",
     "BusyError",
     "Cancel",
     "ConfigurationError",

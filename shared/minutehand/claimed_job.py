@@ -1,12 +1,12 @@
 """Job: a claimed job as its handler sees it."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from minutehand.database import Connection
+from minutehand.database import AsyncConnection, Connection, Database
 from minutehand.errors import LostError
 from minutehand.finish import complete
 from minutehand.lease import Claim
@@ -89,17 +89,25 @@ class Job(Claim):
         is done after the block: a result that is returned later is added to it if `result` was not set, and an
         exception is recorded without another attempt.
         """
-        if self.finished is not None:
-            raise LostError(f"job {self.id} is done already; put all writes in one transaction()")
+        self._raise_if_finished()
         with self.database.transaction(raw_errors=True) as connection:
             with self._restoring_result():
                 yield connection
-            finished = complete(self, self.result)
-            if finished.ending == "lost":
-                raise LostError(
-                    f"lease lost: job {self.id} was claimed by another worker; the transaction was rolled back"
-                )
+            finished = self._complete(self.database)
         self.finished = finished
+
+    def _raise_if_finished(self) -> None:
+        if self.finished is not None:
+            raise LostError(f"job {self.id} is done already; put all writes in one transaction()")
+
+    def _complete(self, database: Database) -> Finish:
+        """Write `done` in the transaction that is open on a database."""
+        finished = complete(replace(self, lease=replace(self.lease, database=database)), self.result)
+        if finished.ending == "lost":
+            raise LostError(
+                f"lease lost: job {self.id} was claimed by another worker; the transaction was rolled back"
+            )
+        return finished
 
     @contextmanager
     def _restoring_result(self) -> Iterator[None]:
@@ -110,3 +118,46 @@ class Job(Claim):
         except BaseException:
             self.result = before
             raise
+
+
+class AsyncJob(Job):
+    """One attempt at a job, as an async handler sees it: what uses the database is awaited."""
+
+    @classmethod
+    def of(cls, job: Job) -> "AsyncJob":
+        """Return the same attempt for an async handler."""
+        return cls(**vars(job))
+
+    # Unlike those of Job, these are awaited.
+    async def extend(self, by: timedelta) -> None:  # type: ignore[override]
+        """Extend the attempt, like `Job.extend`."""
+        await _in_database_thread(super().extend, by)
+
+    async def check(self) -> None:  # type: ignore[override]
+        """Check the claim, like `Job.check`."""
+        await _in_database_thread(super().check)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:  # type: ignore[override]
+        """Commit what you write on this connection together with the job's completion, like `Job.transaction`.
+
+        It is a second connection of the worker, which the handlers of a worker use in turn: keep the block short.
+        """
+        # Imported only when used, for the sake of cold starts.
+        from minutehand.database.in_loop import transaction
+
+        self._raise_if_finished()
+        async with transaction(self.database) as opened:
+            with self._restoring_result():
+                yield opened.connection
+            await opened.commit(lambda: self._complete(opened.database), self._set_finished)
+
+    def _set_finished(self, finished: Finish) -> None:
+        self.finished = finished
+
+
+async def _in_database_thread(call: Callable[..., None], *args: Any) -> None:
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.database.in_loop import in_database_thread
+
+    await in_database_thread(call, *args)

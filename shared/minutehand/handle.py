@@ -1,20 +1,17 @@
 """Handle: run the user's function within its time, and turn the result or error into an outcome."""
 
 import logging
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import replace
 from datetime import timedelta
-from time import monotonic
-from types import FrameType
 
+from minutehand.attempts.time_limit import time_limit
 from minutehand.claimed_job import Job
 from minutehand.errors import KeyMissingError, MismatchError, PayloadError, UnknownKindError
-from minutehand.handlers import Handlers, finished_result
-from minutehand.model.failure import KNOWN, RAISED_ON_PURPOSE, describe, message_of, redact, result_error
+from minutehand.handlers import Handler, Handlers, finished_result
+from minutehand.model.failure import KNOWN, describe, message_of, redact, result_error
 from minutehand.model.outcome import (
     Cancel,
     Cancelled,
@@ -26,7 +23,6 @@ from minutehand.model.outcome import (
     Finish,
     Interrupted,
     Outcome,
-    OutOfTime,
     Released,
     RetryAfter,
     Settled,
@@ -44,17 +40,34 @@ logger = logging.getLogger(__name__)
 def handle(job: Job, handlers: Handlers) -> Outcome:
     """Run the job's handler and return the outcome. Only Interrupted, raised by the worker itself, passes through."""
     try:
-        handler = handlers.find(job.kind)
-        with _closing_open_transaction(job), _within_time(job):
+        with _closing_open_transaction(job), time_limit(job.lease):
             # Context variables that a handler sets are those of this attempt.
-            result = copy_context().run(handler, job)
-            result = finished_result(job.result) if result is None else result
+            result = copy_context().run(_result, job, handlers.find(job.kind))
     except Interrupted:
         raise
     # SystemExit, CancelledError and GeneratorExit included: they end the handler, not the worker.
     except BaseException as error:
-        return _failed_after(job.finished, error) if job.finished else _failed(error, job)
+        return failed(job, error)
+    return returned(job, result)
+
+
+def _result(job: Job, handler: Handler) -> object:
+    return result_of(job, handler(job))
+
+
+def result_of(job: Job, result: object) -> object:
+    """Return what the handler returned, or if that is nothing, the job's result."""
+    return finished_result(job.result) if result is None else result
+
+
+def returned(job: Job, result: object) -> Outcome:
+    """Return the outcome of a handler that returned a result."""
     return _returned_after(job.finished, result) if job.finished else _done(result)
+
+
+def failed(job: Job, error: BaseException) -> Outcome:
+    """Return the outcome of a handler that raised an error."""
+    return _failed_after(job.finished, error) if job.finished else _failed(error, job)
 
 
 def _returned_after(finish: Finish, result: object) -> Outcome:
@@ -148,37 +161,3 @@ def _closing_open_transaction(job: Job) -> Iterator[None]:
     finally:
         if job.database.in_transaction:
             job.database.close()
-
-
-@contextmanager
-def _within_time(job: Job) -> Iterator[None]:
-    """Raise OutOfTime in the handler at the lease's deadline, which `extend` may move.
-
-    This needs an alarm signal, which only the main thread receives. In other threads the end of the lease is the only
-    limit.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    rung: list[str] = []
-
-    def ring(_signal: int, _frame: FrameType | None) -> None:
-        if (left := job.lease.deadline - monotonic()) > 0:
-            signal.setitimer(signal.ITIMER_REAL, left)
-        else:
-            rung.append("the attempt ran out of time")
-            raise OutOfTime(*rung)
-
-    before = signal.signal(signal.SIGALRM, ring)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, max(job.lease.deadline - monotonic(), 0.001))
-        yield
-    except Exception as error:
-        # An interrupted statement raises an error of its own.
-        if rung and not isinstance(error, RAISED_ON_PURPOSE):
-            raise OutOfTime(*rung) from error
-        raise
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

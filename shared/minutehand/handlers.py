@@ -4,9 +4,10 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import AsyncGeneratorType, GeneratorType, ModuleType
+from types import AsyncGeneratorType, CoroutineType, GeneratorType, ModuleType
 from typing import Any, Protocol
 
+from minutehand.calling import unawaited
 from minutehand.calling.binding import Binding, bind, check_runs, is_async
 from minutehand.calling.modules import import_handler
 from minutehand.claimed_job import Job
@@ -60,13 +61,19 @@ class Handler:
     def __call__(self, job: Job) -> Any:
         """Decrypt the payload, convert it to the type of the signature, and run the function with its middleware."""
         self._decrypt(job)
-        return finished_result(self.around.run(job, self._start))
+        with unawaited.refused():
+            return finished_result(self.around.run(job, self._start))
 
     async def run_async(self, job: Job) -> Any:
-        """Run an async function in the caller's event loop, without middleware."""
+        """Run the function in the caller's event loop, with middleware and a context that can run there."""
         self._decrypt(job)
-        result = self._start(job)
-        return finished_result(await result if inspect.iscoroutine(result) else result)
+        with unawaited.refused():
+            return finished_result(await self.around.run_async(job, self._start))
+
+    @property
+    def runs_in_loop(self) -> bool:
+        """Whether this is an async function, and all of its middleware can run in the event loop."""
+        return self.is_async and self.around.runs_in_loop
 
     def _decrypt(self, job: Job) -> None:
         if not getattr(self.function, "takes_encrypted", False):
@@ -176,8 +183,15 @@ class HandlerTable:
 
 def finished_result(result: Any) -> Any:
     """Return a handler's result; raise InvalidHandlerError if it is work that has not run."""
-    if type(result) in PLAIN:
+    if type(result) in PLAIN and not (type(result) is list and CoroutineType in map(type, result)):
         return result
+    if type(result) is list:
+        for coroutine in filter(inspect.iscoroutine, result):
+            coroutine.close()
+        raise InvalidHandlerError(
+            "the handler returned a list of coroutines that are not awaited, so their work was not done; "
+            "await them, for example with asyncio.gather"
+        )
     if inspect.isawaitable(result):
         if inspect.iscoroutine(result):
             result.close()

@@ -94,6 +94,18 @@ class Around:
             if inspect.iscoroutine(made):
                 made.close()
 
+    async def run_async(self, job: Job, handler: Next) -> Any:
+        """Call the handler inside its context and middleware, in the caller's event loop."""
+        call = _wrap(self._parts[1], handler)
+        if self.context is None:
+            return await _await(call, job)
+        return await _within_async_context(self.context(job), call, job)
+
+    @property
+    def runs_in_loop(self) -> bool:
+        """Whether no middleware has to run outside of the event loop."""
+        return not self._parts[0]
+
     @cached_property
     def _parts(self) -> tuple[Sequence[Middleware], Sequence[Middleware]]:
         """Return the middleware before the first async one, and the rest, which runs in the event loop."""

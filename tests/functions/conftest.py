@@ -11,7 +11,7 @@ from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Event, Thread
 from typing import Any, Self
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -177,3 +177,20 @@ def fleet(
     fleet.close()
     default_database().close()
     thread_database.cache_clear()
+
+
+@pytest.fixture
+def handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
+    """Write a handler file for the worker, and return its kind."""
+    kinds: list[str] = []
+    (tmp_path / "handlers").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def write(body: str) -> str:
+        kinds.append(f"kind_{uuid4().hex[:8]}")
+        (tmp_path / "handlers" / f"{kinds[-1]}.py").write_text(body, "utf-8")
+        return kinds[-1]
+
+    yield write
+    for kind in kinds:
+        sys.modules.pop(f"handlers.{kind}", None)

@@ -12,11 +12,11 @@ from moto import mock_aws
 from standardwebhooks.webhooks import Webhook
 
 from minutehand import Database, NewJob, enqueue, enqueue_many
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import take
 from minutehand.events import sinks
 from minutehand.events.sinks import deliveries
 from minutehand.handlers import HandlerTable
-from minutehand.work import run_jobs
 from tests.functions.conftest import Seen, Server
 from tests.servers import Database as Address
 

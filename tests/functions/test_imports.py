@@ -20,7 +20,12 @@ ELSEWHERE = {
     *WEB,
 }
 AWS = {"boto3", "botocore.session", "minutehand.aws"}  # Powertools only checks whether botocore is installed
-WHAT_THE_FIRST_JOB_NEEDS = {"handlers", "handlers.echo", "handlers.http", "msgspec", "urllib3"}
+FIRST_JOB = {"handlers", "handlers.echo", "handlers.http", "msgspec", "urllib3"}
+ASYNC_JOBS = {
+    "minutehand.attempts.together",
+    "minutehand.calling.event_loop",
+    "minutehand.database.in_loop",
+}
 
 
 def imported(statements: str, function: str) -> set[str]:
@@ -37,7 +42,10 @@ def imported(statements: str, function: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("function", "needless"),
-    [("dispatcher", ELSEWHERE | {"msgspec"}), ("worker", ELSEWHERE | AWS | WHAT_THE_FIRST_JOB_NEEDS)],
+    [
+        ("dispatcher", ELSEWHERE | {"msgspec"}),
+        ("worker", ELSEWHERE | AWS | FIRST_JOB | ASYNC_JOBS),
+    ],
 )
 def test_function_imports_only_required_modules(function: str, needless: set[str]) -> None:
     modules = imported("import app", function)
@@ -80,7 +88,7 @@ def test_handler_is_imported_with_the_first_job_of_its_kind() -> None:
     modules = imported(f"import app; {find}", "worker")
 
     assert "handlers.echo" in modules
-    assert modules & (AWS | WHAT_THE_FIRST_JOB_NEEDS) == {"handlers", "handlers.echo"}
+    assert modules & (AWS | FIRST_JOB) == {"handlers", "handlers.echo"}
 
 
 def test_check_detects_imports() -> None:

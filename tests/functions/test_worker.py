@@ -1,11 +1,9 @@
 """The worker with real events: it claims the offered jobs and logs their outcomes."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -15,23 +13,6 @@ from tests.functions.fleet import Fleet, event, lines, metrics
 
 MARK = "mark-4711"
 ID, ACK = event("worker-offers")["offers"][0]
-
-
-@pytest.fixture
-def handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Write a handler file for the worker, and return its kind."""
-    kinds: list[str] = []
-    (tmp_path / "handlers").mkdir()
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    def write(body: str) -> str:
-        kinds.append(f"kind_{uuid4().hex[:8]}")
-        (tmp_path / "handlers" / f"{kinds[-1]}.py").write_text(body, "utf-8")
-        return kinds[-1]
-
-    yield write
-    for kind in kinds:
-        sys.modules.pop(f"handlers.{kind}", None)
 
 
 def test_offers_of_an_event_are_claimed_and_finished(fleet: Fleet) -> None:
@@ -192,13 +173,6 @@ def test_signature_that_cannot_be_called_fails_the_attempt(
     assert fleet.work({"queue": "default"}) == {"retrying": 1}
     assert (fleet.row(job).error or {})["type"] == "InvalidHandlerError"
     assert "expected handle(payload)" in (fleet.row(job).error or {})["message"]
-
-
-def test_async_handler_file_runs(fleet: Fleet, handler: Callable[[str], str]) -> None:
-    job = fleet.enqueue(handler("async def handle(payload): return payload\n"), 5)
-
-    assert fleet.work({"queue": "default"}) == {"done": 1}
-    assert fleet.row(job).result == 5
 
 
 def test_done_job_without_its_result_is_logged_as_a_warning(

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from minutehand import Fail, Job, MismatchError, UnsuccessfulError, job, wait
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import HandlerPackage
-from minutehand.work import run_jobs
 from tests.queue.stage import Queue
 from tests.servers import Database
 

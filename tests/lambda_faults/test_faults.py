@@ -51,6 +51,28 @@ def test_job_of_a_killed_worker_restarts_after_the_grace(
     assert sorted(stage.endings()) == sorted([job, spent])
 
 
+def test_concurrent_jobs_of_a_killed_worker_restart(new_stage: NewStage) -> None:
+    stage = new_stage(round(TIMEOUT.total_seconds()), MINUTEHAND_GRACE="1", MINUTEHAND_CHUNK="3")
+    jobs = [stage.enqueue("together", {"role": role}) for role in ("blocks", "waits", "ends")]
+
+    stage.lambda_.tick()
+    stage.lambda_.settle()
+    killed = [stage.row(job) for job in jobs]
+    stage.pass_time((max(row.visible for row in killed) - clock(stage)).total_seconds() + 0.001)
+    stage.lambda_.tick()
+    stage.lambda_.settle()
+
+    meter = stage.lambda_.meter.functions["WorkerFunction"]
+    assert (meter.invocations, meter.errors) == (2, 1)
+    assert [(row.state, row.attempts) for row in killed] == [("running", 1), ("running", 1), ("done", 1)]
+    assert [(row.state, row.result) for row in map(stage.row, jobs)] == [
+        ("done", 2),
+        ("done", 2),
+        ("done", 1),
+    ]
+    assert sorted(stage.endings()) == sorted(jobs)
+
+
 def test_worker_thawed_after_its_lease_writes_nothing(
     new_stage: NewStage,
 ) -> None:

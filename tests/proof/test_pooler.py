@@ -12,6 +12,7 @@ from proving import GRACE, LEASE, Post, Sessions, settings, states, together
 from wire import SentStatement, Wire
 
 from minutehand import Database, Job, NewJob, Snooze, enqueue, enqueue_many
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import claim, take
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
@@ -21,7 +22,7 @@ from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from minutehand.queries.jobs import get, list_jobs, stats
 from minutehand.schema.migrate import check_schema, migrate
 from minutehand.tick import tick
-from minutehand.work import parse, run_event, run_jobs
+from minutehand.work import parse, run_event
 from tests import servers
 
 pytestmark = pytest.mark.every_server

@@ -12,6 +12,7 @@ from uuid import UUID
 from psycopg.rows import dict_row
 
 from minutehand import Database, Job, enqueue
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import claim, take
 from minutehand.handlers import HandlerTable
 from minutehand.model.offer import Offer
@@ -19,7 +20,6 @@ from minutehand.model.outcome import Finish
 from minutehand.model.row import Row
 from minutehand.offer import Offered, offer
 from minutehand.queries.jobs import get
-from minutehand.work import run_jobs
 
 LEASE = timedelta(minutes=1)
 GRACE = timedelta(seconds=2)

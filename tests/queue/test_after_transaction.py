@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from minutehand import Cancel, Job, LostError, UnknownKindError
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import HandlerTable
 from minutehand.model.event import Event
 from minutehand.model.outcome import Interrupted
 from minutehand.model.row import Attempt
 from minutehand.queries.jobs import list_attempts, list_jobs
-from minutehand.work import run_jobs
 from tests.queue.stage import Queue
 
 LARGE = "x" * 300_000

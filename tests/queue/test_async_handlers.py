@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from minutehand import Job, Snooze
+from minutehand import AsyncJob, Snooze
 from minutehand.model.outcome import Finish, Interrupted
 from tests.event_loop import run_in_loop
 from tests.queue.stage import LEASE, LONG, Queue
@@ -69,10 +69,11 @@ def test_exception_of_an_async_handler_is_the_outcome(direct_queue: Queue, error
 
 
 def test_async_handler_uses_its_job(direct_queue: Queue) -> None:
-    async def book(payload: Any, job: Job) -> None:
-        job.extend(LEASE)
-        with job.transaction() as connection:
-            connection.execute("create table booked (n int)")
+    async def book(payload: Any, job: AsyncJob) -> None:
+        await job.extend(LEASE)
+        await job.check()
+        async with job.transaction() as connection:
+            await connection.execute("create table booked (n int)")
             job.result = payload
             await asyncio.sleep(0)
 
@@ -114,9 +115,9 @@ def test_async_handler_out_of_time_cleans_up(direct_queue: Queue, wait: Wait) ->
 
 
 def test_transaction_of_an_interrupted_async_handler_is_rolled_back(direct_queue: Queue) -> None:
-    async def handler(_payload: Any, job: Job) -> None:
-        with job.transaction() as connection:
-            connection.execute("create table booked (n int)")
+    async def handler(_payload: Any, job: AsyncJob) -> None:
+        async with job.transaction() as connection:
+            await connection.execute("create table booked (n int)")
             await awaiting()
 
     direct_queue.attempt(handler, timeout=SHORT)
@@ -209,42 +210,3 @@ def test_context_variables_belong_to_an_attempt(direct_queue: Queue) -> None:
         direct_queue.attempt(function, payload="Paris")
 
     assert seen == ["none"] * 3
-
-
-def lazy_map(payload: Any) -> Any:
-    return map(print, payload)
-
-
-def generator(payload: Any) -> Any:
-    return (each for each in payload)
-
-
-def coroutine(payload: Any) -> Any:
-    return double(payload)
-
-
-def in_job_result(payload: Any, job: Job) -> None:
-    job.result = double(payload)
-
-
-async def coroutine_of_a_coroutine(payload: Any) -> Any:
-    return double(payload)
-
-
-@pytest.mark.parametrize(
-    ("handler", "advice"),
-    [
-        (lazy_map, "returned a map, so its work was not done; run it, and return a value"),
-        (generator, "returned a generator, so its work was not done"),
-        (coroutine, "returned a coroutine that is not awaited"),
-        (coroutine_of_a_coroutine, "define it with `async def` and await the call"),
-        (in_job_result, "returned a coroutine that is not awaited"),
-    ],
-)
-def test_work_that_was_returned_and_not_done_fails_the_attempt(
-    direct_queue: Queue, handler: Callable[..., Any], advice: str
-) -> None:
-    job_id, ending = direct_queue.attempt(handler, payload=[1])
-
-    assert (ending.ending, (ending.error or {})["type"]) == ("retrying", "InvalidHandlerError")
-    assert advice in (direct_queue.row(job_id).error or {})["message"]

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from minutehand import ConfigurationError, InvalidHandlerError, Job, NewJob, Snooze
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.events import hooks
 from minutehand.handlers import HandlerTable
 from minutehand.middleware import Middleware, Next, before_enqueue
 from minutehand.model.event import Event
 from minutehand.model.outcome import Finish
-from minutehand.work import run_jobs
 from tests.queue.stage import Queue
 
 LONG = timedelta(minutes=10)

@@ -11,8 +11,8 @@ import minutehand.aws.inspect
 import minutehand.errors
 import minutehand.local.errors
 from minutehand import Cancel, Fail, MinutehandError, RetryAfter
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import HandlerTable
-from minutehand.work import run_jobs
 from tests.queue.stage import LONG, Queue
 
 MARK = "mark-4711"

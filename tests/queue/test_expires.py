@@ -9,13 +9,13 @@ from uuid import UUID
 import pytest
 
 from minutehand import maintenance
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
 from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Failed, Snoozed
 from minutehand.operations.controls import limit
 from minutehand.operations.jobs import promote, replay, reschedule, retry
-from minutehand.work import run_jobs
 from tests.queue.stage import LONG, Queue
 
 pytestmark = pytest.mark.every_server

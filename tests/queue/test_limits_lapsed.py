@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from minutehand import Job, LostError
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import Done, Failed, Outcome
 from minutehand.operations.controls import limit, pause
-from minutehand.work import run_jobs
 from tests.queue.stage import LEASE, LONG, Queue
 from tests.queue.test_limits import BUSY, fill
 

@@ -13,10 +13,10 @@ from minutehand import (
     Snooze,
     middleware,
 )
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import Handlers, HandlerTable
 from minutehand.middleware import Next
 from minutehand.model.outcome import Finish
-from minutehand.work import run_jobs
 from tests.queue.stage import Queue
 
 SECOND = timedelta(seconds=1)

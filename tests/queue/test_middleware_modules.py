@@ -19,10 +19,10 @@ from minutehand import (
     enqueue_many,
     middleware,
 )
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import HandlerPackage, Handlers
 from minutehand.middleware import Next
 from minutehand.model.outcome import Finish
-from minutehand.work import run_jobs
 from tests.queue.stage import Queue
 
 

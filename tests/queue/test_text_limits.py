@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from minutehand import InvalidJobError, NewJob
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import take
 from minutehand.handlers import HandlerTable
 from minutehand.model.worker import Worker
@@ -16,7 +17,6 @@ from minutehand.operations.audit import list_audit, record
 from minutehand.operations.controls import pause
 from minutehand.operations.jobs import cancel
 from minutehand.schedules import Schedule, install
-from minutehand.work import run_jobs
 from tests.queue.stage import GRACE, LEASE, Queue
 
 RETRY = '{"max": 1, "min": 0, "factor": 1.%s, "jitter": true, "strategy": "fixed"}'

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from minutehand import Job, Retry
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import take
 from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import OutOfTime
-from minutehand.work import run_jobs
 from tests.queue.stage import GRACE, LEASE, Queue
 from tests.thorough import amount
 

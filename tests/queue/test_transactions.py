@@ -1,5 +1,6 @@
 """The writes of a handler and the completion of its job commit together."""
 
+from threading import Event
 from typing import Any
 
 import psycopg
@@ -124,3 +125,19 @@ def test_job_enqueued_in_the_transaction_commits_with_the_completion(queue: Queu
     queue.work(ship)
 
     assert count(queue, "minutehand.jobs where kind = 'invoice'") == 1
+
+
+def test_threads_that_share_a_database_take_turns(queue: Queue) -> None:
+    asking = Event()
+
+    def ask() -> bool:
+        asking.set()
+        return queue.database.in_transaction
+
+    with queue.database.transaction() as connection:
+        asked = queue.start(ask)
+        asking.wait()
+        connection.execute("select 1")
+
+    # It waited for the end of the other thread's transaction.
+    assert not asked.result()

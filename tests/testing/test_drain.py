@@ -129,7 +129,7 @@ def test_drain_stops_at_its_limit_and_names_missing_handlers(project: Project) -
 
             def test_invalid_result_is_in_the_error(queue):
                 enqueue("long")
-                (attempt,) = queue.drain(handlers={"long": lambda payload: {1, 2}})
+                (attempt,) = queue.drain(handlers={"long": lambda payload: object()})
                 assert attempt.ending == "done" and attempt.error["type"] == "ResultError"
         """,
     )

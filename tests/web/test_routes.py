@@ -34,6 +34,19 @@ def test_handler_may_be_async(app: App) -> None:
     assert app.worked("welcome", 1.5).result == [1.5, "welcome"]
 
 
+def test_coroutine_that_is_never_awaited_fails_the_delivery(either: App) -> None:
+    async def send() -> None: ...
+
+    async def welcome(_payload: Any) -> None:
+        send()  # type: ignore[unused-coroutine]
+
+    either.route.handles("welcome")(welcome)
+    row = either.worked("welcome", max_attempts=1)
+
+    assert row.state == "dead"
+    assert "was never awaited, so its work was not done" in (row.error or {})["message"]
+
+
 def test_handler_gets_its_job_and_a_typed_payload(either: App) -> None:
     @dataclass
     class Letter:

@@ -1,19 +1,22 @@
 """Event loop: run the coroutine of an async handler to its end.
 
 Attempts in the main thread share one loop, so that connections of async clients stay usable from one attempt to the
-next. It is replaced after an interrupt, which may leave it inconsistent.
+next. It is replaced after an interrupt, which may leave it inconsistent, and if a task does not end.
 """
 
 import asyncio
 import atexit
 import logging
 import os
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from threading import Thread, current_thread, main_thread
 from typing import Any
+
+from minutehand.model.outcome import OutOfTime
 
 # The time for tasks that were cancelled to clean up. It is taken from the time that is reserved for the outcome.
 CLEANUP_SECONDS = 0.25
@@ -26,31 +29,44 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
     If a loop runs in this thread already, such as that of an async test, the coroutine runs in a thread of its own.
     """
+    return _run_anywhere(coroutine, None)
+
+
+def drive(coroutine: Coroutine[Any, Any, Any], interrupt: Callable[[], None]) -> Any:
+    """Run a coroutine to its end like `run`, and go on after interrupts, for which it is notified in the loop.
+
+    OutOfTime and SystemExit, which end a task of one job, do not concern the others. After an interrupt the coroutine
+    should end soon; a second one ends it at once.
+    """
+    return _run_anywhere(coroutine, interrupt)
+
+
+def _run_anywhere(coroutine: Coroutine[Any, Any, Any], interrupt: Callable[[], None] | None) -> Any:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _run_here(coroutine)
-    return _run_in_thread(coroutine)
+        return _run_here(coroutine, interrupt)
+    return _run_in_thread(coroutine, interrupt)
 
 
-def _run_here(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def _run_here(coroutine: Coroutine[Any, Any, Any], interrupt: Callable[[], None] | None) -> Any:
     if current_thread() is main_thread():
-        return _run_on(_main_loop.open(), coroutine)
+        return _run_on(_main_loop.open(), coroutine, interrupt)
     loop = asyncio.new_event_loop()
     try:
-        return _run_on(loop, coroutine)
+        return _run_on(loop, coroutine, interrupt)
     finally:
         _close(loop)
 
 
-def _run_in_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine in a new thread, and wait for it. An interrupt of the wait cancels it."""
+def _run_in_thread(coroutine: Coroutine[Any, Any, Any], interrupt: Callable[[], None] | None) -> Any:
+    """Run a coroutine in a new thread, and wait for it. An interrupt of the wait reaches the coroutine, too."""
     loop = asyncio.new_event_loop()
     result: Future[Any] = Future()
 
     def work() -> None:
         try:
-            result.set_result(_run_on(loop, coroutine))
+            result.set_result(_run_on(loop, coroutine, interrupt))
         except BaseException as error:
             result.set_exception(error)
         finally:
@@ -62,15 +78,19 @@ def _run_in_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
     except BaseException:
         if not result.done():
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(_cancel_all, loop)
+                loop.call_soon_threadsafe(interrupt or partial(_cancel_all, loop))
             wait([result], timeout=2 * CLEANUP_SECONDS)
         raise
 
 
-def _run_on(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any]) -> Any:
+def _run_on(
+    loop: asyncio.AbstractEventLoop,
+    coroutine: Coroutine[Any, Any, Any],
+    interrupt: Callable[[], None] | None,
+) -> Any:
     task = loop.create_task(coroutine)
     try:
-        return loop.run_until_complete(task)
+        return _until_done(loop, task, interrupt) if interrupt else loop.run_until_complete(task)
     except (KeyboardInterrupt, SystemExit):
         # Raised by a signal handler anywhere, or by the coroutine, whose task then holds it as well.
         _end_tasks(loop)
@@ -82,6 +102,29 @@ def _run_on(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any]
     finally:
         if left := _end_tasks(loop):
             logger.warning("a handler left %d tasks running; they were cancelled: await them", left)
+        if not loop.is_closed() and asyncio.all_tasks(loop):
+            # They ignore that they were cancelled, and would delay all further attempts.
+            _main_loop.forget(loop)
+            loop.close()
+
+
+def _until_done(
+    loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], interrupt: Callable[[], None]
+) -> Any:
+    interrupts: list[BaseException] = []
+    while True:
+        try:
+            result = loop.run_until_complete(task)
+        except (KeyboardInterrupt, SystemExit) as error:
+            if task.done() or interrupts:
+                raise
+            if not isinstance(error, (OutOfTime, SystemExit)):
+                interrupts.append(error)
+                interrupt()
+        else:
+            if interrupts:
+                raise interrupts[0]
+            return result
 
 
 def _end_tasks(loop: asyncio.AbstractEventLoop) -> int:

@@ -1,4 +1,4 @@
-"""Stopping a worker: the first signal requests it; the second one, or a timeout, interrupts the running handler."""
+"""Stopping a worker: the first signal requests it; the second one, or a timeout, interrupts the running handlers."""
 
 import os
 import select
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from types import FrameType
 
-from minutehand.model.outcome import Interrupted
+from minutehand.calling.interrupts import interrupt
 
 REPEAT_SECONDS = 0.2
 
@@ -34,7 +34,7 @@ class Stop(threading.Event):
             self._in_background(lambda: self._signal_later(timeout.total_seconds()))
 
     def allow_interrupts(self, allowed: bool) -> None:
-        """Let a second signal interrupt the code that follows; it may have arrived already."""
+        """Let a second signal interrupt the handlers that run from now on; it may have arrived already."""
         self._interruptible = allowed
         self._interrupt_if_urgent()
 
@@ -46,8 +46,12 @@ class Stop(threading.Event):
 
     def _interrupt_if_urgent(self) -> None:
         if self._interruptible and self._urgent:
+            if threading.current_thread() is not threading.main_thread():
+                # The signal handler runs in the main thread.
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
             self._interruptible = False
-            raise Interrupted
+            interrupt()
 
     def _signal_later(self, seconds: float) -> None:
         select.select([self._awake], [], [])

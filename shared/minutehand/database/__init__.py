@@ -17,7 +17,7 @@ from minutehand.database.callers import (
 from minutehand.database.database import Database
 from minutehand.database.executor import Executor
 from minutehand.database.fetching import Record
-from minutehand.database.opening import Connection, connect, conninfo
+from minutehand.database.opening import AsyncConnection, Connection, connect, conninfo
 from minutehand.database.sync_or_async import (
     executed,
     iterated,
@@ -33,6 +33,7 @@ else:
 
 __all__ = [
     "AsyncConnectable",
+    "AsyncConnection",
     "Connectable",
     "Connection",
     "Database",

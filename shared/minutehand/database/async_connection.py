@@ -15,9 +15,9 @@ from minutehand.database.after_commit import Call, OnCommit, after_commit, colle
 from minutehand.database.driver_errors import translated
 from minutehand.database.executor import Executor
 from minutehand.database.fetching import Record, fetch_async
+from minutehand.database.opening import AsyncConnection
 from minutehand.database.statements import statement
 
-AsyncConnection = psycopg.AsyncConnection[Any]
 Result = TypeVar("Result")
 
 

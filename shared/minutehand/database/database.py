@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from threading import RLock
 from time import time
 from typing import Any, TypeVar, cast
 
@@ -27,7 +28,8 @@ class Database:
     """A database to run statements on.
 
     It connects at first use, and again when the connection broke or may have died while the process was frozen. `url`
-    may be a function; it is called for each connection, so that it can return a rotated password.
+    may be a function; it is called for each connection, so that it can return a rotated password. Threads that share
+    it take turns.
     """
 
     on_commit: OnCommit | None = None
@@ -37,6 +39,8 @@ class Database:
         self._url = url
         self._connection: Connection | None = None
         self._borrowed = False
+        self._second: Database | None = None
+        self._turn = RLock()
         self._used = time()
 
     @classmethod
@@ -54,7 +58,7 @@ class Database:
         """The open connection."""
         if not self._borrowed:
             if self._connection is not None and self._is_dead():
-                self.close()
+                self._disconnect()
             if self._connection is None:
                 self._connection = connect(self._url)
             self._used = time()
@@ -62,7 +66,8 @@ class Database:
 
     def run(self, name: str, /, **parameters: object) -> list[Record]:
         """Run a named statement and return its rows as dictionaries."""
-        return self.retry_on_conflict(lambda: self.execute(name, parameters))
+        with self._turn:
+            return self.retry_on_conflict(lambda: self.execute(name, parameters))
 
     def retry_on_conflict(self, work: Callable[[], Result]) -> Result:
         """Run the work of one transaction, and repeat it after a serialization failure."""
@@ -89,12 +94,12 @@ class Database:
 
     @contextmanager
     def _cursor(self) -> Iterator[psycopg.Cursor[Record]]:
-        connection = self.connection
         with (
+            self._turn,
             self._closing_if_broken(),
             translated(),
             # Not the caller's cursor factory, which may bind parameters in another way.
-            psycopg.Cursor(connection, row_factory=dict_row) as cursor,
+            psycopg.Cursor(self.connection, row_factory=dict_row) as cursor,
         ):
             adapt(cursor, borrowed=self._borrowed)
             yield cursor
@@ -105,6 +110,11 @@ class Database:
 
         With `raw_errors`, for a handler's statements, the driver's errors in the block are not translated.
         """
+        with self._turn, self._begun(raw_errors=raw_errors) as connection:
+            yield connection
+
+    @contextmanager
+    def _begun(self, *, raw_errors: bool) -> Iterator[Connection]:
         if self._borrowed and not self.in_transaction and not self.autocommit:
             # Begins the transaction that the caller expects; otherwise our block would commit.
             self.execute("clock", {})
@@ -134,13 +144,28 @@ class Database:
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
-        connection = self._connection
-        return connection is not None and connection.info.transaction_status != TransactionStatus.IDLE
+        with self._turn:
+            connection = self._connection
+            return connection is not None and connection.info.transaction_status != TransactionStatus.IDLE
 
     @property
     def autocommit(self) -> bool:
         """Whether statements outside `transaction` commit on their own."""
         return self.connection.autocommit
+
+    @property
+    def borrowed(self) -> bool:
+        """Whether the connection is the caller's, so that there can be no other one."""
+        return self._borrowed
+
+    @property
+    def second(self) -> "Database":
+        """The same database with a second connection, which this one closes; the caller's connection has none."""
+        if self._borrowed:
+            return self
+        if self._second is None:
+            self._second = self.clone()
+        return self._second
 
     def clone(self) -> "Database":
         """Return the same database with a connection of its own."""
@@ -149,7 +174,12 @@ class Database:
         return Database(self._url)
 
     def close(self) -> None:
-        """Close the connection, unless it is the caller's."""
+        """Close the connection, unless it is the caller's, and the second one."""
+        self._disconnect()
+        if self._second is not None:
+            self._second.close()
+
+    def _disconnect(self) -> None:
         if self._connection is not None and not self._borrowed:
             self._connection.close()
             self._connection = None
@@ -168,5 +198,5 @@ class Database:
         try:
             yield
         except UnreachableError:
-            self.close()
+            self._disconnect()
             raise

@@ -17,6 +17,7 @@ from minutehand.model.payload import decode
 from minutehand.settings import connect_seconds, database_token, forget, iam
 
 Connection = psycopg.Connection[Any]
+AsyncConnection = psycopg.AsyncConnection[Any]
 Parts = dict[str, Any]
 AnyConnection = TypeVar("AnyConnection")
 

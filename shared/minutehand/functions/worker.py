@@ -31,8 +31,16 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     def remaining() -> timedelta:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())
 
+    settings = read_settings()
     endings = run_event(
-        default_database(), handlers, event, remaining, read_settings().grace, log_event, identify(context)
+        default_database(),
+        handlers,
+        event,
+        remaining,
+        settings.grace,
+        log_event,
+        identify(context),
+        settings.concurrency,
     )
     counts = Counter[str](ending.ending for ending in endings)
     offered = len(event.get("offers", endings))

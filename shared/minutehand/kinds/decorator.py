@@ -10,7 +10,7 @@ welcome.enqueue(email="ada@example.com")
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Protocol, TypeVar, Unpack, overload
 
-from minutehand.claimed_job import Job
+from minutehand.claimed_job import AsyncJob, Job
 from minutehand.kinds import registry
 from minutehand.kinds.declaration import Declaration
 from minutehand.kinds.declared import DeclaredJob, Sent
@@ -20,12 +20,12 @@ Result = TypeVar("Result")
 
 
 class Decorator(Protocol):
-    """Makes a job of a function, which may be async and may take the Job as its first parameter."""
+    """Makes a job of a function, which may be async and may take the Job, or the AsyncJob, as its first parameter."""
 
     @overload
     def __call__(
-        self, function: Callable[Concatenate[Job, Sent], Coroutine[Any, Any, Result]], /
-    ) -> DeclaredJob[Concatenate[Job, Sent], Sent, Coroutine[Any, Any, Result], Result]: ...
+        self, function: Callable[Concatenate[AsyncJob, Sent], Coroutine[Any, Any, Result]], /
+    ) -> DeclaredJob[Concatenate[AsyncJob, Sent], Sent, Coroutine[Any, Any, Result], Result]: ...
     @overload
     def __call__(
         self, function: Callable[Sent, Coroutine[Any, Any, Result]], /
@@ -40,8 +40,8 @@ class Decorator(Protocol):
 
 @overload
 def job(
-    function: Callable[Concatenate[Job, Sent], Coroutine[Any, Any, Result]], /
-) -> DeclaredJob[Concatenate[Job, Sent], Sent, Coroutine[Any, Any, Result], Result]: ...
+    function: Callable[Concatenate[AsyncJob, Sent], Coroutine[Any, Any, Result]], /
+) -> DeclaredJob[Concatenate[AsyncJob, Sent], Sent, Coroutine[Any, Any, Result], Result]: ...
 @overload
 def job(
     function: Callable[Sent, Coroutine[Any, Any, Result]], /

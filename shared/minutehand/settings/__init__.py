@@ -23,6 +23,7 @@ class Settings:
 
     capacity: int = 50
     chunk: int = 1
+    concurrency: int = 10
     offer_ttl: timedelta = timedelta(seconds=120)
     grace: timedelta = timedelta(seconds=2)
     workers: WorkerRoutes = field(default_factory=WorkerRoutes)
@@ -38,6 +39,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     return Settings(
         capacity=table.CAPACITY.read(environment),
         chunk=table.CHUNK.read(environment),
+        concurrency=table.CONCURRENCY.read(environment),
         offer_ttl=timedelta(seconds=table.OFFER_TTL.read(environment)),
         grace=timedelta(seconds=table.GRACE.read(environment)),
         workers=read_worker_routes(environment),

@@ -112,6 +112,14 @@ CAPACITY = _declare(
 CHUNK = _declare(
     "MINUTEHAND_CHUNK", integer(1, 1000), 1, "Number of jobs offered to one invocation.", DISPATCHER, CLI
 )
+CONCURRENCY = _declare(
+    "MINUTEHAND_CONCURRENCY",
+    integer(1, 1000),
+    10,
+    "Maximum number of async jobs of a chunk that a worker runs at the same time.",
+    WORKER,
+    CLI,
+)
 OFFER_TTL = _declare(
     "MINUTEHAND_OFFER_TTL",
     integer(1, 3600, "seconds"),

@@ -2,23 +2,25 @@
 
 import signal
 import threading
+from asyncio import CancelledError
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
+from uuid import UUID
 
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.claimed_job import Job
 from minutehand.handlers import Handler, Handlers, HandlerTable
 from minutehand.model.outcome import Cancel, Ending, OutOfTime, Snooze
 from minutehand.model.row import Row
 from minutehand.testing.expect import describe
-from minutehand.work import run_jobs
 
 AnyHandlers = Handlers | Mapping[str, Callable[..., Any]]
 # Exceptions that would end the whole test run if they were raised again.
-EXITS = (OutOfTime, SystemExit, GeneratorExit)
+EXITS = (OutOfTime, SystemExit, GeneratorExit, CancelledError)
 UNSUCCESSFUL = ("retrying", "dead", "released", "superseded")
 
 
@@ -87,45 +89,68 @@ class Drained(tuple[Attempt, ...]):
 
 
 class Watched:
-    """Handlers, and the latest exception that one of them raised."""
+    """Handlers, and the exceptions that they raised."""
 
     def __init__(self, handlers: AnyHandlers) -> None:
         """Watch the handlers of a package, or functions by kind."""
         self._handlers = HandlerTable(handlers) if isinstance(handlers, Mapping) else handlers
-        self.exception: BaseException | None = None
+        # By the job's id, or by the kind whose handler was not found.
+        self._exceptions: dict[UUID | str, BaseException] = {}
 
     def find(self, kind: str) -> Handler:
         """Return the kind's handler, watched."""
-        with self._watching():
+        with self._watching(kind):
             found = self._handlers.find(kind)
         return _WatchedHandler(**vars(found), watching=self._watching)
 
+    def exception(self, job: Job) -> BaseException | None:
+        """Return the exception that ended the attempt."""
+        return self._exceptions.get(job.id, self._exceptions.get(job.kind))
+
     @contextmanager
-    def _watching(self) -> Iterator[None]:
+    def _watching(self, key: UUID | str) -> Iterator[None]:
         try:
             yield
         except BaseException as error:
-            self.exception = error
+            self._exceptions[key] = error
             raise
 
 
 @dataclass(frozen=True)
 class _WatchedHandler(Handler):
-    watching: Callable[[], Any] = nullcontext
+    watching: Callable[[UUID], Any] = nullcontext
 
     def __call__(self, job: Job) -> Any:
-        with self.watching():
+        with self.watching(job.id):
             return super().__call__(job)
 
+    async def run_async(self, job: Job) -> Any:
+        with self.watching(job.id):
+            return await super().run_async(job)
 
-def attempt(job: Job, handlers: AnyHandlers, row: Callable[[], Row]) -> Attempt:
-    """Handle and finish a claimed job as a worker does; `row` reads the row afterwards."""
+
+def attempts(
+    jobs: Sequence[Job], handlers: AnyHandlers, row: Callable[[UUID], Row], concurrency: int = 1
+) -> list[Attempt]:
+    """Handle and finish claimed jobs as a worker does; `row` reads a row afterwards."""
     watched = Watched(handlers)
     with _preserve_alarm():
-        (finish,) = run_jobs([job], watched, stopping=lambda: False)
-    if type(watched.exception) is KeyboardInterrupt:
-        raise watched.exception
-    return Attempt(row(), finish.ending, finish.error, watched.exception)
+        finishes = run_jobs(jobs, watched, stopping=lambda: False, concurrency=concurrency)
+    for job in jobs:
+        if type(error := watched.exception(job)) is KeyboardInterrupt:
+            raise error
+    return [
+        Attempt(row(job.id), finish.ending, finish.error, watched.exception(job))
+        for job, finish in zip(jobs, finishes, strict=True)
+    ]
+
+
+def run_in_loop(kind: str, handlers: AnyHandlers) -> bool:
+    """Return whether jobs of a kind may run at the same time; what prevents that is raised in an attempt."""
+    try:
+        return Watched(handlers).find(kind).runs_in_loop
+    except Exception:
+        return False
 
 
 @contextmanager

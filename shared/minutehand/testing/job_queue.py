@@ -1,7 +1,8 @@
 """The queue in a test: inspect jobs, move time, and run jobs with a worker."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +15,8 @@ from minutehand.model.new_job import check_time
 from minutehand.model.offer import Offer
 from minutehand.model.row import FINISHED, Row
 from minutehand.queries.jobs import clock
-from minutehand.testing.attempts import AnyHandlers, Attempt, Drained, StillDue, attempt
+from minutehand.settings.table import CONCURRENCY
+from minutehand.testing.attempts import AnyHandlers, Attempt, Drained, StillDue, attempts, run_in_loop
 from minutehand.testing.expect import Expected, describe, describe_missing, describe_unexpected
 from minutehand.testing.statements import run
 
@@ -106,6 +108,7 @@ class JobQueue:
     ) -> Drained:
         """Run due jobs, of one `queue` or all, until none is due, including jobs that they enqueue.
 
+        Async jobs that follow each other in a queue run at the same time, up to MINUTEHAND_CONCURRENCY.
         `at` first moves the clock to that time. The first failure is raised after it was stored; with `raising=False`
         all jobs run, and you check their endings. More than `limit` attempts raise StillDue.
         """
@@ -113,14 +116,15 @@ class JobQueue:
             self.travel(to=at)
         # A sweep, as in a tick, finds rows that were inserted with plain SQL.
         self._database.run("sweep", now=self.now)
-        attempts: list[Attempt] = []
-        while len(attempts) < limit and (job := self._take(queue)):
-            attempts.append(self._attempt(job, handlers))
-            if raising:
-                attempts[-1].raise_for_failure()
-        if len(attempts) == limit and run(self._database, "due", queue=queue):
-            raise StillDue(_endless(attempts))
-        return Drained(attempts)
+        made: list[Attempt] = []
+        handlers = self._handlers if handlers is None else handlers
+        while len(made) < limit and (jobs := self._take(queue, handlers, limit - len(made))):
+            made += (latest := self._attempts(jobs, handlers))
+            for each in latest if raising else ():
+                each.raise_for_failure()
+        if len(made) == limit and run(self._database, "due", queue=queue):
+            raise StillDue(_endless(made))
+        return Drained(made)
 
     def perform(
         self,
@@ -139,7 +143,7 @@ class JobQueue:
         enqueued = enqueue(kind, payload, connection=self._database, **options)
         (invited,) = run(self._database, "invite", id=enqueued.id)
         (job,) = claim(self._database, [Offer(**invited)], LEASE, GRACE)
-        result = self._attempt(job, handlers)
+        (result,) = self._attempts([job], self._handlers if handlers is None else handlers)
         if raising:
             result.raise_for_failure()
         return result
@@ -168,15 +172,27 @@ class JobQueue:
             raise InvalidJobError("delay_is_not_negative", "by must not be negative: time only moves forward")
         return self.now
 
-    def _take(self, queue: str | None) -> Job | None:
+    def _take(self, queue: str | None, handlers: AnyHandlers, limit: int) -> list[Job]:
+        """Take the next due job, and if it is async, the async ones that follow it in its queue."""
         # In a test's open transaction now() is its start, which is before the jobs that it enqueued.
         for record in run(self._database, "due", queue=queue):
-            if jobs := take(self._database, record["queue"], 1, LEASE, GRACE, self.now):
-                return jobs[0]
-        return None
+            if jobs := self._take_from(record["queue"], 1):
+                more = min(limit, CONCURRENCY.read()) - 1
+                if run_in_loop(jobs[0].kind, handlers) and more and not self._database.borrowed:
+                    jobs += self._take_from(jobs[0].queue, self._async_next(jobs[0].queue, handlers, more))
+                return jobs
+        return []
 
-    def _attempt(self, job: Job, handlers: AnyHandlers | None) -> Attempt:
-        return attempt(job, self._handlers if handlers is None else handlers, lambda: self._row(job.id))
+    def _take_from(self, queue: str, limit: int) -> list[Job]:
+        return take(self._database, queue, limit, LEASE, GRACE, self.now) if limit else []
+
+    def _async_next(self, queue: str, handlers: AnyHandlers, limit: int) -> int:
+        """Return how many of the next due jobs are async."""
+        following = run(self._database, "following", queue=queue, limit=limit)
+        return len([*takewhile(lambda record: run_in_loop(record["kind"], handlers), following)])
+
+    def _attempts(self, jobs: Sequence[Job], handlers: AnyHandlers) -> list[Attempt]:
+        return attempts(jobs, handlers, self._row, CONCURRENCY.read())
 
     def _row(self, job_id: UUID) -> Row:
         return Row.from_record(run(self._database, "jobs", id=job_id)[0])

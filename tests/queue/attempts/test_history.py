@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from minutehand import Cancel, Fail, Job, LostError, Snooze
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
 from minutehand.model.outcome import Done, Failed, Released
 from minutehand.model.worker import Worker
-from minutehand.work import run_jobs
 from tests.queue.attempts.stage import attempts_of, only_attempt, outcomes, raising
 from tests.queue.stage import LONG, Queue
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from minutehand import Job, NewJob, Snooze, enqueue, enqueue_many
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.errors import SchemaError
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
@@ -18,7 +19,7 @@ from minutehand.model.worker_route import WorkerRoutes
 from minutehand.settings import Settings
 from minutehand.testing import RecordingInvoker
 from minutehand.tick import tick
-from minutehand.work import run_jobs, work
+from minutehand.work import work
 from tests.queue.events.stage import breaks, cancels, extends, fails, names
 from tests.queue.stage import LONG, Queue
 

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from minutehand import NewJob, Snooze, enqueue, enqueue_many
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import claim
 from minutehand.errors import ForbiddenError
 from minutehand.handlers import HandlerTable
@@ -18,7 +19,6 @@ from minutehand.operations.deletion import count_finished, delete_finished
 from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from minutehand.queries.jobs import get, list_jobs, stats
 from minutehand.schema.migrate import check_schema
-from minutehand.work import run_jobs
 from tests import servers
 from tests.queue.logins import Login, logins
 from tests.queue.roles.privileges import ROLES

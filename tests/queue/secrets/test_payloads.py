@@ -8,13 +8,13 @@ from uuid import uuid4
 import pytest
 
 from minutehand import InvalidJobError, NewJob, enqueue_many
+from minutehand.attempts.in_turn import run_jobs
 from minutehand.encryption.envelope import Subject, decrypt, encrypt
 from minutehand.handlers import HandlerTable
 from minutehand.model.payload import is_encrypted
 from minutehand.operations.edit import edit
 from minutehand.operations.jobs import replay
 from minutehand.schedules import Schedule, run_now, save
-from minutehand.work import run_jobs
 from tests.queue.secrets.stage import attempt_outcome, handled_payloads, stored
 from tests.queue.stage import Queue
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import click
 
@@ -44,6 +45,11 @@ DEFAULT_FOLDER = Path("functions/worker/handlers")
 @click.option(
     "--chunk", type=click.IntRange(1, 1000), default=10, show_default=True, help="Jobs to claim at a time."
 )
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 1000),
+    help="Async jobs of a chunk to run at the same time.  [MINUTEHAND_CONCURRENCY, or 10]",
+)
 @click.option("--idle", type=duration, default="1s", show_default=True, help="Pause when no job is due.")
 @click.option(
     "--lease",
@@ -56,7 +62,7 @@ DEFAULT_FOLDER = Path("functions/worker/handlers")
 @click.option(
     "--stop-timeout",
     type=duration,
-    help="How long the current job may continue after SIGTERM or Ctrl-C.  [until its lease ends]",
+    help="How long running jobs may continue after SIGTERM or Ctrl-C.  [until its lease ends]",
 )
 @click.option(
     "--handlers",
@@ -88,9 +94,9 @@ def work(
     Without --queue, all queues are processed, including those that appear later. While several queues have due jobs,
     each gets jobs in proportion to its weight, which is 1 unless you set it.
 
-    On SIGTERM or Ctrl-C, the current job finishes, jobs that were claimed but not started are released without costing
-    an attempt, and the exit code is 0. After --stop-timeout, or on a second signal, the current job is interrupted and
-    released too; the exit code is then 130. Each job is printed as a line on stderr, or with -o json on stdout.
+    On SIGTERM or Ctrl-C, the running jobs finish, jobs that were claimed but not started are released without costing
+    an attempt, and the exit code is 0. After --stop-timeout, or on a second signal, the running jobs are interrupted
+    and released too; the exit code is then 130. Each job is printed as a line on stderr, or with -o json on stdout.
 
     \b
     Examples:
@@ -100,6 +106,7 @@ def work(
       minutehand work --drain -o json
     """
     queues = _queues(names, strict)
+    options["concurrency"] = options["concurrency"] or read_settings().concurrency
     if options["lease"] <= timedelta():
         raise click.BadParameter("the lease must be positive", param_hint="--lease")
     handlers = _handlers(Path(folder))
@@ -153,16 +160,23 @@ def _run_resident(run: Callable[[], object], stop: Stop, drain: bool) -> None:
 
 
 class Printer:
-    """Prints a line for each finished attempt, and lets signals interrupt only a running handler."""
+    """Prints a line for each finished attempt, and lets signals interrupt only running handlers."""
 
     def __init__(self, stop: Stop, form: str) -> None:
         """Print in an output format."""
         self._stop, self._form, self.count = stop, form, 0
+        self._running: set[UUID | None] = set()
 
     def put(self, event: Event) -> None:
         """Print the end of an attempt."""
-        self._stop.allow_interrupts(event.name in ("claimed", "extended"))
-        if event.name in ("claimed", "extended", "halted"):
+        if event.name in ("claimed", "extended"):
+            self._running.add(event.job)
+            self._stop.allow_interrupts(True)
+            return
+        self._running.discard(event.job)
+        if not self._running:
+            self._stop.allow_interrupts(False)
+        if event.name == "halted":
             return
         self.count += 1
         if self._form == "json":
@@ -204,8 +218,9 @@ def _run_crew(processes: int, form: str) -> int:
     """Start workers with the same options. The database URL is passed in the environment, not in arguments."""
     ctx = click.get_current_context()
     command = [sys.executable, "-m", "minutehand", "work", "--follow-stdin", "-o", form]
-    for name, option in (("chunk", "--chunk"), ("folder", "--handlers")):
-        command += [option, str(ctx.params[name])]
+    for name, option in (("chunk", "--chunk"), ("concurrency", "--concurrency"), ("folder", "--handlers")):
+        if ctx.params[name] is not None:
+            command += [option, str(ctx.params[name])]
     for name, option in (("idle", "--idle"), ("lease", "--lease"), ("stop_timeout", "--stop-timeout")):
         if ctx.params[name] is not None:
             command += [option, f"{ctx.params[name].total_seconds():f}s"]

@@ -1,0 +1,46 @@
+"""Interrupts: how a worker's signal handler interrupts the handlers that run."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from minutehand.model.outcome import Interrupted
+
+_receivers: list[Callable[[], None]] = []
+
+
+def interrupt() -> None:
+    """Raise Interrupted in the handler that runs alone, or notify the event loop of those that run together."""
+    if not _receivers:
+        raise Interrupted
+    _receivers[-1]()
+
+
+@contextmanager
+def received_by(receiver: Callable[[], None]) -> Iterator[None]:
+    """Call the receiver for interrupts in this block. It is called by a signal handler."""
+    _receivers.append(receiver)
+    try:
+        yield
+    finally:
+        _receivers.remove(receiver)
+
+
+@contextmanager
+def noticed_by(loop: Any) -> Iterator[None]:
+    """Let each signal wake the loop, so that its handler runs at once, whichever thread the system interrupts."""
+    # Imported only when used, for the sake of cold starts.
+    import socket
+
+    read, write = socket.socketpair()
+    with read, write:
+        for end in (read, write):
+            end.setblocking(False)
+        loop.add_reader(read, read.recv, 4096)
+        former = signal.set_wakeup_fd(write.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(former)
+            loop.remove_reader(read)

@@ -1,0 +1,80 @@
+"""Unawaited: notice coroutines that a handler creates and does not await, whose work was therefore not done.
+
+Python reports them as a RuntimeWarning when they are deleted. This is usually at the end of the statement or of the
+function, and in the context of the attempt, by whose variables the warning is assigned to it.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
+from typing import Any
+
+from minutehand.errors import InvalidHandlerError
+
+MESSAGE = re.compile(r"coroutine '(.*)' was never awaited")
+
+_names: ContextVar[list[str] | None] = ContextVar("_names", default=None)
+_lock = Lock()
+_watchers = 0
+_warnings = warnings.catch_warnings()
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """Raise InvalidHandlerError at the end of the block if a coroutine that was created in it was never awaited."""
+    names: list[str] = []
+    with watching():
+        token = _names.set(names)
+        try:
+            yield
+        finally:
+            _names.reset(token)
+    if names:
+        raise InvalidHandlerError(
+            f"coroutine {' and '.join(dict.fromkeys(names))} was never awaited, so its work was not done; "
+            "await it, in a handler that is defined with `async def`"
+        )
+
+
+@contextmanager
+def watching() -> Iterator[None]:
+    """Prepare for `refused`, once for many attempts. Warnings of other code are shown as before."""
+    _enter()
+    try:
+        yield
+    finally:
+        _leave()
+
+
+def _enter() -> None:
+    global _watchers, _warnings
+    with _lock:
+        _watchers += 1
+        if _watchers == 1:
+            _warnings = warnings.catch_warnings()
+            _warnings.__enter__()
+            # By default, Python reports only the first one of each line.
+            warnings.filterwarnings("always", MESSAGE.pattern, RuntimeWarning)
+            warnings.showwarning = _recording(warnings.showwarning)
+
+
+def _leave() -> None:
+    global _watchers
+    with _lock:
+        _watchers -= 1
+        if _watchers == 0:
+            _warnings.__exit__(None, None, None)
+
+
+def _recording(show: Callable[..., None]) -> Callable[..., None]:
+    def record(message: Warning | str, *args: Any, **options: Any) -> None:
+        names, match = _names.get(), MESSAGE.match(str(message))
+        if names is None or match is None:
+            show(message, *args, **options)
+        else:
+            names.append(match[1])
+
+    return record

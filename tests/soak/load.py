@@ -22,6 +22,7 @@ RECURRING = 3
 MAX_ATTEMPTS = 20
 FAILING_ATTEMPTS = 2
 KIND = "recorded"
+ASYNC_KIND = "recorded_async"
 # Shorter than the time for which a worker is frozen.
 TIME_LIMIT = timedelta(seconds=2)
 SOON = Retry(strategy="fixed", min=timedelta(milliseconds=100), jitter=False)
@@ -54,6 +55,7 @@ class Load:
             (self._of_a_tenant, 4),
             (self._later, 2),
             (self._failing, 4),
+            (self._together, 10),
             (self._recur_again, 3),
         ]
         functions, weights = zip(*forms, strict=True)
@@ -70,6 +72,9 @@ class Load:
 
     def _plain(self) -> None:
         self._enqueue("plain")
+
+    def _together(self) -> None:
+        self._enqueue("together", kind=ASYNC_KIND, fails=self.random.random() < 0.2)
 
     def _limited(self) -> None:
         # More than the limits let through for a while, so that jobs wait for each other.
@@ -97,6 +102,7 @@ class Load:
         self,
         queue: str,
         *,
+        kind: str = KIND,
         tenant: str = "",
         fails: bool = False,
         recurring: bool = False,
@@ -107,7 +113,7 @@ class Load:
         name = f"{queue}-{next(self._numbers)}"
         with self.database.transaction():
             job = enqueue(
-                KIND,
+                kind,
                 self._payload(name, fails=fails, slower=slower),
                 queue=queue,
                 tenant=tenant or None,

@@ -15,7 +15,13 @@ from tests.soak.fences import Fence
 HERE = Path(__file__).parent
 COPIED = ("layers", "shared", "functions")
 IGNORED = shutil.ignore_patterns("__pycache__", "*.egg-info")
-VARIABLES = {"MINUTEHAND_OFFER_TTL": "3", "MINUTEHAND_GRACE": "1", "MINUTEHAND_CAPACITY": "16"}
+VARIABLES = {
+    "MINUTEHAND_OFFER_TTL": "3",
+    "MINUTEHAND_GRACE": "1",
+    "MINUTEHAND_CAPACITY": "16",
+    # So that async jobs run at the same time.
+    "MINUTEHAND_CHUNK": "3",
+}
 
 
 def tree(folder: Path, fence: Fence | None) -> Path:

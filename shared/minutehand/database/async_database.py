@@ -10,12 +10,12 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.types.json import set_json_loads
 
-from minutehand.database.async_connection import AsyncConnection, AsyncExecutor, ConnectionExecutor
+from minutehand.database.async_connection import AsyncExecutor, ConnectionExecutor
 from minutehand.database.driver_errors import translated
 from minutehand.database.executor import Executor, ExecutorSource
 from minutehand.database.fetching import Record
 from minutehand.database.liveness import is_suspect, responds
-from minutehand.database.opening import Dial, Parts, open_connection
+from minutehand.database.opening import AsyncConnection, Dial, Parts, open_connection
 from minutehand.errors import ConfigurationError
 from minutehand.model.payload import decode
 from minutehand.settings import database_url

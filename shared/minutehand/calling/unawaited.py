@@ -7,7 +7,7 @@ function, and in the context of the attempt, by whose variables the warning is a
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from threading import Lock
 from typing import Any
@@ -31,7 +31,9 @@ def refused() -> Iterator[None]:
         try:
             yield
         finally:
-            _names.reset(token)
+            # A coroutine that was abandoned is closed in another context.
+            with suppress(ValueError):
+                _names.reset(token)
     if names:
         raise InvalidHandlerError(
             f"coroutine {' and '.join(dict.fromkeys(names))} was never awaited, so its work was not done; "

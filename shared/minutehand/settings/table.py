@@ -4,14 +4,19 @@ A declaration documents, parses and validates an environment variable. `CAPACITY
 read when this module is imported. The table in docs/settings.md is generated from these declarations.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 from minutehand.model.worker_route import EXAMPLE, WorkerRoute, parse_worker_routes
-from minutehand.settings.kinds import FLAG, ITEMS, LIST, TEXT, Kind, Setting, choice, integer, json_object
-from minutehand.settings.masks import mask_all, mask_database_url, mask_sinks
+from minutehand.settings.declaring import (
+    SETTINGS,
+    declare,
+    declare_flag,
+    declare_items,
+    declare_secret,
+    declare_text,
+)
+from minutehand.settings.kinds import LIST, Setting, choice, integer, json_object
+from minutehand.settings.masks import mask_database_url, mask_sinks
 
-Value = TypeVar("Value")
+__all__ = ["SETTINGS"]
 
 API, DISPATCHER, MIGRATE, WORKER = "api", "dispatcher", "migrate", "worker"
 # `library` is any other process that uses the library.
@@ -20,80 +25,43 @@ EVERYWHERE = (API, DISPATCHER, MIGRATE, WORKER, LIBRARY)
 # The processes that may import the team's handlers.
 HANDLING = (DISPATCHER, WORKER, LIBRARY, CLI)
 
-SETTINGS: dict[str, Setting[Any]] = {}
-
-
-def _declare(
-    name: str,
-    kind: Kind[Value],
-    default: Value,
-    description: str,
-    *read_by: str,
-    mask: Callable[[str], str] | None = None,
-) -> Setting[Value]:
-    setting = SETTINGS[name] = Setting(name, kind, default, description, read_by, mask)
-    return setting
-
-
-def _declare_text(
-    name: str, description: str, *read_by: str, mask: Callable[[str], str] | None = None
-) -> Setting[str]:
-    return _declare(name, TEXT, "", description, *read_by, mask=mask)
-
-
-def _declare_flag(name: str, description: str, *read_by: str) -> Setting[bool]:
-    return _declare(name, FLAG, False, description, *read_by)
-
-
-def _declare_items(name: str, description: str, *read_by: str) -> Setting[tuple[str, ...]]:
-    return _declare(name, ITEMS, (), description, *read_by)
-
-
-def _declare_secret(name: str, description: str, *read_by: str) -> Setting[str]:
-    """Declare a secret, and a variable with the name of an entry in Secrets Manager that contains it."""
-    setting = _declare(name, TEXT, "", description, *read_by, mask=mask_all)
-    instead = f"Name or ARN of a secret in Secrets Manager; read if {name} is empty."
-    _declare(f"{name}_SECRET", TEXT, "", instead, *read_by)
-    return setting
-
-
-DATABASE_URL = _declare_text(
+DATABASE_URL = declare_text(
     "DATABASE_URL",
     "The database, as postgresql://user:password@host/database.",
     *EVERYWHERE,
     mask=mask_database_url,
 )
-DATABASE_SECRET = _declare_text(
+DATABASE_SECRET = declare_text(
     "MINUTEHAND_DATABASE_SECRET",
     "Name or ARN of a secret in Secrets Manager that holds the URL or RDS's JSON; read if DATABASE_URL is empty.",
     *EVERYWHERE,
 )
-DATABASE_HOST = _declare_text(
+DATABASE_HOST = declare_text(
     "MINUTEHAND_DATABASE_HOST", "The host, if the database secret does not contain it.", *EVERYWHERE
 )
-DATABASE_PORT = _declare(
+DATABASE_PORT = declare(
     "MINUTEHAND_DATABASE_PORT",
     integer(1, 65535),
     5432,
     "The port, if the database secret does not contain it.",
     *EVERYWHERE,
 )
-DATABASE_NAME = _declare_text(
+DATABASE_NAME = declare_text(
     "MINUTEHAND_DATABASE_NAME",
     "The database's name, if the database secret does not contain it.",
     *EVERYWHERE,
 )
-DATABASE_IAM = _declare_flag(
+DATABASE_IAM = declare_flag(
     "MINUTEHAND_DATABASE_IAM", "Authenticate with a signed RDS token instead of a password.", *EVERYWHERE
 )
-DATABASE_TLS = _declare(
+DATABASE_TLS = declare(
     "MINUTEHAND_DATABASE_TLS",
     choice("verify"),
     "",
     "`verify` verifies the server's certificate, unless the URL contains `sslmode`.",
     *EVERYWHERE,
 )
-CONNECT_TIMEOUT = _declare(
+CONNECT_TIMEOUT = declare(
     "MINUTEHAND_CONNECT_TIMEOUT",
     integer(1, 900, "seconds"),
     5,
@@ -101,7 +69,7 @@ CONNECT_TIMEOUT = _declare(
     *EVERYWHERE,
 )
 
-CAPACITY = _declare(
+CAPACITY = declare(
     "MINUTEHAND_CAPACITY",
     integer(1, 10_000),
     50,
@@ -109,10 +77,10 @@ CAPACITY = _declare(
     DISPATCHER,
     CLI,
 )
-CHUNK = _declare(
+CHUNK = declare(
     "MINUTEHAND_CHUNK", integer(1, 1000), 1, "Number of jobs offered to one invocation.", DISPATCHER, CLI
 )
-CONCURRENCY = _declare(
+CONCURRENCY = declare(
     "MINUTEHAND_CONCURRENCY",
     integer(1, 1000),
     10,
@@ -120,7 +88,7 @@ CONCURRENCY = _declare(
     WORKER,
     CLI,
 )
-OFFER_TTL = _declare(
+OFFER_TTL = declare(
     "MINUTEHAND_OFFER_TTL",
     integer(1, 3600, "seconds"),
     120,
@@ -128,7 +96,7 @@ OFFER_TTL = _declare(
     DISPATCHER,
     CLI,
 )
-GRACE = _declare(
+GRACE = declare(
     "MINUTEHAND_GRACE",
     integer(1, 900, "seconds"),
     2,
@@ -136,8 +104,8 @@ GRACE = _declare(
     WORKER,
     CLI,
 )
-WORKER_NAME = _declare_text("MINUTEHAND_WORKER", "Name or ARN of the worker function.", DISPATCHER, CLI)
-WORKER_ROUTES: Setting[tuple[WorkerRoute, ...]] = _declare(
+WORKER_NAME = declare_text("MINUTEHAND_WORKER", "Name or ARN of the worker function.", DISPATCHER, CLI)
+WORKER_ROUTES: Setting[tuple[WorkerRoute, ...]] = declare(
     "MINUTEHAND_WORKERS",
     json_object(EXAMPLE, parse_worker_routes),
     (),
@@ -145,62 +113,62 @@ WORKER_ROUTES: Setting[tuple[WorkerRoute, ...]] = _declare(
     DISPATCHER,
     CLI,
 )
-SCHEDULES = _declare_text(
+SCHEDULES = declare_text(
     "MINUTEHAND_SCHEDULES", "The schedules to install at the first tick, as module:NAME.", DISPATCHER
 )
-VERSION = _declare_text(
+VERSION = declare_text(
     "MINUTEHAND_VERSION",
     "Version of your code, stored with each attempt; the worker's default is its function version.",
     DISPATCHER,
     WORKER,
     CLI,
 )
-HANDLERS = _declare_items(
+HANDLERS = declare_items(
     "MINUTEHAND_HANDLERS",
     "Modules and packages with handlers; the first one that has a kind's handler runs it, before handlers/.",
     *HANDLING,
 )
-OTHER_KINDS = _declare_items(
+OTHER_KINDS = declare_items(
     "MINUTEHAND_OTHER_KINDS",
     "Kinds that may be enqueued although no module of MINUTEHAND_HANDLERS has them, such as `billing.*`.",
     *HANDLING,
 )
-MIDDLEWARE = _declare_text(
+MIDDLEWARE = declare_text(
     "MINUTEHAND_MIDDLEWARE",
     "The module that contains middleware; if empty, handlers/_middleware.py.",
     WORKER,
     LIBRARY,
 )
-TRACING = _declare(
+TRACING = declare(
     "MINUTEHAND_TRACING",
     choice("otel", "xray"),
     "",
     "Record enqueues, ticks, claims and attempts as spans of OpenTelemetry or as subsegments of X-Ray.",
     *EVERYWHERE,
 )
-REDACT_ERRORS = _declare_flag(
+REDACT_ERRORS = declare_flag(
     "MINUTEHAND_REDACT_ERRORS",
     "Store only an id for an unexpected error; the log contains the error.",
     WORKER,
     LIBRARY,
 )
 
-ENCRYPTION_KEY = _declare_secret(
+ENCRYPTION_KEY = declare_secret(
     "MINUTEHAND_ENCRYPTION_KEY",
     "The key that encrypts and decrypts payloads: 32 bytes as base64 or hex, or the ARN of a KMS key.",
     *EVERYWHERE,
 )
-PREVIOUS_ENCRYPTION_KEYS = _declare_secret(
+PREVIOUS_ENCRYPTION_KEYS = declare_secret(
     "MINUTEHAND_PREVIOUS_ENCRYPTION_KEYS", "Keys that only decrypt, separated by commas.", *EVERYWHERE
 )
-ENCRYPT_RESULTS = _declare_flag("MINUTEHAND_ENCRYPT_RESULTS", "Encrypt results too.", *EVERYWHERE)
-ENCRYPTION_REQUIRED = _declare_flag(
+ENCRYPT_RESULTS = declare_flag("MINUTEHAND_ENCRYPT_RESULTS", "Encrypt results too.", *EVERYWHERE)
+ENCRYPTION_REQUIRED = declare_flag(
     "MINUTEHAND_ENCRYPTION_REQUIRED",
     "Refuse to run a job whose payload is not encrypted; the job becomes dead.",
     *EVERYWHERE,
 )
 
-EVENTS = _declare(
+EVENTS = declare(
     "MINUTEHAND_EVENTS",
     LIST,
     "",
@@ -208,10 +176,10 @@ EVENTS = _declare(
     *EVERYWHERE,
     mask=mask_sinks,
 )
-EVENTS_ONLY = _declare(
+EVENTS_ONLY = declare(
     "MINUTEHAND_EVENTS_ONLY", LIST, "", "Send only these events; empty sends all.", *EVERYWHERE
 )
-EVENTS_SECRETS = _declare_secret(
+EVENTS_SECRETS = declare_secret(
     "MINUTEHAND_EVENTS_SECRETS",
     "Secrets that sign events to webhooks, as whsec_..., separated by commas.",
     API,
@@ -219,44 +187,44 @@ EVENTS_SECRETS = _declare_secret(
     WORKER,
     LIBRARY,
 )
-HOOKS = _declare(
+HOOKS = declare(
     "MINUTEHAND_HOOKS", LIST, "", "Modules that register hooks, imported at the first event.", WORKER, LIBRARY
 )
 
-HTTP_SECRETS = _declare_secret(
+HTTP_SECRETS = declare_secret(
     "MINUTEHAND_HTTP_SECRETS",
     "Secrets that sign and verify HTTP deliveries, as whsec_..., separated by commas.",
     WORKER,
     LIBRARY,
 )
-HTTP_UNSIGNED = _declare_flag(
+HTTP_UNSIGNED = declare_flag(
     "MINUTEHAND_HTTP_UNSIGNED",
     "Deliver unsigned if there is no secret; without this flag, the job becomes dead.",
     WORKER,
 )
-HTTP_ALLOW = _declare_items(
+HTTP_ALLOW = declare_items(
     "MINUTEHAND_HTTP_ALLOW",
     "Hosts, addresses and networks that may receive deliveries even if they are not public.",
     WORKER,
 )
-HTTP_REDIRECTS = _declare_flag("MINUTEHAND_HTTP_REDIRECTS", "Follow up to three redirects.", WORKER)
-BASE_URL = _declare_text(
+HTTP_REDIRECTS = declare_flag("MINUTEHAND_HTTP_REDIRECTS", "Follow up to three redirects.", WORKER)
+BASE_URL = declare_text(
     "MINUTEHAND_BASE_URL", "URL of your application, which precedes the paths of its routes.", LIBRARY
 )
 
-API_TOKENS = _declare_secret(
+API_TOKENS = declare_secret(
     "MINUTEHAND_API_TOKENS", "Bearer tokens, separated by commas, each as [name[@tenant]:]token.", API
 )
-TENANT_CLAIM = _declare_text(
+TENANT_CLAIM = declare_text(
     "MINUTEHAND_TENANT_CLAIM", "The authorizer's claim that contains the caller's tenant.", API
 )
-CONSOLE = _declare_flag("MINUTEHAND_CONSOLE", "Serve the console; a local run always serves it.", API)
-LOCAL = _declare_flag(
+CONSOLE = declare_flag("MINUTEHAND_CONSOLE", "Serve the console; a local run always serves it.", API)
+LOCAL = declare_flag(
     "MINUTEHAND_LOCAL",
     "Accept requests from this machine without a token or signature; ignored in Lambda.",
     LIBRARY,
 )
-TEST_DATABASE_URL = _declare_text(
+TEST_DATABASE_URL = declare_text(
     "MINUTEHAND_TEST_DATABASE_URL",
     "The server for `minutehand.testing`; if empty, a server from the wheel.",
     TESTS,

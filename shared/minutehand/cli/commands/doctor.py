@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 
 import click
 
@@ -12,9 +13,10 @@ from minutehand.cli.output import print_message, put_json
 from minutehand.cli.text import safe
 from minutehand.database import Database
 from minutehand.doctor import DATABASE_CHECKS, ExaminedDatabase, Finding, examine_database, examine_stack
+from minutehand.doctor.project import Project, examine_project, find_project
 from minutehand.doctor.stack import Stack
 from minutehand.errors import ConfigurationError
-from minutehand.settings import database_url, read_settings
+from minutehand.settings import database_url, names_database, read_settings
 from minutehand.settings.table import DATABASE_URL
 
 COLORS = {"ok": "green", "warning": "yellow", "problem": "red", "skipped": "bright_black"}
@@ -35,7 +37,8 @@ PARTS = ("dispatcher", "worker", "api")
 def doctor(stack: str | None, named: Sequence[str], form: str) -> int:
     """Check an installation, and print the result of each check and how to fix problems.
 
-    Checks the database, and with --stack also the stack on AWS. It then invokes the dispatcher once, without a tick.
+    Checks the project in this folder if there is one, the database, and with --stack also the stack on AWS. It
+    then invokes the dispatcher once, without a tick.
     Changes nothing. The exit code is 1 if there is a problem.
 
     \b
@@ -46,7 +49,9 @@ def doctor(stack: str | None, named: Sequence[str], form: str) -> int:
     """
     names = _names(named)
     found = _inspect(stack or "minutehand", names) if stack or names else None
-    findings = _database(found) + (examine_stack(found) if found else [])
+    project = find_project(Path())
+    findings = examine_project(project) if project else []
+    findings += _database(found, project) + (examine_stack(found) if found else [])
     for finding in findings:
         put_json(finding) if form == "json" else _put(finding)
     _conclude(findings)
@@ -70,14 +75,16 @@ def _inspect(stack: str, names: dict[str, str]) -> Stack:
     return inspect_stack(stack, names)
 
 
-def _database(stack: Stack | None) -> list[Finding]:
-    """Check the database that is set here. With a stack, it may be reachable only for its functions."""
+def _database(stack: Stack | None, project: Project | None) -> list[Finding]:
+    """Check the database that is set here. With a stack or in a project, none may be.
+
+    With a stack, it may be reachable only for its functions.
+    """
     url = given_url() or local_run_url()
     if stack and not url and not DATABASE_URL.read():
-        return [
-            Finding(name, "skipped", "DATABASE_URL is not set here; see reach-database")
-            for name in DATABASE_CHECKS
-        ]
+        return _skipped("DATABASE_URL is not set here; see reach-database")
+    if project and not url and not names_database():
+        return _skipped("DATABASE_URL is not set here, and no local run is running")
     dispatcher = stack.dispatcher_function if stack else None
     environment = dispatcher.variables if dispatcher else os.environ
     with (
@@ -87,6 +94,10 @@ def _database(stack: Stack | None) -> list[Finding]:
         return examine_database(
             ExaminedDatabase(database, another, _capacity(environment), stacked=stack is not None)
         )
+
+
+def _skipped(reason: str) -> list[Finding]:
+    return [Finding(name, "skipped", reason) for name in DATABASE_CHECKS]
 
 
 def _capacity(environment: Mapping[str, str]) -> int:

@@ -51,7 +51,7 @@ def enqueue(
     retry: Retry | None = None,
     timeout: timedelta | None = None,
     headers: Mapping[str, str] | None = None,
-    every: str | None = None,
+    every: str | timedelta | None = None,
     zone: str | None = None,
     personal: bool | None = None,
     tenant: str | None = None,

@@ -100,7 +100,7 @@ PYTHON: list[Refused] = [
     *each("text_is_text", "headers", {"a": "\0"}),
     *each("retry_is_a_strategy", "retry", Retry(factor=float("nan")), Retry(factor=float("inf"))),
     *each("retry_is_a_strategy", "retry", Retry(min=10)),  # type: ignore[arg-type]
-    *each("every_recurs", "every", "61 * * * *", 60, SECOND),
+    *each("every_recurs", "every", "61 * * * *", 60, timedelta(), -SECOND, SECOND / 2),
     *each("zone_is_of_every", "zone", "", 1),
     *each("personal_is_yes_or_no", "personal", 1, "yes"),
     *each("tenant_is_a_name", "tenant", 7),

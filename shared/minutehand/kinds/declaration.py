@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from minutehand.calling.binding import check_runs, name_of
@@ -10,6 +11,7 @@ from minutehand.errors import InvalidHandlerError, InvalidJobError
 from minutehand.kinds.arguments import Arguments
 from minutehand.model.job_options import JobOptions
 from minutehand.model.new_job import OPTIONS, NewJob
+from minutehand.model.option import iso_duration
 from minutehand.model.recurrence import REBOOT
 from minutehand.model.recurrence import check as check_recurrence
 from minutehand.model.rules import sentence
@@ -36,13 +38,18 @@ class Declaration:
         function: Callable[..., Any],
         kind: str | None,
         options: Mapping[str, Any],
-        every: str | None,
+        every: str | timedelta | None,
         zone: str | None,
     ) -> "Declaration":
         """Read the function; raise InvalidHandlerError or InvalidJobError if a job cannot be made of it."""
         check_runs(function, "handler", "return a value, such as a list")
         declaration = cls(
-            function.__name__ if kind is None else kind, function, Arguments(function), options, every, zone
+            function.__name__ if kind is None else kind,
+            function,
+            Arguments(function),
+            options,
+            iso_duration(every),
+            zone,
         )
         declaration._check()
         return declaration

@@ -8,6 +8,7 @@ welcome.enqueue(email="ada@example.com")
 """
 
 from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from typing import Any, Concatenate, Protocol, TypeVar, Unpack, overload
 
 from minutehand.claimed_job import AsyncJob, Job
@@ -56,7 +57,7 @@ def job(function: Callable[Sent, Result], /) -> DeclaredJob[Sent, Sent, Result, 
 def job(
     *,
     kind: str | None = None,
-    every: str | None = None,
+    every: str | timedelta | None = None,
     zone: str | None = None,
     **options: Unpack[KindOptions],
 ) -> Decorator: ...
@@ -65,15 +66,15 @@ def job(
     /,
     *,
     kind: str | None = None,
-    every: str | None = None,
+    every: str | timedelta | None = None,
     zone: str | None = None,
     **options: Any,
 ) -> Any:
     """Declare a function as the handler of a kind: its name, unless `kind` is given.
 
-    `options` are defaults for the jobs that are enqueued through the function. `every`, a cron expression, `@daily` or
-    an ISO 8601 duration, in the time zone `zone`, is a schedule that the dispatcher installs after a deploy. Raises
-    InvalidHandlerError if a parameter has the name of an option, or if another function has the kind.
+    `options` are defaults for the jobs that are enqueued through the function. `every`, a cron expression, `@daily`, an
+    ISO 8601 duration or a timedelta, in the time zone `zone`, is a schedule that the dispatcher installs at a deploy.
+    Raises InvalidHandlerError if a parameter has the name of an option, or if another function has the kind.
     """
     if unknown := sorted(options.keys() - KindOptions.__annotations__.keys()):
         raise TypeError(f"job() got an unexpected option {unknown[0]!r}; set it in options() or enqueue()")

@@ -21,7 +21,7 @@ class JobOptions(TypedDict, total=False):
     retry: Retry | None
     timeout: timedelta | None
     headers: Mapping[str, str] | None
-    every: str | None
+    every: str | timedelta | None
     zone: str | None
     personal: bool | None
     tenant: str | None

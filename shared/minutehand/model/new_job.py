@@ -9,7 +9,7 @@ from typing import Any, Literal
 from minutehand.errors import InvalidJobError, PayloadError
 from minutehand.model.calendar import END, FIRST
 from minutehand.model.key import Key, key_text
-from minutehand.model.option import Option, boolean, declare, duration, integer, text, typed
+from minutehand.model.option import Option, boolean, declare, duration, integer, iso_duration, text, typed
 from minutehand.model.payload import encode
 from minutehand.model.retry import Retry
 from minutehand.model.rules import sentence
@@ -62,7 +62,7 @@ def _key(key: Any, _name: str) -> str | None:
 
 def _recurrence(value: Any, _name: str) -> Any:
     # `_first_time` has checked it.
-    return value
+    return iso_duration(value)
 
 
 def encode_headers(headers: Any, _name: str = "headers") -> str:
@@ -127,7 +127,7 @@ class NewJob:
     headers: Mapping[str, str] | None = field(
         default=None, repr=False, metadata=declare("jsonb", encode_headers)
     )
-    every: str | None = field(default=None, metadata=declare("text", _recurrence))
+    every: str | timedelta | None = field(default=None, metadata=declare("text", _recurrence))
     zone: str | None = field(default=None, metadata=declare("text", _recurrence))
     personal: bool | None = field(default=None, metadata=boolean("personal_is_yes_or_no"))
     tenant: str | None = field(default=None, metadata=text("tenant_is_a_name"))
@@ -171,9 +171,10 @@ def _first_time(job: NewJob, clock: Callable[[], datetime]) -> datetime | None:
 
     if job.every is None:
         raise InvalidJobError("zone_is_of_every", sentence("zone_is_of_every"))
-    check(job.every, job.zone)
+    every = iso_duration(job.every)
+    check(every, job.zone)
     if job.run_at is None and job.delay is None:
-        return next_after(job.every, job.zone, clock())
+        return next_after(every, job.zone, clock())
     return job.run_at
 
 

@@ -60,6 +60,13 @@ def typed(value: Any, kind: type, rule: str, message: str | None = None) -> Any:
     return value
 
 
+def iso_duration(every: Any) -> Any:
+    """Return a timedelta as an ISO 8601 duration of elapsed time, and anything else as it is."""
+    if not isinstance(every, timedelta):
+        return every
+    return "PT" + f"{every.total_seconds():.6f}".rstrip("0").rstrip(".") + "S"
+
+
 def _duration(value: Any, name: str, rule: str) -> Any:
     return typed(value, timedelta, rule, f"{name} must be a timedelta")
 

@@ -43,7 +43,7 @@ def save(
     check(schedule)
     with database.transaction():
         stored = write(database, schedule, now or clock(database))
-        _record(database, "put", actor, schedule.name, every=schedule.every, zone=schedule.zone)
+        _record(database, "put", actor, schedule.name, every=schedule.recurrence, zone=schedule.zone)
     return stored
 
 
@@ -62,9 +62,9 @@ def write(
     unchanged = before is not None and _times(before.schedule) == _times(schedule)
     if before is not None:
         database.run("withdraw_ahead", name=schedule.name, now=now)
-    keeps_next = unchanged and not schedule.ahead and schedule.every != REBOOT
+    keeps_next = unchanged and not schedule.ahead and schedule.recurrence != REBOOT
     following = before.next if before and keeps_next else first_after(schedule, now)
-    timing = vars(schedule.timing) | {"every": schedule.every, "name": schedule.name}
+    timing = vars(schedule.timing) | {"every": schedule.recurrence, "name": schedule.name}
     record = database.run(
         "save_schedule",
         **timing,
@@ -79,7 +79,7 @@ def write(
 
 def first_after(schedule: Schedule, now: datetime) -> datetime | None:
     """Return the next occurrence; `@reboot` fires immediately."""
-    return now if schedule.every == REBOOT else schedule.timing.after(schedule.every, now)
+    return now if schedule.recurrence == REBOOT else schedule.timing.after(schedule.recurrence, now)
 
 
 def pause(
@@ -113,7 +113,7 @@ def _set_paused(
 
 
 def _next_from(stored: StoredSchedule, now: datetime) -> datetime | None:
-    if stored.schedule.every == REBOOT:
+    if stored.schedule.recurrence == REBOOT:
         return stored.next
     return first_after(stored.schedule, now)
 
@@ -201,7 +201,7 @@ def _try_enqueue(database: Database, schedule: Schedule) -> None:
 
 
 def _times(schedule: Schedule) -> tuple[Any, ...]:
-    return schedule.every, schedule.timing.zone, schedule.starts, schedule.ends, schedule.ahead
+    return schedule.recurrence, schedule.timing.zone, schedule.starts, schedule.ends, schedule.ahead
 
 
 def _record(

@@ -10,6 +10,7 @@ from uuid import UUID
 from minutehand.database import Record
 from minutehand.errors import InvalidJobError
 from minutehand.model.new_job import NewJob, check_calendar, decode_job
+from minutehand.model.option import iso_duration
 from minutehand.model.recurrence import REBOOT
 from minutehand.model.recurrence import check as check_recurrence
 from minutehand.model.rules import sentence
@@ -25,7 +26,7 @@ MAX_PREVIEWED = 1000
 class Schedule:
     """A job that is enqueued repeatedly.
 
-    every      a cron expression of 5 or 6 fields, a name such as @daily, or an ISO 8601 duration
+    every      a cron expression of 5 or 6 fields, a name such as @daily, an ISO 8601 duration, or a timedelta
     zone       the time zone of `every`; UTC if it is None
     starts     no occurrences before this one
     ends       no occurrences after this one
@@ -37,7 +38,7 @@ class Schedule:
     """
 
     name: str
-    every: str
+    every: str | timedelta
     job: NewJob
     zone: str | None = None
     starts: datetime | None = None
@@ -49,6 +50,12 @@ class Schedule:
     overlap: Overlap = "allow"
 
     @property
+    def recurrence(self) -> str:
+        """`every` as a text."""
+        text: str = iso_duration(self.every)
+        return text
+
+    @property
     def timing(self) -> Timing:
         """The part that decides when it fires."""
         values = {each.name: getattr(self, each.name) for each in fields(Timing)}
@@ -57,7 +64,7 @@ class Schedule:
     def digest(self, version: str | None = None) -> str:
         """Return a hash of all fields; the version of the code is included only for `@reboot`."""
         values = [repr(getattr(self.timing, each.name)) for each in fields(Timing)]
-        parts = [self.name, self.every, *values, template.encode_job(self.job)]
+        parts = [self.name, self.recurrence, *values, template.encode_job(self.job)]
         parts += [version or ""] if self.every == REBOOT else []
         return sha256("\0".join(parts).encode()).hexdigest()
 
@@ -99,7 +106,7 @@ class Occurrence:
 
 
 def preview(
-    every: str,
+    every: str | timedelta,
     zone: str | None = None,
     n: int = 10,
     *,
@@ -108,7 +115,8 @@ def preview(
     ends: datetime | None = None,
 ) -> list[Occurrence]:
     """Return the next n occurrences after `after`, or after now by this machine's clock; needs no database."""
-    check_recurrence(every, zone)
+    recurrence: str = iso_duration(every)
+    check_recurrence(recurrence, zone)
     for name, moment in (("starts", starts), ("ends", ends), ("after", after)):
         check_calendar(moment, name)
     if not 0 < n <= MAX_PREVIEWED:
@@ -118,7 +126,7 @@ def preview(
     def occurrences() -> Iterator[Occurrence]:
         moment = after or datetime.now(UTC)
         for _ in range(n):
-            found = timing.after(every, moment)
+            found = timing.after(recurrence, moment)
             if found is None:
                 return
             yield Occurrence(found, found.astimezone(zone_of(zone)))
@@ -132,7 +140,7 @@ def check(schedule: Schedule, *, code: bool = False) -> None:
     if not isinstance(schedule.name, str) or not 0 < len(schedule.name) <= 200 or "\0" in schedule.name:
         raise InvalidJobError("schedule_is_named", sentence("schedule_is_named"))
     if not (code and schedule.every == REBOOT):
-        check_recurrence(schedule.every, schedule.zone)
+        check_recurrence(schedule.recurrence, schedule.zone)
     for name in ("starts", "ends"):
         check_calendar(getattr(schedule, name), name)
     for name in ("jitter", "ahead"):

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from minutehand import Enqueued, NewJob, enqueue_many, schedules
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
 from minutehand.operations.jobs import cancel
@@ -148,3 +149,24 @@ def test_next_occurrence_runs_like_the_first(queue: Queue) -> None:
 
     assert queue.row(finished.next).state == "done"
     assert nominals(queue) == [NEXT + timedelta(days=1)]
+
+
+@pytest.mark.parametrize(
+    ("every", "stored"),
+    [
+        (timedelta(minutes=15), "PT900S"),
+        (timedelta(days=1), "PT86400S"),
+        (timedelta(seconds=1, microseconds=500000), "PT1.5S"),
+    ],
+)
+def test_every_may_be_a_timedelta_of_elapsed_time(queue: Queue, every: timedelta, stored: str) -> None:
+    job_id = queue.enqueue(every=every)
+    bulk = enqueue_many([NewJob("echo", every=every)], connection=queue.database)
+    saved = schedules.save(queue.database, schedules.Schedule("often", every, NewJob("echo")))
+
+    assert queue.row(job_id).every == stored
+    assert [queue.row(each.id).every for each in bulk if isinstance(each, Enqueued)] == [stored]
+    assert (saved.schedule.every, schedules.preview(every, n=1)[0].utc > utc("2020-01-01 00:00+00")) == (
+        stored,
+        True,
+    )

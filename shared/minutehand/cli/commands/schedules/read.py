@@ -89,7 +89,7 @@ def _row(each: StoredSchedule, now: datetime) -> list[str]:
     schedule = each.schedule
     zone = schedule.zone or "UTC"
     return [
-        *(schedule.name, schedule.every, zone, schedule.job.kind, following),
+        *(schedule.name, schedule.recurrence, zone, schedule.job.kind, following),
         *(last, each.tenant, each.source or ""),
     ]
 

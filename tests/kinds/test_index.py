@@ -51,7 +51,12 @@ def test_kinds_are_found_without_an_import(write: Write) -> None:
 
 
 def test_worker_imports_only_the_module_of_the_kind(write: Write) -> None:
-    write(jobs=JOBS, others=OTHERS, broken="welcome = first = 1 / 0", handlers="def handle(payload): ...")
+    write(
+        jobs=JOBS,
+        others=OTHERS,
+        broken="from minutehand import job\nwelcome = 1 / 0",
+        handlers="def handle(payload): ...",
+    )
 
     handler = HandlerPackage("shop").find("welcome")
 

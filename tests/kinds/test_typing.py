@@ -65,6 +65,7 @@ async def run(current: Job, connection: psycopg.AsyncConnection[Any]) -> None:
     assert_type(await wait(enqueued, connection=connection), Receipt)
     await welcome.options(connection=connection).enqueue(emial="a")  # wrong
     await welcome.options(delay=timedelta()).enqueue(email="a")  # wrong
+    welcome.options(connection=connection, delay=5)  # wrong
 """
 WRONG = {number for number, line in enumerate(SAMPLE.splitlines(), 1) if line.endswith("# wrong")}
 

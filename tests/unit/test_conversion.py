@@ -47,6 +47,7 @@ class Order:
     parcel: Parcel
     plan: Plan = Plan.FREE
     by_day: dict[date, int] = field(default_factory=dict)
+    by_number: dict[int, str] = field(default_factory=dict)
 
 
 ID = UUID("019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10")
@@ -72,7 +73,12 @@ VALUES: list[tuple[Any, object]] = [
     (Line, Line(ID, Decimal("9.90"))),
     (Parcel, Parcel(grams=Decimal("0.5"), sent=NOON)),
     (list[Parcel], [Parcel(grams=Decimal(1))]),
-    (Order, Order([Line(ID, Decimal("1.10"))], Parcel(grams=Decimal(2)), by_day={NOON.date(): 3})),
+    (
+        Order,
+        Order(
+            [Line(ID, Decimal("1.10"))], Parcel(grams=Decimal(2)), by_day={NOON.date(): 3}, by_number={1: "a"}
+        ),
+    ),
     (Line | None, None),
     (Literal["a"], "a"),
     (float, 1),

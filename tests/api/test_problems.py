@@ -20,6 +20,7 @@ from tests.servers import Database as Server
 ARGUMENTS = {
     errors.UnfinishedError: ["the message", "running", timedelta(seconds=1)],
     errors.ConnectionTypeError: [str],
+    errors.UnsuccessfulError: ["a job", "dead", None],
 }
 NOWHERE = "postgresql://someone:s3cret@127.0.0.1:{port}/none"
 

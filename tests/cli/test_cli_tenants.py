@@ -22,6 +22,9 @@ WITHOUT = {
     "doctor",
     "settings",
     "completion",
+    "init",
+    "link",
+    "upgrade",
 }
 OPEN = "echo", '"hello"'
 

@@ -17,9 +17,9 @@ from tests.template.stack import ROOT, Stack
 LAYERS = ROOT / "layers"
 IN_THE_RUNTIME = {"boto3", "botocore"}
 # Used only if the team's own layers contain them.
-OPTIONAL = {"opentelemetry"}
+OPTIONAL = {"asyncpg", "django", "opentelemetry", "psycopg2", "sqlalchemy"}
 # Packages of the library that no function needs.
-ELSEWHERE = {"cli", "doctor", "local", "stack", "testing"}
+ELSEWHERE = {"cli", "doctor", "local", "project", "stack", "testing"}
 
 
 def pins(*layers: str) -> dict[str, str]:

@@ -100,6 +100,16 @@ def test_middleware_setting_names_another_module(
     assert direct_queue.row(job_id).headers == {"by": "named"}
 
 
+def test_async_enqueue_middleware_of_a_module_is_refused(
+    direct_queue: Queue, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package.parent / "custom_middleware.py").write_text("async def enqueuing(job):\n    return job\n")
+    monkeypatch.setenv("MINUTEHAND_MIDDLEWARE", "custom_middleware")
+
+    with pytest.raises(ConfigurationError, match="enqueue middleware must not be async, got .*enqueuing"):
+        direct_queue.enqueue()
+
+
 def test_handlers_without_a_middleware_module_run(direct_queue: Queue, package: Path) -> None:
     job_id = direct_queue.enqueue(payload="hello")
     work(direct_queue, HandlerPackage("custom_handlers"))

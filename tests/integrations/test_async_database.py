@@ -12,7 +12,7 @@ from minutehand import AsyncDatabase, InvalidJobError, NewJob, enqueue, enqueue_
 from minutehand.database import liveness
 from minutehand.model.event import Event
 from minutehand.operations.jobs import cancel
-from minutehand.queries.jobs import get, list_jobs
+from minutehand.queries.jobs import list_jobs
 from tests.queue.stage import Queue
 from tests.servers import Database
 
@@ -116,17 +116,27 @@ def test_dead_connection_is_replaced(run: Run, queue: Queue, monkeypatch: pytest
     assert run(scenario).outcome == "created"
 
 
+def test_connection_that_is_left_in_a_transaction_is_not_used_again(run: Run, queue: Queue) -> None:
+    async def scenario(db: AsyncDatabase) -> None:
+        async with db.acquire() as connection:
+            await connection.execute("begin")
+        await enqueue("ship", connection=db)
+
+    run(scenario)
+
+    assert len(queue.sql("select id from minutehand.jobs")) == 1
+
+
 def test_each_event_loop_has_connections_of_its_own(database: Database) -> None:
-    db = AsyncDatabase(database.url)
-    job = asyncio.run(_enqueued(db))
-    assert asyncio.run(_state(db, job.id)) == "due"
+    db = AsyncDatabase(database.url, connections=1)
 
+    async def scenario() -> list[str]:
+        # More calls than connections, so that some wait in this event loop.
+        enqueued = await asyncio.gather(*(enqueue("ship", connection=db) for _ in range(3)))
+        return [each.outcome for each in enqueued]
 
-async def _enqueued(db: AsyncDatabase) -> Any:
-    return await enqueue("ship", connection=db)
+    async def last() -> list[str]:
+        async with db:
+            return await scenario()
 
-
-async def _state(db: AsyncDatabase, job_id: Any) -> str:
-    row = await get(db, job_id)
-    await db.close()
-    return row.state
+    assert [asyncio.run(scenario()), asyncio.run(last())] == [["created"] * 3] * 2

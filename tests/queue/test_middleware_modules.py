@@ -106,7 +106,7 @@ def test_async_enqueue_middleware_of_a_module_is_refused(
     (package.parent / "custom_middleware.py").write_text("async def enqueuing(job):\n    return job\n")
     monkeypatch.setenv("MINUTEHAND_MIDDLEWARE", "custom_middleware")
 
-    with pytest.raises(ConfigurationError, match="enqueue middleware must not be async, got .*enqueuing"):
+    with pytest.raises(ConfigurationError, match=r"enqueue middleware must not be async, got .*enqueuing"):
         direct_queue.enqueue()
 
 

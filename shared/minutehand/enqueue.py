@@ -159,7 +159,7 @@ def enqueue_many(
 async def _enqueue_chunks(
     executor: Executor, jobs: Iterable[NewJob], on_conflict: OnConflict, chunk: int
 ) -> AsyncGenerator[Enqueued | Rejected, None]:
-    numbered = enumerate(middleware.prepare_all(jobs))
+    numbered = enumerate(middleware.prepare_all(jobs, on_conflict))
     while items := list(islice(numbered, chunk)):
         for result in await _enqueue_chunk(executor, items, on_conflict):
             yield result

@@ -34,7 +34,7 @@ from minutehand.calling.binding import check_runs, is_async, name_of
 from minutehand.claimed_job import Job
 from minutehand.errors import ConfigurationError, InvalidHandlerError, InvalidJobError
 from minutehand.kinds.check import check as check_kind
-from minutehand.model.new_job import NewJob
+from minutehand.model.new_job import NewJob, OnConflict
 from minutehand.settings.table import MIDDLEWARE
 from minutehand.tracing import spans
 
@@ -179,10 +179,10 @@ def before_enqueue(check: CheckFunction) -> CheckFunction:
     return check
 
 
-def prepare(job: NewJob) -> NewJob:
+def prepare(job: NewJob, on_conflict: OnConflict | None = None) -> NewJob:
     """Return the job to enqueue after all enqueue middleware has run, with the current trace; raise what it raises.
 
-    A job that no handler could run is rejected, where this process knows the handlers.
+    A job that no handler could run is rejected, where this process knows the handlers. `on_conflict` is that of a bulk.
     """
     named = MIDDLEWARE.read()
     for check in (*_checks, *(_several(_module(named), "enqueuing") if named else ())):
@@ -193,7 +193,7 @@ def prepare(job: NewJob) -> NewJob:
                 "middleware_returns_a_job",
                 f"enqueue middleware must return a NewJob, got {type(job).__name__}",
             )
-    check_kind(job)
+    check_kind(job, on_conflict)
     return spans.prepare(job)
 
 
@@ -203,11 +203,11 @@ def _refuse_async(check: Check) -> None:
         raise ConfigurationError(f"enqueue middleware must not be async, got {name_of(check)}")
 
 
-def prepare_all(jobs: Iterable[NewJob]) -> Iterator[NewJob | InvalidJobError]:
+def prepare_all(jobs: Iterable[NewJob], on_conflict: OnConflict) -> Iterator[NewJob | InvalidJobError]:
     """Yield each job after enqueue middleware has run, or the error that rejected it."""
     for job in jobs:
         try:
-            yield prepare(job)
+            yield prepare(job, on_conflict)
         except InvalidJobError as error:
             yield error
 

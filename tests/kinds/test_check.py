@@ -100,6 +100,9 @@ def test_enqueue_and_bulk_check_their_jobs(direct_queue: Queue) -> None:
     results = list(enqueue_many([NewJob("echo"), NewJob("welcom")], connection=direct_queue.database))
 
     assert [each.outcome for each in results] == ["created", "rejected"]
+    parts = [NewJob("welcome", {"of_the_key": 1}, key="a")]
+    (merged,) = enqueue_many(parts, on_conflict="merge", connection=direct_queue.database)
+    assert merged.outcome == "created"
 
 
 def test_unknown_kind_is_logged_once_without_the_modules(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,7 +14,7 @@ from minutehand.kinds import registry
 from minutehand.kinds.declaration import Declaration
 from minutehand.kinds.finding import find_declaration
 from minutehand.kinds.index import files, has_file, known_kinds, module_of
-from minutehand.model.new_job import NewJob
+from minutehand.model.new_job import NewJob, OnConflict
 from minutehand.model.suggestion import closest, suggestion
 from minutehand.settings.table import HANDLERS, OTHER_KINDS
 
@@ -24,23 +24,23 @@ BUILT_IN, FOLDER = ("echo", "http"), "handlers"
 logger = logging.getLogger(__name__)
 
 
-def check(job: NewJob) -> None:
+def check(job: NewJob, on_conflict: OnConflict | None = None) -> None:
     """Raise UndeclaredKindError or PayloadError for a job that no handler could run; log it where that is uncertain."""
     modules = _modules()
     if not modules and registry.is_empty():
         return
-    _check(job, modules)
+    # A payload that is merged into another one may be a part.
+    _check(job, modules, is_part=(job.on_conflict or on_conflict) == "merge")
     if job.on_dead is not None:
         _check(
             NewJob(job.on_dead, headers=job.headers) if isinstance(job.on_dead, str) else job.on_dead, modules
         )
 
 
-def _check(job: NewJob, modules: tuple[str, ...]) -> None:
+def _check(job: NewJob, modules: tuple[str, ...], *, is_part: bool = False) -> None:
     declaration = registry.find(job.kind) or (_import(job.kind, modules) if modules else None)
     if declaration is not None:
-        # A payload that is merged into another one may be a part.
-        if job.on_conflict != "merge":
+        if not is_part:
             declaration.arguments.check(job.payload)
     elif not _is_known(job, modules):
         if modules:

@@ -72,4 +72,8 @@ CASES: dict[str, dict[str, Any]] = {
         "EncryptResults": "1",
     },
     "encrypted by KMS": {**EXISTING, "EncryptionKmsKeyArn": KEY, "EncryptionRequired": "1"},
+    "own handlers": {
+        **EXISTING,
+        "HandlersLayer": "arn:aws:lambda:eu-central-1:123456789012:layer:handlers:1",
+    },
 }

@@ -71,7 +71,14 @@ def test_functions_are_named_after_their_stack(stack: Stack) -> None:
 def test_every_function_has_the_layers_of_its_architecture(stack: Stack) -> None:
     layers = stack.of_type("AWS::Lambda::LayerVersion")
     for name, function in stack.functions.items():
-        encrypts, encrypting, layered = function["Layers"]["Fn::If"]
+        attached = function["Layers"]["Fn::If"]
+        if attached[0] == "AddsHandlers":
+            _, with_handlers, without = attached
+            attached = without["Fn::If"]
+            assert with_handlers == {
+                "Fn::If": [attached[0], *([*each, {"Ref": "HandlersLayer"}] for each in attached[1:])]
+            }
+        encrypts, encrypting, layered = attached
         dependencies, library, encryption, *own = encrypting
         condition, arm, x86 = dependencies["Fn::If"]
 

@@ -21,7 +21,7 @@ WORKERS ?= 4
 PIPELINE_WORKERS ?= 2
 # Duration of the run of test/soak that has all fences.
 SECONDS ?= 60
-SUITES := $(addprefix test/,mutations plans thorough docs programs servers kill soak pipeline-long spark-floor cluster containers project)
+SUITES := $(addprefix test/,mutations plans thorough docs programs install servers kill soak pipeline-long spark-floor cluster containers project)
 # Server of the core's tests: direct-18, direct-16, direct-15, pgbouncer-18 or wide-pgbouncer-18.
 SERVER ?= direct-18
 
@@ -88,7 +88,7 @@ test/core: setup ## Run the tests of the library, the functions, the template an
 
 .PHONY: test/unit
 test/unit: setup ## Run the tests that need neither a server nor Spark
-	@$(BIN)/pytest -m "not (data or containers or long or slow)" --ignore=tests/pipeline --ignore=tests/cluster
+	@$(BIN)/pytest -m "not (data or containers or install or long or slow)" --ignore=tests/pipeline --ignore=tests/cluster
 
 .PHONY: test/pipeline
 test/pipeline: setup/pipeline ## Run the tests of the pipeline on the newest Spark
@@ -112,6 +112,10 @@ test/docs: docs ## Build the documentation site, which checks its links
 .PHONY: test/programs
 test/programs: setup ## Run the tests that start many programs, such as Postgres, `minutehand dev` and pytest
 	@$(TEST) --server $(SERVER) -m "programs and not mutation"
+
+.PHONY: test/install
+test/install: dist ## Install the wheels into new environments of Python 3.11 to 3.14, as far as they are there, and use them
+	@$(BIN)/pytest -m install tests/distributions
 
 .PHONY: test/servers
 test/servers: setup ## Run the server-dependent tests on the oldest and another Postgres, and through a pooler

@@ -16,7 +16,18 @@ SQL = [f"{LIBRARY}{folder}/*" for folder in ("sql", "schema")]
 # Modules of the library that do not depend on the server.
 OUTER = [
     f"{LIBRARY}{folder}/*"
-    for folder in ("cli", "doctor", "local", "project", "aws", "web", "functions", "events", "settings")
+    for folder in (
+        "cli",
+        "doctor",
+        "local",
+        "project",
+        "aws",
+        "web",
+        "functions",
+        "events",
+        "settings",
+        "stack",
+    )
 ]
 FLOW = [
     f"{LIBRARY}{name}.py"
@@ -68,6 +79,13 @@ SUITES = {
         "tests/testing/*",
         "tests/unit/*embedded*",
         "tests/unit/*contracts*",
+    ],
+    "install": [
+        "pipeline/pyproject.toml",
+        "hatch_build.py",
+        f"{LIBRARY}stack/*",
+        f"{LIBRARY}cli/app.py",
+        "tests/distributions/*",
     ],
     "servers": [*SQL, f"{LIBRARY}*.py", "tests/queue/*", "tests/proof/*", "tests/flow/*"],
     "spark-floor": ["pipeline/*", "tests/pipeline/*", "requirements-spark-floor.lock"],
@@ -131,7 +149,7 @@ ORDINARY = [
 # Suites that test the flow and the SQL, which OUTER only uses.
 INNER = {"servers", "kill", "plans"}
 # Within the time that CI has; the others run when their paths change.
-UNSURE = ["docs", "mutations", "plans", "programs", "servers"]
+UNSURE = ["docs", "mutations", "plans", "programs", "install", "servers"]
 
 
 def suites(paths: Iterable[str] | None) -> list[str]:

@@ -1,5 +1,6 @@
 """The contents of the wheels and source distributions."""
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -12,6 +13,9 @@ import pytest
 import minutehand
 from minutehand.stack import folder
 from tests.distributions.building import PROJECTS, ROOT, build
+
+# The package and its extras, as in: pip install "./minutehand[local,testing]"
+INSTALLATION = re.compile(r"pip install ['\"]?(?:\./)?(minutehand[a-z-]*)(?:\[([a-z,-]+)\])?")
 
 
 def test_all_versions_are_the_same() -> None:
@@ -68,3 +72,21 @@ def test_stack_of_an_installed_wheel_is_in_the_package(site: Path) -> None:
         "migrate",
         "worker",
     }
+
+
+def test_every_documented_installation_names_existing_extras() -> None:
+    extras = {}
+    for project in PROJECTS:
+        metadata = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
+        extras[metadata["name"]] = set(metadata["optional-dependencies"])
+    files = [ROOT / "README.md", ROOT / "pipeline" / "README.md", *(ROOT / "docs").rglob("*.md")]
+    files += [*(ROOT / "shared").rglob("*.py"), *(ROOT / "pipeline").rglob("*.py")]
+    named = {found for path in files for found in INSTALLATION.findall(path.read_text("utf-8"))}
+
+    assert ("minutehand", "local,testing") in named
+    assert {
+        (name, extra)
+        for name, listed in named
+        for extra in listed.split(",")
+        if extra and extra not in extras[name]
+    } == set()

@@ -39,6 +39,7 @@ def ci() -> ModuleType:
         ("tests/api/test_auth.py", {"thorough"}),
         ("pipeline/minutehand_pipeline/report/page.py", {"spark-floor", "pipeline-long"}),
         ("pipeline/requirements.lock", {"spark-floor", "pipeline-long", "cluster"}),
+        ("shared/minutehand/stack/__init__.py", {"install"}),
         ("functions/worker/app.py", {"programs", "containers"}),
         ("template.yaml", {"mutations", "programs", "containers"}),
     ],

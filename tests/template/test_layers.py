@@ -190,16 +190,15 @@ HANDLERS = "arn:aws:lambda:eu-central-1:123456789012:layer:shop-jobs:3"
     "\\[\\*packages, !Ref LibraryLayer, \\*encrypting, !Ref HandlersLayer\\]",
     "[*packages, !Ref LibraryLayer, !Ref HandlersLayer]",
 )
-@pytest.mark.parametrize("case", ["existing", "encrypted by KMS"])
-def test_handlers_layer_is_the_last_of_the_worker_and_dispatcher(stack: Stack, case: str) -> None:
-    without = stack.deployed(**CASES[case]).functions
-    functions = stack.deployed(**CASES[case], HandlersLayer=HANDLERS).functions
-    added = {name: function["Layers"][len(without[name]["Layers"]) :] for name, function in functions.items()}
+def test_handlers_layer_is_the_last_of_the_worker_and_dispatcher(stack: Stack) -> None:
+    for case in ("existing", "encrypted by KMS"):
+        without = stack.deployed(**CASES[case]).functions
+        functions = stack.deployed(**CASES[case], HandlersLayer=HANDLERS).functions
+        counts = {name: len(function["Layers"]) for name, function in without.items()}
+        added = {name: function["Layers"][counts[name] :] for name, function in functions.items()}
 
-    assert all(
-        functions[name]["Layers"][: len(without[name]["Layers"])] == without[name]["Layers"] for name in added
-    )
-    assert {name: layers for name, layers in added.items() if layers} == {
-        "DispatcherFunction": [HANDLERS],
-        "WorkerFunction": [HANDLERS],
-    }
+        assert all(functions[name]["Layers"][: counts[name]] == without[name]["Layers"] for name in added)
+        assert {name: layers for name, layers in added.items() if layers} == {
+            "DispatcherFunction": [HANDLERS],
+            "WorkerFunction": [HANDLERS],
+        }

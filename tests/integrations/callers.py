@@ -9,13 +9,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, ClassVar
 
 import asyncpg
-import django
-import django.db
 import django.db.transaction
 import psycopg
 import psycopg2
-from django.conf import settings
-from psycopg.conninfo import conninfo_to_dict
+
+from tests.integrations.django_site import connected
 
 
 class Caller(ABC):
@@ -126,20 +124,7 @@ class Django(Caller):
     emits = True
 
     async def begin(self) -> None:
-        if not settings.configured:
-            engine = {"ENGINE": "django.db.backends.postgresql", "NAME": "unset"}
-            settings.configure(USE_TZ=True, LOGGING_CONFIG=None, DATABASES={"default": engine})
-            django.setup()
-        parts = conninfo_to_dict(self.url)
-        self.connection = django.db.connection
-        self.connection.settings_dict |= {
-            "NAME": parts["dbname"],
-            "USER": parts.get("user", ""),
-            "PASSWORD": parts.get("password", ""),
-            "HOST": parts.get("host", ""),
-            "PORT": parts.get("port", ""),
-        }
-        self.resources.callback(self.connection.close)
+        self.connection = self.resources.enter_context(connected(self.url))
         self.atomic = django.db.transaction.atomic()
         self.atomic.__enter__()
         self.resources.push_async_callback(self.rollback)

@@ -1,4 +1,8 @@
-"""Django: `django.db.connection`, or one of `django.db.connections`."""
+"""Django: connections, and an app with a read-only list of jobs in the admin and the command `manage.py minutehand`.
+
+Pass `django.db.connection`, or one of `django.db.connections`. The app is `"minutehand.integrations.django"` in
+INSTALLED_APPS.
+"""
 
 from typing import Any
 

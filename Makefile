@@ -164,8 +164,8 @@ $(SAM):
 dist: setup ## Build the wheels and source distributions of both packages, in dist/, and check them
 	@$(MAKE) --no-print-directory $(TWINE)
 	@rm -f $(DISTRIBUTIONS)
-	@$(BIN)/hatchling build --directory dist > /dev/null
-	@cd pipeline && ../$(BIN)/hatchling build --directory ../dist > /dev/null
+	@{ $(BIN)/hatchling build --directory dist && cd pipeline && ../$(BIN)/hatchling build --directory ../dist; } \
+		> .venv/dist.txt 2>&1 || { cat .venv/dist.txt; exit 1; }
 	@$(TWINE) check --strict $(DISTRIBUTIONS)
 
 $(TWINE):

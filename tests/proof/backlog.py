@@ -139,7 +139,7 @@ class Stock:
             "list_schedules": {"source": None, "limit": 100, "after_tenant": "", "after_name": "schedule 5"},
             "list_installed": {},
             "list_queues": {"after": "m", "limit": 100},
-            "list_controls": {"after": ["", "", "", ""], "limit": 100},
+            "list_controls": {"after": None, "limit": 100},
             "list_firings": {"name": "schedule 7", "before": None, "limit": 50},
             "pause_schedule": {"name": "schedule 7", "paused": True, "next": None, "wake": None},
             "remove_schedule": {"name": "schedule 7"},
@@ -194,7 +194,7 @@ class Stock:
             "count_upcoming": {"queue": "default"},
             "edit": some
             | {"fields": ["priority"], "priority": 7}
-            | dict.fromkeys(["payload", "headers", "max_attempts", "retry", "timeout"]),
+            | dict.fromkeys(["payload", "headers", "max_attempts", "retry", "timeout", "expires", "on_dead"]),
             "find_served": {"queues": ["nobody"], "period": timedelta(minutes=5)},
             "find_finished": dict.fromkeys(["queue", "kind", "key", "since", "before", "other_than"])
             | {"states": ["dead"], "older_than": "2", "mark": "older than 2", "limit": 100},

@@ -102,7 +102,7 @@ WHOLE = {
     "outdated_payloads": 30_000,
     "outdated_schedules": 2000,
     "list_schedules": 2000,
-    "list_installed": 2000,
+    "list_installed": 9000,
     "count_upcoming": 30_000,
     "find_finished": 40_000,
     "find_served": 1500,

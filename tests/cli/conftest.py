@@ -64,9 +64,8 @@ def run() -> Run:
             env=environment,
             input=stdin,
             capture_output=True,
-            cwd=ROOT,
             timeout=120,
-            **more,
+            **{"cwd": ROOT, **more},
         )
 
     return run

@@ -12,8 +12,13 @@ import pytest
 from tests.docs.reading import ROOT, Reader, anchor, blocks, headings, is_make, local_api
 from tests.servers import Database
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
-# The pages in subfolders are executed by other tests.
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "frameworks").glob("*.md")),
+    ROOT / "CONTRIBUTING.md",
+]
+# The pages in other subfolders are executed by other tests.
 ALL_PAGES = [*PAGES, *sorted((ROOT / "docs").glob("*/*.md"))]
 # Diagrams and responses, which are not executed.
 READ_ONLY = {"text", "json", "http"}

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -14,23 +13,21 @@ import click
 
 from minutehand.cli.crew import Crew
 from minutehand.cli.exits import INTERRUPTED, OK
-from minutehand.cli.kinds import add_folders, project_modules
+from minutehand.cli.handler_source import find_handlers
 from minutehand.cli.options import connection_options, given_url, local_run_url, open_database, output_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.stop import Stop
 from minutehand.cli.values import duration
 from minutehand.database import Database
 from minutehand.errors import BusyError, ConflictError, InvalidJobError, UnreachableError
-from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
+from minutehand.handlers import HandlerPackage
 from minutehand.model.event import Event
 from minutehand.model.queues import Queues
 from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
-from minutehand.web.delivery.fallback import deliver_if_routed
 from minutehand.work import work as run_worker
 
 RECONNECT_SECONDS = 5.0
-DEFAULT_FOLDER = Path("functions/worker/handlers")
 
 
 @click.command()
@@ -66,11 +63,11 @@ DEFAULT_FOLDER = Path("functions/worker/handlers")
 )
 @click.option(
     "--handlers",
-    "folder",
-    metavar="DIR",
-    default=str(DEFAULT_FOLDER),
-    show_default=True,
-    help="The folder of the handlers, one file for each kind; besides the modules of MINUTEHAND_HANDLERS.",
+    "sources",
+    metavar="MODULE|DIR",
+    multiple=True,
+    help="A module with jobs, such as shop.jobs, or a folder with one file for each kind; repeatable, besides the "
+    "modules of MINUTEHAND_HANDLERS or of the project.  [functions/worker/handlers]",
 )
 @click.option(
     "--processes", type=click.IntRange(1, 256), default=1, show_default=True, help="Number of processes."
@@ -83,7 +80,7 @@ DEFAULT_FOLDER = Path("functions/worker/handlers")
 def work(
     names: tuple[str, ...],
     strict: bool,
-    folder: str,
+    sources: tuple[str, ...],
     processes: int,
     follow_stdin: bool,
     form: str,
@@ -103,13 +100,13 @@ def work(
       minutehand work
       minutehand work --queue mail=3,reports --processes 4
       minutehand work --queue urgent,mail --strict --stop-timeout 25s
-      minutehand work --drain -o json
+      minutehand work --handlers shop.jobs --drain -o json
     """
     queues = _queues(names, strict)
     options["concurrency"] = options["concurrency"] or read_settings().concurrency
     if options["lease"] <= timedelta():
         raise click.BadParameter("the lease must be positive", param_hint="--lease")
-    handlers = _handlers(Path(folder))
+    handlers = find_handlers(sources)
     if processes > 1:
         return _run_crew(processes, form)
     stop = Stop()
@@ -193,25 +190,6 @@ def _queues(names: tuple[str, ...], strict: bool) -> Queues:
         return Queues.parse(names, strict)
     except InvalidJobError as error:
         raise click.BadParameter(str(error), param_hint="--queue") from None
-
-
-def _handlers(folder: Path) -> HandlerPackage:
-    """Make the folder importable by its name, unless another module has that name.
-
-    A project whose handlers are modules needs no folder.
-    """
-    add_folders()
-    if (modules := project_modules()) and folder == DEFAULT_FOLDER and not folder.is_dir():
-        return HandlerPackage([*modules, DEFAULT_PACKAGE], deliver_if_routed)
-    folder = folder.resolve()
-    if not folder.is_dir():
-        raise click.BadParameter(f"folder {folder} not found", param_hint="--handlers")
-    if not folder.name.isidentifier() or folder.name in sys.modules or folder.name in sys.stdlib_module_names:
-        raise click.BadParameter(
-            f"{folder.name!r} cannot be imported; rename the folder to `handlers`", param_hint="--handlers"
-        )
-    sys.path.insert(0, str(folder.parent))
-    return HandlerPackage([*modules, folder.name], deliver_if_routed)
 
 
 def _run_crew(processes: int, form: str) -> int:

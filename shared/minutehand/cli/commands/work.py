@@ -196,14 +196,15 @@ def _run_crew(processes: int, form: str) -> int:
     """Start workers with the same options. The database URL is passed in the environment, not in arguments."""
     ctx = click.get_current_context()
     command = [sys.executable, "-m", "minutehand", "work", "--follow-stdin", "-o", form]
-    for name, option in (("chunk", "--chunk"), ("concurrency", "--concurrency"), ("folder", "--handlers")):
+    for name, option in (("chunk", "--chunk"), ("concurrency", "--concurrency")):
         if ctx.params[name] is not None:
             command += [option, str(ctx.params[name])]
     for name, option in (("idle", "--idle"), ("lease", "--lease"), ("stop_timeout", "--stop-timeout")):
         if ctx.params[name] is not None:
             command += [option, f"{ctx.params[name].total_seconds():f}s"]
-    for name in ctx.params["names"]:
-        command += ["--queue", name]
+    for name, option in (("names", "--queue"), ("sources", "--handlers")):
+        for value in ctx.params[name]:
+            command += [option, value]
     command += [f"--{name}" for name in ("drain", "strict") if ctx.params[name]]
     url = given_url() or local_run_url()
     environment = {**os.environ, "DATABASE_URL": url} if url else os.environ

@@ -154,12 +154,15 @@ def test_model_cannot_change_jobs(job) -> None:
 def test_migrations_ignore_the_app(connection) -> None:
     from django.core.management import call_command
 
+    from minutehand.integrations.django.models import Job
+
     plan = io.StringIO()
     call_command("check")
     call_command("makemigrations", check=True, dry_run=True, stdout=plan)
     call_command("migrate", plan=True, stdout=plan)
 
     assert "No changes detected" in plan.getvalue() and "minutehand" not in plan.getvalue()
+    assert not Job._meta.can_migrate("default")
 
 
 def test_command_runs_in_the_database_of_the_project(job, monkeypatch, capfd) -> None:

@@ -11,4 +11,5 @@ def run_in_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
     try:
         return loop.run_until_complete(coroutine)
     finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()

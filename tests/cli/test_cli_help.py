@@ -91,7 +91,10 @@ def test_similar_kinds_and_commands_are_suggested(invoke, tmp_path, monkeypatch)
     handlers.mkdir(parents=True)
     (handlers / "welcome.py").write_text("def handle(payload): ...")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    # Another test may have imported its own handlers.
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if not Path(path, "handlers").is_dir()])
+    for name in [name for name in sys.modules if name.split(".")[0] == "handlers"]:
+        monkeypatch.delitem(sys.modules, name)
 
     assert "did you mean 'ls'?" in invoke("lss").output
     assert "did you mean 'welcome'?" in invoke("enqueue", "welcom").output

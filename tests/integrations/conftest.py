@@ -1,6 +1,5 @@
 """Callers of each library, and a way to run a scenario with any of them."""
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from minutehand.database.completing import complete
 from minutehand.events import hooks
 from minutehand.model.event import Event
+from tests.event_loop import run_in_loop
 from tests.integrations.callers import (
     Asyncpg,
     AsyncpgPool,
@@ -74,7 +74,7 @@ def run(kind: type[Caller], database: Database) -> Callable[[Scenario], Any]:
             await caller.begin()
             return await scenario(caller)
 
-    return lambda scenario: asyncio.run(play(scenario)) if kind.is_async else complete(play(scenario))
+    return lambda scenario: run_in_loop(play(scenario)) if kind.is_async else complete(play(scenario))
 
 
 @pytest.fixture

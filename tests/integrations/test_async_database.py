@@ -13,6 +13,7 @@ from minutehand.database import liveness
 from minutehand.model.event import Event
 from minutehand.operations.jobs import cancel
 from minutehand.queries.jobs import list_jobs
+from tests.event_loop import run_in_loop
 from tests.queue.stage import Queue
 from tests.servers import Database
 
@@ -28,7 +29,7 @@ def run(database: Database) -> Run:
         async with AsyncDatabase(database.url, connections=2) as db:
             return await scenario(db)
 
-    return lambda scenario: asyncio.run(play(scenario))
+    return lambda scenario: run_in_loop(play(scenario))
 
 
 def test_calls_run_concurrently_on_few_connections(run: Run, queue: Queue) -> None:
@@ -139,4 +140,4 @@ def test_each_event_loop_has_connections_of_its_own(database: Database) -> None:
         async with db:
             return await scenario()
 
-    assert [asyncio.run(scenario()), asyncio.run(last())] == [["created"] * 3] * 2
+    assert [run_in_loop(scenario()), asyncio.run(last())] == [["created"] * 3] * 2

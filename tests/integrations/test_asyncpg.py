@@ -1,6 +1,5 @@
 """asyncpg: the types of all statements can be inferred, and codecs of the caller do not change values."""
 
-import asyncio
 import json
 import re
 from typing import Any
@@ -11,6 +10,7 @@ from minutehand import enqueue
 from minutehand.database.statements import statement, statement_names
 from minutehand.integrations.placeholders import numbered
 from minutehand.queries.jobs import get
+from tests.event_loop import run_in_loop
 from tests.queue.stage import Queue
 from tests.servers import Database
 
@@ -30,7 +30,7 @@ def test_types_of_all_statements_are_inferred(database: Database) -> None:
         await connection.close()
         return failed
 
-    assert asyncio.run(prepare()) == {}
+    assert run_in_loop(prepare()) == {}
 
 
 def test_json_codec_of_the_caller_does_not_change_values(database: Database, queue: Queue) -> None:
@@ -44,7 +44,7 @@ def test_json_codec_of_the_caller_does_not_change_values(database: Database, que
         await connection.close()
         return rows
 
-    rows = asyncio.run(scenario())
+    rows = run_in_loop(scenario())
 
     assert [row.payload for row in rows] == [{"a": "b"}, '"quoted"']
     assert rows == tuple(queue.row(row.id) for row in rows)

@@ -1,6 +1,5 @@
 """A decorated function runs as a job, and `wait` returns what it returned, as its declared type."""
 
-import asyncio
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from minutehand import Fail, Job, MismatchError, UnsuccessfulError, job, wait
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import HandlerPackage
+from tests.event_loop import run_in_loop
 from tests.queue.stage import Queue
 from tests.servers import Database
 
@@ -56,7 +56,7 @@ def test_async_connection_makes_enqueue_and_wait_awaitable(
             assert work(direct_queue) == ["done"]
             return await wait(enqueued, NOW, connection=connection)
 
-    assert asyncio.run(enqueue_and_wait()) == Receipt(date(2026, 3, 1), 1)
+    assert run_in_loop(enqueue_and_wait()) == Receipt(date(2026, 3, 1), 1)
 
 
 def test_result_of_a_function_without_one_is_none(direct_queue: Queue) -> None:

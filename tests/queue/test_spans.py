@@ -23,7 +23,7 @@ from tests.queue.stage import Queue
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def exporter() -> InMemorySpanExporter:
     """The spans of this process, whose tracer provider can be set only once."""
     exporter, provider = InMemorySpanExporter(), TracerProvider()

@@ -19,10 +19,14 @@ HARMLESS = {
 }
 
 
+# Tools of a developer's machine, one of which needs the AWS CDK, and modules that a Django project loads.
+LOCAL = ("minutehand.local", "minutehand.project.cdk", "minutehand.integrations.django.")
+
+
 def dataclasses() -> Iterator[type]:
     for module in walk_packages(minutehand.__path__, "minutehand."):
-        # `__main__` runs the command, and the local tools talk to Lambda's test events only.
-        if "__main__" not in module.name and not module.name.startswith("minutehand.local"):
+        # `__main__` runs the command.
+        if "__main__" not in module.name and not module.name.startswith(LOCAL):
             for value in vars(import_module(module.name)).values():
                 if isinstance(value, type) and is_dataclass(value) and value.__module__ == module.name:
                     yield value

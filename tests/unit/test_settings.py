@@ -29,6 +29,7 @@ WHOLE_ENVIRONMENT = {
     "aws/secrets.py": "reads variables of AWS",
     "cli/commands/doctor.py": "compares the environment with a function's",
     "cli/commands/work.py": "passes the environment on to processes",
+    "integrations/django/management/commands/minutehand.py": "passes the environment on to the command line",
     "local/dev.py": "passes the environment on to processes",
     "local/pool.py": "passes the environment on to processes",
     "local/programs.py": "passes the environment on to processes",

@@ -25,6 +25,10 @@ class Decorator(Protocol):
 
     @overload
     def __call__(
+        self, function: Callable[Concatenate[Job, Sent], Coroutine[Any, Any, Result]], /
+    ) -> DeclaredJob[Concatenate[Job, Sent], Sent, Coroutine[Any, Any, Result], Result]: ...
+    @overload
+    def __call__(
         self, function: Callable[Concatenate[AsyncJob, Sent], Coroutine[Any, Any, Result]], /
     ) -> DeclaredJob[Concatenate[AsyncJob, Sent], Sent, Coroutine[Any, Any, Result], Result]: ...
     @overload
@@ -39,6 +43,10 @@ class Decorator(Protocol):
     def __call__(self, function: Callable[Sent, Result], /) -> DeclaredJob[Sent, Sent, Result, Result]: ...
 
 
+@overload
+def job(
+    function: Callable[Concatenate[Job, Sent], Coroutine[Any, Any, Result]], /
+) -> DeclaredJob[Concatenate[Job, Sent], Sent, Coroutine[Any, Any, Result], Result]: ...
 @overload
 def job(
     function: Callable[Concatenate[AsyncJob, Sent], Coroutine[Any, Any, Result]], /

@@ -140,4 +140,4 @@ def test_each_event_loop_has_connections_of_its_own(database: Database) -> None:
         async with db:
             return await scenario()
 
-    assert [run_in_loop(scenario()), asyncio.run(last())] == [["created"] * 3] * 2
+    assert [run_in_loop(scenario()), run_in_loop(last())] == [["created"] * 3] * 2

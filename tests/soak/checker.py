@@ -129,7 +129,8 @@ class Checker:
     def _nothing_starts_early(self) -> Iterator[str]:
         for new in self.enqueued:
             for each in self.of_job[new.id]:
-                if new.not_before and each.started < new.not_before:
+                # Earlier attempts may be those of the job that this one replaced in place.
+                if new.not_before and each.payload == new.payload and each.started < new.not_before:
                     yield f"{new.payload}: {new.not_before - each.started} too early"
 
     def _limits_hold(self) -> Iterator[str]:

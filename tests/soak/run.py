@@ -109,8 +109,15 @@ def _ticking(lambda_: Emulator, url: str) -> Iterator[None]:
 
 
 def _drain(url: str) -> None:
-    """Wait until only the recurring jobs are left, or until the time is over; the checker reports the rest."""
-    end, waiting = monotonic() + DRAIN_SECONDS, Event()
+    """Wait until only the recurring jobs are left, or until no job ends any more; the checker reports the rest."""
+    end, waiting, before = monotonic() + DRAIN_SECONDS, Event(), -1
     with psycopg.connect(url, autocommit=True) as connection:
-        while monotonic() < end and connection.execute(LEFT).fetchone() != (0,):
+        while monotonic() < end and (left := _left(connection)):
+            if left != before:
+                end, before = monotonic() + DRAIN_SECONDS, left
             waiting.wait(TICK_SECONDS)
+
+
+def _left(connection: psycopg.Connection[Any]) -> int:
+    (left,) = connection.execute(LEFT).fetchone() or (0,)
+    return int(left)

@@ -54,10 +54,19 @@ def reason(max_payload: int) -> Column:
         (~_is_name("tenant", TENANT), sentence("tenant_is_a_name")),
         (
             F.octet_length("payload") > max_payload,
-            f"the payload is too large: payload must have at most {max_payload} bytes",
+            F.concat(
+                F.lit(f"the payload is too large: payload must have at most {max_payload} bytes, got "),
+                F.octet_length("payload").cast("string"),
+            ),
         ),
     ]
-    return F.coalesce("fault", *(F.when(broken, F.lit(message)) for broken, message in rules))
+    return F.coalesce(
+        "fault",
+        *(
+            F.when(broken, message if isinstance(message, Column) else F.lit(message))
+            for broken, message in rules
+        ),
+    )
 
 
 def _is_name(column: str, pattern: str) -> Column:

@@ -26,8 +26,8 @@ TICKS = {"due_schedules"}
 OPERATORS = sorted(
     {name for name, roles in MAY.items() if "operator" in roles} - NOT_EXPLAINED - OTHERS - TICKS
 )
-# These count up to a thousand rows from an index without the tenant, so an operator reads the rows; or the policies make
-# the plan parallel, and each process reads the catalog.
+# These count up to a thousand rows from an index without the tenant, so an operator reads the rows; or the policies
+# make the plan parallel, and each process reads the catalog.
 COUNTING = {"count_due": 1000, "durations": 1500, "examine_queue": 1100}
 FEW = 12
 SOME_OF_A_TENANT = """

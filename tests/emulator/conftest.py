@@ -58,6 +58,11 @@ def begun(folder: Path, count: int = 1) -> list[int]:
     )
 
 
+def ended(*pids: int) -> bool:
+    """Wait until processes have ended, because a killed process ends a moment after its signal."""
+    return until(lambda: not any(map(lives, pids)))
+
+
 def lives(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE

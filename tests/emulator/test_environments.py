@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from emulator import Emulator, Environment, Invocation, Refused, WellBehaved
-from tests.emulator.conftest import CACHE, ROOT, STACK, NewLambda, begun, lives, until
+from tests.emulator.conftest import CACHE, ROOT, STACK, NewLambda, begun, ended, lives, until
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_killed_environment_reports_an_exit(
     hooks.environment.kill()
 
     assert call.result().json()["errorType"] == "Runtime.ExitError"
-    assert not lives(pid) and not lambda_.pool("Patient").environments
+    assert ended(pid) and not lambda_.pool("Patient").environments
 
 
 def test_frozen_invocation_outlives_its_timeout(
@@ -146,7 +146,7 @@ def test_idle_environments_are_ended(new_lambda: NewLambda) -> None:
     assert lives(pid)
     lambda_.pool("Echo").reap(0)
 
-    assert not lives(pid) and lambda_.pool("Echo").environments == []
+    assert ended(pid) and lambda_.pool("Echo").environments == []
 
 
 def test_stop_during_an_invocation_leaves_no_process(
@@ -163,7 +163,7 @@ def test_stop_during_an_invocation_leaves_no_process(
     lambda_.__exit__()
 
     assert len(environments) == 2 and len(before) >= 5
-    assert not [process for process in before if lives(process.pid)]
+    assert ended(*(process.pid for process in before))
     assert not [each.home for each in environments if each.home.exists()]
 
 
@@ -184,4 +184,4 @@ def test_killed_emulator_leaves_no_process(lambda_: Emulator, tmp_path: Path) ->
         emulator.send_signal(signal.SIGKILL)
 
     assert pid in {child.pid for child in children}
-    until(lambda: not [child for child in children if lives(child.pid)])
+    assert ended(*(child.pid for child in children))

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from emulator import Emulator
-from tests.emulator.conftest import NewLambda, lives
+from tests.emulator.conftest import NewLambda, ended
 
 
 def ask(lambda_: Emulator, event: object, function: str = "Echo", **more: Any) -> tuple[Any, Any]:
@@ -98,7 +98,7 @@ def test_exit_is_an_error_and_ends_the_environment(lambda_: Emulator) -> None:
     assert response["FunctionError"] == "Unhandled"
     assert payload["errorType"] == "Runtime.ExitError"
     assert "exit status 9" in payload["errorMessage"]
-    assert before["pid"] != after["pid"] and not lives(before["pid"])
+    assert before["pid"] != after["pid"] and ended(before["pid"])
 
 
 def test_timeout_kills_the_environment(lambda_: Emulator, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_timeout_kills_the_environment(lambda_: Emulator, tmp_path: Path) -> Non
 
     assert response["FunctionError"] == "Unhandled"
     assert payload["errorMessage"].endswith("Task timed out after 1.00 seconds")
-    assert not lives(before["pid"])
+    assert ended(before["pid"])
 
 
 def test_import_error_of_a_function_is_reported(new_lambda: NewLambda, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from emulator.gateway import Gateway
-from tests.emulator.conftest import CACHE, ROOT, NewLambda, lives
+from tests.emulator.conftest import CACHE, ROOT, NewLambda, ended
 from tests.servers import Database
 
 SECONDS = 240
@@ -68,7 +68,7 @@ def test_ctrl_c_ends_everything(direct_database: Database, tmp_path: Path) -> No
     rest, _ = run.communicate(timeout=SECONDS)
 
     assert run.returncode == 0 and "Traceback" not in heard + rest, heard + rest
-    assert children and not [child for child in children if lives(child.pid)]
+    assert children and ended(*(child.pid for child in children))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from minutehand.claimed_job import AsyncJob, Job
 from minutehand.kinds import registry
 from minutehand.kinds.declaration import Declaration
 from minutehand.kinds.declared import DeclaredJob, Sent
-from minutehand.kinds.options import KindOptions
+from minutehand.model.job_options import KindOptions
 
 Result = TypeVar("Result")
 

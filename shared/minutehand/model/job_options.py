@@ -9,22 +9,16 @@ from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile
 from minutehand.model.retry import Retry
 
 
-class JobOptions(TypedDict, total=False):
-    """All options except kind and payload."""
+class KindOptions(TypedDict, total=False):
+    """The options that can be the same for all jobs of a kind."""
 
     queue: str | None
-    key: Key | None
-    run_at: datetime | None
-    delay: timedelta | None
     priority: int | None
     max_attempts: int | None
     retry: Retry | None
     timeout: timedelta | None
     headers: Mapping[str, str] | None
-    every: str | timedelta | None
-    zone: str | None
     personal: bool | None
-    tenant: str | None
     on_conflict: OnConflict
     unique_while: UniqueWhile | None
     unique_for: timedelta | None
@@ -33,3 +27,14 @@ class JobOptions(TypedDict, total=False):
     throttle: timedelta | None
     expires: timedelta | None
     on_dead: NewJob | str | None
+
+
+class JobOptions(KindOptions, total=False):
+    """All options except kind and payload."""
+
+    key: Key | None
+    run_at: datetime | None
+    delay: timedelta | None
+    every: str | timedelta | None
+    zone: str | None
+    tenant: str | None

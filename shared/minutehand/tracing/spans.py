@@ -101,12 +101,12 @@ def ticking() -> Iterator[Span]:
 
 
 def _attributes(
-    operation: str, type_of_it: str, queue: str | None, kind: str | None = None
+    operation: str, operation_type: str, queue: str | None, kind: str | None = None
 ) -> dict[str, str | int]:
     known = {
         "messaging.system": "minutehand",
         "messaging.operation.name": operation,
-        "messaging.operation.type": type_of_it,
+        "messaging.operation.type": operation_type,
         "messaging.destination.name": queue,
         "minutehand.kind": kind,
     }

@@ -59,7 +59,7 @@ RECONNECT_SECONDS = 5.0
 @click.option(
     "--stop-timeout",
     type=duration,
-    help="How long running jobs may continue after SIGTERM or Ctrl-C.  [until its lease ends]",
+    help="How long running jobs may continue after SIGTERM or Ctrl-C.  [until their leases end]",
 )
 @click.option(
     "--handlers",

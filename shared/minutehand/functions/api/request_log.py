@@ -22,6 +22,7 @@ logger = Logger(service="api")
 metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="api")
 
 ENQUEUES = {"/jobs", "/jobs/batch"}
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 ID_CHARACTERS = 36
 UNAUTHORIZED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
@@ -46,13 +47,8 @@ class RequestLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message).update(
-                    {
-                        "cache-control": "no-store",
-                        "x-content-type-options": "nosniff",
-                        "x-correlation-id": context.correlation,
-                    }
-                )
+                added = HEADERS | {"x-correlation-id": context.correlation}
+                MutableHeaders(scope=message).update(added)
             await send(message)
 
         context = _context(scope)

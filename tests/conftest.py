@@ -25,9 +25,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from minutehand.database import close_thread_databases
 from tests.servers import DIRECT, POOLS, REQUIRED, Database, Servers
+from tests.thorough import THOROUGH
 
 NewDatabase = Callable[..., Database]
 
@@ -46,6 +48,13 @@ SUITES = {
 
 # `make setup` does not install Spark. If Spark is mandatory, these tests are collected and fail without it.
 collect_ignore = [] if find_spec("pyspark") or "spark" in REQUIRED else ["pipeline", "cluster"]
+
+# The default settings of tests with generated examples. A busy machine must not fail them, and each `make test` has the
+# same examples; those of `make test/thorough` are random.
+settings.register_profile(
+    "tests", derandomize=not THOROUGH, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tests")
 
 # Otherwise each program that a test starts compiles the library again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -20,8 +20,7 @@ def examples(some: int, all: int, **options: Any) -> Callable[[Any], Any]:
     """Mark a test with `@given` as thorough, and set its number of examples."""
     profile = settings(
         max_examples=amount(some, all),
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
         **options,
     )
 

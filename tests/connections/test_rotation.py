@@ -100,7 +100,7 @@ def test_unreadable_secret_error_names_the_cause(
 
 def terminate(address: servers.Database, db: Database) -> None:
     with psycopg.connect(address.admin_url, autocommit=True) as admin:
-        admin.execute("select pg_terminate_backend(%s, 5000)", [db.connection.info.backend_pid])
+        admin.execute("select pg_terminate_backend(%s, 60000)", [db.connection.info.backend_pid])
 
 
 def everything(error: BaseException) -> str:

@@ -21,7 +21,9 @@ from minutehand.aws import database_token, secret_text
 from minutehand.aws.role import endpoint
 from tests.connections.manager import CREDENTIALS, REGION
 
-MANY = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 HELD = Credentials(
     CREDENTIALS["AWS_ACCESS_KEY_ID"], CREDENTIALS["AWS_SECRET_ACCESS_KEY"], CREDENTIALS["AWS_SESSION_TOKEN"]
 )

@@ -85,6 +85,7 @@ def test_slow_database_is_available_at_the_next_call(
             UnreachableError, match="a paused one takes longer than MINUTEHAND_CONNECT_TIMEOUT to resume"
         ):
             enqueue("echo", connection=db)
+        monkeypatch.setenv("MINUTEHAND_CONNECT_TIMEOUT", "60")
         gate.wake()
 
         assert enqueue("echo", connection=db).outcome == "created"

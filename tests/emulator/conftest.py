@@ -41,7 +41,7 @@ def lambda_(new_lambda: NewLambda) -> Emulator:
     return new_lambda()
 
 
-def until(true: Callable[[], Any], seconds: float = 30) -> Any:
+def until(true: Callable[[], Any], seconds: float = 60) -> Any:
     """Wait until a condition holds."""
     deadline = time.monotonic() + seconds
     while not (seen := true()):

@@ -92,13 +92,13 @@ def test_invalid_use_is_a_one_line_error(
 def test_function_serves_http_like_an_http_api(new_lambda: NewLambda) -> None:
     lambda_ = new_lambda()
     with Gateway(lambda event: lambda_.invoke("Echo", {"do": "respond", **event}), 0) as gateway:
-        answer = httpx.post(f"{gateway.url}/jobs/%C3%BC?a=1&a=2", content="text")
-        empty = httpx.get(f"{gateway.url}/")
+        answer = httpx.post(f"{gateway.url}/jobs/%C3%BC?a=1&a=2", content="text", timeout=SECONDS)
+        empty = httpx.get(f"{gateway.url}/", timeout=SECONDS)
     with Gateway(lambda event: lambda_.invoke("Echo", {"do": "throw"}), 0) as gateway:
-        broken = httpx.get(gateway.url)
+        broken = httpx.get(gateway.url, timeout=SECONDS)
     lambda_.limit("Echo", 0)
     with Gateway(lambda event: lambda_.invoke("Echo"), 0) as gateway:
-        throttled = httpx.get(gateway.url)
+        throttled = httpx.get(gateway.url, timeout=SECONDS)
 
     assert answer.status_code == 201
     assert answer.text == "/jobs/ü {'a': '1,2'} text"

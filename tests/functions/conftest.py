@@ -69,7 +69,7 @@ class Server(ThreadingTCPServer):
 
 class _Handler(StreamRequestHandler):
     server: Server
-    timeout = 5
+    timeout = 30
 
     def setup(self) -> None:
         if self.server.tls:

@@ -177,10 +177,8 @@ def test_slow_response_ends_at_the_timeout_of_the_delivery(receiver, attempt):
 
 
 def test_slow_response_ends_before_the_attempt_does(receiver, attempt):
-    with pytest.raises(Undelivered, match=r"no complete response within 0\.1\d+ seconds"):
-        http.handle(
-            Delivery(f"{receiver.url}/slow?seconds=30", {}), attempt(remaining=timedelta(seconds=0.2))
-        )
+    with pytest.raises(Undelivered, match=r"no complete response within 0\.\d+ seconds"):
+        http.handle(Delivery(f"{receiver.url}/slow?seconds=30", {}), attempt(remaining=timedelta(seconds=1)))
 
 
 @pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nx-a: ", b"HTTP/1.1 200 OK\r\n\r\n"])

@@ -111,7 +111,7 @@ def test_dead_connection_is_replaced(run: Run, queue: Queue, monkeypatch: pytest
     async def scenario(db: AsyncDatabase) -> Any:
         async with db.acquire() as connection:
             process = connection.info.backend_pid
-        queue.sql("select pg_terminate_backend(%(process)s, 5000)", process=process)
+        queue.sql("select pg_terminate_backend(%(process)s, 60000)", process=process)
         return await enqueue("ship", connection=db)
 
     assert run(scenario).outcome == "created"

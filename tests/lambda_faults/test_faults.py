@@ -11,7 +11,8 @@ from tests.flow.stage import MINUTE
 from tests.lambda_faults.conftest import NewStage
 from tests.lambda_faults.stage import Stage
 
-TIMEOUT, GRACE = timedelta(seconds=2), timedelta(seconds=1)
+# The grace outlasts the steps of a test; the tests let it pass.
+TIMEOUT, GRACE = timedelta(seconds=3), timedelta(seconds=60)
 
 
 def clock(stage: Stage) -> Any:
@@ -20,7 +21,7 @@ def clock(stage: Stage) -> Any:
 
 @pytest.fixture
 def stage(new_stage: NewStage) -> Stage:
-    return new_stage(seconds=round(TIMEOUT.total_seconds()), MINUTEHAND_GRACE="1")
+    return new_stage(seconds=round(TIMEOUT.total_seconds()), MINUTEHAND_GRACE="60")
 
 
 def test_job_of_a_killed_worker_restarts_after_the_grace(
@@ -52,7 +53,7 @@ def test_job_of_a_killed_worker_restarts_after_the_grace(
 
 
 def test_concurrent_jobs_of_a_killed_worker_restart(new_stage: NewStage) -> None:
-    stage = new_stage(round(TIMEOUT.total_seconds()), MINUTEHAND_GRACE="1", MINUTEHAND_CHUNK="3")
+    stage = new_stage(round(TIMEOUT.total_seconds()), MINUTEHAND_GRACE="60", MINUTEHAND_CHUNK="3")
     jobs = [stage.enqueue("together", {"role": role}) for role in ("blocks", "waits", "ends")]
 
     stage.lambda_.tick()

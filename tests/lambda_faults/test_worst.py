@@ -21,7 +21,7 @@ from tests.thorough import amount
 
 SEEDS = [int(seed) for seed in os.environ.get("MINUTEHAND_TEST_SEEDS", "4").split(",")]
 ECHOES, WITNESSES, HOPELESS = amount(20, 100), amount(20, 40), amount(2, 6)
-PATIENCE = 120
+PATIENCE = 300
 SHORT = {"MINUTEHAND_OFFER_TTL": "3", "MINUTEHAND_GRACE": "1", "MINUTEHAND_CAPACITY": "16"}
 JOB_SECONDS, FROZEN_SECONDS = (
     2,

@@ -47,9 +47,9 @@ def until(run: subprocess.Popen[str], text: str) -> str:
     raise AssertionError(f"the run ended without {text!r} in its output:\n{heard}")
 
 
-def left_behind(project: Path) -> list[list[str]]:
-    """Return the processes of a project: in its folder, or with its path in their command."""
-    return [process.cmdline() for process in processes_of(project)]
+def left_behind(project: Path) -> list[psutil.Process]:
+    """Return the processes of a project that do not end: in its folder, or with its path in their command."""
+    return psutil.wait_procs(processes_of(project), SECONDS)[1]
 
 
 def processes_of(project: Path) -> list[psutil.Process]:

@@ -10,7 +10,7 @@ from minutehand.model.outcome import Finish
 from tests.queue.stage import Queue
 
 # Ends a test that fails, whose handlers would wait forever.
-LIMIT = timedelta(seconds=10)
+LIMIT = timedelta(seconds=30)
 
 
 class Meeting:

@@ -16,7 +16,8 @@ from minutehand.model.outcome import Finish, Interrupted
 from tests.event_loop import run_in_loop
 from tests.queue.stage import LEASE, LONG, Queue
 
-SHORT = timedelta(milliseconds=150)
+# Enough that the handler has begun, on a busy machine too.
+SHORT = timedelta(seconds=1)
 NEVER = 1000.0
 
 Wait = Callable[[], Awaitable[None]]

@@ -15,7 +15,7 @@ from minutehand.model.event import Event
 from minutehand.model.outcome import Finish
 from tests.queue.stage import Queue
 
-LIMIT = timedelta(seconds=10)
+LIMIT = timedelta(seconds=30)
 SHORT = timedelta(milliseconds=300)
 STATE = "select minutehand.state(j) as state from minutehand.jobs j where id = %(id)s"
 

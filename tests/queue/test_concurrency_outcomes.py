@@ -29,8 +29,8 @@ def test_job_that_fails_does_not_disturb_the_others(direct_queue: Queue) -> None
         return handle
 
     async def late(_payload: Any) -> None:
-        await meeting.attend()
         try:
+            await meeting.attend()
             await asyncio.Event().wait()
         finally:
             over.set()
@@ -89,7 +89,7 @@ def test_handler_that_ignores_its_cancellation_loses_its_claim(direct_queue: Que
 
     async def good(_payload: Any) -> None: ...
 
-    ids = [direct_queue.enqueue(kind, timeout=SHORT) for kind in ("ignore", "good")]
+    ids = [direct_queue.enqueue("ignore", timeout=SHORT), direct_queue.enqueue("good", timeout=LIMIT)]
     jobs = take(direct_queue.database, "default", 2, LIMIT, SHORT)
     table = HandlerTable({"ignore": ignore, "good": good})
 

@@ -58,7 +58,7 @@ def test_excessive_retry_delay_is_limited_to_the_maximum_time(queue: Queue, far:
 def test_finish_survives_a_connection_lost_during_the_handler(queue: Queue) -> None:
     def handler(_payload: Any) -> str:
         queue.sql(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
+            "select pg_terminate_backend(pid, 60000) from pg_stat_activity"
             " where datname = current_database() and pid <> pg_backend_pid() and application_name = 'minutehand'"
         )
         return "result"

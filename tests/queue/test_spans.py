@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from aws_xray_sdk.core import xray_recorder
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -40,13 +39,21 @@ def spans(exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch) -> In
 
 
 @pytest.fixture
-def emitted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+def xray_recorder() -> Iterator[Any]:
+    """The recorder of X-Ray, whose import opens a socket that nobody closes."""
+    from aws_xray_sdk.core import xray_recorder
+
+    yield xray_recorder
+    xray_recorder.emitter._socket.close()
+
+
+@pytest.fixture
+def emitted(xray_recorder: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The segments that X-Ray would be sent."""
     sent: list[Any] = []
     monkeypatch.setattr(xray_recorder.emitter, "send_entity", sent.append)
     xray_recorder.configure(sampling=False)
-    yield sent
-    xray_recorder.emitter._socket.close()
+    return sent
 
 
 def by_name(spans: InMemorySpanExporter) -> dict[str, ReadableSpan]:
@@ -146,7 +153,7 @@ def fail_in_span(tracer: XRayTracer) -> TraceContext:
 
 
 def test_xray_subsegment_names_the_trace_of_the_enqueue(
-    emitted: list[Any], monkeypatch: pytest.MonkeyPatch
+    xray_recorder: Any, emitted: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with xray_recorder.in_segment("function"):
         # Powertools records nothing outside of Lambda.

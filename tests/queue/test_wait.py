@@ -49,7 +49,8 @@ def test_wait_returns_when_another_process_finishes_the_job(
 
 
 POLLED = """select count(*) > 0 as polled from pg_stat_activity
-             where query like '%j.deleted is null and j.id = %' and datname = current_database()"""
+             where query like '%j.deleted is null and j.id = %' and datname = current_database()
+               and pid <> pg_backend_pid()"""
 
 
 def test_wait_returns_a_cancelled_job(queue: Queue) -> None:

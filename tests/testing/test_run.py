@@ -51,7 +51,7 @@ TESTS = """
         with Path("ports").open("a") as file:
             file.write(port + "\\n")
 """
-SECONDS = 30
+SECONDS = 100
 
 
 def lines(path: Path) -> list[str]:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import FrameType
 
 from minutehand.cli.exits import DATABASE, INTERRUPTED, OK, SCHEMA, USAGE
@@ -65,7 +66,9 @@ class Crew:
     def _pass_on(self, _number: int, _frame: FrameType | None) -> None:
         self._stopping = True
         for process in list(self._members):
-            os.kill(process, signal.SIGTERM)
+            # It may have exited, and this signal arrived before it was removed from the members.
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
 
 
 def _cause(code: int) -> str:

@@ -152,7 +152,7 @@ def test_terminated_sessions_fail_one_run_only(stage: Stage, start: Start) -> No
     stage.fill(40)
     process = start("read")
     stage.sql(
-        "select pg_terminate_backend(pid) from pg_stat_activity"
+        "select pg_terminate_backend(pid, 60000) from pg_stat_activity"
         " where datname = current_database() and pid <> pg_backend_pid()"
     )
     process.communicate("\n", SECONDS)
@@ -178,7 +178,7 @@ def test_lake_accepts_one_of_two_archives_without_lock(stage: Stage, start: Star
     stage.fill(40)
     process = start("verified")
     stage.sql(
-        "select pg_terminate_backend(pid) from pg_stat_activity"
+        "select pg_terminate_backend(pid, 60000) from pg_stat_activity"
         " where datname = current_database() and pid <> pg_backend_pid()"
     )
     wait_for_sessions(stage)

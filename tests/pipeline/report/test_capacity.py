@@ -60,7 +60,7 @@ def test_job_waits_for_the_next_tick() -> None:
     assert share_in_time(calm, 10, 1, 60.3) == pytest.approx(1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(0, 500), min_size=30, max_size=120),
     st.integers(1, 40),

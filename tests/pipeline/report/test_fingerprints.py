@@ -47,7 +47,7 @@ def alike(draw: st.DrawFn) -> tuple[str, str]:
     return one, other
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(pairs=st.lists(alike(), min_size=20, max_size=60))
 def test_varying_parts_do_not_change_the_fingerprint(
     spark: SparkSession, pairs: list[tuple[str, str]]

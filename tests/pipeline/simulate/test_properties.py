@@ -45,7 +45,7 @@ POLICIES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(jobs(), POLICIES)
 def test_every_job_ends_once_with_enough_invocations(
     given_jobs: list[dict[str, Any]], policy: dict[str, Any]
@@ -65,7 +65,7 @@ def test_every_job_ends_once_with_enough_invocations(
         assert sum(tally.attempts) <= policy["max_attempts"] * len(given_jobs) + backs
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 600), min_size=1, max_size=30), st.integers(1, 8))
 def test_more_capacity_never_delays_equal_jobs(moments: list[float], capacity: int) -> None:
     given_jobs = [job(at, 25.0) for at in sorted(moments)]
@@ -74,7 +74,7 @@ def test_more_capacity_never_delays_equal_jobs(moments: list[float], capacity: i
     assert all(later >= sooner for later, sooner in zip(few, more, strict=True))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(jobs(), POLICIES, st.integers(0, 5))
 def test_simulation_is_deterministic(
     given_jobs: list[dict[str, Any]], policy: dict[str, Any], seed: int

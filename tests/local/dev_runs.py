@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
 
 import psutil
 
@@ -49,7 +50,10 @@ def until(run: subprocess.Popen[str], text: str) -> str:
 
 def left_behind(project: Path) -> list[psutil.Process]:
     """Return the processes of a project that do not end: in its folder, or with its path in their command."""
-    return psutil.wait_procs(processes_of(project), SECONDS)[1]
+    deadline = monotonic() + SECONDS
+    while (left := processes_of(project)) and monotonic() < deadline:
+        pass
+    return left
 
 
 def processes_of(project: Path) -> list[psutil.Process]:

@@ -1,8 +1,11 @@
 """Plans of statements, from EXPLAIN (ANALYZE, BUFFERS) in a transaction that is rolled back."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from psycopg import sql
 
 from minutehand.database import Connection
 from minutehand.database.statements import statement
@@ -60,3 +63,22 @@ def explain(connection: Connection, name: str, parameters: dict[str, object]) ->
             text = "explain (analyze, buffers, format json) " + statement(name)
             (row,) = connection.execute(text, parameters).fetchone()  # type: ignore[arg-type, misc]
     return Plan(row[0]["Plan"])
+
+
+def explain_prepared(connection: Connection, name: str, parameters: dict[str, object]) -> Plan:
+    """Do what `explain` does for the plan that a prepared statement has for all parameters."""
+    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement(name))))
+    values = sql.SQL(", ").join(sql.Literal(parameters[each]) for each in names)
+    with connection.transaction(force_rollback=True):
+        connection.execute("set local plan_cache_mode = force_generic_plan")
+        connection.prepare_threshold = 1
+        with connection.transaction(force_rollback=True):
+            connection.execute(statement(name), parameters, prepare=True)
+            (prepared,) = connection.execute(NEWEST).fetchone()  # type: ignore[misc]
+            execute = sql.SQL("explain (analyze, buffers, format json) execute {}({})")
+            (row,) = connection.execute(execute.format(sql.Identifier(prepared), values)).fetchone()  # type: ignore[misc]
+        connection.prepare_threshold = None
+    return Plan(row[0]["Plan"])
+
+
+NEWEST = "select name from pg_prepared_statements order by prepare_time desc limit 1"

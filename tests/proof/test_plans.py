@@ -5,13 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from backlog import Stock, fill
-from explain import explain
+from explain import explain, explain_prepared
 from pages import PAGES, WHOLE
 from proving import GRACE, LEASE
 
 import minutehand
 from minutehand.claim import claim
 from minutehand.database import Connection, connect
+from minutehand.database.preparing import PREPARED
 from minutehand.database.statements import statement_names
 from minutehand.offer import offer
 from tests import servers
@@ -71,6 +72,16 @@ def test_statement_reads_few_pages_and_scans_no_table(full: tuple[Connection, St
     plan = explain(connection, name, stock.parameters(name))
 
     assert plan.scanned - ({"jobs_done_default"} if name != "delete_finished" else plan.scanned) == set()
+    assert plan.buffers <= PAGES[name]
+
+
+@pytest.mark.parametrize("name", sorted(PREPARED))
+def test_plan_of_a_prepared_statement_is_as_good(full: tuple[Connection, Stock], name: str) -> None:
+    connection, stock = full
+
+    plan = explain_prepared(connection, name, stock.parameters(name))
+
+    assert plan.scanned - {"jobs_done_default"} == set()
     assert plan.buffers <= PAGES[name]
 
 

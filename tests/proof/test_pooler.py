@@ -24,6 +24,7 @@ from minutehand.schema.migrate import check_schema, migrate
 from minutehand.tick import tick
 from minutehand.work import parse, run_event
 from tests import servers
+from tests.conftest import NewDatabase
 
 pytestmark = pytest.mark.every_server
 
@@ -56,8 +57,8 @@ def test_twelve_clients_share_three_connections(sessions: Sessions) -> None:
     assert states(rest) == {"done": CLIENTS * EACH}
 
 
-def test_client_uses_no_session_state(database: servers.Database) -> None:
-    with Wire(database.url) as wire:
+def test_client_uses_no_session_state(new_database: NewDatabase) -> None:
+    with Wire(new_database("pgbouncer-18").url) as wire:
         do_everything(wire.url)
 
         assert len(wire.statements) > 50

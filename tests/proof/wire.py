@@ -13,6 +13,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 # SSLRequest and GSSENCRequest.
 SPECIAL = {80877103, 80877104}
+# The beginning of BackendKeyData, and the end of a block with it: ReadyForQuery, idle.
+KEY_DATA, TRANSACTION_STATUS = b"K\0\0\0\x0c", b"Z\0\0\0\x05I"
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,13 @@ class SentStatement:
 
 
 class Wire:
-    """Listen on a port and forward all data. `cut` ends open connections; `close` also refuses new ones."""
+    """Listen on a port and forward all data. `cut` ends open connections; `close` also refuses new ones.
 
-    def __init__(self, url: str) -> None:
+    Clients receive `process` instead of the process id that the server or pooler announces.
+    """
+
+    def __init__(self, url: str, process: int | None = None) -> None:
+        self._process = process
         parts = conninfo_to_dict(url)
         self._behind = (str(parts["host"]), int(str(parts["port"])))
         self._open: list[socket.socket] = []
@@ -102,8 +108,15 @@ class Wire:
     def _answer(self, server: socket.socket, client: socket.socket) -> None:
         with suppress(OSError):
             while block := server.recv(65536):
-                client.sendall(block)
+                client.sendall(self._announcing(block))
         _end(client)
+
+    def _announcing(self, block: bytes) -> bytes:
+        """Replace the process id, if this block announces one."""
+        head, key_data, rest = block.partition(KEY_DATA)
+        if self._process is None or not key_data or TRANSACTION_STATUS not in rest:
+            return block
+        return head + key_data + struct.pack("!i", self._process) + rest[4:]
 
     def _startup(self, stream: BinaryIO) -> bytes:
         body = _body(stream)

@@ -1,7 +1,7 @@
 """Database: the only package that knows the driver. Connections survive a frozen process; driver errors do not leak.
 
-It works through transaction poolers: no prepared statements, `SET`, session locks or LISTEN. Every statement is a
-transaction of its own unless the caller opens one.
+It works through transaction poolers: no `SET`, session locks or LISTEN, and prepared statements only on direct
+connections. Every statement is a transaction of its own unless the caller opens one.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -16,6 +16,7 @@ from minutehand.database.driver_errors import translated
 from minutehand.database.executor import Executor
 from minutehand.database.fetching import Record, fetch_async
 from minutehand.database.opening import AsyncConnection
+from minutehand.database.preparing import Preparing, execute_prepared_async
 from minutehand.database.statements import statement
 
 Result = TypeVar("Result")
@@ -66,6 +67,11 @@ class ConnectionExecutor(AsyncExecutor):
 
     connection: AsyncConnection
 
+    def __init__(self, connection: AsyncConnection, preparing: Preparing | None = None) -> None:
+        """Use a connection, and thereby its transaction. The owner of a caller's connection decides on preparing."""
+        super().__init__(connection)
+        self._preparing = preparing
+
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
@@ -82,7 +88,9 @@ class ConnectionExecutor(AsyncExecutor):
             # Not the caller's cursor factory, which may bind parameters in another way.
             async with psycopg.AsyncCursor(self.connection, row_factory=dict_row) as cursor:
                 adapt(cursor, borrowed=True)
-                await cursor.execute(statement(name), parameters)
+                prepared = self._preparing
+                if prepared is None or not await execute_prepared_async(prepared, cursor, name, parameters):
+                    await cursor.execute(statement(name), parameters)
                 return await fetch_async(cursor)
 
     async def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from time import time
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -16,6 +17,7 @@ from minutehand.database.executor import Executor, ExecutorSource
 from minutehand.database.fetching import Record
 from minutehand.database.liveness import is_suspect, responds
 from minutehand.database.opening import AsyncConnection, Dial, Parts, open_connection
+from minutehand.database.preparing import Preparing
 from minutehand.errors import ConfigurationError
 from minutehand.model.payload import decode
 from minutehand.settings import database_url
@@ -42,6 +44,7 @@ class AsyncDatabase(ExecutorSource):
         self._free = asyncio.Semaphore(connections)
         # The connections that are not in use, and when each was used last. The last one is used first.
         self._idle: list[tuple[AsyncConnection, float]] = []
+        self._preparing: WeakKeyDictionary[AsyncConnection, Preparing] = WeakKeyDictionary()
 
     async def __aenter__(self) -> Self:
         """Return the database, which is closed at the end of the block."""
@@ -77,6 +80,10 @@ class AsyncDatabase(ExecutorSource):
         """Return an executor for one call."""
         return PoolExecutor(self)
 
+    def executor_on(self, connection: AsyncConnection) -> ConnectionExecutor:
+        """Return an executor on one of the connections, which has prepared statements of its own."""
+        return ConnectionExecutor(connection, self._preparing[connection])
+
     def _use_running_loop(self) -> None:
         """Forget the connections of another event loop, such as that of an earlier invocation."""
         loop = asyncio.get_running_loop()
@@ -95,6 +102,7 @@ class AsyncDatabase(ExecutorSource):
         with translated():
             connection = await open_connection(self._url, _DIAL)
         set_json_loads(decode, connection)
+        self._preparing[connection] = Preparing(connection)
         return connection
 
     def _release(self, connection: AsyncConnection) -> None:
@@ -126,7 +134,7 @@ class PoolExecutor(AsyncExecutor):
     async def execute(self, name: str, parameters: Record) -> list[Record]:
         """Run a named statement once, and return its rows as dictionaries."""
         async with self._taken() as connection:
-            return await ConnectionExecutor(connection).execute(name, parameters)
+            return await self._database.executor_on(connection).execute(name, parameters)
 
     async def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Send rows with a named COPY statement."""

@@ -18,6 +18,7 @@ from minutehand.database.driver_errors import translated
 from minutehand.database.fetching import Record, fetch
 from minutehand.database.liveness import is_suspect, responds
 from minutehand.database.opening import Connection, connect
+from minutehand.database.preparing import Preparing, execute_prepared
 from minutehand.database.statements import statement
 from minutehand.errors import ConfigurationError, UnreachableError
 
@@ -38,6 +39,8 @@ class Database:
         """Remember the URL; no connection is opened yet."""
         self._url = url
         self._connection: Connection | None = None
+        # None for the caller's connection, whose owner decides.
+        self._preparing: Preparing | None = None
         self._borrowed = False
         self._second: Database | None = None
         self._turn = RLock()
@@ -61,6 +64,7 @@ class Database:
                 self._disconnect()
             if self._connection is None:
                 self._connection = connect(self._url)
+                self._preparing = Preparing(self._connection)
             self._used = time()
         return cast(Connection, self._connection)
 
@@ -79,7 +83,9 @@ class Database:
     def execute(self, name: str, parameters: Record) -> list[Record]:
         """Run a named statement once, and return its rows as dictionaries."""
         with self._cursor() as cursor:
-            cursor.execute(statement(name), parameters)
+            prepared = self._preparing
+            if prepared is None or not execute_prepared(prepared, cursor, name, parameters):
+                cursor.execute(statement(name), parameters)
             return fetch(cursor)
 
     def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:

@@ -98,7 +98,8 @@ async def _async_view(connection: Connection) -> AsyncConnection:
     view = _views[connection]
     # The lock of another loop would not work in this one.
     view.lock = asyncio.Lock()
-    view.prepare_threshold = connection.prepare_threshold
+    # The names of its prepared statements would be those of the sync connection.
+    view.prepare_threshold = None
     set_json_loads(decode, view)
     if connection.info.transaction_status == TransactionStatus.IDLE:
         await view.set_autocommit(True)

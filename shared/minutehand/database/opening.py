@@ -1,4 +1,4 @@
-"""Open a connection: with TLS checks, a time limit and the current password, and without prepared statements."""
+"""Open a connection: with TLS checks, a time limit and the current password."""
 
 from collections.abc import Callable, Coroutine
 from math import inf

@@ -41,6 +41,12 @@ def is_encrypted(parts: dict[str, Any]) -> bool:
     return parts.get("sslmode") in ("require", "verify-ca", "verify-full")
 
 
+def is_rds_proxy(host: str) -> bool:
+    """Return whether a host is an RDS Proxy."""
+    found = OF_RDS.search(host)
+    return found is not None and found[1] is not None
+
+
 def _default_mode() -> dict[str, str]:
     if verified():
         return {"sslmode": "verify-full"}

@@ -10,8 +10,7 @@ from minutehand.database import Database
 class Wire:
     """A connection as the driver sees it.
 
-    `process` is the server process that the protocol announced; a pooler announces an invented one. `prepares` is
-    whether the driver would prepare statements.
+    `process` is the server process that the protocol announced; a pooler announces an invented one.
     """
 
     host: str
@@ -20,7 +19,6 @@ class Wire:
     encrypted: bool
     sslmode: str
     process: int
-    prepares: bool
 
     @property
     def loopback(self) -> bool:
@@ -41,5 +39,4 @@ def wire(database: Database) -> Wire:
         encrypted=bool(connection.pgconn.ssl_in_use),
         sslmode=info.get_parameters().get("sslmode", "prefer"),
         process=info.backend_pid,
-        prepares=connection.prepare_threshold is not None,
     )

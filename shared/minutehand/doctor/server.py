@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from minutehand.doctor.examined import ExaminedDatabase
 from minutehand.doctor.finding import Opinion, ok, problem, skipped, warning
+from minutehand.settings import prepares
 
 SLOW_MS = 500
 OLDEST_VERSION = 150000
@@ -87,11 +88,14 @@ def pooler(examined: ExaminedDatabase) -> Opinion:
 
 def prepared(examined: ExaminedDatabase) -> Opinion:
     """Whether shared server connections contain prepared statements."""
-    if examined.wire.prepares:
-        return problem("the driver prepares statements", "open connections with minutehand.database.connect")
-    if (count := examined.query("examine_server")["prepared"]) and examined.wire.process != _process(
-        examined
-    ):
+    if examined.wire.process == _process(examined):
+        return ok("statements are prepared on direct connections, which no other client shares")
+    if prepares() == "always":
+        return warning(
+            "MINUTEHAND_PREPARE=always prepares statements through a pooler",
+            "unset it, unless the pooler supports prepared statements (PgBouncer: max_prepared_statements)",
+        )
+    if count := examined.query("examine_server")["prepared"]:
         return warning(
             f"{count} prepared statements of other clients on a shared server connection",
             "disable server-side prepared statements in the other clients of this pooler",

@@ -118,6 +118,11 @@ def verified(environment: Mapping[str, str] = os.environ) -> bool:
     return table.DATABASE_TLS.read(environment) == "verify"
 
 
+def prepares(environment: Mapping[str, str] = os.environ) -> str:
+    """Return whether statements are prepared: auto, always or never."""
+    return table.PREPARE.read(environment)
+
+
 def is_local(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether this is a local run, which needs neither tokens nor signatures; never in Lambda."""
     return "AWS_LAMBDA_FUNCTION_NAME" not in environment and table.LOCAL.read(environment)

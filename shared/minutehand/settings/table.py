@@ -68,6 +68,13 @@ CONNECT_TIMEOUT = declare(
     "Time limit for opening a connection, including retries.",
     *EVERYWHERE,
 )
+PREPARE = declare(
+    "MINUTEHAND_PREPARE",
+    choice("auto", "always", "never"),
+    "auto",
+    "Whether to prepare statements; `auto` prepares on connections without a transaction pooler.",
+    *EVERYWHERE,
+)
 
 CAPACITY = declare(
     "MINUTEHAND_CAPACITY",

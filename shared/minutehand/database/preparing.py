@@ -1,0 +1,145 @@
+"""Preparing: which statements the server keeps parsed and planned, on our own connections only.
+
+A prepared statement belongs to a server session. A transaction pooler lets clients share sessions, and reveals itself:
+the process id that it announces is not that of the server process. Then nothing is prepared. A stored plan also ignores
+that a table has grown since, until the next ANALYZE: one made for an empty table reads all of it. So the process id is
+compared, and all stored plans of the session are discarded, every few seconds.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+from secrets import token_hex
+from time import time
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import errors
+from psycopg.pq import TransactionStatus
+
+from minutehand.database.completing import complete
+from minutehand.database.fetching import Record, fetch, fetch_async
+from minutehand.database.statements import statement
+from minutehand.database.tls import is_rds_proxy
+from minutehand.settings import prepares
+
+AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
+
+# The statements that run once per job or more often, and whose plans are the same for all parameters.
+PREPARED = frozenset({"check_claim", "claim", "count_due", "enqueue", "extend", "finish", "release", "take"})
+# How often a statement runs before it is prepared, which takes one more round trip; a cold start prepares nothing.
+USES = 5
+FRESH_SECONDS = 5.0
+# The driver drops the least recently used statement. There is one for each combination of parameter types.
+MOST = 32
+# Errors of statements that were dropped, that another client prepared under the name, or whose result changed.
+STALE = (errors.InvalidSqlStatementName, errors.DuplicatePreparedStatement, errors.FeatureNotSupported)
+
+PROCESS: LiteralString = "select pg_backend_pid()"
+# Those of the schema's functions, too.
+DISCARD_PLANS: LiteralString = "discard plans"
+DROP_ALL: LiteralString = "deallocate all -- "
+
+
+class Preparing:
+    """The prepared statements of one connection.
+
+    Statements in a transaction are not prepared: an error of a prepared statement would abort the transaction, while
+    outside of it, the statement runs again, unprepared.
+    """
+
+    def __init__(self, connection: AnyConnection) -> None:
+        """Prepare nothing yet."""
+        connection.prepared_max = MOST
+        self._connection = connection
+        mode = prepares()
+        self._off = mode == "never" or (mode == "auto" and is_rds_proxy(connection.info.host))
+        self._verifying = mode != "always"
+        self._began, self._uses = -inf, dict[str, float]()
+        self._renewed = self._prepared = self._failed = False
+
+    def is_due(self, name: str) -> bool:
+        """Count one use of a statement, and return whether it may be prepared now."""
+        if self._off or name not in PREPARED:
+            return False
+        # By the wall clock, since the monotonic one may stop while the process is frozen.
+        if not 0 <= time() - self._began < FRESH_SECONDS:
+            self._began, self._renewed = time(), False
+            self._uses.clear()
+        self._uses[name] = uses = self._uses.get(name, 0) + 1
+        return uses > USES and self._connection.pgconn.transaction_status == TransactionStatus.IDLE
+
+    async def renew(self, run: Callable[[LiteralString], Awaitable[object]]) -> bool:
+        """Once in a period, compare the process ids and discard the plans; return whether preparing is safe."""
+        if self._renewed:
+            return True
+        announced = self._connection.pgconn.backend_pid
+        if self._verifying and await run(PROCESS) != [{"pg_backend_pid": announced}]:
+            self._off = True
+            return False
+        if self._prepared:
+            await run(DISCARD_PLANS)
+        if self._failed:
+            with self.allowed():
+                # The driver notices only a text that it sees for the first time.
+                await run(DROP_ALL + token_hex(4))
+        self._renewed, self._failed = True, False
+        return True
+
+    @contextmanager
+    def allowed(self) -> Iterator[None]:
+        """Let the driver prepare the statement of this block, but none of a handler."""
+        self._connection.prepare_threshold, self._prepared = 1, True
+        try:
+            yield
+        finally:
+            self._connection.prepare_threshold = None
+
+    def fails(self, name: str, error: psycopg.Error) -> bool:
+        """Do not prepare a statement until the next period; return whether its failure is due to preparing.
+
+        The next period begins without prepared statements, because the driver forgets a statement whose first run
+        failed, and remembers one that the server has dropped.
+        """
+        self._uses[name], self._failed = -inf, True
+        return isinstance(error, STALE)
+
+
+def execute_prepared(
+    preparing: Preparing, cursor: psycopg.Cursor[Record], name: str, parameters: Record
+) -> bool:
+    """Run a statement as a prepared one; return False if it has to run unprepared."""
+
+    async def run(text: LiteralString) -> list[Record]:
+        return fetch(cursor.execute(text))
+
+    if not preparing.is_due(name) or not complete(preparing.renew(run)):
+        return False
+    try:
+        with preparing.allowed():
+            cursor.execute(statement(name), parameters)
+    except psycopg.Error as error:
+        if not preparing.fails(name, error):
+            raise
+        return False
+    return True
+
+
+async def execute_prepared_async(
+    preparing: Preparing, cursor: psycopg.AsyncCursor[Record], name: str, parameters: Record
+) -> bool:
+    """Do what `execute_prepared` does, on an async cursor."""
+
+    async def run(text: LiteralString) -> list[Record]:
+        return await fetch_async(await cursor.execute(text))
+
+    if not preparing.is_due(name) or not await preparing.renew(run):
+        return False
+    try:
+        with preparing.allowed():
+            await cursor.execute(statement(name), parameters)
+    except psycopg.Error as error:
+        if not preparing.fails(name, error):
+            raise
+        return False
+    return True

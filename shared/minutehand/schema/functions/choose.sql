@@ -1,150 +1,102 @@
 -- Choose: select the due jobs that may be offered or taken, if anything is paused or limited or tenants share a
--- queue. Otherwise no statement calls it.
+-- queue. Otherwise no statement calls it. The candidates are in candidates.sql, the bounds in controls.sql.
 
--- Returns the due jobs that may be offered or taken, at most `room`. Locks the limits' rows until the
+-- Returns the due jobs that may be offered or taken, at most `room`, and locks them. Locks the limits' rows until the
 -- transaction ends: a session that counts against the same limit counts afterwards, in a new snapshot, so that
 -- no limit is ever exceeded.
+-- A session plans the queries below once, and the plans do not depend on statistics: planning takes longer than a round,
+-- and a queue may get a million jobs before the next ANALYZE.
 create or replace function minutehand.choose(
     room integer, moment timestamptz, queues text[] default '{}', budgets integer[] default '{}', only_queue text default null
 ) returns setof uuid
 language plpgsql volatile rows 100 security definer set search_path = minutehand, pg_temp
+    set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set jit = off
 as $$
 declare
+    lanes  minutehand.due_lane[];
     bounds minutehand.bound[];
-    chosen uuid[] := '{}';
-    fresh  uuid[];
+    tried  uuid[] := '{}';
+    step   record;
 begin
     perform from minutehand.controls c
       where c.max_running is not null and (only_queue is null or c.queue in ('', only_queue))
       order by c.tenant, c.queue, c.kind, c.key
         for update;
     bounds := minutehand.bounds(moment, queues, budgets, only_queue);
+    if only_queue is null then
+        lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l);
+    else
+        lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l where l.queue = only_queue);
+    end if;
     while room > 0 loop
-        fresh := array(select minutehand.choose_round(room, moment, bounds, chosen, only_queue, only_queue is null));
-        exit when fresh = '{}';
-        chosen := chosen || fresh;
-        room := room - cardinality(fresh);
-        -- A queue's budget and its limit may be equal bounds: grouping merges them, and each job counts once.
-        bounds := array(select row(b.tenant, b.queue, b.kind, b.key, b.free - count(distinct j.id))::minutehand.bound
-                          from unnest(bounds) b
-                          left join minutehand.jobs_live j
-                            on j.id = any (fresh) and minutehand.bounds_job(b, j.tenant, j.queue, j.kind, j.key)
-                         group by b.tenant, b.queue, b.kind, b.key, b.free);
+        select * into step from minutehand.choose_round(room, moment, lanes, bounds, tried, only_queue is null);
+        return query select unnest(step.locked);
+        room := room - cardinality(step.locked);
+        exit when room = 0 or not step.more;
+        tried := tried || step.selected;
+        bounds := minutehand.bounds_left(bounds, step.locked);
     end loop;
-    return query select unnest(chosen);
 end
 $$;
 
--- Runs one round: the heads of the lanes, without those for which a bound has no room. All jobs have a place
--- in one order, so that overlapping bounds never hold back the first of them, and each round makes progress.
--- Tenants that share a queue take turns, whatever the priority of the others' jobs, and a round gives no
--- tenant more than its share.
+-- Runs one round: selects the candidates for which every bound has room, and locks up to `room` of them. Returns the jobs
+-- that it selected, those that it locked, and whether another round may find more. All jobs have a place in one order, so
+-- that overlapping bounds never hold back the first of them, and each round makes progress. If `fair`, tenants that share
+-- a queue take turns, whatever the priority of the others' jobs, and a round gives no tenant more than its share.
 create or replace function minutehand.choose_round(
-    room integer, moment timestamptz, bounds minutehand.bound[], chosen uuid[], only_queue text, fair boolean
-) returns setof uuid
-language sql volatile
+    room integer, moment timestamptz, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean,
+    out selected uuid[], out locked uuid[], out more boolean
+)
+language plpgsql volatile
 as $$
-    with blocked as materialized (
-        select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
-    ), lane as materialized (
-        select l.queue, l.priority, l.floor, fair and l.shared as shared
-          from minutehand.due_lanes(moment) l
-         where (only_queue is null or l.queue = only_queue)
-           and not exists (select from blocked b where b.tenant = '' and b.queue in ('', l.queue) and b.kind = '' and b.key = '')
-    ), tenants as materialized (
-        select l.queue, l.priority, l.floor, t.tenant
-          from lane l
-         cross join lateral (
-               with recursive t (tenant) as (
-                   (select j.tenant::text
-                      from minutehand.jobs_live j
-                     where j.queue = l.queue and j.priority = l.priority and j.tenant <> ''
-                     order by j.tenant limit 1)
-                   union all
-                   select (select j.tenant::text
-                             from minutehand.jobs_live j
-                            where j.queue = l.queue and j.priority = l.priority and j.tenant <> '' and j.tenant > t.tenant
-                            order by j.tenant limit 1)
-                     from t
-                    where t.tenant is not null
-               ) select tenant from t where tenant is not null) t
-         where l.shared
-    ), shares as materialized (
-        select queue, greatest(1, ceil(room::numeric / (count(distinct tenant) + 1)))::bigint as share from tenants group by queue
-    ), heads as materialized (
-        select l.queue, l.priority, j.*
-          from lane l
-         cross join lateral (
-               select j.id, j.visible, j.tenant::text, j.kind::text, j.key::text
-                 from minutehand.jobs_live j
-                where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null
-                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
-                  and not exists (select from blocked b
-                                   where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
-                                     and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
-                order by j.visible
-                limit room
-                  for update skip locked) j
-         where not l.shared
-        union all
-        select t.queue, t.priority, j.*
-          from tenants t
-          join shares s using (queue)
-         cross join lateral (
-               select j.id, j.visible, j.tenant::text, j.kind::text, j.key::text
-                 from minutehand.jobs_live j
-                where j.queue = t.queue and j.priority = t.priority and j.tenant = t.tenant and j.tenant <> ''
-                  and j.visible >= t.floor and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null
-                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
-                  and not exists (select from blocked b
-                                   where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
-                                     and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
-                order by j.visible
-                limit s.share
-                  for update skip locked) j
-        union all
-        select l.queue, l.priority, j.*
-          -- Of the jobs without a tenant, only those at the head: finding more would read the whole lane.
-          from lane l
-         cross join lateral (
-               select j.id, j.visible, j.tenant::text, j.kind::text, j.key::text
-                 from (select h.id
-                         from minutehand.jobs_live h
-                        where h.queue = l.queue and h.priority = l.priority and h.visible >= l.floor and h.visible <= moment
-                        order by h.visible
-                        limit greatest(room, 100)) head
-                 join minutehand.jobs_live j using (id)
-                where j.tenant = '' and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null
-                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
-                  and not exists (select from blocked b
-                                   where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
-                                     and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
-                order by j.visible
-                limit room
-                  for update of j skip locked) j
-         where l.shared
-    ), owned as (
-        select *, row_number() over (partition by queue, case when fair then tenant end
-                                     order by priority desc, visible, id) as own
-          from heads
-    ), turns as materialized (
-        select o.*, row_number() over (partition by o.queue order by o.own, o.priority desc, o.visible, o.id) as turn
-          from owned o
-          left join shares s using (queue)
-         where o.own <= coalesce(s.share, room)
+begin
+    with candidate as materialized (
+        select c.*, row_number() over (partition by c.queue, c.place order by c.priority desc, c.visible, c.id) as own
+          from minutehand.candidates(room, moment, lanes, bounds, tried, fair) c
+    ), turn as materialized (
+        select c.*, row_number() over (partition by c.queue order by c.own, c.place, c.priority desc, c.visible, c.id) as turn
+          from candidate c
+         where c.own <= c.share
+    ), scope as (
+        select distinct b.tenant <> '' as by_tenant, b.queue <> '' as by_queue, b.kind <> '' as by_kind, b.key <> '' as by_key
+          from unnest(bounds) b
     ), placed as (
-        select t.id, b.free, row_number() over (partition by b.place order by t.turn, t.visible, t.id) as place
-          from unnest(bounds) with ordinality b (tenant, queue, kind, key, free, place)
-          join turns t on minutehand.bounds_job(row(b.tenant, b.queue, b.kind, b.key, b.free)::minutehand.bound,
-                                                t.tenant, t.queue, t.kind, t.key)
-         where b.free > 0
+        select t.id, b.free, row_number() over (partition by b.tenant, b.queue, b.kind, b.key order by t.turn, t.visible, t.id) as place
+          from turn t
+         cross join scope s
+          join unnest(bounds) b on b.tenant = case when s.by_tenant then t.tenant else '' end
+                               and b.queue = case when s.by_queue then t.queue else '' end
+                               and b.kind = case when s.by_kind then t.kind else '' end
+                               and b.key = case when s.by_key then t.key else '' end
+         where (t.tenant <> '' or not s.by_tenant) and (t.key <> '' or not s.by_key)
+    ), free as materialized (
+        select t.id, t.queue, t.tenant, t.turn, t.visible
+          from turn t
+         where t.id not in (select p.id from placed p where p.place > p.free)
+         order by t.turn, t.visible, t.id
+    ), held as materialized (
+        select f.id, f.queue, f.tenant, f.turn
+          from free f
+         cross join lateral (
+               select
+                 from minutehand.jobs_live j
+                where j.id = f.id and j.visible <= moment
+                  and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+                limit 1
+                  for update skip locked) j
+         limit room
+    ), served as (
+        insert into minutehand.turns as t (queue, tenant)
+        select distinct on (h.queue) h.queue, h.tenant
+          from held h
+         where fair and h.queue in (select l.queue from unnest(lanes) l where l.shared)
+         order by h.queue, h.turn desc
+            on conflict (queue) do update set tenant = excluded.tenant where t.tenant <> excluded.tenant
     )
-    select t.id
-      from turns t
-     where not exists (select from placed p where p.id = t.id and p.place > p.free)
-     order by t.turn, t.visible, t.id
-     limit room
+    -- If a lane had fewer candidates than there is room for, and all of them were chosen, it has no others.
+    select array(select f.id from free f), array(select h.id from held h),
+           exists (select from free) and ((select count(*) from candidate) > (select count(*) from held)
+                                          or exists (select from unnest(lanes) l where l.shared))
+      into selected, locked, more;
+end
 $$;

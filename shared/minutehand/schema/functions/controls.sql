@@ -28,30 +28,52 @@ begin
 end
 $$;
 
--- Returns the bounds at a time, from the controls and the budgets of queues.
+-- Returns the bounds at a time, one for each scope, from the controls and the budgets of queues.
 create or replace function minutehand.bounds(moment timestamptz, queues text[], budgets integer[], only_queue text) returns minutehand.bound[]
-language sql volatile
+language plpgsql volatile
 as $$
-    with busy as materialized (
-        select j.tenant, j.queue, j.kind, j.key
-          from minutehand.jobs_live j
-         where coalesce(j.offered, j.claimed) is not null and j.visible > moment
-    ), limits as (
-        select row(c.tenant, c.queue, c.kind, c.key, c.max_running)::minutehand.bound as bound,
-               c.paused and (c.until is null or c.until > moment) as paused
-          from minutehand.controls c
-         where only_queue is null or c.queue in ('', only_queue)
-        union all
-        select row('', b.queue, '', '', b.budget)::minutehand.bound, false from unnest(queues, budgets) b (queue, budget)
-    )
-    select coalesce(array_agg(row((bound).tenant, (bound).queue, (bound).kind, (bound).key,
-                                  case when paused then 0 else greatest(0, (bound).free - busy.jobs) end)::minutehand.bound), '{}')
-      from limits
-     cross join lateral (
-           select count(*)::integer as jobs
-             from busy b
-            where minutehand.bounds_job(limits.bound, b.tenant, b.queue, b.kind, b.key)) busy
-     where paused or (bound).free is not null
+declare
+    most minutehand.bound[] := array(
+        select row(g.tenant, g.queue, g.kind, g.key, min(g.most))::minutehand.bound
+          from (select c.tenant, c.queue, c.kind, c.key,
+                       case when c.paused and (c.until is null or c.until > moment) then 0 else c.max_running end as most
+                  from minutehand.controls c
+                 where only_queue is null or c.queue in ('', only_queue)
+                 union all
+                select '', b.queue, '', '', b.budget from unnest(queues, budgets) b (queue, budget)) g
+         where g.most is not null
+         group by g.tenant, g.queue, g.kind, g.key);
+begin
+    return minutehand.bounds_left(most, array(select j.id from minutehand.jobs_live j
+                                               where coalesce(j.offered, j.claimed) is not null and j.visible > moment));
+end
+$$;
+
+-- Returns the bounds less the given jobs. Each job is looked up once for each combination of names that bounds have, so
+-- that the cost does not depend on the number of bounds.
+create or replace function minutehand.bounds_left(bounds minutehand.bound[], ids uuid[]) returns minutehand.bound[]
+language plpgsql volatile
+as $$
+begin
+    return array(
+        with job as materialized (
+            select j.tenant, j.queue, j.kind, coalesce(j.key, '') as key from minutehand.jobs_live j where j.id = any (ids)
+        ), scope as (
+            select distinct b.tenant <> '' as by_tenant, b.queue <> '' as by_queue, b.kind <> '' as by_kind, b.key <> '' as by_key
+              from unnest(bounds) b
+        ), counted as (
+            select case when s.by_tenant then j.tenant else '' end as tenant, case when s.by_queue then j.queue else '' end as queue,
+                   case when s.by_kind then j.kind else '' end as kind, case when s.by_key then j.key else '' end as key,
+                   count(*)::integer as jobs
+              from scope s
+             cross join job j
+             where (j.tenant <> '' or not s.by_tenant) and (j.key <> '' or not s.by_key)
+             group by 1, 2, 3, 4
+        )
+        select row(b.tenant, b.queue, b.kind, b.key, b.free - coalesce(c.jobs, 0))::minutehand.bound
+          from unnest(bounds) b
+          left join counted c using (tenant, queue, kind, key));
+end
 $$;
 
 -- Counts the due jobs of each queue, as the statement `count_due` does, excluding paused jobs. It reads the paused

@@ -219,6 +219,8 @@ create table minutehand.lanes (
     primary key (queue, priority)
 );
 create index lanes_floor on minutehand.lanes (floor);
+-- A lane that may have due jobs, and where to scan it from.
+create type minutehand.due_lane as (queue text, priority integer, floor timestamptz, shared boolean);
 
 -- Changes of `lanes` for the next tick: a job was written that a scan of its lane might miss. No constraint and no lock
 -- makes one enqueuer wait for another here.

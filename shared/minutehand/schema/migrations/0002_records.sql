@@ -7,6 +7,7 @@
 --   settings         settings of the whole database
 --   dispatcher       when it last ticked; its row is the lock under which capacity is counted
 --   budgets          how many jobs of a queue may be offered or running at once, reduced when offers lapse
+--   turns            of queues that tenants share: the tenant that had the last turn
 --   controls         pauses and limits, by queue, kind, key, tenant or a combination
 --   tenant_roles     roles that are bound to one tenant
 --   attempts         every attempt at a job, in day partitions by its end
@@ -80,6 +81,12 @@ create table minutehand.budgets (
     budget integer          not null constraint budget_is_at_least_1 check (budget >= 1),
     -- The latest lapse; ten minutes later the budget starts to grow again.
     lapsed timestamptz      not null constraint lapsed_is_finite check (isfinite(lapsed))
+);
+
+-- The turns go on after this tenant, so that a tick need not visit all tenants to treat them equally.
+create table minutehand.turns (
+    queue  minutehand.queue  primary key,
+    tenant minutehand.tenant not null
 );
 
 -- '' matches any.

@@ -66,11 +66,10 @@ FENCES = (
     ),
     Fence(
         "attempts left",
-        "schema/functions/choose.sql",
-        "j.attempts < j.max_attempts",
-        "true",
+        "schema/functions/candidates.sql",
+        "select attempts < max_attempts",
+        "select true",
         ("attempts are bounded",),
-        times=3,
     ),
     Fence(
         "replaced recurrence",

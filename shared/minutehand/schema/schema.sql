@@ -28,6 +28,13 @@ CREATE TYPE minutehand.bound AS (
 	free integer
 );
 
+CREATE TYPE minutehand.due_lane AS (
+	queue text,
+	priority integer,
+	floor timestamp with time zone,
+	shared boolean
+);
+
 CREATE FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text DEFAULT 'characters'::text) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
@@ -303,28 +310,23 @@ end
 $$;
 
 CREATE FUNCTION minutehand.bounds(moment timestamp with time zone, queues text[], budgets integer[], only_queue text) RETURNS minutehand.bound[]
-    LANGUAGE sql
+    LANGUAGE plpgsql
     AS $$
-    with busy as materialized (
-        select j.tenant, j.queue, j.kind, j.key
-          from minutehand.jobs_live j
-         where coalesce(j.offered, j.claimed) is not null and j.visible > moment
-    ), limits as (
-        select row(c.tenant, c.queue, c.kind, c.key, c.max_running)::minutehand.bound as bound,
-               c.paused and (c.until is null or c.until > moment) as paused
-          from minutehand.controls c
-         where only_queue is null or c.queue in ('', only_queue)
-        union all
-        select row('', b.queue, '', '', b.budget)::minutehand.bound, false from unnest(queues, budgets) b (queue, budget)
-    )
-    select coalesce(array_agg(row((bound).tenant, (bound).queue, (bound).kind, (bound).key,
-                                  case when paused then 0 else greatest(0, (bound).free - busy.jobs) end)::minutehand.bound), '{}')
-      from limits
-     cross join lateral (
-           select count(*)::integer as jobs
-             from busy b
-            where minutehand.bounds_job(limits.bound, b.tenant, b.queue, b.kind, b.key)) busy
-     where paused or (bound).free is not null
+declare
+    most minutehand.bound[] := array(
+        select row(g.tenant, g.queue, g.kind, g.key, min(g.most))::minutehand.bound
+          from (select c.tenant, c.queue, c.kind, c.key,
+                       case when c.paused and (c.until is null or c.until > moment) then 0 else c.max_running end as most
+                  from minutehand.controls c
+                 where only_queue is null or c.queue in ('', only_queue)
+                 union all
+                select '', b.queue, '', '', b.budget from unnest(queues, budgets) b (queue, budget)) g
+         where g.most is not null
+         group by g.tenant, g.queue, g.kind, g.key);
+begin
+    return minutehand.bounds_left(most, array(select j.id from minutehand.jobs_live j
+                                               where coalesce(j.offered, j.claimed) is not null and j.visible > moment));
+end
 $$;
 
 CREATE FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) RETURNS boolean
@@ -332,6 +334,31 @@ CREATE FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue
     AS $$
     select (bound).tenant in ('', tenant) and (bound).queue in ('', queue) and (bound).kind in ('', kind)
            and (bound).key in ('', coalesce(key, ''))
+$$;
+
+CREATE FUNCTION minutehand.bounds_left(bounds minutehand.bound[], ids uuid[]) RETURNS minutehand.bound[]
+    LANGUAGE plpgsql
+    AS $$
+begin
+    return array(
+        with job as materialized (
+            select j.tenant, j.queue, j.kind, coalesce(j.key, '') as key from minutehand.jobs_live j where j.id = any (ids)
+        ), scope as (
+            select distinct b.tenant <> '' as by_tenant, b.queue <> '' as by_queue, b.kind <> '' as by_kind, b.key <> '' as by_key
+              from unnest(bounds) b
+        ), counted as (
+            select case when s.by_tenant then j.tenant else '' end as tenant, case when s.by_queue then j.queue else '' end as queue,
+                   case when s.by_kind then j.kind else '' end as kind, case when s.by_key then j.key else '' end as key,
+                   count(*)::integer as jobs
+              from scope s
+             cross join job j
+             where (j.tenant <> '' or not s.by_tenant) and (j.key <> '' or not s.by_key)
+             group by 1, 2, 3, 4
+        )
+        select row(b.tenant, b.queue, b.kind, b.key, b.free - coalesce(c.jobs, 0))::minutehand.bound
+          from unnest(bounds) b
+          left join counted c using (tenant, queue, kind, key));
+end
 $$;
 
 CREATE FUNCTION minutehand.busy(bound minutehand.bound) RETURNS bigint
@@ -360,6 +387,109 @@ CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id
                        then minutehand.lapse(j, j.attempts, coalesce(j.claimed, j.lapsed)) end
     )
     select id, queue, kind, key, attempts, max_attempts, tenant from cancelled
+$$;
+
+CREATE FUNCTION minutehand.candidates(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean) RETURNS TABLE(id uuid, queue text, priority integer, visible timestamp with time zone, tenant text, kind text, key text, place bigint, share bigint)
+    LANGUAGE sql STABLE ROWS 100
+    AS $$
+    with filled as materialized (
+        select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
+    ), full_queue as materialized (
+        select l.queue,
+               coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}') as kinds,
+               coalesce(array_agg(f.tenant) filter (where f.tenant <> '' and f.kind = '' and f.key = ''), '{}') as tenants,
+               coalesce(array_agg(f.tenant || '/' || f.kind || '/' || f.key)
+                        filter (where f.key <> '' or f.tenant <> '' and f.kind <> ''), '{}') as others
+          from (select distinct queue from unnest(lanes)) l
+          left join filled f on f.queue in ('', l.queue)
+         group by l.queue
+        having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0
+    ), lane as materialized (
+        select l.queue, l.priority, l.floor, fair and l.shared as shared, coalesce(t.tenant, '') as last, f.kinds, f.tenants, f.others
+          from unnest(lanes) l
+          join full_queue f on f.queue = l.queue
+          left join minutehand.turns t on t.queue = l.queue
+    ), head as materialized (
+        select l.queue, l.priority, false as shared, true as may_start, j.*
+          from lane l
+         cross join lateral (
+               select j.id, j.visible, j.tenant::text, j.kind::text, coalesce(j.key, '') as key
+                 from minutehand.jobs_live j
+                where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
+                  and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+                  and minutehand.has_room(j.tenant, j.kind, coalesce(j.key, ''), l.kinds, l.tenants, l.others)
+                  and j.id not in (select unnest(tried))
+                order by j.visible
+                -- Other workers may have locked some of them.
+                limit (select room + case when fair then 0 else 20 end)) j
+         where not l.shared
+        union all
+        select l.queue, l.priority, true, j.may_start and j.id not in (select unnest(tried)), j.id, j.visible, j.tenant, j.kind, j.key
+          from lane l
+         cross join lateral (
+               select j.id, j.visible, j.tenant::text, j.kind::text, coalesce(j.key, '') as key,
+                      minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+                      and minutehand.has_room(j.tenant, j.kind, coalesce(j.key, ''), l.kinds, l.tenants, l.others) as may_start
+                 from minutehand.jobs_live j
+                where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
+                order by j.visible
+                limit (select greatest(room, 100) + cardinality(tried))) j
+         where l.shared
+    ), deep as materialized (
+        select queue, priority
+          from head
+         where shared
+         group by queue, priority
+        having count(*) >= (select greatest(room, 100) + cardinality(tried))
+    ), visited as materialized (
+        select l.*, t.tenant
+          from deep
+          join lane l using (queue, priority)
+         cross join lateral (
+               select d.tenant
+                 from minutehand.due_tenants(l.queue, l.priority, l.last, moment) d
+                cross join lateral (
+                      select
+                        from minutehand.jobs_live j
+                       where j.queue = l.queue and j.priority = l.priority and j.tenant = d.tenant and j.tenant <> ''
+                         and j.visible >= l.floor and j.visible <= moment
+                         and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+                         and minutehand.has_room(d.tenant, j.kind, coalesce(j.key, ''), l.kinds, '{}', l.others)
+                         and j.id not in (select unnest(tried))
+                       limit 1) j
+                where d.tenant <> all (l.tenants)
+                limit room) t
+    ), entry as (
+        select l.*, h.tenant, h.id, h.visible, h.kind, h.key
+          from head h
+          join lane l using (queue, priority)
+         where h.may_start and (h.tenant = '' or (h.queue, h.priority) not in (select d.queue, d.priority from deep d))
+         union all
+        select v.*, null, null, null, null from visited v
+    ), placed as (
+        select e.*, case when fair then dense_rank() over (partition by e.queue order by e.tenant <= e.last, e.tenant) else 0 end as place
+          from entry e
+    ), shared as (
+        select p.*, case when fair then ceil(room::numeric / max(p.place) over (partition by p.queue))::bigint else room + 20 end as share
+          from placed p
+    )
+    select s.id, s.queue, s.priority, s.visible, s.tenant, s.kind, s.key, s.place, s.share
+      from shared s
+     where s.id is not null and s.place <= room
+    union all
+    select j.id, s.queue, s.priority, j.visible, s.tenant, j.kind, j.key, s.place, s.share
+      from shared s
+     cross join lateral (
+           select j.id, j.visible, j.kind::text, coalesce(j.key, '') as key
+             from minutehand.jobs_live j
+            where j.queue = s.queue and j.priority = s.priority and j.tenant = s.tenant and j.tenant <> ''
+              and j.visible >= s.floor and j.visible <= moment
+              and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+              and minutehand.has_room(s.tenant, j.kind, coalesce(j.key, ''), s.kinds, '{}', s.others)
+              and j.id not in (select unnest(tried))
+            order by j.visible
+            limit s.share) j
+     where s.id is null and s.place <= room
 $$;
 
 CREATE FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) RETURNS record
@@ -567,139 +697,92 @@ $$;
 CREATE FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[] DEFAULT '{}'::text[], budgets integer[] DEFAULT '{}'::integer[], only_queue text DEFAULT NULL::text) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER ROWS 100
     SET search_path TO 'minutehand', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_nestloop TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
+    lanes  minutehand.due_lane[];
     bounds minutehand.bound[];
-    chosen uuid[] := '{}';
-    fresh  uuid[];
+    tried  uuid[] := '{}';
+    step   record;
 begin
     perform from minutehand.controls c
       where c.max_running is not null and (only_queue is null or c.queue in ('', only_queue))
       order by c.tenant, c.queue, c.kind, c.key
         for update;
     bounds := minutehand.bounds(moment, queues, budgets, only_queue);
+    if only_queue is null then
+        lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l);
+    else
+        lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l where l.queue = only_queue);
+    end if;
     while room > 0 loop
-        fresh := array(select minutehand.choose_round(room, moment, bounds, chosen, only_queue, only_queue is null));
-        exit when fresh = '{}';
-        chosen := chosen || fresh;
-        room := room - cardinality(fresh);
-        -- A queue's budget and its limit may be equal bounds: grouping merges them, and each job counts once.
-        bounds := array(select row(b.tenant, b.queue, b.kind, b.key, b.free - count(distinct j.id))::minutehand.bound
-                          from unnest(bounds) b
-                          left join minutehand.jobs_live j
-                            on j.id = any (fresh) and minutehand.bounds_job(b, j.tenant, j.queue, j.kind, j.key)
-                         group by b.tenant, b.queue, b.kind, b.key, b.free);
+        select * into step from minutehand.choose_round(room, moment, lanes, bounds, tried, only_queue is null);
+        return query select unnest(step.locked);
+        room := room - cardinality(step.locked);
+        exit when room = 0 or not step.more;
+        tried := tried || step.selected;
+        bounds := minutehand.bounds_left(bounds, step.locked);
     end loop;
-    return query select unnest(chosen);
 end
 $$;
 
-CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, bounds minutehand.bound[], chosen uuid[], only_queue text, fair boolean) RETURNS SETOF uuid
-    LANGUAGE sql
+CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean, OUT selected uuid[], OUT locked uuid[], OUT more boolean) RETURNS record
+    LANGUAGE plpgsql
     AS $$
-    with blocked as materialized (
-        select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
-    ), lane as materialized (
-        select l.queue, l.priority, l.floor, fair and l.shared as shared
-          from minutehand.due_lanes(moment) l
-         where (only_queue is null or l.queue = only_queue)
-           and not exists (select from blocked b where b.tenant = '' and b.queue in ('', l.queue) and b.kind = '' and b.key = '')
-    ), tenants as materialized (
-        select l.queue, l.priority, l.floor, t.tenant
-          from lane l
-         cross join lateral (
-               with recursive t (tenant) as (
-                   (select j.tenant::text
-                      from minutehand.jobs_live j
-                     where j.queue = l.queue and j.priority = l.priority and j.tenant <> ''
-                     order by j.tenant limit 1)
-                   union all
-                   select (select j.tenant::text
-                             from minutehand.jobs_live j
-                            where j.queue = l.queue and j.priority = l.priority and j.tenant <> '' and j.tenant > t.tenant
-                            order by j.tenant limit 1)
-                     from t
-                    where t.tenant is not null
-               ) select tenant from t where tenant is not null) t
-         where l.shared
-    ), shares as materialized (
-        select queue, greatest(1, ceil(room::numeric / (count(distinct tenant) + 1)))::bigint as share from tenants group by queue
-    ), heads as materialized (
-        select l.queue, l.priority, j.*
-          from lane l
-         cross join lateral (
-               select j.id, j.visible, j.tenant::text, j.kind::text, j.key::text
-                 from minutehand.jobs_live j
-                where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null
-                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
-                  and not exists (select from blocked b
-                                   where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
-                                     and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
-                order by j.visible
-                limit room
-                  for update skip locked) j
-         where not l.shared
-        union all
-        select t.queue, t.priority, j.*
-          from tenants t
-          join shares s using (queue)
-         cross join lateral (
-               select j.id, j.visible, j.tenant::text, j.kind::text, j.key::text
-                 from minutehand.jobs_live j
-                where j.queue = t.queue and j.priority = t.priority and j.tenant = t.tenant and j.tenant <> ''
-                  and j.visible >= t.floor and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null
-                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
-                  and not exists (select from blocked b
-                                   where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
-                                     and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
-                order by j.visible
-                limit s.share
-                  for update skip locked) j
-        union all
-        select l.queue, l.priority, j.*
-          -- Of the jobs without a tenant, only those at the head: finding more would read the whole lane.
-          from lane l
-         cross join lateral (
-               select j.id, j.visible, j.tenant::text, j.kind::text, j.key::text
-                 from (select h.id
-                         from minutehand.jobs_live h
-                        where h.queue = l.queue and h.priority = l.priority and h.visible >= l.floor and h.visible <= moment
-                        order by h.visible
-                        limit greatest(room, 100)) head
-                 join minutehand.jobs_live j using (id)
-                where j.tenant = '' and j.visible <= moment
-                  and j.attempts < j.max_attempts and j.cancelling is null
-                  and (j.expires_at is null or j.expires_at > moment or j.attempts > 0) and j.id <> all (chosen)
-                  and not exists (select from blocked b
-                                   where (b.kind = '' or b.kind = j.kind) and (b.queue = '' or b.queue = j.queue)
-                                     and (b.key = '' or b.key = j.key) and (b.tenant = '' or b.tenant = j.tenant))
-                order by j.visible
-                limit room
-                  for update of j skip locked) j
-         where l.shared
-    ), owned as (
-        select *, row_number() over (partition by queue, case when fair then tenant end
-                                     order by priority desc, visible, id) as own
-          from heads
-    ), turns as materialized (
-        select o.*, row_number() over (partition by o.queue order by o.own, o.priority desc, o.visible, o.id) as turn
-          from owned o
-          left join shares s using (queue)
-         where o.own <= coalesce(s.share, room)
+begin
+    with candidate as materialized (
+        select c.*, row_number() over (partition by c.queue, c.place order by c.priority desc, c.visible, c.id) as own
+          from minutehand.candidates(room, moment, lanes, bounds, tried, fair) c
+    ), turn as materialized (
+        select c.*, row_number() over (partition by c.queue order by c.own, c.place, c.priority desc, c.visible, c.id) as turn
+          from candidate c
+         where c.own <= c.share
+    ), scope as (
+        select distinct b.tenant <> '' as by_tenant, b.queue <> '' as by_queue, b.kind <> '' as by_kind, b.key <> '' as by_key
+          from unnest(bounds) b
     ), placed as (
-        select t.id, b.free, row_number() over (partition by b.place order by t.turn, t.visible, t.id) as place
-          from unnest(bounds) with ordinality b (tenant, queue, kind, key, free, place)
-          join turns t on minutehand.bounds_job(row(b.tenant, b.queue, b.kind, b.key, b.free)::minutehand.bound,
-                                                t.tenant, t.queue, t.kind, t.key)
-         where b.free > 0
+        select t.id, b.free, row_number() over (partition by b.tenant, b.queue, b.kind, b.key order by t.turn, t.visible, t.id) as place
+          from turn t
+         cross join scope s
+          join unnest(bounds) b on b.tenant = case when s.by_tenant then t.tenant else '' end
+                               and b.queue = case when s.by_queue then t.queue else '' end
+                               and b.kind = case when s.by_kind then t.kind else '' end
+                               and b.key = case when s.by_key then t.key else '' end
+         where (t.tenant <> '' or not s.by_tenant) and (t.key <> '' or not s.by_key)
+    ), free as materialized (
+        select t.id, t.queue, t.tenant, t.turn, t.visible
+          from turn t
+         where t.id not in (select p.id from placed p where p.place > p.free)
+         order by t.turn, t.visible, t.id
+    ), held as materialized (
+        select f.id, f.queue, f.tenant, f.turn
+          from free f
+         cross join lateral (
+               select
+                 from minutehand.jobs_live j
+                where j.id = f.id and j.visible <= moment
+                  and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+                limit 1
+                  for update skip locked) j
+         limit room
+    ), served as (
+        insert into minutehand.turns as t (queue, tenant)
+        select distinct on (h.queue) h.queue, h.tenant
+          from held h
+         where fair and h.queue in (select l.queue from unnest(lanes) l where l.shared)
+         order by h.queue, h.turn desc
+            on conflict (queue) do update set tenant = excluded.tenant where t.tenant <> excluded.tenant
     )
-    select t.id
-      from turns t
-     where not exists (select from placed p where p.id = t.id and p.place > p.free)
-     order by t.turn, t.visible, t.id
-     limit room
+    -- If a lane had fewer candidates than there is room for, and all of them were chosen, it has no others.
+    select array(select f.id from free f), array(select h.id from held h),
+           exists (select from free) and ((select count(*) from candidate) > (select count(*) from held)
+                                          or exists (select from unnest(lanes) l where l.shared))
+      into selected, locked, more;
+end
 $$;
 
 CREATE FUNCTION minutehand.clear_personal() RETURNS trigger
@@ -974,6 +1057,45 @@ CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TA
              union all
             select queue, priority, visible, shared from minutehand.lane_changes where visible <= moment) l
      group by l.queue, l.priority
+$$;
+
+CREATE FUNCTION minutehand.due_tenants(in_queue text, with_priority integer, after text, moment timestamp with time zone) RETURNS TABLE(tenant text)
+    LANGUAGE sql STABLE
+    AS $$
+    select n.tenant
+      from (with recursive n (tenant, visible) as (
+                (select j.tenant::text, j.visible
+                   from minutehand.jobs_live j
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > after
+                  order by j.tenant, j.visible limit 1)
+                union all
+                select f.tenant, f.visible
+                  from n
+                 cross join lateral (
+                       select j.tenant::text, j.visible
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
+                        order by j.tenant, j.visible limit 1) f)
+            select * from n) n
+     where n.visible <= moment
+    union all
+    select n.tenant
+      from (with recursive n (tenant, visible) as (
+                (select j.tenant::text, j.visible
+                   from minutehand.jobs_live j
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= after
+                  order by j.tenant, j.visible limit 1)
+                union all
+                select f.tenant, f.visible
+                  from n
+                 cross join lateral (
+                       select j.tenant::text, j.visible
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
+                          and j.tenant <= after
+                        order by j.tenant, j.visible limit 1) f)
+            select * from n) n
+     where n.visible <= moment
 $$;
 
 CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, tenant text, priority integer, max_attempts integer, retry jsonb, timeout interval, expires interval, visible timestamp with time zone)
@@ -1436,6 +1558,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.has_room(tenant text, kind text, key text, full_kinds text[], full_tenants text[], full_others text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select kind <> all (full_kinds) and tenant <> all (full_tenants)
+           and (full_others = '{}' or not full_others && array[
+                tenant || '/' || kind || '/', tenant || '//' || key, '/' || kind || '/' || key, '//' || key,
+                tenant || '/' || kind || '/' || key])
+$$;
+
 CREATE FUNCTION minutehand.hold_ticks() RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -1685,6 +1816,12 @@ begin
     end loop;
 end
 $_$;
+
+CREATE FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, expires_at timestamp with time zone, moment timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select attempts < max_attempts and cancelling is null and (expires_at is null or expires_at > moment or attempts > 0)
+$$;
 
 CREATE FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE sql
@@ -2993,6 +3130,11 @@ CREATE TABLE minutehand.tenant_roles (
     CONSTRAINT tenant_is_set CHECK (((tenant)::text <> ''::text))
 );
 
+CREATE TABLE minutehand.turns (
+    queue minutehand.queue NOT NULL,
+    tenant minutehand.tenant NOT NULL
+);
+
 ALTER TABLE ONLY minutehand.attempts ATTACH PARTITION minutehand.attempts_default DEFAULT;
 
 ALTER TABLE ONLY minutehand.events ATTACH PARTITION minutehand.events_default DEFAULT;
@@ -3086,6 +3228,9 @@ ALTER TABLE ONLY minutehand.superseded
 
 ALTER TABLE ONLY minutehand.tenant_roles
     ADD CONSTRAINT tenant_roles_pkey PRIMARY KEY (role);
+
+ALTER TABLE ONLY minutehand.turns
+    ADD CONSTRAINT turns_pkey PRIMARY KEY (queue);
 
 ALTER TABLE ONLY minutehand.uniques
     ADD CONSTRAINT uniques_pkey PRIMARY KEY (queue, key, tenant);
@@ -3226,6 +3371,8 @@ CREATE POLICY minutehand_operator ON minutehand.jobs_live TO minutehand_operator
 
 CREATE POLICY minutehand_operator ON minutehand.schedules TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
+CREATE POLICY minutehand_operator ON minutehand.turns TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
+
 CREATE POLICY minutehand_operator ON minutehand.uniques TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.attempts TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
@@ -3251,6 +3398,8 @@ CREATE POLICY minutehand_tenant ON minutehand.jobs_done_default TO minutehand_te
 CREATE POLICY minutehand_tenant ON minutehand.jobs_live TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.schedules TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
+
+CREATE POLICY minutehand_tenant ON minutehand.turns TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.uniques TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
@@ -3278,6 +3427,8 @@ CREATE POLICY minutehand_worker ON minutehand.jobs_live TO minutehand_worker USI
 
 CREATE POLICY minutehand_worker ON minutehand.schedules TO minutehand_worker USING (true);
 
+CREATE POLICY minutehand_worker ON minutehand.turns TO minutehand_worker USING (true);
+
 CREATE POLICY minutehand_worker ON minutehand.uniques TO minutehand_worker USING (true);
 
 ALTER TABLE minutehand.schedules ENABLE ROW LEVEL SECURITY;
@@ -3303,6 +3454,8 @@ REVOKE ALL ON TYPE minutehand.queue FROM PUBLIC;
 REVOKE ALL ON TYPE minutehand.any_queue FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.bound FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.due_lane FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) TO minutehand_enqueuer;
@@ -3409,6 +3562,8 @@ GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text,
 GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.bounds_left(bounds minutehand.bound[], ids uuid[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.busy(bound minutehand.bound) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_tenant;
@@ -3417,6 +3572,8 @@ GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_work
 REVOKE ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.candidates(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
 
@@ -3471,7 +3628,7 @@ REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) FRO
 REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, bounds minutehand.bound[], chosen uuid[], only_queue text, fair boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean, OUT selected uuid[], OUT locked uuid[], OUT more boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.clear_personal() FROM PUBLIC;
 
@@ -3521,6 +3678,8 @@ REVOKE ALL ON FUNCTION minutehand.drop_day(home text, name text, day date, class
 REVOKE ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.due_tenants(in_queue text, with_priority integer, after text, moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_operator;
@@ -3577,6 +3736,8 @@ REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.hand_over(new_owner name) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.has_room(tenant text, kind text, key text, full_kinds text[], full_tenants text[], full_others text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.hold_ticks() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.hold_ticks() TO minutehand_operator;
 
@@ -3623,6 +3784,8 @@ REVOKE ALL ON FUNCTION minutehand.make_days_ahead() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.make_days_ahead() TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.make_policies(role text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, expires_at timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) FROM PUBLIC;
 

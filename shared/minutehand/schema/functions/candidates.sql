@@ -88,7 +88,7 @@ as $$
          group by l.queue
         having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0
     ), lane as materialized (
-        select l.queue, l.priority, l.floor, fair and l.shared as shared, coalesce(t.tenant, '') as last, f.kinds, f.tenants, f.others
+        select l.queue, l.priority, l.floor, fair and l.shared as shared, coalesce(t.last, '') as last, f.kinds, f.tenants, f.others
           from unnest(lanes) l
           join full_queue f on f.queue = l.queue
           left join minutehand.turns t on t.queue = l.queue

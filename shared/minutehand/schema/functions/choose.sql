@@ -86,12 +86,12 @@ begin
                   for update skip locked) j
          limit room
     ), served as (
-        insert into minutehand.turns as t (queue, tenant)
+        insert into minutehand.turns as t (queue, last)
         select distinct on (h.queue) h.queue, h.tenant
           from held h
          where fair and h.queue in (select l.queue from unnest(lanes) l where l.shared)
          order by h.queue, h.turn desc
-            on conflict (queue) do update set tenant = excluded.tenant where t.tenant <> excluded.tenant
+            on conflict (queue) do update set last = excluded.last where t.last <> excluded.last
     )
     -- If a lane had fewer candidates than there is room for, and all of them were chosen, it has no others.
     select array(select f.id from free f), array(select h.id from held h),

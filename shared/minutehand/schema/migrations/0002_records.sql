@@ -7,7 +7,7 @@
 --   settings         settings of the whole database
 --   dispatcher       when it last ticked; its row is the lock under which capacity is counted
 --   budgets          how many jobs of a queue may be offered or running at once, reduced when offers lapse
---   turns            of queues that tenants share: the tenant that had the last turn
+--   turns            the tenant that had the last turn, for each queue that tenants share
 --   controls         pauses and limits, by queue, kind, key, tenant or a combination
 --   tenant_roles     roles that are bound to one tenant
 --   attempts         every attempt at a job, in day partitions by its end
@@ -83,10 +83,10 @@ create table minutehand.budgets (
     lapsed timestamptz      not null constraint lapsed_is_finite check (isfinite(lapsed))
 );
 
--- The turns go on after this tenant, so that a tick need not visit all tenants to treat them equally.
+-- The next tick goes on after the tenant that had the last turn: it treats tenants equally without visiting all of them.
 create table minutehand.turns (
-    queue  minutehand.queue  primary key,
-    tenant minutehand.tenant not null
+    queue minutehand.queue  primary key,
+    last  minutehand.tenant not null
 );
 
 -- '' matches any.

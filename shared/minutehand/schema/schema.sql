@@ -405,7 +405,7 @@ CREATE FUNCTION minutehand.candidates(room integer, moment timestamp with time z
          group by l.queue
         having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0
     ), lane as materialized (
-        select l.queue, l.priority, l.floor, fair and l.shared as shared, coalesce(t.tenant, '') as last, f.kinds, f.tenants, f.others
+        select l.queue, l.priority, l.floor, fair and l.shared as shared, coalesce(t.last, '') as last, f.kinds, f.tenants, f.others
           from unnest(lanes) l
           join full_queue f on f.queue = l.queue
           left join minutehand.turns t on t.queue = l.queue
@@ -770,12 +770,12 @@ begin
                   for update skip locked) j
          limit room
     ), served as (
-        insert into minutehand.turns as t (queue, tenant)
+        insert into minutehand.turns as t (queue, last)
         select distinct on (h.queue) h.queue, h.tenant
           from held h
          where fair and h.queue in (select l.queue from unnest(lanes) l where l.shared)
          order by h.queue, h.turn desc
-            on conflict (queue) do update set tenant = excluded.tenant where t.tenant <> excluded.tenant
+            on conflict (queue) do update set last = excluded.last where t.last <> excluded.last
     )
     -- If a lane had fewer candidates than there is room for, and all of them were chosen, it has no others.
     select array(select f.id from free f), array(select h.id from held h),
@@ -3132,7 +3132,7 @@ CREATE TABLE minutehand.tenant_roles (
 
 CREATE TABLE minutehand.turns (
     queue minutehand.queue NOT NULL,
-    tenant minutehand.tenant NOT NULL
+    last minutehand.tenant NOT NULL
 );
 
 ALTER TABLE ONLY minutehand.attempts ATTACH PARTITION minutehand.attempts_default DEFAULT;
@@ -3371,8 +3371,6 @@ CREATE POLICY minutehand_operator ON minutehand.jobs_live TO minutehand_operator
 
 CREATE POLICY minutehand_operator ON minutehand.schedules TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
-CREATE POLICY minutehand_operator ON minutehand.turns TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
-
 CREATE POLICY minutehand_operator ON minutehand.uniques TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.attempts TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
@@ -3399,8 +3397,6 @@ CREATE POLICY minutehand_tenant ON minutehand.jobs_live TO minutehand_tenant USI
 
 CREATE POLICY minutehand_tenant ON minutehand.schedules TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
-CREATE POLICY minutehand_tenant ON minutehand.turns TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
-
 CREATE POLICY minutehand_tenant ON minutehand.uniques TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_worker ON minutehand.attempts TO minutehand_worker USING (true);
@@ -3426,8 +3422,6 @@ CREATE POLICY minutehand_worker ON minutehand.jobs_done_default TO minutehand_wo
 CREATE POLICY minutehand_worker ON minutehand.jobs_live TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.schedules TO minutehand_worker USING (true);
-
-CREATE POLICY minutehand_worker ON minutehand.turns TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.uniques TO minutehand_worker USING (true);
 

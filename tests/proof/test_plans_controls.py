@@ -88,7 +88,9 @@ def measured(connection: Connection) -> dict[str, Figures]:
     for size, amounts in sizes.items():
         fill(connection, **amounts)
         found[size] = {
-            (name, limits): buffers(connection, name, limits) for name in ("offer", "take") for limits in LIMITS
+            (name, limits): buffers(connection, name, limits)
+            for name in ("offer", "take")
+            for limits in LIMITS
         }
     return found
 
@@ -111,7 +113,9 @@ def test_cost_under_a_limit_is_independent_of_due_jobs(
 
 @pytest.mark.parametrize("limits", LIMITS)
 def test_cost_of_an_offer_is_independent_of_tenants(measured: dict[str, Figures], limits: str) -> None:
-    few, many = (measured[f"large with {tenants}"]["offer", limits] for tenants in ("tenants", "many tenants"))
+    few, many = (
+        measured[f"large with {tenants}"]["offer", limits] for tenants in ("tenants", "many tenants")
+    )
 
     assert many <= about(few)
 

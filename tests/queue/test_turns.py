@@ -62,7 +62,12 @@ def test_backlog_of_a_tenant_keeps_its_priorities(queue: Queue) -> None:
 
     rows = [queue.row(offer.id) for offer in queue.offer(4)]
 
-    assert sorted((row.tenant, row.priority) for row in rows) == [("b", 5), ("b", 9), ("loud", 9), ("loud", 9)]
+    assert sorted((row.tenant, row.priority) for row in rows) == [
+        ("b", 5),
+        ("b", 9),
+        ("loud", 9),
+        ("loud", 9),
+    ]
 
 
 @pytest.mark.fault("functions/candidates", r"where d.tenant <> all \(l.tenants\)", "where true")

@@ -28,7 +28,8 @@ select case when n %% 10 = 0 then 'rare' else 'echo' end,
 LANES = "insert into minutehand.lanes (queue, priority, shared) values ('default', 5, %(shared)s)"
 IDLE = """
 insert into minutehand.lanes (queue, priority, floor)
-select 'idle' || n, 5, case when n %% 2 = 0 then now() + interval '1 day' else 'infinity' end from generate_series(1, %s) n
+select 'idle' || n, 5, case when n %% 2 = 0 then now() + interval '1 day' else 'infinity' end
+  from generate_series(1, %s) n
 """
 # A limit that has room, one that has less than the statement's, one for each tenant, and none.
 LIMITS: dict[str, LiteralString] = {

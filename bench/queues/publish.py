@@ -1,0 +1,35 @@
+"""Save measurements of queues in bench/results.json."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+
+from bench import results
+from bench.machine import machine, versions
+from bench.queues.clients.program import Load
+from bench.queues.runs import Run
+from bench.results import Measurement
+
+COSTS = ("client", "server", "wal")
+
+
+def measurement(runs: Mapping[str, Sequence[Run]], commit: str, load: Load) -> Measurement:
+    """Return the result of a case."""
+    return Measurement(
+        commit=commit,
+        jobs=load.jobs,
+        workers=load.workers,
+        rates={name: [round(run.rate, 1) for run in each] for name, each in runs.items()},
+        costs={name: {cost: _median(each, cost) for cost in COSTS} for name, each in runs.items()},
+    )
+
+
+def publish(measured: Mapping[str, Measurement], url: str) -> None:
+    """Replace the results of these cases, the machine and the versions."""
+    old = results.load()
+    results.save(replace(old, machine=machine(), versions=versions(url), cases={**old.cases, **measured}))
+
+
+def _median(runs: Sequence[Run], cost: str) -> float | None:
+    values = [value for run in runs if (value := getattr(run, cost)) is not None]
+    return round(median(values), 1) if values else None

@@ -6,8 +6,7 @@ from importlib import import_module
 from multiprocessing import get_context
 
 from bench.measure import Measured
-from bench.server import fresh
-from minutehand.schema.migrate import migrate
+from bench.server import migrated
 
 # The sizes that are measured, by the name of the module in this package.
 SIZES: dict[str, tuple[int, ...]] = {
@@ -25,7 +24,7 @@ def others(scale: int) -> dict[str, Callable[[str], list[Measured]]]:
     """Return the measurements by name; each takes the address of a server. Sizes are divided by `scale`."""
     pipeline = {name.replace("_", "-"): _on_database(name, size // scale) for name, (size,) in SIZES.items()}
     return {
-        "tick": lambda server: _measure("tick", _migrated(server), tuple(n // scale for n in BACKLOGS)),
+        "tick": lambda server: _measure("tick", migrated(server), tuple(n // scale for n in BACKLOGS)),
         "cold-start": lambda server: _measure("cold_start"),
         **pipeline,
         "pipeline-report": lambda server: _alone("pipeline_report", tuple(n // scale for n in REPORTS)),
@@ -34,13 +33,7 @@ def others(scale: int) -> dict[str, Callable[[str], list[Measured]]]:
 
 
 def _on_database(name: str, size: int) -> Callable[[str], list[Measured]]:
-    return lambda server: _alone(name, _migrated(server), size)
-
-
-def _migrated(server: str) -> str:
-    url = fresh(server)
-    migrate(url)
-    return url
+    return lambda server: _alone(name, migrated(server), size)
 
 
 def _measure(name: str, *arguments: object) -> list[Measured]:

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 import psycopg
 
 from minutehand.local import postgres
+from minutehand.schema.migrate import migrate
 from minutehand.settings.table import DATABASE_URL
 
 DATABASE = "minutehand_bench"
@@ -31,6 +32,20 @@ def server() -> Iterator[str]:
             yield started.url
         finally:
             started.stop()
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """Yield the address of a new database with our schema."""
+    with server() as url:
+        yield migrated(url)
+
+
+def migrated(url: str) -> str:
+    """Replace the database of the benchmarks by an empty one with our schema, and return its address."""
+    address = fresh(url)
+    migrate(address)
+    return address
 
 
 def fresh(url: str) -> str:

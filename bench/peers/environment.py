@@ -33,7 +33,7 @@ def install(report: Callable[[str], object]) -> None:
         report("installing pg-boss, graphile-worker and DocMQ")
         _install_node()
         STAMP.write_text(digest)
-    for client in (HERE / "clients").glob("*.mjs"):
+    for client in HERE.parent.glob("*/clients/*.mjs"):
         shutil.copy(client, MODULES)
 
 

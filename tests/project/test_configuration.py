@@ -34,6 +34,7 @@ def test_folder_without_files_has_no_configuration(tmp_path: Path) -> None:
         ('[tool.minutehand]\nhandlers = "shop.jobs"', "its handlers a list"),
         ('[tool.minutehand]\nhandlers = ["shop/jobs.py"]', "must be modules such as"),
         ('[tool.minutehand]\napp = "shop.api"', "must be a module and a name"),
+        ('[tool.minutehand]\nmiddleware = "shop/around.py"', "must be a module such as"),
     ],
 )
 def test_invalid_configuration_is_rejected(tmp_path: Path, text: str, message: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from minutehand.project.configuration import read_configuration
 from minutehand.project.create import new_files, write_files
 from minutehand.project.errors import ProjectError
 from minutehand.project.template_json import template_json
@@ -123,7 +124,16 @@ def test_init_reports_a_file_in_the_place_of_the_folder(run: Run, here: Path) ->
     assert "shop is a file" in run("init", "shop").stderr
 
 
-@pytest.mark.parametrize("arguments", [[], ["shop", "--into", "."], ["--into", ".", "--cdk"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["shop", "--into", "."],
+        ["--into", ".", "--cdk"],
+        ["--into", ".", "--django"],
+        ["shop", "--cdk", "--django"],
+    ],
+)
 def test_init_rejects_contradictory_arguments(run: Run, arguments: list[str]) -> None:
     assert run("init", *arguments).exit_code == 2
 
@@ -134,6 +144,23 @@ def test_project_for_the_cdk_has_an_app_instead_of_a_template(run: Run, here: Pa
     found = files(here / "shop")
     assert found == FILES - {"template.yaml", "samconfig.toml"} | {"app.py", "cdk.json"}
     assert [name for name in found if "%%" in (here / "shop" / name).read_text("utf-8")] == []
+
+
+def test_project_for_django_has_its_files_and_the_middleware(run: Run, here: Path) -> None:
+    assert run("init", "shop", "--django").exit_code == 0
+
+    found = files(here / "shop")
+    package = {
+        "settings.py",
+        "models.py",
+        "views.py",
+        "urls.py",
+        "migrations/__init__.py",
+        "migrations/0001_initial.py",
+    }
+    assert found == FILES | {"manage.py", *(f"shop/{name}" for name in package)}
+    assert [name for name in found if "%%" in (here / "shop" / name).read_text("utf-8")] == []
+    assert read_configuration(here / "shop").middleware == "minutehand.integrations.django.worker"
 
 
 def test_template_in_json_has_the_long_form_of_the_functions() -> None:

@@ -14,6 +14,7 @@ CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["import
 
 # A contract, an import that it forbids, and the message.
 FORBIDDEN = [
+    ("lambda", "import minutehand.cli", "minutehand.integrations.django.admin -> minutehand.cli"),
     ("driver", "import psycopg", "minutehand.enqueue -> psycopg"),
     ("driver", "from psycopg.rows import dict_row", "minutehand.work -> psycopg"),
     ("driver", "import psycopg", "minutehand.aws -> psycopg"),

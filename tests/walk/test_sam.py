@@ -1,6 +1,6 @@
 """A new project passes its tests and is built by SAM; so is an existing one to which the queue was added."""
 
-import shutil
+import re
 import sys
 from pathlib import Path
 
@@ -36,6 +36,25 @@ def test_new_project_passes_its_tests_and_builds(execute: Execute, minutehand: P
     ).exists()
 
 
+def test_new_django_project_passes_its_tests_and_builds(
+    execute: Execute, minutehand: Path, tmp_path: Path
+) -> None:
+    execute(tmp_path, minutehand, "init", "shop", "--django")
+    shop = tmp_path / "shop"
+    execute(shop, "make", "setup")
+
+    assert "3 passed" in execute(shop, "make", "test")
+    execute(shop, SAM, "validate", "--lint")
+    execute(shop, SAM, "build")
+
+    for part in (
+        "Handlers/python/django",
+        "Handlers/python/shop/migrations/0001_initial.py",
+        "Api/shop/settings.py",
+    ):
+        assert (shop / BUILT / part).exists()
+
+
 @pytest.fixture
 def hello(execute: Execute, tmp_path: Path) -> Path:
     """The application that `sam init` creates, or one like it if its templates cannot be downloaded."""
@@ -45,8 +64,12 @@ def hello(execute: Execute, tmp_path: Path) -> Path:
     try:
         execute(tmp_path, SAM, *command, *options, "--app-template", "hello-world")
     except AssertionError:
-        (tmp_path / "hello").mkdir(exist_ok=True)
-        shutil.copy(HELLO, tmp_path / "hello" / "template.yaml")
+        code = tmp_path / "hello" / "hello_world"
+        code.mkdir(parents=True, exist_ok=True)
+        (code / "app.py").write_text("def lambda_handler(event, context):\n    return {}\n")
+        (code / "requirements.txt").touch()
+        text = HELLO.read_text("utf-8")
+        (tmp_path / "hello" / "template.yaml").write_text(re.sub(r"python3\.\d+", runtime, text), "utf-8")
     return tmp_path / "hello"
 
 
@@ -56,6 +79,11 @@ def test_queue_is_added_to_the_application_of_sam_init(
     execute(hello, minutehand, "init", "--into", ".")
 
     execute(hello, SAM, "validate", "--lint")
-    execute(hello, SAM, "build", "MinutehandHandlers")
+    execute(hello, SAM, "build")
 
-    assert (hello / BUILT / "MinutehandHandlers" / "python" / "jobs" / "__init__.py").exists()
+    for part in (
+        "MinutehandHandlers/python/jobs/__init__.py",
+        "MinutehandQueue/template.yaml",
+        "HelloWorldFunction/app.py",
+    ):
+        assert (hello / BUILT / part).exists()

@@ -1,20 +1,16 @@
 """Jobs in words: states, times and durations as people write them."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from minutehand.model.display import error_line as error_line
+from minutehand.model.display import safe as safe
+from minutehand.model.display import when as when
 from minutehand.model.retry import Retry
 from minutehand.model.row import Row
 
 UNITS = [("y", 365 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1)]
-ERROR_CHARACTERS = 100
 # Failures that left the job done.
 STAGES = {"result": ", result dropped", "after": ", failed after its transaction"}
-
-
-def safe(text: str) -> str:
-    """Escape the characters that are not printable, which could control a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def span(duration: timedelta) -> str:
@@ -68,20 +64,6 @@ def state(row: Row, now: datetime) -> str:
             return f"done {_since(row.deleted, now)} ago{problem}{_error(row) if problem else ''}"
         case "dead" | "expired" | "cancelled":
             return f"{row.state} {_since(row.deleted, now)} ago{_error(row)}"
-
-
-def when(row: Row) -> datetime:
-    """Return the time of a job's state: when it finished, started, was offered, or may run."""
-    moments = {"offered": row.offered, "running": row.claimed}
-    return row.deleted or moments.get(row.state) or row.visible
-
-
-def error_line(error: Mapping[str, str]) -> str:
-    """Return an error's type and the first line of its message."""
-    message = str(error.get("message", "")).strip().partition("\n")[0]
-    kind = "" if error.get("type") in (None, "Cancelled", "Expired", "Superseded") else f"{error['type']}: "
-    line = safe(f"{kind}{message}")
-    return line if len(line) <= ERROR_CHARACTERS else line[: ERROR_CHARACTERS - 1] + "…"
 
 
 def jobs(count: int) -> str:

@@ -1,5 +1,6 @@
 """Open a connection: with TLS checks, a time limit and the current password."""
 
+import re
 from collections.abc import Callable, Coroutine
 from math import inf
 from random import SystemRandom
@@ -14,7 +15,7 @@ from minutehand.database.driver_errors import busy, refused_password, translated
 from minutehand.database.tls import is_encrypted, verified_by
 from minutehand.errors import ConfigurationError
 from minutehand.model.payload import decode
-from minutehand.settings import connect_seconds, database_token, forget, iam
+from minutehand.settings import connect_seconds, database_token, database_url, forget, iam
 
 Connection = psycopg.Connection[Any]
 AsyncConnection = psycopg.AsyncConnection[Any]
@@ -26,6 +27,8 @@ KEEPALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count":
 # Seconds before the second try; each further pause is up to twice as long.
 PAUSE, LONGEST_PAUSE = 0.1, 5.0
 MAX_SECONDS = 2**31
+# At the beginning of a URL; contains no secret.
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Parameters that the driver refuses when they are empty.
 DROPPED_IF_EMPTY = ("sslmode", "sslrootcert", "connect_timeout")
 
@@ -41,8 +44,11 @@ def connect(url: str | Callable[[], str]) -> Connection:
     return connection
 
 
-def conninfo(url: str | Callable[[], str]) -> str:
-    """Return a connection string for other libpq drivers, equivalent to `connect`. It contains the password."""
+def conninfo(url: str | Callable[[], str] = database_url) -> str:
+    """Return a connection string for other libpq drivers, equivalent to `connect`. It contains the password.
+
+    By default it is that of the environment: DATABASE_URL, or the secret in MINUTEHAND_DATABASE_SECRET.
+    """
     with translated():
         return psycopg.conninfo.make_conninfo(**{"application_name": "minutehand"} | _parts(url))
 
@@ -86,6 +92,9 @@ def _parts(url: str | Callable[[], str]) -> Parts:
 
 def read_url(url: str) -> Parts:
     """Return the parameters of a URL. Reject what libpq would misread, since its error would quote the password."""
+    scheme = SCHEME.match(url)
+    if scheme and scheme[1] not in ("postgresql", "postgres"):
+        raise ConfigurationError(f"DATABASE_URL must begin with postgresql://, got {scheme[0]}")
     try:
         parts: Parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:

@@ -9,34 +9,44 @@ from typing import Any
 
 from minutehand.project.errors import ProjectError
 
-MODULES = re.compile(r"^ +HandlerModules: *[\"']?([A-Za-z0-9_.,]+)", re.MULTILINE)
+# Values of these parameters of the stack in a template.
+PARAMETER = r"^ +{}: *[\"']?([A-Za-z0-9_.,]+)"
 MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 APPLICATION = re.compile(rf"{MODULE.pattern}:[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The modules of the jobs, and the team's own ASGI application as `module:name`; each may be empty."""
+    """The modules of the jobs, the team's own ASGI application as `module:name`, and the worker's middleware.
+
+    Each may be empty.
+    """
 
     handlers: tuple[str, ...] = ()
     app: str = ""
+    middleware: str = ""
 
 
 def read_configuration(root: Path, handlers: Sequence[str] = ()) -> Configuration:
     """Return the configuration of a project; `handlers` take precedence over those of its files.
 
-    The modules are `handlers` in the table tool.minutehand of pyproject.toml, else HandlerModules in template.yaml. The
-    application is `app` in that table. Raises ProjectError if a value is not usable.
+    They are `handlers`, `app` and `middleware` in the table tool.minutehand of pyproject.toml; else the modules and the
+    middleware are HandlerModules and Middleware in template.yaml. Raises ProjectError if a value is not usable.
     """
-    table = _table(root / "pyproject.toml")
-    modules = tuple(handlers or table.get("handlers") or _modules(root / "template.yaml"))
-    app = table.get("app", "")
+    table, template = _table(root / "pyproject.toml"), root / "template.yaml"
+    modules = tuple(handlers or table.get("handlers") or _parameter(template, "HandlerModules"))
+    app, middleware = (
+        table.get("app", ""),
+        table.get("middleware") or ",".join(_parameter(template, "Middleware")),
+    )
     for module in modules:
         if not isinstance(module, str) or not MODULE.fullmatch(module):
             raise ProjectError(f"handlers must be modules such as shop.jobs, got {module!r}")
     if app and not (isinstance(app, str) and APPLICATION.fullmatch(app)):
         raise ProjectError(f"app must be a module and a name such as shop.api:app, got {app!r}")
-    return Configuration(modules, app)
+    if middleware and not (isinstance(middleware, str) and MODULE.fullmatch(middleware)):
+        raise ProjectError(f"middleware must be a module such as shop.middleware, got {middleware!r}")
+    return Configuration(modules, app, middleware)
 
 
 def _table(path: Path) -> dict[str, Any]:
@@ -54,6 +64,8 @@ def _table(path: Path) -> dict[str, Any]:
     return table
 
 
-def _modules(path: Path) -> list[str]:
-    found = MODULES.search(path.read_text(encoding="utf-8")) if path.is_file() else None
+def _parameter(path: Path, name: str) -> list[str]:
+    """Return the modules in a parameter of the stack, in the text of a template."""
+    pattern = re.compile(PARAMETER.format(name), re.MULTILINE)
+    found = pattern.search(path.read_text(encoding="utf-8")) if path.is_file() else None
     return [module for module in found[1].split(",") if module] if found else []

@@ -9,6 +9,9 @@ from string import Template
 # Paths in the project by the template's; the others are equal.
 RENAMED = {"gitignore": ".gitignore", "workflows": ".github/workflows"}
 SAM_ONLY = {"template.yaml", "samconfig.toml"}
+# Values of placeholders: further parameters of the queue, and the module that enqueues.
+DEFAULTS = {"more_parameters": "", "api": "api"}
+DJANGO = {"more_parameters": "\n        Middleware: minutehand.integrations.django.worker", "api": "views"}
 
 
 class _Text(Template):
@@ -18,11 +21,16 @@ class _Text(Template):
 
 
 def render(kind: str, values: Mapping[str, str]) -> dict[PurePosixPath, str]:
-    """Return the files of a kind of project by their path, in order: `sam`, `cdk`, or `into` for an existing one.
+    """Return the files of a kind of project by their path, in order.
 
-    The folder `package` becomes the project's package. A project for the CDK has the files of one for SAM, and others.
+    The kinds are `sam`, `cdk`, `django`, and `into` for an existing project. The folder `package` becomes the project's
+    package. Projects for the CDK and for Django have the files of one for SAM, and others.
     """
     folder = files("minutehand.project") / "templates"
+    values = {**DEFAULTS, **values}
+    if kind == "django":
+        values = {**values, **DJANGO}
+        return dict(sorted({**render("sam", values), **_render(folder / kind, values)}.items()))
     if kind == "cdk":
         shared = {path: text for path, text in render("sam", values).items() if path.name not in SAM_ONLY}
         return dict(sorted({**shared, **_render(folder / kind, values)}.items()))

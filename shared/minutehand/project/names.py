@@ -9,7 +9,7 @@ from minutehand.project.errors import ProjectError
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 LONGEST = 40
 # Folders and packages that a project has besides its own package, or imports.
-TAKEN = {"fastapi", "mangum", "minutehand", "pydantic", "test", "tests"}
+TAKEN = {"django", "fastapi", "mangum", "minutehand", "pydantic", "test", "tests"}
 
 
 def package_of(name: str) -> str:

@@ -32,8 +32,9 @@ NEXT = {
     help="Add the queue to the SAM project in this folder; existing files are kept.",
 )
 @click.option("--cdk", is_flag=True, help="Use the AWS CDK in Python instead of SAM.")
+@click.option("--django", is_flag=True, help="Use Django instead of FastAPI.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; list the files.")
-def init(name: str | None, into: Path | None, cdk: bool, dry_run: bool) -> None:
+def init(name: str | None, into: Path | None, cdk: bool, django: bool, dry_run: bool) -> None:
     """Create a project in a new folder, or add the queue to an existing SAM project.
 
     The project has an API, two jobs, a test, and a template that deploys them with the queue's stack. The stack comes
@@ -43,6 +44,7 @@ def init(name: str | None, into: Path | None, cdk: bool, dry_run: bool) -> None:
     Examples:
       minutehand init shop
       minutehand init shop --cdk
+      minutehand init shop --django
       minutehand init --into . --dry-run
     """
     if (name is None) == (into is None):
@@ -50,13 +52,25 @@ def init(name: str | None, into: Path | None, cdk: bool, dry_run: bool) -> None:
             "set either NAME, to create a project, or --into FOLDER, to add a queue to one"
         )
     if into is not None:
-        if cdk:
-            raise click.UsageError(
-                "--cdk must not be used with --into; to add the queue to an app, use minutehand.project.cdk.Queue"
-            )
+        _check_into(cdk, django)
         _put_insertion(into, insert_into(into, dry_run=dry_run), dry_run)
     elif name is not None:
-        _create(name, "cdk" if cdk else "sam", dry_run)
+        if cdk and django:
+            raise click.UsageError(
+                "--cdk must not be used with --django; create one project with each, and merge them"
+            )
+        _create(name, "cdk" if cdk else "django" if django else "sam", dry_run)
+
+
+def _check_into(cdk: bool, django: bool) -> None:
+    if cdk:
+        raise click.UsageError(
+            "--cdk must not be used with --into; to add the queue to an app, use minutehand.project.cdk.Queue"
+        )
+    if django:
+        raise click.UsageError(
+            "--django must not be used with --into; add minutehand.integrations.django to INSTALLED_APPS"
+        )
 
 
 def _create(name: str, kind: str, dry_run: bool) -> None:
@@ -65,7 +79,8 @@ def _create(name: str, kind: str, dry_run: bool) -> None:
     if not dry_run:
         write_files(folder, files)
     _put_files(folder, files, dry_run)
-    _put_next([(f"cd {name} && {NEXT[kind][0][0]}", NEXT[kind][0][1]), *NEXT[kind][1:]])
+    first, *others = NEXT.get(kind, NEXT["sam"])
+    _put_next([(f"cd {name} && {first[0]}", first[1]), *others])
 
 
 def _put_files(

@@ -8,8 +8,8 @@ from django.contrib import admin
 from django.core.paginator import Paginator
 from django.utils.functional import cached_property
 
-from minutehand.cli.text import error_line, safe, when
 from minutehand.integrations.django.models import Job
+from minutehand.model.display import error_line, safe, when
 
 PAGE, LISTED = 50, 1000
 OUTCOMES = {

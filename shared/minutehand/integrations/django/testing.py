@@ -1,0 +1,59 @@
+"""Pytest fixtures for Django: each test's database has Django's tables, and Django uses it.
+
+pytest_plugins = ["minutehand.testing", "minutehand.integrations.django.testing"]
+
+They set up Django with DJANGO_SETTINGS_MODULE, whose database `default` must be Postgres; the tests never use the one
+that the settings name.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+
+import django
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection
+
+from minutehand.database.opening import read_url
+from minutehand.testing import Clone
+
+# Settings may read DATABASE_URL when they are imported. Nothing connects to this database.
+UNUSED = "postgresql:///unused"
+
+
+def pytest_configure() -> None:
+    """Set up Django before the modules of tests import models."""
+    if apps.ready:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        if "DATABASE_URL" not in os.environ:
+            patch.setenv("DATABASE_URL", UNUSED)
+        django.setup()
+
+
+@pytest.fixture(scope="session")
+def minutehand_migrations() -> Callable[[str], object]:
+    """Create Django's tables, once per run."""
+
+    def migrate(url: str) -> None:
+        _use(url)
+        call_command("migrate", verbosity=0)
+        connection.close()
+
+    return migrate
+
+
+@pytest.fixture
+def minutehand_database(minutehand_database: Clone) -> Iterator[Clone]:
+    """Let Django use the database of this test."""
+    _use(minutehand_database.url)
+    yield minutehand_database
+    connection.close()
+
+
+def _use(url: str) -> None:
+    connection.close()
+    parts = read_url(url)
+    name = parts.pop("dbname")
+    connection.settings_dict.update(NAME=name, USER="", PASSWORD="", HOST="", PORT="", OPTIONS=parts)

@@ -114,7 +114,7 @@ test/programs: setup ## Run the tests that start many programs, such as Postgres
 	@$(TEST) --server $(SERVER) -m "programs and not mutation"
 
 .PHONY: test/install
-test/install: dist ## Install the wheels into new environments of Python 3.11 to 3.14, as far as they are there, and use them
+test/install: dist ## Install the wheels into new environments of Python 3.11 to 3.14, as far as they are there, and run the docs there
 	@$(BIN)/pytest -m install tests/distributions
 
 .PHONY: test/servers
@@ -210,34 +210,24 @@ docs/serve: $(DOCS)/.stamp ## Serve the documentation site and reload it on chan
 docs/screenshots: setup ## Save the screenshots of the documentation
 	@MINUTEHAND_TEST_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest --quiet tests/console/test_screenshots.py
 
-.PHONY: docs/performance
-docs/performance: $(DOCS)/.stamp ## Write docs/performance.md and its plots from bench/results.json
-	@$(DOCS)/bin/python -m bench.page
-
-# In a separate environment, because only these targets need it.
+# In a separate environment, because only this target needs it.
 $(DOCS)/.stamp: requirements-docs.lock | $(STAMP)
 	@$(BIN)/python -m venv $(DOCS)
 	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
 .PHONY: bench
-bench: setup/pipeline ## Run the benchmarks; ARGS="--cases one,batch --rounds 5"
-	@$(BIN)/python -m bench $(ARGS)
-
-.PHONY: bench/peers
-bench/peers: setup ## Install other job queues in .venv/peers and compare; PGMQ_SQL=pgmq.sql ARGS="--rounds 5"
-	@PGMQ_SQL="$(PGMQ_SQL)" $(BIN)/python -m bench.peers $(ARGS)
+bench: setup/pipeline ## Run the benchmarks
+	@$(BIN)/python -m bench
 
 .PHONY: lock
-lock: ## Lock the newest versions of all dependencies, for all platforms and Python 3.11 and later (requires uv and npm)
+lock: ## Lock the newest versions of all dependencies, for all platforms and Python 3.11 and later (requires uv)
 	$(LOCK) pyproject.toml --extra dev --output-file requirements.lock
 	$(LOCK) $(NOT_OURS) pipeline/pyproject.toml --extra dev --constraint requirements.lock \
 		--output-file requirements-pipeline.lock
 	$(LOCK_CLUSTER) $(NOT_OURS) pyproject.toml pipeline/pyproject.toml --extra aws --extra encryption \
 		--constraint requirements-pipeline.lock --output-file pipeline/requirements.lock
-	printf 'matplotlib\nmkdocs-material\nmkdocstrings-python\nruff\n' | $(LOCK) - --constraint requirements.lock --output-file requirements-docs.lock
-	$(LOCK) bench/peers/requirements.in --output-file bench/peers/requirements.lock
-	cd bench/peers && npm update --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
+	printf 'mkdocs-material\nmkdocstrings-python\nruff\n' | $(LOCK) - --constraint requirements.lock --output-file requirements-docs.lock
 	echo pyspark==$(SPARK_FLOOR) | $(LOCK) - --no-deps --output-file requirements-spark-floor.lock
 
 .PHONY: db/migrate

@@ -48,14 +48,7 @@ FLOW = [
 PIPELINE = "pipeline/minutehand_pipeline/"
 # In the order of the runs, the fastest first.
 SUITES = {
-    "docs": [
-        "bench/page/*",
-        "docs/*",
-        "mkdocs.yml",
-        "requirements-docs.lock",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-    ],
+    "docs": ["docs/*", "mkdocs.yml", "requirements-docs.lock", "CONTRIBUTING.md", "CHANGELOG.md"],
     "mutations": [*SQL, "tests/queue/*", "template.yaml", "tests/template/*"],
     "plans": [*SQL, "tests/proof/*"],
     "thorough": [
@@ -81,8 +74,6 @@ SUITES = {
         "functions/*",
         "events/*",
         "template.yaml",
-        "bench/*",
-        "tests/bench/*",
         "tests/local/*",
         "tests/template/*",
         "tests/testing/*",
@@ -94,7 +85,10 @@ SUITES = {
         "hatch_build.py",
         f"{LIBRARY}stack/*",
         f"{LIBRARY}cli/app.py",
+        "docs/*",
+        "README.md",
         "tests/distributions/*",
+        "tests/docs/reading.py",
     ],
     "servers": [*SQL, f"{LIBRARY}*.py", "tests/queue/*", "tests/proof/*", "tests/flow/*"],
     "spark-floor": ["pipeline/*", "tests/pipeline/*", "requirements-spark-floor.lock"],
@@ -138,7 +132,6 @@ ORDINARY = [
         f"tests/{folder}/*"
         for folder in (
             "api",
-            "bench",
             "cli",
             "connections",
             "console",

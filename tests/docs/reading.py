@@ -44,6 +44,8 @@ class Reader:
     project: Path
     url: str
     api: Callable[[], str]
+    # The interpreter of the environment in which minutehand is installed.
+    python: str = sys.executable
 
     def follow_page(self, page: Path) -> None:
         """Execute all blocks of a page; a failure has its page and line."""
@@ -57,7 +59,7 @@ class Reader:
         if (file := FILE_NAME.match(block.text)) is not None:
             self._save(self.project / file[1], block.text)
         elif block.language == "python":
-            self._run([sys.executable, "-c", block.text])
+            self._run([self.python, "-c", block.text])
         elif block.language == "sql":
             with psycopg.connect(self.url, autocommit=True) as connection:
                 connection.execute(block.text.encode())
@@ -73,7 +75,7 @@ class Reader:
         environment = {
             **os.environ,
             "DATABASE_URL": self.url,
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": f"{Path(self.python).parent}:{os.environ['PATH']}",
         }
         done = subprocess.run(
             command,
@@ -92,16 +94,16 @@ def is_make(block: Block) -> bool:
 
 
 @contextmanager
-def local_api(url: str) -> Iterator[str]:
+def local_api(url: str, python: str = sys.executable, functions: Path = ROOT / "functions") -> Iterator[str]:
     """Serve the API on a free port, as in a local run."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [
-        sys.executable,
+        python,
         "-m",
         "minutehand.local.serve_api",
-        str(ROOT / "functions" / "api"),
+        str(functions / "api"),
         "app:app",
         str(port),
     ]

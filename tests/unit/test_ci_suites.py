@@ -34,8 +34,8 @@ def ci() -> ModuleType:
         ("shared/minutehand/claim.py", {"thorough", "programs", "servers", "kill"}),
         ("shared/minutehand/operations/jobs.py", {"servers"}),
         ("shared/minutehand/cli/verbs.py", set()),
-        ("docs/events.md", {"docs"}),
-        ("README.md", set()),
+        ("docs/events.md", {"docs", "install"}),
+        ("README.md", {"install"}),
         ("tests/api/test_auth.py", {"thorough"}),
         ("pipeline/minutehand_pipeline/report/page.py", {"spark-floor", "pipeline-long"}),
         ("pipeline/requirements.lock", {"spark-floor", "pipeline-long", "cluster"}),
@@ -56,7 +56,17 @@ def test_path_without_a_subject_selects_all_quick_suites(ci: ModuleType, path: s
 def test_suites_of_several_paths_are_in_run_order(ci: ModuleType) -> None:
     both = ci.suites(["template.yaml", "shared/minutehand/sql/claim.sql", "docs/events.md"])
 
-    assert both == ["docs", "mutations", "plans", "thorough", "programs", "servers", "kill", "containers"]
+    assert both == [
+        "docs",
+        "mutations",
+        "plans",
+        "thorough",
+        "programs",
+        "install",
+        "servers",
+        "kill",
+        "containers",
+    ]
 
 
 def test_unchanged_tree_selects_no_suite(ci: ModuleType) -> None:

@@ -1,6 +1,5 @@
 """Duration of a tick by the size of the backlog; constant once the capacity limits it."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 from statistics import median
 
@@ -15,33 +14,27 @@ insert into minutehand.jobs (kind, payload, visible)
 select 'echo', '{"a": 1}', clock_timestamp() - interval '1 second' * random() from generate_series(1, %s)"""
 
 
-def durations(url: str, backlogs: Sequence[int]) -> dict[str, float]:
-    """Return the median milliseconds of count, offer and maintenance by backlog; offers are undone between rounds."""
-    database, medians = Database(url), {}
+def measure(url: str, backlogs: tuple[int, ...]) -> list[Measured]:
+    """Measure count, offer and maintenance with growing backlogs; offers are undone between rounds."""
+    database = Database(url)
+    lines, first = [], 0.0
     for backlog in backlogs:
         database.connection.execute("truncate minutehand.jobs")
         database.connection.execute(FILL, (backlog,))
         database.connection.execute("vacuum analyze minutehand.jobs_live")
         tick(database)
-        rounds = [seconds(lambda: tick(database), lambda: undo_offers(database)) for _ in range(4 * ROUNDS)]
-        medians[str(backlog)] = round(median(rounds) * 1000, 2)
+        took = median(
+            seconds(lambda: tick(database), lambda: undo_offers(database)) for _ in range(4 * ROUNDS)
+        )
+        first = first or took
+        lines.append(
+            Measured(
+                f"tick with {backlog:,} due", f"{took * 1000:.2f} ms", "", f"{took / first:.2f} x", "1.30 x"
+            )
+        )
     database.connection.execute("truncate minutehand.jobs")
     database.close()
-    return medians
-
-
-def lines(medians: dict[str, float]) -> list[Measured]:
-    """Return a line for each backlog, with its ratio to the smallest one."""
-    first = next(iter(medians.values()))
-    return [
-        Measured(f"tick with {int(backlog):,} due", f"{took:.2f} ms", "", f"{took / first:.2f} x", "1.30 x")
-        for backlog, took in medians.items()
-    ]
-
-
-def measure(url: str, backlogs: Sequence[int]) -> list[Measured]:
-    """Measure ticks with growing backlogs."""
-    return lines(durations(url, backlogs))
+    return lines
 
 
 def tick(database: Database) -> None:

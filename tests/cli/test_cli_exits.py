@@ -63,6 +63,16 @@ def test_invalid_url_is_not_quoted(execute, url):
     assert "s3cret" not in message
 
 
+def test_url_of_another_driver_is_rejected_with_its_scheme(execute):
+    message = sentence(execute("ls", url="postgresql+psycopg://ada:s3cret@host/jobs"), 2)
+
+    assert message == "error: DATABASE_URL must begin with postgresql://, got postgresql+psycopg://"
+
+
+def test_refused_connection_says_what_to_check(execute):
+    assert "check the host and the port in DATABASE_URL" in sentence(execute("ls", url=UNREACHABLE), 3)
+
+
 def test_missing_url_says_how_to_set_it(execute):
     assert "DATABASE_URL is not set" in sentence(execute("ls"), 2)
 

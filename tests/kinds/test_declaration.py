@@ -97,7 +97,7 @@ def test_function_without_arguments_accepts_no_payload() -> None:
     ("arguments", "message"),
     [
         ({}, "missing a required argument: 'email'"),
-        ({"emial": "a"}, r"expected \(email: str, plan: str = 'free'\)"),
+        ({"emial": "a"}, "got an unexpected argument 'emial'; did you mean 'email'?"),
         ({"email": 1}, r"Expected `str`, got `int` - at `\$.email`"),
         ({"email": object()}, "object cannot be represented"),
     ],
@@ -184,8 +184,19 @@ def test_option_that_breaks_a_rule_is_refused(options: dict[str, Any], message: 
 
 
 def test_option_of_one_job_is_refused_as_one_of_the_kind() -> None:
-    with pytest.raises(TypeError, match="unexpected option 'key'"):
+    with pytest.raises(TypeError, match="unexpected option 'key'; set it for each job"):
         job(key="a")  # type: ignore[call-overload]
+
+
+def test_unknown_option_is_refused_with_the_closest_or_all(welcome: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"options\(\) got an unexpected option 'prioriti'; did you mean 'priority'"
+    ):
+        welcome.options(prioriti=1)
+    with pytest.raises(
+        TypeError, match=r"job\(\) got an unexpected option 'xyz'; expected one of .*max_attempts"
+    ):
+        job(xyz=3)  # type: ignore[call-overload]
 
 
 def test_schedule_needs_a_function_without_required_arguments(welcome: Any) -> None:

@@ -5,8 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from dev_runs import finished, left_behind, processes_of, start, until
+from dev_runs import SECONDS, finished, left_behind, processes_of, start, until
 
 from minutehand.local import postgres
 
@@ -49,14 +47,8 @@ def newest_result(folder: Path) -> Any:
 
 
 def post(url: str) -> Any:
-    """Post to an application, which may be starting."""
-    for _ in range(100):
-        try:
-            with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=30) as response:
-                return json.load(response)
-        except urllib.error.URLError:
-            threading.Event().wait(0.1)
-    raise AssertionError(f"{url} does not answer")
+    with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=30) as response:
+        return json.load(response)
 
 
 def test_project_runs_its_jobs_and_reloads_its_code(folder: Path) -> None:
@@ -81,7 +73,19 @@ def test_project_runs_its_jobs_and_reloads_its_code(folder: Path) -> None:
     assert left_behind(shop) == []
 
 
-def test_project_serves_its_own_api(folder: Path) -> None:
+def test_api_that_does_not_start_is_reported(folder: Path) -> None:
+    minutehand(folder, "init", "shop")
+    (folder / "shop" / "shop" / "api.py").write_text("import nonsense")
+    run = start(folder / "shop")
+    printed = until(run, "ticks")
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=SECONDS)
+
+    assert "No module named 'nonsense'" in printed
+    assert "shop.api:app did not start" in printed
+
+
+def test_project_serves_its_own_api_once_it_is_announced(folder: Path) -> None:
     minutehand(folder, "init", "shop")
     run = start(folder / "shop")
     printed = until(run, "ticks")
@@ -89,9 +93,10 @@ def test_project_serves_its_own_api(folder: Path) -> None:
     found = re.search(r"your API +(http://127\.0\.0\.1:\d+)  \(shop\.api:app\)", printed)
     assert found is not None
     created = post(f"{found[1]}/customers?email=ada@example.com")
-    run.send_signal(signal.SIGINT)
+    until(run, created["job"][-12:])
 
-    assert created["job"][-12:] in printed + finished(run)
+    run.send_signal(signal.SIGINT)
+    finished(run)
 
 
 def test_module_alone_is_enough(folder: Path) -> None:
@@ -105,6 +110,14 @@ def test_module_alone_is_enough(folder: Path) -> None:
     assert newest_result(folder) == "Hello, Ada!"
     run.send_signal(signal.SIGINT)
     finished(run)
+
+
+def test_missing_module_is_a_one_line_error(folder: Path) -> None:
+    run = start(folder, "--handlers", "shop.jobs")
+
+    output = finished(run)
+
+    assert (run.returncode, "module shop.jobs not found in" in output, output.count("\n")) == (5, True, 1)
 
 
 def test_folder_without_jobs_is_a_one_line_error(folder: Path) -> None:

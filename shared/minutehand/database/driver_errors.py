@@ -158,9 +158,20 @@ _ADVICE = [
     (_STARTING, "; the server is starting or stopping: the next tick will try again"),
     (
         re.compile("authentication failed|no password supplied"),
-        "; the password or token is wrong, even after fetching it again: check the secret and the role",
+        "; the password or token is wrong, even after fetching it again: check the URL or the secret, and the role",
     ),
-    (re.compile("translate host name"), "; the host name is wrong, or cannot be resolved here"),
+    (
+        re.compile("(translate host name|resolve host)"),
+        "; the host name in DATABASE_URL is wrong, or cannot be resolved here",
+    ),
+    (
+        re.compile("Connection refused"),
+        "; no server listens there: check the host and the port in DATABASE_URL, and start the server",
+    ),
+    (
+        re.compile('database "[^"]*" does not exist'),
+        "; create it, or correct its name at the end of DATABASE_URL",
+    ),
 ]
 _TRANSLATIONS: list[tuple[tuple[type[psycopg.Error], ...], Callable[[psycopg.Error], Exception]]] = [
     ((pg.CheckViolation,), _broken_rule),

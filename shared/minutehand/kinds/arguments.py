@@ -81,8 +81,10 @@ class Arguments:
         """Return the payload of a call; raise PayloadError if the function could not be called so."""
         signature = self._signature.replace(parameters=list(self._parameters.values()))
         try:
+            # Before a missing argument, which may be one with a typing error.
+            self._check_names(kwargs)
             given = signature.bind(*args, **kwargs).arguments
-        except TypeError as error:
+        except (MismatchError, TypeError) as error:
             raise PayloadError(RULE, f"{name_of(self._function)}: {error}; {self._expected}") from None
         # A Struct, so that containers are encoded as declared, such as a dictionary with dates as keys.
         return decode(encode(given.get("payload") if self._takes_payload else self.payload_type(**given)))
@@ -122,9 +124,11 @@ class Arguments:
         return {name: value for name, value in values.items() if value is not msgspec.UNSET}
 
     def _check_fields(self, payload: Any) -> None:
-        if self._takes_payload or not isinstance(payload, dict):
-            return
-        if unknown := [name for name in payload if name not in self._parameters]:
+        if not self._takes_payload and isinstance(payload, dict):
+            self._check_names(payload)
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        if unknown := [name for name in given if name not in self._parameters]:
             raise MismatchError(
                 f"got an unexpected argument {unknown[0]!r}{suggestion(unknown[0], self.names)}"
             )

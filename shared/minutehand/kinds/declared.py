@@ -4,7 +4,7 @@ A ParamSpec cannot be combined with keyword options in one signature (PEP 612), 
 `enqueue` and the options of `options` separately. See docs/decisions.md.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
@@ -15,6 +15,7 @@ from minutehand.kinds.declaration import RESERVED, Declaration
 from minutehand.model.enqueued import Enqueued
 from minutehand.model.job_options import JobOptions
 from minutehand.model.new_job import NewJob
+from minutehand.model.suggestion import suggestion
 
 # The parameters of a call and of an enqueue, which has no job; what a call returns, and the result of the job.
 Called = ParamSpec("Called")
@@ -84,11 +85,21 @@ class DeclaredJob(Generic[Called, Sent, Returned, Result]):
 
         With an async connection, its `enqueue` returns an awaitable.
         """
+        if unknown := sorted(options.keys() - RESERVED):
+            raise TypeError(unexpected("options", unknown[0], RESERVED))
         return Prepared(self.declaration, {**options, "connection": connection})
 
     def new_job(self, *args: Sent.args, **kwargs: Sent.kwargs) -> NewJob:
         """Return the job without enqueuing it, for `enqueue_many`, a schedule or `on_dead`."""
         return _new_job(self.declaration, {}, args, kwargs)
+
+
+def unexpected(function: str, option: str, known: Iterable[str]) -> str:
+    """Return the message about an option that a function does not have."""
+    if option in RESERVED:
+        return f"{function}() got an unexpected option {option!r}; set it for each job, in options() or enqueue()"
+    close = suggestion(option, known) or f"; expected one of {', '.join(sorted(known))}"
+    return f"{function}() got an unexpected option {option!r}{close}"
 
 
 def _enqueue(

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, Protocol, TypeVar, Unpack, overload
 from minutehand.claimed_job import AsyncJob, Job
 from minutehand.kinds import registry
 from minutehand.kinds.declaration import Declaration
-from minutehand.kinds.declared import DeclaredJob, Sent
+from minutehand.kinds.declared import DeclaredJob, Sent, unexpected
 from minutehand.model.job_options import KindOptions
 
 Result = TypeVar("Result")
@@ -85,7 +85,7 @@ def job(
     Raises InvalidHandlerError if a parameter has the name of an option, or if another function has the kind.
     """
     if unknown := sorted(options.keys() - KindOptions.__annotations__.keys()):
-        raise TypeError(f"job() got an unexpected option {unknown[0]!r}; set it in options() or enqueue()")
+        raise TypeError(unexpected("job", unknown[0], KindOptions.__annotations__))
 
     def declare(function: Callable[..., Any]) -> DeclaredJob[..., ..., Any, Any]:
         declaration = Declaration.of(function, kind, options, every, zone)

@@ -28,7 +28,7 @@ from minutehand.model.row import FINISHED, STATES
 from minutehand.project.configuration import read_configuration
 from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
-from minutehand.settings.table import HANDLERS, HTTP_ALLOW, HTTP_SECRETS, OFFER_TTL
+from minutehand.settings.table import HANDLERS, HTTP_ALLOW, HTTP_SECRETS, MIDDLEWARE, OFFER_TTL
 
 WATCH_SECONDS = 0.3
 UNFINISHED = [state for state in STATES if state not in FINISHED]
@@ -122,16 +122,26 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         receiver = stack.enter_context(receive(signing.split(",")[0].strip()))
         environment = _environment(plan, url, receiver, signing)
         pools = stack.enter_context(_functions(plan, show, environment, stop))
-        stack.enter_context(serve(plan.functions / "api", "app:app", plan.port, environment))
+        database = Database(url)
+        # Before requests are accepted, so that the first job is printed too.
+        newest = _newest(database)
+        api = stack.enter_context(serve(plan.functions / "api", "app:app", plan.port, environment))
         application = stack.enter_context(_application(plan, environment))
-        _announce(plan, console, application)
-        _watch(plan, show, Database(url), receiver, Reload(plan.root, pools, application, show), stop)
+        _announce(plan, console, api, application)
+        _seed(plan, database, receiver)
+        _watch(plan, show, database, newest, Reload(plan.root, pools, application, show), stop)
     console.print(f"\nstopped: {show.summary()}")
 
 
-def _announce(plan: Plan, console: Console, application: Application | None) -> None:
-    if application:
+def _announce(plan: Plan, console: Console, api: Application, application: Application | None) -> None:
+    """Print the addresses when they accept connections."""
+    if application and application.accepts():
         console.print(f"your API    http://127.0.0.1:{application.port}  ({application.target})")
+    elif application:
+        console.print(
+            f"your API    {application.target} did not start, see the error above; it starts again after a change"
+        )
+    api.accepts()
     console.print(f"API         http://127.0.0.1:{plan.port}  (accessible from this machine only)")
     console.print(f"console     http://127.0.0.1:{plan.port}/console")
     console.print(f"ticks       every {plan.every:g} s; on AWS every minute\n")
@@ -143,6 +153,7 @@ def _environment(plan: Plan, url: str, receiver: Receiver, signing: str) -> dict
         "DATABASE_URL": url,
         "PYTHONPATH": os.pathsep.join(filter(None, [str(plan.root), os.environ.get("PYTHONPATH")])),
         "MINUTEHAND_HANDLERS": ",".join(plan.configuration.handlers) or HANDLERS.text(),
+        "MINUTEHAND_MIDDLEWARE": MIDDLEWARE.text() or plan.configuration.middleware,
         "MINUTEHAND_LOCAL": "1",
         "MINUTEHAND_WORKER": "worker",
         "MINUTEHAND_OFFER_TTL": OFFER_TTL.text() or "15",
@@ -190,13 +201,14 @@ def _application(plan: Plan, environment: dict[str, str]) -> Iterator[Applicatio
         yield application
 
 
-def _watch(
-    plan: Plan, show: Show, database: Database, receiver: Receiver, reload: Reload, stop: Event
-) -> None:
-    last = _newest(database)
-    jobs = seed_jobs(plan.root, receiver.url) if plan.seed and has_seed(plan.root) else []
-    for job in jobs:
+def _seed(plan: Plan, database: Database, receiver: Receiver) -> None:
+    """Enqueue the example webhooks, if the project has them."""
+    for job in seed_jobs(plan.root, receiver.url) if plan.seed and has_seed(plan.root) else []:
         enqueue(**job, connection=database)
+
+
+def _watch(plan: Plan, show: Show, database: Database, last: UUID, reload: Reload, stop: Event) -> None:
+    """Print the jobs after `last`, and load changed code, until `stop` is set."""
     hinted = False
     while not stop.wait(WATCH_SECONDS):
         reload.check()

@@ -1,9 +1,11 @@
 """Plan: what a local run runs, and whether it can start."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from minutehand.kinds.index import files
 from minutehand.local.errors import LocalError, PortInUseError
 from minutehand.local.home import is_free
 from minutehand.project.configuration import Configuration, read_configuration
@@ -45,6 +47,13 @@ def check(plan: Plan) -> None:
     """Raise LocalError if the run cannot start; refresh the link to the stack in a project."""
     if (plan.root / PLACE).is_symlink() or (plan.root / NAME).exists():
         link_stack(plan.root)
+    sys.path.insert(0, str(plan.root))
+    for module in plan.configuration.handlers:
+        if not files((module,)):
+            raise LocalError(
+                f"module {module} not found in {plan.root}; correct its name, or start the command in the folder "
+                f"that contains {module.split('.')[0]}"
+            )
     if not is_free(plan.port):
         raise PortInUseError(
             f"port {plan.port} is in use; choose another with --port, or end the process that listens on it"

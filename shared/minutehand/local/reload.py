@@ -7,10 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import create_connection
+from time import monotonic, sleep
 
 from minutehand.local.pool import Pool
 from minutehand.local.show import Show
 from minutehand.local.watch import Watch
+
+START_SECONDS, POLL_SECONDS = 30.0, 0.05
 
 
 @dataclass
@@ -33,6 +37,18 @@ class Application:
             env={**os.environ, **self.environment},
             start_new_session=True,
         )
+
+    def accepts(self) -> bool:
+        """Wait until the process accepts connections; return False if it ended, or took too long."""
+        deadline = monotonic() + START_SECONDS
+        while self._process is not None and self._process.poll() is None and monotonic() < deadline:
+            try:
+                create_connection(("127.0.0.1", self.port), timeout=1).close()
+            except OSError:
+                sleep(POLL_SECONDS)
+            else:
+                return True
+        return False
 
     def stop(self) -> None:
         """End the process after its current requests."""

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from minutehand.cli.text import span
 from minutehand.database import Record
 
 LATE_MS = 5000
@@ -56,7 +57,7 @@ class Show:
             "enqueued",
             record["kind"],
             str(record["id"]),
-            "due now" if delay < 0.5 else f"due in {delay:.0f} s",
+            "due now" if delay < 0.5 else f"due in {span(timedelta(seconds=delay))}",
         )
 
     def log(self, function: str, line: dict[str, Any]) -> None:
@@ -70,7 +71,7 @@ class Show:
                     "offered",
                     "",
                     "",
-                    f"{line['offered']} of {line['due']} due; {line['invoked']} workers invoked",
+                    f"{line['offered']} of {line['due']} due; invoked workers: {line['invoked']}",
                 )
         elif "job" in line:
             self._job(name, line)

@@ -1,1 +1,0 @@
-"""The throughput of job queues on one server, in interleaved rounds."""

@@ -1,1 +1,0 @@
-"""Clients that the harness runs as programs: ours, and bare statements as the limit."""

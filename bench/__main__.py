@@ -41,7 +41,7 @@ def main() -> None:
         measured = [
             *enqueue.measure(url, one=2000 // scale, many=100_000 // scale),
             *drain.measure(url, jobs=2000 // scale),
-            *tick.measure(url, backlogs=tuple(n // scale for n in (1000, 100_000, 1_000_000))),
+            *tick.measure(url, tuple(n // scale for n in tick.BACKLOGS)),
             *cold_start.measure(),
             *_alone(pipeline_source.measure, url, 1_000_000 // scale),
             *_alone(pipeline_load.measure, url, 1_000_000 // scale),

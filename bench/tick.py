@@ -1,51 +1,136 @@
-"""Duration of a tick by the size of the backlog; constant once the capacity limits it."""
+"""The cost of a tick by the size of the backlog: plain, with one limit, and with 1,000 tenants.
 
+The limit has room, so that it changes no offer. `python -m bench.tick URL` prints a line of JSON for each measurement
+on an empty database.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
 from statistics import median
 
 from bench.measure import ROUNDS, Measured, seconds
 from minutehand.database import Database
 from minutehand.maintenance import run_maintenance
 from minutehand.offer import offer
+from minutehand.operations.controls import limit
+from minutehand.schema.migrate import migrate
 
 CAPACITY = 100
+BACKLOGS = (10_000, 100_000, 1_000_000)
+TENANTS = 1000
 FILL = """
-insert into minutehand.jobs (kind, payload, visible)
-select 'echo', '{"a": 1}', clock_timestamp() - interval '1 second' * random() from generate_series(1, %s)"""
+insert into minutehand.jobs_live (kind, tenant, payload, run_at, visible)
+select 'echo', case when %(tenants)s > 0 then 'tenant' || n %% %(tenants)s else '' end, '{"a": 1}', moment, moment
+  from (select n, clock_timestamp() - interval '1 hour' * random() as moment from generate_series(1, %(count)s) n) made
+"""
+UNDO = """
+update minutehand.jobs_live set ack = null, offered = null, visible = clock_timestamp() - interval '1 hour'
+ where ack is not null
+"""
+
+Case = Callable[[Database], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Medians of the rounds in milliseconds: a whole tick, and the part that counts the capacity and makes offers."""
+
+    case: str
+    due: int
+    tick_ms: float
+    offer_ms: float
+
+
+def costs(url: str, backlogs: tuple[int, ...] = BACKLOGS) -> Iterator[Cost]:
+    """Measure ticks of an empty database with growing backlogs; offers are undone between rounds."""
+    database = Database(url)
+    for backlog in backlogs:
+        _fill(database, backlog, 0)
+        yield from _costs(database, {"plain": _no_limit, "one limit": _one_limit}, backlog)
+        _fill(database, backlog, TENANTS)
+        yield from _costs(database, {f"{TENANTS:,} tenants": _no_limit}, backlog)
+    database.connection.execute("truncate minutehand.jobs, minutehand.lanes, minutehand.lane_changes")
+    database.close()
 
 
 def measure(url: str, backlogs: tuple[int, ...]) -> list[Measured]:
-    """Measure count, offer and maintenance with growing backlogs; offers are undone between rounds."""
-    database = Database(url)
-    lines, first = [], 0.0
-    for backlog in backlogs:
-        database.connection.execute("truncate minutehand.jobs")
-        database.connection.execute(FILL, (backlog,))
-        database.connection.execute("vacuum analyze minutehand.jobs_live")
-        tick(database)
-        took = median(
-            seconds(lambda: tick(database), lambda: undo_offers(database)) for _ in range(4 * ROUNDS)
+    """Return the costs as lines of a table; the ratio is to the plain tick with the smallest backlog."""
+    measured = list(costs(url, backlogs))
+    return [
+        Measured(
+            f"tick, {cost.case}, {cost.due:,} due",
+            f"{cost.tick_ms:.2f} ms",
+            f"{cost.offer_ms:.2f} ms of it for offers",
+            f"{cost.tick_ms / measured[0].tick_ms:.2f} x",
         )
-        first = first or took
-        lines.append(
-            Measured(
-                f"tick with {backlog:,} due", f"{took * 1000:.2f} ms", "", f"{took / first:.2f} x", "1.30 x"
-            )
-        )
-    database.connection.execute("truncate minutehand.jobs")
-    database.close()
-    return lines
+        for cost in measured
+    ]
 
 
 def tick(database: Database) -> None:
     """Run the statements of a tick."""
     run_maintenance(database)
     database.run("count_due", limit=1000, now=None)
+    make_offers(database)
+
+
+def make_offers(database: Database) -> None:
+    """Count the capacity and make offers."""
     offer(database, CAPACITY, timedelta(minutes=2))
 
 
-def undo_offers(database: Database) -> None:
+def _costs(database: Database, cases: Mapping[str, Case], due: int) -> Iterator[Cost]:
+    """Measure cases in interleaved rounds, after one round that is not measured."""
+    rounds = [_round(database, cases) for _ in range(1 + 4 * ROUNDS)][1:]
+    for case in cases:
+        ticks, offers = zip(*(each[case] for each in rounds), strict=True)
+        yield Cost(case, due, round(median(ticks) * 1000, 3), round(median(offers) * 1000, 3))
+
+
+def _round(database: Database, cases: Mapping[str, Case]) -> dict[str, tuple[float, float]]:
+    """Return the seconds of a tick and of its offers in each case."""
+    measured = {}
+    for case, prepare in cases.items():
+        with prepare(database):
+            undo = partial(_undo_offers, database)
+            measured[case] = (
+                seconds(partial(tick, database), undo),
+                seconds(partial(make_offers, database), undo),
+            )
+            _undo_offers(database)
+    return measured
+
+
+def _fill(database: Database, count: int, tenants: int) -> None:
+    connection = database.connection
+    connection.execute("truncate minutehand.jobs, minutehand.lanes, minutehand.lane_changes")
+    connection.execute(FILL, {"count": count, "tenants": tenants})
+    connection.execute("vacuum analyze minutehand.jobs_live")
+
+
+@contextmanager
+def _no_limit(database: Database) -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _one_limit(database: Database) -> Iterator[None]:
+    limit(database, 10 * CAPACITY, kind="echo")
+    yield
+    database.connection.execute("delete from minutehand.controls")
+
+
+def _undo_offers(database: Database) -> None:
     """Make the offered rows due again."""
-    database.connection.execute(
-        "update minutehand.jobs_live set ack = null, visible = now() where ack is not null"
-    )
+    database.connection.execute(UNDO)
+
+
+if __name__ == "__main__":
+    migrate(sys.argv[1])
+    for each in costs(sys.argv[1]):
+        print(json.dumps(asdict(each)), flush=True)

@@ -172,7 +172,7 @@ def test_change_of_a_lane_does_not_raise_its_floor(direct_queue: Queue) -> None:
     assert found(direct_queue) == {first, second}
 
 
-@pytest.mark.fault("sweep", "t.tenant <> ''", "t.tenant = ''")
+@pytest.mark.fault("sweep", "t.queue is not null as shared", "false as shared")
 def test_sweep_derives_whether_a_lane_is_shared(direct_queue: Queue) -> None:
     direct_queue.enqueue(queue="a")
     direct_queue.enqueue(queue="b", tenant="acme")
@@ -184,7 +184,7 @@ def test_sweep_derives_whether_a_lane_is_shared(direct_queue: Queue) -> None:
     assert lanes == [{"queue": "a", "shared": False}, {"queue": "b", "shared": True}]
 
 
-@pytest.mark.fault("sweep", "case when b.queue is null then .*? end as floor", "j.visible as floor")
+@pytest.mark.fault("sweep", "case when b.queue is null then .*? end as floor", "u.first as floor")
 def test_sweep_expects_that_a_running_job_is_released(direct_queue: Queue) -> None:
     job = direct_queue.claimed()
     direct_queue.sql("delete from minutehand.lane_changes")

@@ -1,6 +1,6 @@
 """Claim: exchange offered acks for claims, or take due jobs without an offer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from minutehand.claimed_job import Job
@@ -53,15 +53,22 @@ def take_in_turns(
 ) -> list[Job]:
     """Take up to `limit` due jobs of the queue that is next; if other workers have them, of the one after it."""
     for queue in _queues_in_order(database, turns):
-        if jobs := take(database, queue, limit, lease, grace, worker=worker):
+        jobs = take(database, queue, limit, lease, grace, worker=worker)
+        if len(jobs) < limit:
+            turns.forget(queue)
+        if jobs:
             turns.count(queue, len(jobs))
             return jobs
     return []
 
 
-def _queues_in_order(database: Database, turns: Turns) -> list[str]:
-    """Return the queues that may have due jobs, in the order of their turns. One queue needs no search."""
+def _queues_in_order(database: Database, turns: Turns) -> Iterator[str]:
+    """Yield the queues that may have due jobs, in the order of their turns. One queue needs no search."""
     if turns.queues.only:
-        return [turns.queues.only]
+        yield turns.queues.only
+        return
+    yield from turns.order(turns.remembered())
     records = database.run("count_due", limit=1, now=None)
-    return turns.order({record["queue"]: record["late"] for record in records})
+    late = {record["queue"]: record["late"] for record in records}
+    turns.remember(late)
+    yield from turns.order(late)

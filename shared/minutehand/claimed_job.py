@@ -18,6 +18,10 @@ def _ignore(_name: str, **_facts: Any) -> None:
     pass
 
 
+def _no_group() -> None:
+    pass
+
+
 @dataclass(eq=False, kw_only=True)
 class Job(Claim):
     """One attempt at a job, as its handler sees it.
@@ -31,6 +35,8 @@ class Job(Claim):
     # Set once `transaction()` has committed.
     finished: Finish | None = field(default=None, repr=False)
     emit: Callable[..., None] = field(default=_ignore, repr=False)
+    # Writes the outcomes of earlier attempts that wait to be written together.
+    write_group: Callable[[], None] = field(default=_no_group, repr=False)
 
     @property
     def remaining(self) -> timedelta:
@@ -90,6 +96,8 @@ class Job(Claim):
         exception is recorded without another attempt.
         """
         self._raise_if_finished()
+        # The connection is not available for them until the transaction ends.
+        self.write_group()
         with self.database.transaction(raw_errors=True) as connection:
             with self._restoring_result():
                 yield connection

@@ -1,14 +1,24 @@
-"""Finish: write an attempt's outcome to its row, if the claim still holds."""
+"""Finish: write the outcomes of attempts to their rows, each if its claim still holds."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Any, Literal, assert_never
+from datetime import timedelta
+from typing import TypeVar
 
+from minutehand.attempt_record import (
+    Write,
+    attempt_columns,
+    attempt_parameters,
+    column,
+    stored_result,
+)
+from minutehand.database import Record
 from minutehand.errors import (
     ConflictError,
     DatabaseError,
     InvalidJobError,
     KeyTakenError,
+    MinutehandError,
     UnreachableError,
 )
 from minutehand.lease import Claim
@@ -17,8 +27,6 @@ from minutehand.model.occurrence import merge_errors, next_of
 from minutehand.model.outcome import (
     Cancelled,
     Done,
-    Ending,
-    Error,
     Failed,
     Finish,
     Outcome,
@@ -27,13 +35,32 @@ from minutehand.model.outcome import (
     Snoozed,
 )
 from minutehand.model.payload import encode
-from minutehand.model.worker import label
-from minutehand.settings.table import ENCRYPT_RESULTS
+
+AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
 
 # The database's calendar ends in the year 9999.
 LONGEST_DELAY = timedelta(days=2_880_000)
 # The least value of max_result: a smaller result always fits.
 SMALLEST_LIMIT = 16384
+
+
+def finish_all(ended: Sequence[tuple[Claim, Outcome]]) -> Iterator[tuple[int, Finish]]:
+    """Write the outcomes of one worker's attempts together, and yield the position and the finish of each.
+
+    One statement ends jobs, and one brings jobs back. Each job is fenced by its own ack: a lost claim concerns no other
+    job. If the database rejects a statement, for example because of one of its results, its outcomes are written one by
+    one.
+    """
+    # Statements that lock several rows lock them in one order, so that they do not deadlock.
+    places = sorted(range(len(ended)), key=lambda place: ended[place][0].id.int)
+    for statement, back in ((_end, False), (_release, True)):
+        chosen = [place for place in places if _comes_back(*ended[place]) is back]
+        try:
+            finishes = statement([_write_of(*ended[place]) for place in chosen]) if len(chosen) > 1 else None
+        except MinutehandError:
+            finishes = None
+        for number, place in enumerate(chosen):
+            yield place, finish(*ended[place]) if finishes is None else finishes[number]
 
 
 def finish(claim: Claim, outcome: Outcome) -> Finish:
@@ -44,9 +71,9 @@ def finish(claim: Claim, outcome: Outcome) -> Finish:
     fence makes safe. If the database refuses an outcome, the attempt fails.
     """
     try:
-        return _finish(claim, without_large_result(claim, outcome))
+        return _finish(claim, outcome)
     except UnreachableError:
-        return _finish(claim, without_large_result(claim, outcome))
+        return _finish(claim, outcome)
     except (InvalidJobError, DatabaseError) as error:
         refused = {"type": "OutcomeError", "message": f"the database refused the outcome: {error}"}
         if isinstance(outcome, Settled):
@@ -58,13 +85,13 @@ def complete(claim: Claim, result: object) -> Finish:
     """Write `done` in the transaction that is open on the claim's database."""
     done = Done(None if result is None else encode(result))
     try:
-        return _finish(claim, without_large_result(claim, done))
+        return _finish(claim, done)
     except ConflictError:
         # The statement waited for the row, and another session has finished the job.
         return Finish("lost")
 
 
-def without_large_result(claim: Claim, outcome: Outcome) -> Outcome:
+def without_large_result(claim: Claim, outcome: AnyOutcome) -> AnyOutcome:
     """Drop a result whose JSON is larger than the database's `max_result`; the error explains it."""
     if not isinstance(outcome, (Done, Failed, Cancelled, Settled)) or outcome.result is None:
         return outcome
@@ -82,44 +109,67 @@ def without_large_result(claim: Claim, outcome: Outcome) -> Outcome:
 
 
 def _finish(claim: Claim, outcome: Outcome) -> Finish:
-    match outcome:
-        case Done(result, error):
-            return _end(claim, "done", result, error)
-        case Failed(error, _, final, result) if final or claim.last:
-            return _end(claim, "dead", result, error)
-        case Failed(error, delay, _, result):
-            wait = delay if delay is not None else claim.retry.wait(claim.attempt)
-            return _release_claim(claim, "retrying", wait, 0, error, result)
-        case Cancelled(error, result):
-            return _end(claim, "cancelled", result, error)
-        case Snoozed(delay):
-            return _release_claim(claim, "snoozed", delay, 1)
-        case Released(delay, error):
-            return _release_claim(claim, "released", delay, 1, error)
-        case Settled():
-            return _settle(claim, outcome)
-        case _:
-            assert_never(outcome)
+    if isinstance(outcome, Settled):
+        return _settle(claim, without_large_result(claim, outcome))
+    write = _write_of(claim, outcome)
+    if write.delay is None:
+        return _end([write])[0]
+    try:
+        return _release([write])[0]
+    except KeyTakenError:
+        return _supersede(write)
 
 
-def _end(
-    claim: Claim, ending: Literal["done", "dead", "cancelled"], result: str | None, error: Error | None
-) -> Finish:
-    """End the job. A recurring job gets its next occurrence in the same statement, unless it was cancelled."""
-    following, fault = (None, None) if ending == "cancelled" else _next_occurrence(claim)
-    error = merge_errors(error, fault)
-    ended = claim.database.run(
-        "finish",
-        **attempt_parameters(claim, ending, result, error),
-        failed=ending != "done",
-        cancelled=ending == "cancelled",
-        next=following,
+def _comes_back(claim: Claim, outcome: Outcome) -> bool:
+    """Return whether the job becomes visible again."""
+    return isinstance(outcome, (Snoozed, Released)) or (
+        isinstance(outcome, Failed) and not outcome.final and not claim.last
     )
-    if not ended:
-        return Finish("lost", error=error)
-    row = ended[0]
+
+
+def _write_of(claim: Claim, outcome: Outcome) -> Write:
+    """Return what to write of an outcome, whose job has not ended before."""
+    match without_large_result(claim, outcome):
+        case Done(result, error):
+            return Write(claim, "done", result, error)
+        case Failed(error, delay, _, result) if _comes_back(claim, outcome):
+            wait = delay if delay is not None else claim.retry.wait(claim.attempt)
+            return Write(claim, "retrying", result, error, _bounded(wait))
+        case Failed(error, _, _, result):
+            return Write(claim, "dead", result, error)
+        case Cancelled(error, result):
+            return Write(claim, "cancelled", result, error)
+        case Snoozed(delay):
+            return Write(claim, "snoozed", delay=_bounded(delay), refund=1)
+        case Released(delay, error):
+            return Write(claim, "released", None, error, _bounded(delay), 1)
+        case other:
+            raise AssertionError(f"{other} has been written")
+
+
+def _bounded(delay: timedelta) -> timedelta:
+    return min(max(delay, timedelta()), LONGEST_DELAY)
+
+
+def _end(writes: Sequence[Write]) -> list[Finish]:
+    """End the jobs. Recurring jobs get their next occurrences in the same statement, unless they were cancelled."""
+    _add_next_occurrences([write for write in writes if write.claim.every and write.ending != "cancelled"])
+    nexts = column([write.next for write in writes])
+    ended = writes[0].claim.database.run("finish", **attempt_columns(writes), nexts=nexts)
+    rows = {row["id"]: row for row in ended}
+    return [_ended(write, rows.get(write.claim.id)) for write in writes]
+
+
+def _ended(write: Write, row: Record | None) -> Finish:
+    if row is None:
+        return Finish("lost", error=write.error)
     return Finish(
-        ending, error=error, next=row["next"], on_dead=row["on_dead"], at=row["deleted"], result=result
+        write.ending,
+        error=write.error,
+        next=row["next"],
+        on_dead=row["on_dead"],
+        at=row["deleted"],
+        result=write.result,
     )
 
 
@@ -136,83 +186,54 @@ def _settle(claim: Claim, outcome: Settled) -> Finish:
         id=claim.id,
         ack=claim.ack,
         ended=finish.at,
-        result=_stored_result(claim, result),
+        result=stored_result(claim, result),
         error=None if error is None else encode(error),
     )
     return replace(finish, error=error, result=result or finish.result) if added else finish
 
 
-def _release_claim(
-    claim: Claim,
-    ending: Ending,
-    delay: timedelta,
-    refund: int,
-    error: Error | None = None,
-    result: str | None = None,
-) -> Finish:
-    """Make the job visible again after a delay; `refund` is how many attempts it gets back."""
-    attempt = attempt_parameters(claim, ending, result, error)
-    delay = min(max(delay, timedelta()), LONGEST_DELAY)
-    try:
-        released = claim.database.run("release", **attempt, delay=delay, refund=refund)
-    except KeyTakenError:
-        return _supersede(claim, error, result)
-    return (
-        Finish(ending, released[0]["visible"], error)
-        if released
-        else _cancel_if_requested(claim, error, result)
+def _release(writes: Sequence[Write]) -> list[Finish]:
+    """Make the jobs visible again after their delays."""
+    released = writes[0].claim.database.run(
+        "release",
+        **attempt_columns(writes),
+        delays=[write.delay for write in writes],
+        refunds=[write.refund for write in writes],
     )
+    visible = {row["id"]: row["visible"] for row in released}
+    return [
+        Finish(write.ending, visible[write.claim.id], write.error)
+        if write.claim.id in visible
+        else _cancel_if_requested(write)
+        for write in writes
+    ]
 
 
-def _cancel_if_requested(claim: Claim, error: Error | None, result: str | None) -> Finish:
+def _cancel_if_requested(write: Write) -> Finish:
     """Cancel a job that was not released because its cancellation was requested; otherwise the claim is lost."""
+    claim = write.claim
     rows = claim.database.run("check_claim", id=claim.id, ack=claim.ack)
     if not rows or rows[0]["cancelling"] is None:
-        return Finish("lost", error=error)
-    return _end(claim, "cancelled", result, {"type": "Cancelled", "message": rows[0]["cancelling"]})
+        return Finish("lost", error=write.error)
+    error = {"type": "Cancelled", "message": rows[0]["cancelling"]}
+    return _end([Write(claim, "cancelled", write.result, error)])[0]
 
 
-def _supersede(claim: Claim, error: Error | None, result: str | None) -> Finish:
+def _supersede(write: Write) -> Finish:
     """End a job that cannot come back, because a newer upcoming job has its key."""
-    error = bounded(error)
+    error = bounded(write.error)
     reason = None if error is None else f"{error['type']}: {error['message']}"
-    attempt = attempt_parameters(claim, "superseded", result, error)
-    ended = claim.database.run("supersede", **attempt, reason=reason)
+    attempt = attempt_parameters(write.claim, "superseded", write.result, error)
+    ended = write.claim.database.run("supersede", **attempt, reason=reason)
     return Finish("superseded" if ended else "lost")
 
 
-def attempt_parameters(
-    claim: Claim, ending: Ending, result: str | None, error: Error | None
-) -> dict[str, Any]:
-    """Return the parameters that every finishing statement has: the fence, and the attempt's history."""
-    worker = claim.lease.worker
-    return {
-        "id": claim.id,
-        "ack": claim.ack,
-        "outcome": ending,
-        "started": claim.claimed + claim.lease.waited,
-        "result": _stored_result(claim, result),
-        "error": None if error is None else encode(bounded(error)),
-        "worker": label(worker.name),
-        "request": label(worker.request),
-        "memory_mb": worker.memory_mb,
-        "version": label(worker.version),
-    }
-
-
-def _stored_result(claim: Claim, result: str | None) -> str | None:
-    """Return the result as its row stores it: encrypted with MINUTEHAND_ENCRYPT_RESULTS."""
-    if result is None or not ENCRYPT_RESULTS.read():
-        return result
-    # Imported only when used, for the sake of cold starts.
-    from minutehand.encryption.envelope import encrypt_result
-
-    return encrypt_result(result, claim)
-
-
-def _next_occurrence(claim: Claim) -> tuple[datetime | None, Error | None]:
-    """Return the nominal time of the next occurrence of a recurring job, skipping missed ones."""
-    if not claim.every:
-        return None, None
-    now = claim.database.run("clock")[0]["now"]
-    return next_of(claim.every, claim.zone, claim.nominal or claim.run_at, now)
+def _add_next_occurrences(writes: Sequence[Write]) -> None:
+    """Add the nominal time of the next occurrence, skipping missed ones, or the error that prevents it."""
+    if not writes:
+        return
+    now = writes[0].claim.database.run("clock")[0]["now"]
+    for write in writes:
+        claim = write.claim
+        write.next, fault = next_of(claim.every or "", claim.zone, claim.nominal or claim.run_at, now)
+        write.error = merge_errors(write.error, fault)

@@ -1,8 +1,6 @@
 """Handle: run the user's function within its time, and turn the result or error into an outcome."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import replace
 from datetime import timedelta
@@ -40,14 +38,16 @@ logger = logging.getLogger(__name__)
 def handle(job: Job, handlers: Handlers) -> Outcome:
     """Run the job's handler and return the outcome. Only Interrupted, raised by the worker itself, passes through."""
     try:
-        with _closing_open_transaction(job), time_limit(job.lease):
+        with time_limit(job.lease):
             # Context variables that a handler sets are those of this attempt.
             result = copy_context().run(_result, job, handlers.find(job.kind))
-    except Interrupted:
-        raise
-    # SystemExit, CancelledError and GeneratorExit included: they end the handler, not the worker.
     except BaseException as error:
+        _close_open_transaction(job, error)
+        if isinstance(error, Interrupted):
+            raise
+        # SystemExit, CancelledError and GeneratorExit included: they end the handler, not the worker.
         return failed(job, error)
+    _close_open_transaction(job)
     return returned(job, result)
 
 
@@ -150,14 +150,7 @@ def _wait_for_deploy(job: Job) -> timedelta:
     return min(max(job.lateness, SHORTEST_DEPLOY_WAIT), LONGEST_DEPLOY_WAIT)
 
 
-@contextmanager
-def _closing_open_transaction(job: Job) -> Iterator[None]:
+def _close_open_transaction(job: Job, error: BaseException | None = None) -> None:
     """Close a connection that the handler left in a transaction or that was interrupted: it cannot take an outcome."""
-    try:
-        yield
-    except KeyboardInterrupt:
+    if isinstance(error, KeyboardInterrupt) or job.database.in_transaction:
         job.database.close()
-        raise
-    finally:
-        if job.database.in_transaction:
-            job.database.close()

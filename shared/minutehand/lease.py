@@ -1,9 +1,10 @@
 """Lease: a worker's right to one job, and how long it holds."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from heapq import heapify, heappop, heappush
 from time import monotonic
 from typing import Any, Self
 from uuid import UUID
@@ -20,9 +21,9 @@ class Lease:
     """A claim on a job, proved by its ack. It holds until `until`, and longer if nobody else claims the job.
 
     `duration` is the time of the attempt; `grace` follows it, to write the outcome. All floats are seconds of this
-    process's monotonic clock: `claimed`, `start_by` (the job expires unless its attempt has begun), `started` (the
-    attempt began), `deadline` (the attempt must end) and `limit` (the worker itself ends). `waiting` are the leases of
-    the chunk's jobs that have not started.
+    process's monotonic clock: `start_by` (the job expires unless its attempt has begun), `started` and `ended`
+    (those of the attempt), `deadline` (the attempt must end) and `limit` (the worker itself ends). `waiting` are those
+    of the chunk's jobs that have not started.
     """
 
     id: UUID
@@ -31,14 +32,14 @@ class Lease:
     worker: Worker = UNNAMED
     duration: timedelta
     grace: timedelta
-    claimed: float
     until: float
     started: float | None = None
+    ended: float | None = None
     limit: float = math.inf
     start_by: float = math.inf
     deadline: float = 0.0
     cancelling: str | None = None
-    waiting: Iterable["Lease"] = field(default=(), repr=False)
+    waiting: "WaitingLeases | None" = field(default=None, repr=False)
 
     @property
     def remaining(self) -> timedelta:
@@ -46,24 +47,26 @@ class Lease:
         return timedelta(seconds=max(0.0, self.deadline - monotonic()))
 
     @property
-    def waited(self) -> timedelta:
-        """The time from the claim to the start of the attempt, while earlier jobs of the chunk ran."""
-        return timedelta(seconds=(monotonic() if self.started is None else self.started) - self.claimed)
+    def ran(self) -> float:
+        """The seconds of the attempt, up to now if it has not ended; none before it starts."""
+        if self.started is None:
+            return 0.0
+        return (monotonic() if self.ended is None else self.ended) - self.started
 
     @property
     def expired(self) -> bool:
         """Whether the job expired while it waited for its first attempt."""
         return monotonic() >= self.start_by
 
-    def start(self, limit: float = math.inf, waiting: Iterable["Lease"] = ()) -> bool:
+    def start(self, limit: float = math.inf, waiting: "WaitingLeases | None" = None) -> bool:
         """Start the attempt's time. Return False if the lease ran out while the job waited, and the claim is lost.
 
         The leases of `waiting` are kept as well, as long as this attempt may run.
         """
-        self.limit, self.waiting, self.started = limit, waiting, monotonic()
-        seconds = min(self.duration.total_seconds(), limit - monotonic())
-        self.deadline = monotonic() + seconds
-        return self._hold(timedelta(seconds=seconds))
+        now = monotonic()
+        self.limit, self.waiting, self.started, self.ended = limit, waiting, now, None
+        self.deadline = min(now + self.duration.total_seconds(), limit)
+        return self._hold(self.deadline - now)
 
     def extend(self, by: timedelta) -> None:
         """Move the deadline to `by` from now, but not past the worker's own end.
@@ -74,7 +77,7 @@ class Lease:
         if by <= timedelta():
             raise InvalidJobError("lease_is_positive", f"the duration of extend must be above zero, got {by}")
         self.until = 0.0
-        if not self._hold(by):
+        if not self._hold(by.total_seconds()):
             raise LostError(
                 f"lease lost: job {self.id} was offered to another worker,"
                 " or it lapsed and another job may have its place under a limit"
@@ -98,19 +101,63 @@ class Lease:
         if self.cancelling is not None:
             raise Cancel(self.cancelling)
 
-    def _hold(self, time: timedelta) -> bool:
+    def _hold(self, seconds: float) -> bool:
         """Keep this claim for the given time, and those of the waiting jobs for as long as they wait."""
-        for lease in self.waiting:
-            lease._extend_if_needed(time, time + lease.duration)
-        return self._extend_if_needed(time, time)
+        if self.waiting is not None:
+            self.waiting.hold(seconds)
+        if monotonic() + seconds > self.holds_until:
+            _extend([self], [seconds])
+        return self.until > 0.0
 
-    def _extend_if_needed(self, needed: timedelta, duration: timedelta) -> bool:
-        if monotonic() + (needed + self.grace / 2).total_seconds() <= self.until:
-            return True
-        rows = self.database.run("extend", id=self.id, ack=self.ack, lease=duration + self.grace)
-        self.until = monotonic() + (duration + self.grace).total_seconds() if rows else 0.0
-        self.cancelling = rows[0]["cancelling"] if rows else None
-        return bool(rows)
+    @property
+    def holds_until(self) -> float:
+        """The time until which the claim holds, less a part of the grace for the outcome."""
+        return self.until - self.grace.total_seconds() / 2
+
+
+class WaitingLeases:
+    """The leases of the jobs of a chunk that wait for their turn, ordered by their ends."""
+
+    def __init__(self, leases: Iterable[Lease]) -> None:
+        """Watch the leases of jobs that have been claimed at once."""
+        self._left = set(leases)
+        self._ends = [(lease.holds_until, number, lease) for number, lease in enumerate(self._left)]
+        heapify(self._ends)
+
+    def discard(self, lease: Lease) -> None:
+        """Remove the lease of a job that has its turn."""
+        self._left.discard(lease)
+
+    def hold(self, seconds: float) -> None:
+        """Extend the leases that end within the given time, beyond it."""
+        end = monotonic() + seconds
+        if not self._ends or self._ends[0][0] >= end:
+            return
+        ending = [(number, lease) for number, lease in self._pop_before(end) if lease in self._left]
+        if ending:
+            leases = [lease for _, lease in ending]
+            _extend(leases, [seconds + lease.duration.total_seconds() for lease in leases])
+        for number, lease in ending:
+            # A lost one is found at its start.
+            if lease.until > 0.0:
+                heappush(self._ends, (lease.holds_until, number, lease))
+
+    def _pop_before(self, end: float) -> Iterator[tuple[int, Lease]]:
+        while self._ends and self._ends[0][0] < end:
+            _, number, lease = heappop(self._ends)
+            yield number, lease
+
+
+def _extend(leases: Sequence[Lease], seconds: Sequence[float]) -> None:
+    """Extend leases of one worker in one statement; `until` is zero afterwards if the claim is lost."""
+    times = [timedelta(seconds=each) + lease.grace for each, lease in zip(seconds, leases, strict=True)]
+    ids, acks = [lease.id for lease in leases], [lease.ack for lease in leases]
+    extended = leases[0].database.run("extend", ids=ids, acks=acks, leases=times)
+    rows, now = {row["id"]: row for row in extended}, monotonic()
+    for lease, time in zip(leases, times, strict=True):
+        row = rows.get(lease.id)
+        lease.until = now + time.total_seconds() if row else 0.0
+        lease.cancelling = row["cancelling"] if row else None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -163,7 +210,6 @@ class Claim:
             worker=worker,
             duration=duration,
             grace=grace,
-            claimed=now,
             until=now + (duration + grace).total_seconds(),
             start_by=math.inf if start_within is None else now + start_within.total_seconds(),
         )

@@ -23,13 +23,20 @@ from minutehand.database import Connection
 
 ATTEMPT = {
     "outcome": "done",
-    "started": datetime.now(UTC),
+    "seconds": 0.5,
     "result": None,
     "error": None,
     "worker": "a-worker",
     "request": None,
     "memory_mb": 512,
     "version": "7",
+}
+ATTEMPTS_OF_A_WORKER = {
+    "outcomes": ["done"],
+    "seconds": [0.5],
+    "results": None,
+    "errors": None,
+    **{name: ATTEMPT[name] for name in ("worker", "request", "memory_mb", "version")},
 }
 JOB_OPTIONS = """
     queue run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while unique_for
@@ -84,7 +91,7 @@ class Stock:
     def parameters(self, name: str) -> dict[str, Any]:
         """Return the parameters of a statement."""
         (job_id, ack), *_ = self.claimed.items()
-        claim = {"id": job_id, "ack": ack}
+        claim, claims = {"id": job_id, "ack": ack}, {"ids": [job_id], "acks": [ack]}
         lease = {"lease": timedelta(minutes=5), "grace": timedelta(seconds=2)}
         some = {"ids": self.due[:10]}
         named = {"tenant": "", "queue": "other", "kind": "", "key": ""}
@@ -157,10 +164,10 @@ class Stock:
             "enqueue": job | {"kind": "echo", "payload": "1", "key": "key/77", "on_conflict": "replace"},
             "enqueue_incoming": {"load": uuid4(), "on_conflict": "replace"},
             "list_enqueued": {"after": self.due[0], "limit": 50},
-            "extend": claim | {"lease": timedelta(minutes=5)},
-            "finish": claim | ATTEMPT | {"failed": False, "cancelled": False, "next": None},
+            "extend": claims | {"leases": [timedelta(minutes=5)]},
+            "finish": claims | ATTEMPTS_OF_A_WORKER | {"nexts": None},
             "get": {"id": self.dead[0]},
-            "release": claim | ATTEMPT | {"delay": timedelta(minutes=1), "refund": 0},
+            "release": claims | ATTEMPTS_OF_A_WORKER | {"delays": [timedelta(minutes=1)], "refunds": [0]},
             "list_jobs": filters | {"before": None, "limit": 51},
             "start_tick": {"now": None},
             "offer": {

@@ -1,6 +1,6 @@
 """A worker or dispatcher that stops at a named point and reports it, so that its parent can kill it or let it continue.
 
-worker URL POINT EVENT    handles an event and stops at
+worker URL POINT EVENT [N]    handles an event and stops when it reaches a point for the Nth time
     claimed       after the commit of the claim
     handler       in the handler, before its side effect
     effect        in the handler, after its side effect
@@ -34,13 +34,14 @@ def report(**facts: object) -> None:
 class Worker:
     """A worker that stops at one point."""
 
-    def __init__(self, url: str, point: str) -> None:
-        self.point = point
+    def __init__(self, url: str, point: str, passes: int) -> None:
+        self.point, self.passes = point, passes
         self.database = ObservedDatabase(url, self)
         self.effects = Database(url)
 
     def at(self, point: str, **facts: object) -> None:
-        if point == self.point:
+        self.passes -= point == self.point
+        if point == self.point and self.passes == 0:
             report(at=point, **facts)
             sys.stdin.readline()
 
@@ -82,10 +83,11 @@ class ObservedDatabase(Database):
     def run(self, name: str, /, **parameters: object) -> list[Record]:
         if name != "finish" or self.in_transaction:
             return super().run(name, **parameters)
+        acks = [str(ack) for ack in parameters["acks"]]  # type: ignore[attr-defined]
         with self.transaction():
             records = super().run(name, **parameters)
-            self._worker.at("finishing", ack=str(parameters["ack"]))
-        self._worker.at("finished", ack=str(parameters["ack"]))
+            self._worker.at("finishing", ack=acks[0])
+        self._worker.at("finished", ack=acks[0])
         return records
 
 
@@ -98,10 +100,10 @@ class StoppingInvoker:
         raise TimeoutError
 
 
-def main(role: str, url: str, point: str = "", event: str = "{}") -> None:
+def main(role: str, url: str, point: str = "", event: str = "{}", passes: str = "1") -> None:
     """Run as a worker or as a dispatcher."""
     if role == "worker":
-        Worker(url, point).handle(json.loads(event))
+        Worker(url, point, int(passes)).handle(json.loads(event))
     else:
         tick(Database(url), StoppingInvoker(), settings())
 

@@ -160,9 +160,9 @@ def read_report(child: "subprocess.Popen[str]") -> dict[str, Any]:
     return report
 
 
-def kill_at(database: servers.Database, point: str, event: Event) -> UUID:
-    """Kill a worker at a point, and return its ack."""
-    with process("worker", database.url, point, json.dumps(event)) as worker:
+def kill_at(database: servers.Database, point: str, event: Event, passes: int = 1) -> UUID:
+    """Kill a worker when it reaches a point for the nth time, and return its ack."""
+    with process("worker", database.url, point, json.dumps(event), str(passes)) as worker:
         report = read_report(worker)
     assert report["at"] == point
     admin = Database(database.admin_url)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.every_server
 SECOND = timedelta(seconds=1)
 
 
-@pytest.mark.fault("extend", r"\+ %\(lease\)s", "")
+@pytest.mark.fault("extend", r"\+ e\.lease", "")
 def test_short_job_keeps_its_claim_behind_a_long_one(queue: Queue) -> None:
     queue.enqueue("long", priority=9)
     short = queue.enqueue("short", timeout=timedelta(milliseconds=100), max_attempts=1)

@@ -62,7 +62,7 @@ def test_lapsed_claim_is_lost_under_a_limit(queue: Queue, call: str) -> None:
     CALLS[call](taken)
 
 
-@pytest.mark.fault("extend", r"and \(visible > clock_timestamp\(\).*?not null\)\)", "")
+@pytest.mark.fault("extend", r"and \(j\.visible > clock_timestamp\(\).*?not null\)\)", "")
 def test_waiting_job_of_a_chunk_does_not_start_after_its_claim_lapsed(queue: Queue) -> None:
     lapsed, _ = thawed(queue)
     ran: list[object] = []

@@ -62,7 +62,7 @@ def test_job_ends_as_cancelled_at_its_next_check(queue: Queue) -> None:
     assert (queue.row(job_id).error or {})["message"] == "no longer wanted"
 
 
-@pytest.mark.fault("extend", r"returning visible, cancelling", "returning visible, null as cancelling")
+@pytest.mark.fault("extend", r"j\.visible, j\.cancelling", "j.visible, null as cancelling")
 def test_job_ends_as_cancelled_at_its_next_extend(queue: Queue) -> None:
     def handler(_: object, job: Job) -> None:
         cancel(queue.another(), [job.id], running=True)
@@ -138,7 +138,7 @@ def test_job_that_finishes_before_its_check_is_done(queue: Queue) -> None:
     assert queue.row(job.id).state == "done"
 
 
-@pytest.mark.fault("release", r" and cancelling is null", "")
+@pytest.mark.fault("release", r" and j\.cancelling is null", "")
 @pytest.mark.parametrize(
     "outcome",
     [Failed(ERROR, delay=timedelta()), Snoozed(LONG), Released()],

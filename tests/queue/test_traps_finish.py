@@ -16,7 +16,8 @@ from tests.queue.stage import LEASE, LONG, Queue
 pytestmark = pytest.mark.every_server
 
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
-FENCE = r"and %\(ack\)s in \(ack, prior\)"
+FENCE = r"and e\.ack in \(j\.ack, j\.prior\)"
+SUPERSEDE_FENCE = r"and %\(ack\)s in \(ack, prior\)"
 
 
 def taken_over(queue: Queue, **options: Any) -> tuple[Job, Job]:
@@ -28,8 +29,8 @@ def taken_over(queue: Queue, **options: Any) -> tuple[Job, Job]:
     return slow, owner
 
 
-@pytest.mark.fault("finish", FENCE, "and %(ack)s::uuid is not null")
-@pytest.mark.fault("release", FENCE, "and %(ack)s::uuid is not null")
+@pytest.mark.fault("finish", FENCE, "and e.ack is not null")
+@pytest.mark.fault("release", FENCE, "and e.ack is not null")
 def test_lost_claim_cannot_finish_the_job(queue: Queue) -> None:
     slow, owner = taken_over(queue)
     outcomes: list[Outcome] = [Done(), Failed(ERROR), Failed(ERROR, final=True), Snoozed(LONG)]
@@ -39,8 +40,8 @@ def test_lost_claim_cannot_finish_the_job(queue: Queue) -> None:
     assert finish(owner, Done()).ending == "done"
 
 
-@pytest.mark.fault("extend", r"and ack = %\(ack\)s", "and %(ack)s::uuid is not null")
-@pytest.mark.fault("extend", r"and ack = %\(ack\)s", FENCE.replace("\\", ""))
+@pytest.mark.fault("extend", r"and j\.ack = e\.ack", "and e.ack is not null")
+@pytest.mark.fault("extend", r"and j\.ack = e\.ack", FENCE.replace("\\", ""))
 def test_lost_claim_cannot_extend_the_lease(queue: Queue) -> None:
     slow, owner = taken_over(queue)
     with pytest.raises(LostError):
@@ -52,7 +53,7 @@ def test_lost_claim_cannot_extend_the_lease(queue: Queue) -> None:
         owner.extend(LEASE)
 
 
-@pytest.mark.fault("supersede", FENCE, "and %(ack)s::uuid is not null")
+@pytest.mark.fault("supersede", SUPERSEDE_FENCE, "and %(ack)s::uuid is not null")
 def test_lost_claim_cannot_supersede_the_job(queue: Queue) -> None:
     slow = queue.claimed(key="report")
     queue.pass_time(slow.id)
@@ -63,8 +64,8 @@ def test_lost_claim_cannot_supersede_the_job(queue: Queue) -> None:
     assert queue.row(owner.id).state == "running"
 
 
-@pytest.mark.fault("finish", FENCE, FENCE.replace("\\", "") + " and visible > clock_timestamp()")
-@pytest.mark.fault("finish", FENCE, "and ack = %(ack)s")
+@pytest.mark.fault("finish", FENCE, FENCE.replace("\\", "") + " and j.visible > clock_timestamp()")
+@pytest.mark.fault("finish", FENCE, "and e.ack = j.ack")
 def test_late_finish_is_accepted_until_another_worker_claims(queue: Queue) -> None:
     late, later = queue.claimed(), queue.claimed()
     queue.pass_time(late.id)
@@ -167,7 +168,7 @@ def test_rescheduled_job_waits_for_its_new_time(queue: Queue) -> None:
     assert queue.row(job_id).visible == time
 
 
-@pytest.mark.fault("extend", r"clock_timestamp\(\) \+", "visible +")
+@pytest.mark.fault("extend", r"clock_timestamp\(\) \+", "j.visible +")
 def test_late_extension_counts_from_now(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)
@@ -176,7 +177,7 @@ def test_late_extension_counts_from_now(queue: Queue) -> None:
     assert queue.row(job.id).state == "running"
 
 
-@pytest.mark.fault("release", r"clock_timestamp\(\) \+", "visible +")
+@pytest.mark.fault("release", r"clock_timestamp\(\) \+", "j.visible +")
 def test_late_failure_waits_its_whole_delay(queue: Queue) -> None:
     job = queue.claimed()
     queue.pass_time(job.id)

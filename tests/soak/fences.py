@@ -41,8 +41,8 @@ EFFECTS = "effects match endings"
 LIMITS = "limits hold"
 
 FENCES = (
-    Fence("finish by ack", "sql/flow/finish.sql", " and %(ack)s in (ack, prior)", "", (EFFECTS,)),
-    Fence("release by ack", "sql/flow/release.sql", " and %(ack)s in (ack, prior)", "", (OWNER, LIMITS)),
+    Fence("finish by ack", "sql/flow/finish.sql", " and e.ack in (j.ack, j.prior)", "", (EFFECTS,)),
+    Fence("release by ack", "sql/flow/release.sql", " and e.ack in (j.ack, j.prior)", "", (OWNER, LIMITS)),
     Fence(
         "claim by ack",
         "sql/flow/claim.sql",

@@ -1,21 +1,23 @@
 """Chunk: the jobs that a worker has claimed at once, and how their attempts begin and end."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from time import monotonic
 from typing import Any
-from uuid import UUID
 
+from minutehand.attempts.group import Group
 from minutehand.attempts.time_limit import time_limit
+from minutehand.calling.interrupts import deferred
 from minutehand.claimed_job import AsyncJob, Job
 from minutehand.errors import DatabaseError
 from minutehand.events import emit
+from minutehand.events.publish import EventBuffer
 from minutehand.finish import finish
 from minutehand.handlers import Handler, Handlers
-from minutehand.lease import Lease
-from minutehand.model.event import Hook, Name
-from minutehand.model.outcome import Finish, Outcome, OutOfTime, Released
+from minutehand.lease import WaitingLeases
+from minutehand.model.event import Name
+from minutehand.model.outcome import Finish, Outcome, OutOfTime, Released, Settled
 from minutehand.tracing import spans
 
 
@@ -23,26 +25,35 @@ class Chunk:
     """Claimed jobs, and the outcomes of those that have ended."""
 
     def __init__(
-        self, jobs: Sequence[Job], handlers: Handlers, stopping: Callable[[], bool], end: float, hook: Hook
+        self,
+        jobs: Sequence[Job],
+        handlers: Handlers,
+        stopping: Callable[[], bool],
+        end: float,
+        events: EventBuffer,
     ) -> None:
         """Take over the claims; nothing runs yet."""
-        self.jobs, self._handlers, self._hook, self._end = jobs, handlers, hook, end
+        self.jobs, self._handlers, self._events, self._end = jobs, handlers, events, end
         self.stopping = stopping
-        self._waiting: dict[UUID, Lease] = {job.id: job.lease for job in jobs}
-        self._running: dict[UUID, Job] = {}
-        self._finishes: dict[UUID, Finish] = {}
+        self._waiting = WaitingLeases(job.lease for job in jobs)
+        self._running: set[Job] = set()
+        self._group = Group(self._ended)
+        self._traced = spans.are_recorded()
+        # The caller may roll back at any time, and a span reports how the outcome was written.
+        self._at_once = self._traced or jobs[0].database.borrowed
+        self._finishes: dict[Job, Finish] = {}
         self._found: dict[str, Handler] = {}
         # The seconds of the longest attempt that has ended.
         self._longest: float | None = None
 
     @property
     def finishes(self) -> list[Finish]:
-        """The outcomes in the order of the jobs, when all have ended."""
-        return [self._finishes[job.id] for job in self.jobs]
+        """The outcomes in the order of the jobs, when all have been written."""
+        return [self._finishes[job] for job in self.jobs]
 
     def ended(self, job: Job) -> bool:
-        """Whether the job has its outcome, or was released."""
-        return job.id in self._finishes
+        """Whether the attempt has ended, or the job was released."""
+        return job in self._finishes or job in self._group
 
     def find(self, kind: str) -> Handler:
         """Return a kind's handler; raise what prevents that."""
@@ -55,7 +66,7 @@ class Chunk:
         """
         for job in {job.kind: job for job in reversed(self.jobs)}.values():
             with suppress(Exception, SystemExit, OutOfTime):
-                job.lease.start(self._end, self._waiting.values())
+                job.lease.start(self._end, self._waiting)
                 with time_limit(job.lease):
                     self._found[job.kind] = self._handlers.find(job.kind)
         asynchronous = {kind for kind, handler in self._found.items() if handler.is_async}
@@ -65,39 +76,88 @@ class Chunk:
         """Whether an attempt may start now: without a stop, and with enough time left."""
         return not self.stopping() and not job.lease.expired and self._fits(job)
 
+    def attempt(self, job: Job) -> AbstractContextManager[Any]:
+        """Make the job's trace the current one in this block, and record in its span how the attempt ends."""
+        return self._recorded(job) if self._traced else spans.without_span(job)
+
     @contextmanager
-    def attempt(self, job: Job) -> Iterator[None]:
-        """Make the job's trace the current one in this block, and record how the attempt ends."""
+    def _recorded(self, job: Job) -> Iterator[None]:
         with spans.attempt(job) as span:
             yield
-            if job.id in self._finishes:
-                spans.finished(span, self._finishes[job.id])
+            if job in self._finishes:
+                spans.finished(span, self._finishes[job])
 
     def start(self, job: Job) -> bool:
         """Start the attempt's time. Return False if the claim is lost."""
-        self._waiting.pop(job.id)
-        job.emit = partial(self._emit, job)
-        self._running[job.id] = job
-        if not job.lease.start(self._end, self._waiting.values()):
+        self._waiting.discard(job.lease)
+        job.emit, job.write_group = partial(self._emit, job), self.write
+        self._running.add(job)
+        if not job.lease.start(self._end, self._waiting):
             self.end(job, Finish("lost"))
             return False
-        self._hook(emit.claimed(job))
+        if self._events.has_listeners:
+            self._events(emit.claimed(job))
+        self._group.watch()
         return True
 
     def finish(self, job: Job, outcome: Outcome) -> None:
-        """Write the outcome of an attempt."""
-        self.end(job, finish(job, outcome))
+        """Write the outcome of an attempt, at once or together with others."""
+        if isinstance(outcome, Settled):
+            self.end(job, finish(job, outcome))
+        elif self.add(job, outcome):
+            self.write()
+
+    def add(self, job: Job, outcome: Outcome) -> bool:
+        """Add an outcome to those that are written together. Return whether they must be written now."""
+        seconds = self._measure(job)
+        is_due = self._group.add(job, outcome, seconds)
+        self._running.discard(job)
+        if self._running:
+            self._group.watch()
+        return is_due or self._at_once
+
+    def write(self) -> None:
+        """Write the outcomes of all attempts that have ended. An interrupt waits for that."""
+        with deferred():
+            self._group.write()
 
     def end(self, job: Job, finished: Finish) -> None:
-        """Note how an attempt has ended."""
-        self._running.pop(job.id)
-        self._finishes[job.id] = finished
-        seconds = monotonic() - (job.lease.started or monotonic())
-        self._longest = max(self._longest or 0.0, seconds)
-        self._hook(emit.finished(job, finished, round(seconds * 1000)))
+        """Note how an attempt has ended whose outcome was written."""
+        self._running.discard(job)
+        self._ended(job, finished, self._measure(job))
+
+    def close(self) -> None:
+        """Stop the thread that writes outcomes in time."""
+        self._group.end()
+
+    def release(self, job: Job) -> None:
+        """Release a job at no cost of an attempt."""
+        self._waiting.discard(job.lease)
+        if self._group.add(job, Released(), 0.0):
+            self.write()
+
+    def release_rest(self, interrupted: bool) -> None:
+        """Release jobs while the database is available; the others become due when their leases end."""
+        with suppress(DatabaseError):
+            self.write()
+            for job in self.jobs:
+                if not self.ended(job) and (interrupted or job not in self._running):
+                    self.release(job)
+            self.write()
+
+    def _measure(self, job: Job) -> float:
+        """Return the seconds of an attempt that has ended now."""
+        job.lease.ended = monotonic()
+        self._longest = max(self._longest or 0.0, job.lease.ran)
+        return job.lease.ran
+
+    def _ended(self, job: Job, finished: Finish, seconds: float) -> None:
+        self._finishes[job] = finished
+        if self._events.has_listeners:
+            self._events(emit.finished(job, finished, round(seconds * 1000)))
 
     def _emit(self, job: Job, name: Name, **facts: Any) -> None:
-        self._hook(emit.job_event(job, name, **facts))
+        self._events(emit.job_event(job, name, **facts))
 
     def _fits(self, job: Job) -> bool:
         """Whether the time left is likely to be enough. No other worker has more for the jobs that start first."""
@@ -106,17 +166,3 @@ class Chunk:
         return self._end - monotonic() >= (
             self._longest if job.timeout is None else job.timeout.total_seconds()
         )
-
-    def release(self, job: Job) -> None:
-        """Release a job at no cost of an attempt."""
-        self._waiting.pop(job.id, None)
-        self._finishes[job.id] = finish(job, Released())
-        self._hook(emit.finished(job, self._finishes[job.id], 0))
-
-    def release_rest(self, interrupted: bool) -> None:
-        """Release jobs while the database is available; the others become due when their leases end."""
-        left = [job for job in self.jobs if job.id not in self._finishes]
-        with suppress(DatabaseError):
-            for job in left:
-                if interrupted or job.id not in self._running:
-                    self.release(job)

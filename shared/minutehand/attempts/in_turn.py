@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from minutehand.attempts.chunk import Chunk
+from minutehand.attempts.time_limit import time_limits
 from minutehand.calling import unawaited
 from minutehand.calling.interrupts import received_by
 from minutehand.claimed_job import AsyncJob, Job
@@ -35,12 +36,14 @@ def run_jobs(
     Jobs are released, at no cost of an attempt, once `stopping` returns true, and when their timeout, or the longest
     attempt so far, exceeds the time left. An interrupt also releases the interrupted jobs. After any other
     error the current job keeps its claim, and becomes due again when its lease ends.
+
+    Outcomes of short attempts are written together; see `minutehand.attempts.group`.
     """
     if not jobs:
         return []
     events = EventBuffer(jobs[0].database, hook, end + FINISH_TIME.total_seconds() / 2)
     try:
-        with unawaited.watching():
+        with unawaited.watching(), time_limits():
             chunk = Chunk(jobs, handlers, stopping, end, events)
             _run(chunk, concurrency)
             return chunk.finishes
@@ -53,11 +56,14 @@ def _run(chunk: Chunk, concurrency: int) -> None:
         if not chunk.stopping():
             chunk.find_handlers()
         _run_in_turn(chunk, concurrency)
+        chunk.write()
     except BaseException as error:
         # Further interrupts change nothing.
         with received_by(lambda: None):
             chunk.release_rest(isinstance(error, KeyboardInterrupt))
         raise
+    finally:
+        chunk.close()
 
 
 def _run_in_turn(chunk: Chunk, concurrency: int) -> None:

@@ -1,11 +1,12 @@
 """Time limit: raise OutOfTime at the end of an attempt's time."""
 
 import signal
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from math import inf
+from threading import current_thread, main_thread
 from time import monotonic
-from types import FrameType
+from types import FrameType, TracebackType
 
 from minutehand.lease import Lease
 from minutehand.model.failure import RAISED_ON_PURPOSE
@@ -15,35 +16,83 @@ MESSAGE = "the attempt ran out of time"
 SHORTEST_ALARM = 0.001
 
 
+class _Alarm:
+    """The alarm signal of the main thread, which rings in the attempt that runs.
+
+    It is set once for many short attempts: an alarm that rings too early for the current one is set again.
+    """
+
+    def __init__(self) -> None:
+        self.limit: _TimeLimit | None = None
+        self._rings_at = inf
+
+    def set(self, deadline: float) -> None:
+        """Let the alarm ring at a deadline or earlier. A handler may have used it for something else."""
+        left = signal.getitimer(signal.ITIMER_REAL)[0]
+        if deadline < self._rings_at or not 0 < left <= self._rings_at - monotonic() + SHORTEST_ALARM:
+            signal.signal(signal.SIGALRM, self._ring)
+            self._start(deadline)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self._rings_at = inf
+
+    def _start(self, deadline: float) -> None:
+        self._rings_at = deadline
+        signal.setitimer(signal.ITIMER_REAL, max(deadline - monotonic(), SHORTEST_ALARM))
+
+    def _ring(self, _signal: int, _frame: FrameType | None) -> None:
+        self._rings_at = inf
+        if self.limit is None:
+            return
+        if self.limit.lease.deadline > monotonic():
+            self._start(self.limit.lease.deadline)
+            return
+        self.limit.rang = True
+        raise OutOfTime(MESSAGE)
+
+
+_alarm = _Alarm()
+_limited = False
+
+
 @contextmanager
-def time_limit(lease: Lease) -> Iterator[None]:
-    """Raise OutOfTime in the block at the lease's deadline, which `extend` may move.
+def time_limits() -> Iterator[None]:
+    """Prepare the alarm, once for many attempts, and restore what it was."""
+    global _limited
+    if _limited or current_thread() is not main_thread():
+        yield
+        return
+    before, _limited = signal.getsignal(signal.SIGALRM), True
+    try:
+        yield
+    finally:
+        _limited = False
+        _alarm.stop()
+        signal.signal(signal.SIGALRM, before)
+
+
+def time_limit(lease: Lease) -> AbstractContextManager[None]:
+    """Raise OutOfTime in the block at the lease's deadline, which `extend` may move. It must be within `time_limits`.
 
     This needs an alarm signal, which only the main thread receives. In other threads the end of the lease is the only
     limit.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    return _TimeLimit(lease) if current_thread() is main_thread() else nullcontext()
 
-    rung: list[str] = []
 
-    def ring(_signal: int, _frame: FrameType | None) -> None:
-        if (left := lease.deadline - monotonic()) > 0:
-            signal.setitimer(signal.ITIMER_REAL, left)
-        else:
-            rung.append(MESSAGE)
-            raise OutOfTime(MESSAGE)
+class _TimeLimit:
+    def __init__(self, lease: Lease) -> None:
+        self.lease, self.rang = lease, False
 
-    before = signal.signal(signal.SIGALRM, ring)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, max(lease.deadline - monotonic(), SHORTEST_ALARM))
-        yield
-    except Exception as error:
+    def __enter__(self) -> None:
+        self._outer, _alarm.limit = _alarm.limit, self
+        _alarm.set(self.lease.deadline)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        _alarm.limit = self._outer
         # An interrupted statement raises an error of its own.
-        if rung and not isinstance(error, RAISED_ON_PURPOSE):
+        if self.rang and isinstance(error, Exception) and not isinstance(error, RAISED_ON_PURPOSE):
             raise OutOfTime(MESSAGE) from error
-        raise
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

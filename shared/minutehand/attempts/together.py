@@ -17,9 +17,10 @@ from minutehand.attempts.run import Run, current
 from minutehand.calling.event_loop import drive
 from minutehand.calling.interrupts import noticed_by, received_by
 from minutehand.claimed_job import AsyncJob
+from minutehand.database import Database
 from minutehand.database.in_loop import in_database_thread
 from minutehand.handlers import Handler
-from minutehand.model.outcome import Finish, Interrupted, Outcome
+from minutehand.model.outcome import Finish, Interrupted, Outcome, Settled
 
 
 class Together:
@@ -77,16 +78,22 @@ class Together:
         finally:
             del self._runs[run.job.id]
         if outcome is not None:
-            await in_database_thread(self._finish, run.job, outcome)
+            await self._finish(run.job, outcome)
         elif not self._interrupted:
             # The lease has ended before the handler has.
             await in_database_thread(self._chunk.end, run.job, Finish("lost"))
 
-    def _finish(self, job: AsyncJob, outcome: Outcome) -> None:
-        if job.database.in_transaction:
+    async def _finish(self, job: AsyncJob, outcome: Outcome) -> None:
+        if isinstance(outcome, Settled):
+            await in_database_thread(self._chunk.finish, job, outcome)
+        elif self._chunk.add(job, outcome):
+            await in_database_thread(self._write, job.database)
+
+    def _write(self, database: Database) -> None:
+        if database.in_transaction:
             # A handler left it open.
-            job.database.close()
-        self._chunk.finish(job, outcome)
+            database.close()
+        self._chunk.write()
 
     @contextmanager
     def _watched(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import Any
 
 from minutehand.model.outcome import Interrupted
@@ -25,6 +26,19 @@ def received_by(receiver: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _receivers.remove(receiver)
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Let an interrupt wait for the end of this block. Only code of the main thread is interrupted."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    interrupts: list[None] = []
+    with received_by(lambda: interrupts.append(None)):
+        yield
+    if interrupts:
+        interrupt()
 
 
 @contextmanager

@@ -7,7 +7,7 @@ function, and in the context of the attempt, by whose variables the warning is a
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from threading import Lock
 from typing import Any
@@ -17,37 +17,48 @@ from minutehand.errors import InvalidHandlerError
 MESSAGE = re.compile(r"coroutine '(.*)' was never awaited")
 
 _names: ContextVar[list[str] | None] = ContextVar("_names", default=None)
+_prepared: ContextVar[bool] = ContextVar("_prepared", default=False)
 _lock = Lock()
 _watchers = 0
 _warnings = warnings.catch_warnings()
 
 
-@contextmanager
-def refused() -> Iterator[None]:
+def refused() -> AbstractContextManager[None]:
     """Raise InvalidHandlerError at the end of the block if a coroutine that was created in it was never awaited."""
-    names: list[str] = []
-    with watching():
-        token = _names.set(names)
-        try:
-            yield
-        finally:
-            # A coroutine that was abandoned is closed in another context.
-            with suppress(ValueError):
-                _names.reset(token)
-    if names:
-        raise InvalidHandlerError(
-            f"coroutine {' and '.join(dict.fromkeys(names))} was never awaited, so its work was not done; "
-            "await it, in a handler that is defined with `async def`"
-        )
+    return _Refused()
+
+
+class _Refused:
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._watching: AbstractContextManager[None] = nullcontext() if _prepared.get() else watching()
+
+    def __enter__(self) -> None:
+        self._watching.__enter__()
+        self._token = _names.set(self._names)
+
+    def __exit__(self, kind: type[BaseException] | None, *details: Any) -> None:
+        # A coroutine that was abandoned is closed in another context.
+        with suppress(ValueError):
+            _names.reset(self._token)
+        self._watching.__exit__(kind, *details)
+        if self._names and kind is None:
+            raise InvalidHandlerError(
+                f"coroutine {' and '.join(dict.fromkeys(self._names))} was never awaited, so its work was not done; "
+                "await it, in a handler that is defined with `async def`"
+            )
 
 
 @contextmanager
 def watching() -> Iterator[None]:
     """Prepare for `refused`, once for many attempts. Warnings of other code are shown as before."""
     _enter()
+    token = _prepared.set(True)
     try:
         yield
     finally:
+        with suppress(ValueError):
+            _prepared.reset(token)
         _leave()
 
 

@@ -7,11 +7,13 @@ from typing import Any
 from minutehand.claimed_job import Job
 from minutehand.database import Record
 from minutehand.model.enqueued import Enqueued
-from minutehand.model.event import Event, Name
+from minutehand.model.event import Event, Name, ignore
 from minutehand.model.key import key_text
 from minutehand.model.new_job import NewJob
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish
+
+__all__ = ["claimed", "enqueued", "finished", "halted", "ignore", "job_event", "offered", "row_event"]
 
 
 def enqueued(new: NewJob, result: Enqueued) -> Event:
@@ -77,10 +79,6 @@ def row_event(name: Name, record: Record, **facts: Any) -> Event:
 def halted(queue: str | None, error: BaseException) -> Event:
     """Return the event of a resident worker that stops for good, with its queue if it serves only one."""
     return Event(name="halted", queue=queue, facts={"error_type": type(error).__name__})
-
-
-def ignore(_event: Event) -> None:
-    """Do nothing: the hook of workers without one."""
 
 
 def _milliseconds(duration: timedelta) -> int:

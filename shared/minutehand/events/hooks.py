@@ -59,8 +59,18 @@ def off(function: Hook) -> None:
 
 def has_hooks() -> bool:
     """Return whether any hook is registered."""
-    _load(HOOKS.read())
+    load()
+    return are_registered()
+
+
+def are_registered() -> bool:
+    """Return whether any hook is registered in this process."""
     return any(_hooks.values())
+
+
+def load() -> None:
+    """Import the modules that register hooks."""
+    _load(HOOKS.read())
 
 
 def call(event: Event) -> None:

@@ -1,5 +1,6 @@
 """Publish: pass events to the hooks of this process, and after the commit to the sinks."""
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import monotonic
@@ -7,7 +8,7 @@ from time import monotonic
 from minutehand.database import Database, Executor, sync_or_async
 from minutehand.events import hooks
 from minutehand.events.sinks import SECONDS, Delivery, deliveries, is_selected
-from minutehand.model.event import Event, Hook
+from minutehand.model.event import Event, Hook, ignore
 from minutehand.settings.table import EVENTS
 
 BUFFER_SECONDS = 1.0
@@ -52,24 +53,34 @@ def _deliveries() -> Sequence[Delivery]:
 
 
 class EventBuffer:
-    """A hook for workers: calls hooks at once, and delivers to sinks between jobs and at the end."""
+    """Gets the events of a worker: calls hooks at once, and delivers to sinks between jobs and at the end."""
 
     def __init__(self, database: Database, hook: Hook, end: float) -> None:
         """Buffer events for a worker whose last monotonic second is `end`."""
         self._database, self._hook, self._end = database, hook, end
-        self._waiting: list[Event] = []
+        self._to = _deliveries()
+        hooks.load()
+        self._waiting: deque[Event] = deque()
         self._sent = monotonic()
+
+    @property
+    def has_listeners(self) -> bool:
+        """Whether anything gets the events; a handler's module may register hooks at any time."""
+        return self._hook is not ignore or bool(self._to) or hooks.are_registered()
 
     def __call__(self, event: Event) -> None:
         """Take an event. After the end of an attempt, send events that have waited for a second."""
         self._hook(event)
         hooks.call(event)
-        self._waiting.append(event)
+        if self._to:
+            self._waiting.append(event)
         if event.name not in ("claimed", "extended") and monotonic() - self._sent > BUFFER_SECONDS:
             self.send()
 
     def send(self) -> None:
         """Send the buffered events in the worker's remaining time; events that do not fit into it are dropped."""
-        events, self._waiting = self._waiting, []
+        # Another thread may append to it.
+        events = [self._waiting.popleft() for _ in range(len(self._waiting))]
         self._sent = monotonic()
-        send(self._database, events, min(SECONDS, self._end - self._sent), _deliveries())
+        if events:
+            send(self._database, events, min(SECONDS, self._end - self._sent), self._to)

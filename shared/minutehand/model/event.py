@@ -65,6 +65,10 @@ class Event:
 Hook = Callable[[Event], None]
 
 
+def ignore(_event: Event) -> None:
+    """Do nothing: the hook of workers without one."""
+
+
 def _plain(value: object) -> Any:
     match value:
         case UUID():

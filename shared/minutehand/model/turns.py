@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from math import inf
+from time import monotonic
 
 from minutehand.model.queues import Queues
+
+# A worker with short jobs searches for queues with due jobs this often. For so long a new job of another queue waits.
+SEARCH_SECONDS = 0.1
 
 
 class Turns:
@@ -19,6 +24,9 @@ class Turns:
         self._now = 0.0
         # When the last jobs taken from a queue end; only ends after `now` are stored.
         self._ends: dict[str, float] = {}
+        # The result of the last search for due jobs, and its monotonic second.
+        self._late: dict[str, timedelta] = {}
+        self._searched = -inf
 
     def order(self, late: Mapping[str, timedelta]) -> list[str]:
         """Return the queues in the order of their turns; `late` is how long each queue's oldest job has been due."""
@@ -26,6 +34,19 @@ class Turns:
             return [queue for queue in self.queues.weights if queue in late]
         served = [queue for queue in late if not self.queues.weights or queue in self.queues.weights]
         return sorted(served, key=lambda queue: (self._start(queue), -late[queue]))
+
+    def remember(self, late: Mapping[str, timedelta]) -> None:
+        """Remember which queues have due jobs."""
+        self._late, self._searched = dict(late), monotonic()
+
+    def remembered(self) -> Mapping[str, timedelta]:
+        """Return the queues that had due jobs at the last search, if it is recent; none for a strict order."""
+        recent = monotonic() - self._searched < SEARCH_SECONDS and not self.queues.strict
+        return self._late if recent else {}
+
+    def forget(self, queue: str) -> None:
+        """Forget a queue that has no further due job."""
+        self._late.pop(queue, None)
 
     def count(self, queue: str, jobs: int) -> None:
         """Record that jobs were taken from a queue."""

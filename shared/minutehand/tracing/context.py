@@ -5,8 +5,8 @@ Formats: W3C Trace Context (https://www.w3.org/TR/trace-context/) and Baggage (h
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
@@ -38,6 +38,8 @@ class TraceContext:
     @classmethod
     def read(cls, headers: Mapping[str, str]) -> "TraceContext":
         """Read the headers of a request or a job. Values that are invalid or too long count as missing."""
+        if not headers:
+            return _EMPTY
         found = {name.lower(): value for name, value in headers.items()}
         parent = _matching(_PARENT, found.get("traceparent", ""), 55)
         return cls(
@@ -62,6 +64,7 @@ class TraceContext:
         return {name: value for name, value in named.items() if value}
 
 
+_EMPTY = TraceContext()
 _current: ContextVar[TraceContext | None] = ContextVar("minutehand_trace", default=None)
 
 
@@ -70,14 +73,21 @@ def current() -> TraceContext:
     return _current.get() or TraceContext(parent=xray_parent(os.environ.get("_X_AMZN_TRACE_ID", "")))
 
 
-@contextmanager
-def use(context: TraceContext) -> Iterator[None]:
+def use(context: TraceContext) -> AbstractContextManager[None]:
     """Make this the context of all jobs that are enqueued inside the block."""
-    token = _current.set(context)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return _Use(context)
+
+
+class _Use:
+    # Faster than a generator, and entered for every attempt.
+    def __init__(self, context: TraceContext) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._context)
+
+    def __exit__(self, *error: object) -> None:
+        _current.reset(self._token)
 
 
 def inject(job: NewJob) -> NewJob:

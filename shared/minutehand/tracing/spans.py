@@ -6,7 +6,7 @@ Names and attributes follow OpenTelemetry's conventions for messaging
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any
 
@@ -34,6 +34,11 @@ class _NoSpan:
 _NO_SPAN = _NoSpan()
 
 
+def are_recorded() -> bool:
+    """Return whether spans are recorded."""
+    return _tracer(TRACING.read()) is not None
+
+
 def prepare(job: NewJob) -> NewJob:
     """Return the job with the current trace in its headers, inside a span of its own if spans are recorded."""
     tracer = _tracer(TRACING.read())
@@ -44,16 +49,20 @@ def prepare(job: NewJob) -> NewJob:
         return _inject_span(job, span)
 
 
+def without_span(job: Job) -> AbstractContextManager[None]:
+    """Make the job's trace the current one while its attempt runs."""
+    return use(_context(job))
+
+
 @contextmanager
 def attempt(job: Job) -> Iterator[Span]:
-    """Make the job's trace the current one while its attempt runs; its correlation id is by default the job's id."""
-    stored = TraceContext.read(job.headers)
-    context = TraceContext(stored.parent, stored.state, stored.baggage, stored.correlation or str(job.id))
+    """Make the job's trace the current one while its attempt runs, in a span of its own if spans are recorded."""
     tracer = _tracer(TRACING.read())
     if tracer is None:
-        with use(context):
+        with without_span(job):
             yield _NO_SPAN
         return
+    stored, context = TraceContext.read(job.headers), _context(job)
     attributes = {
         **_attributes("handle", "process", job.queue, job.kind),
         "messaging.message.id": str(job.id),
@@ -63,6 +72,12 @@ def attempt(job: Job) -> Iterator[Span]:
     links = (stored,) if stored.parent else ()
     with tracer.span(f"handle {job.queue}", "consumer", attributes, links) as span, use(_at(span, context)):
         yield span
+
+
+def _context(job: Job) -> TraceContext:
+    """Return the trace of a job. Its correlation id is by default the job's id."""
+    stored = TraceContext.read(job.headers)
+    return TraceContext(stored.parent, stored.state, stored.baggage, stored.correlation or str(job.id))
 
 
 def finished(span: Span, finish: Finish) -> None:

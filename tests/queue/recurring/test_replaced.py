@@ -171,7 +171,7 @@ def test_lapsed_job_that_was_replaced_does_not_become_upcoming(queue: Queue) -> 
     assert upcoming(queue) == []
 
 
-@pytest.mark.fault("release", r"case when key is not null.*?end", "null")
+@pytest.mark.fault("release", r"case when j\.key is not null.*?end", "null")
 def test_replaced_job_is_not_retried_after_the_newer_job_ended(queue: Queue) -> None:
     old, new = replaced(queue)
     is_done(queue, new)

@@ -1,19 +1,23 @@
--- Makes a claimed job visible again later: a retry, a snooze, or a release by a worker that did not start it. The last
--- two do not count as attempts. Fenced like finish, and the attempt is written as well. Raises an error if the job's key
+-- Makes claimed jobs visible again later: a retry, a snooze, or a release by a worker that did not start it. The last two
+-- do not count as attempts. Fenced like finish, and the attempts are written as well. Raises an error if the key of a job
 -- was enqueued since the claim.
 with back as (
-    update minutehand.jobs_live
+    update minutehand.jobs_live j
        set ack = null, prior = null, offered = null, claimed = null, lapsed = null,
-           visible = clock_timestamp() + %(delay)s, attempts = attempts - %(refund)s,
-           result = coalesce(%(result)s::minutehand.result, result), error = coalesce(%(error)s::minutehand.error, error)
-     where id = %(id)s and %(ack)s in (ack, prior) and cancelling is null
-    returning id, tenant, queue, kind, attempts, visible,
-              case when key is not null then minutehand.refuse_superseded(id) end
+           visible = clock_timestamp() + e.delay, attempts = j.attempts - e.refund,
+           result = coalesce(e.result::minutehand.result, j.result), error = coalesce(e.error::minutehand.error, j.error)
+      from unnest(%(ids)s::uuid[], %(acks)s::uuid[], %(outcomes)s::text[], %(seconds)s::float8[], %(results)s::text[],
+                  %(errors)s::text[], %(delays)s::interval[], %(refunds)s::integer[])
+           as e (id, ack, outcome, seconds, result, error, delay, refund)
+     where j.id = e.id and e.ack in (j.ack, j.prior) and j.cancelling is null
+    returning j.id, j.tenant, j.queue, j.kind, j.attempts + e.refund as attempt, j.visible, clock_timestamp() as ended, e.outcome, e.seconds,
+              e.error as own_error, e.result as own_result,
+              case when j.key is not null then minutehand.refuse_superseded(j.id) end
 ), history as (
     insert into minutehand.attempts
            (job, attempt, started, ended, tenant, queue, kind, outcome, error, result, worker, request, memory_mb, version)
-    select id, attempts + %(refund)s, %(started)s, clock_timestamp(), tenant, queue, kind, %(outcome)s, %(error)s::minutehand.error,
-           %(result)s::minutehand.result, %(worker)s, %(request)s, %(memory_mb)s::integer, %(version)s
+    select id, attempt, ended - seconds * interval '1 second', ended, tenant, queue, kind, outcome, own_error::minutehand.error,
+           own_result::minutehand.result, %(worker)s, %(request)s, %(memory_mb)s::integer, %(version)s
       from back
 )
-select visible from back
+select id, visible from back

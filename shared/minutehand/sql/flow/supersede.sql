@@ -10,7 +10,7 @@ with ended as (
 ), history as (
     insert into minutehand.attempts
            (job, attempt, started, ended, tenant, queue, kind, outcome, error, result, worker, request, memory_mb, version)
-    select id, attempts, %(started)s, deleted, tenant, queue, kind, %(outcome)s, %(error)s::minutehand.error, %(result)s::minutehand.result,
+    select id, attempts, deleted - %(seconds)s * interval '1 second', deleted, tenant, queue, kind, %(outcome)s, %(error)s::minutehand.error, %(result)s::minutehand.result,
            %(worker)s, %(request)s, %(memory_mb)s::integer, %(version)s
       from ended
 )

@@ -1,0 +1,88 @@
+"""Attempt record: the parameters with which the finishing statements record how attempts ended."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from minutehand.lease import Claim
+from minutehand.model.failure import bounded
+from minutehand.model.outcome import Ending, Error
+from minutehand.model.payload import encode
+from minutehand.model.worker import Worker, label
+from minutehand.settings.table import ENCRYPT_RESULTS
+
+
+@dataclass(eq=False, slots=True)
+class Write:
+    """How an attempt ends, as a finishing statement stores it.
+
+    A job with a `delay` comes back after it, and `refund` is how many attempts it gets back. Any other job ends, and
+    `next` is the nominal time of its next occurrence.
+    """
+
+    claim: Claim
+    ending: Ending
+    result: str | None = None
+    error: Error | None = None
+    delay: timedelta | None = None
+    refund: int = 0
+    next: datetime | None = None
+
+
+def attempt_columns(writes: Sequence[Write]) -> dict[str, Any]:
+    """Return the parameters of a statement for several attempts: a list for each column, and their worker."""
+    claims = [write.claim for write in writes]
+    return {
+        "ids": [claim.id for claim in claims],
+        "acks": [claim.lease.ack for claim in claims],
+        "outcomes": [write.ending for write in writes],
+        "seconds": [claim.lease.ran for claim in claims],
+        "results": column([stored_result(write.claim, write.result) for write in writes]),
+        "errors": column([error_text(write.error) for write in writes]),
+        **_worker(claims[0].lease.worker),
+    }
+
+
+def attempt_parameters(
+    claim: Claim, ending: Ending, result: str | None, error: Error | None
+) -> dict[str, Any]:
+    """Return the parameters of a statement for one attempt: the fence, and the attempt's history."""
+    return {
+        "id": claim.id,
+        "ack": claim.ack,
+        "outcome": ending,
+        "seconds": claim.lease.ran,
+        "result": stored_result(claim, result),
+        "error": error_text(error),
+        **_worker(claim.lease.worker),
+    }
+
+
+def column(values: list[Any]) -> list[Any] | None:
+    """Return a list for `unnest`; one without values as null, which costs less."""
+    return values if any(value is not None for value in values) else None
+
+
+def stored_result(claim: Claim, result: str | None) -> str | None:
+    """Return the result as its row stores it: encrypted with MINUTEHAND_ENCRYPT_RESULTS."""
+    if result is None or not ENCRYPT_RESULTS.read():
+        return result
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.encryption.envelope import encrypt_result
+
+    return encrypt_result(result, claim)
+
+
+def error_text(error: Error | None) -> str | None:
+    """Return an error as JSON with texts that a row may store."""
+    return None if error is None else encode(bounded(error))
+
+
+def _worker(worker: Worker) -> dict[str, Any]:
+    return {
+        "worker": label(worker.name),
+        "request": label(worker.request),
+        "memory_mb": worker.memory_mb,
+        "version": label(worker.version),
+    }

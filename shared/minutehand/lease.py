@@ -109,6 +109,11 @@ class Lease:
             _extend([self], [seconds])
         return self.until > 0.0
 
+    def holds_at_start(self, limit: float, waiting: "WaitingLeases") -> bool:
+        """Return whether `start` needs no statement."""
+        end = min(monotonic() + self.duration.total_seconds(), limit)
+        return self.holds_until >= end and waiting.hold_until(end)
+
     @property
     def holds_until(self) -> float:
         """The time until which the claim holds, less a part of the grace for the outcome."""
@@ -131,7 +136,7 @@ class WaitingLeases:
     def hold(self, seconds: float) -> None:
         """Extend the leases that end within the given time, beyond it."""
         end = monotonic() + seconds
-        if not self._ends or self._ends[0][0] >= end:
+        if self.hold_until(end):
             return
         ending = [(number, lease) for number, lease in self._pop_before(end) if lease in self._left]
         if ending:
@@ -141,6 +146,10 @@ class WaitingLeases:
             # A lost one is found at its start.
             if lease.until > 0.0:
                 heappush(self._ends, (lease.holds_until, number, lease))
+
+    def hold_until(self, end: float) -> bool:
+        """Return whether no lease ends before a time. Another thread may extend them meanwhile."""
+        return all(first >= end for first, _, _ in self._ends[:1])
 
     def _pop_before(self, end: float) -> Iterator[tuple[int, Lease]]:
         while self._ends and self._ends[0][0] < end:

@@ -9,7 +9,7 @@ import pytest
 
 from minutehand.errors import InvalidJobError
 from minutehand.model.queues import Queues
-from minutehand.model.turns import Turns
+from minutehand.model.turns import SEARCH_SECONDS, Turns
 
 MINUTE = timedelta(minutes=1)
 
@@ -117,3 +117,24 @@ def test_queues_are_described_in_words() -> None:
 
     assert described == ["all queues", "queue a", "queues a (weight 3), b"]
     assert str(Queues.of(["a", "b"], strict=True)) == "queues a, b in strict order"
+
+
+def test_due_queues_are_remembered_for_a_short_time() -> None:
+    now = [0.0]
+    turns = Turns(Queues(), lambda: now[0])
+    remembered = [turns.remembered()]
+    turns.remember({"a": MINUTE, "b": MINUTE})
+    remembered.append(turns.remembered())
+    turns.forget("a")
+    remembered.append(turns.remembered())
+    now[0] = SEARCH_SECONDS
+    remembered.append(turns.remembered())
+
+    assert [[*late] for late in remembered] == [[], ["a", "b"], ["b"], []]
+
+
+def test_strict_order_remembers_no_due_queues() -> None:
+    turns = Turns(Queues.of(["a", "b"], strict=True))
+    turns.remember({"b": MINUTE})
+
+    assert turns.remembered() == {}

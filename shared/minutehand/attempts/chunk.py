@@ -37,7 +37,7 @@ class Chunk:
         self.stopping = stopping
         self._waiting = WaitingLeases(job.lease for job in jobs)
         self._running: set[Job] = set()
-        self._group = Group(self._ended)
+        self._group = Group(jobs[0].database, self._ended)
         self._traced = spans.are_recorded()
         # The caller may roll back at any time, and a span reports how the outcome was written.
         self._at_once = self._traced or jobs[0].database.borrowed
@@ -99,6 +99,10 @@ class Chunk:
             self._events(emit.claimed(job))
         self._group.watch()
         return True
+
+    def starts_at_once(self, job: Job) -> bool:
+        """Whether the start of an attempt needs neither a statement nor a hook."""
+        return not self._events.has_listeners and job.lease.holds_at_start(self._end, self._waiting)
 
     def finish(self, job: Job, outcome: Outcome) -> None:
         """Write the outcome of an attempt, at once or together with others."""

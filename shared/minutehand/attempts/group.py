@@ -21,6 +21,7 @@ from threading import Event, Lock, RLock, Thread
 from time import monotonic
 
 from minutehand.claimed_job import Job
+from minutehand.database import Database
 from minutehand.errors import MinutehandError
 from minutehand.finish import finish_all
 from minutehand.model.outcome import Finish, Outcome
@@ -49,17 +50,17 @@ Record = Callable[[Job, Finish, float], None]
 class Group:
     """The outcomes of a chunk that have not been written. One thread adds to it, and another one may write it."""
 
-    def __init__(self, record: Record, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, database: Database, record: Record, clock: Callable[[], float] = monotonic) -> None:
         """Call `record` with each job, its finish and the seconds of its attempt, once its outcome is written."""
-        self._record, self._clock = record, clock
+        self._database, self._record, self._clock = database, record, clock
         self._members: dict[Job, Member] = {}
         self._due = inf
-        self._characters = 0
+        self._count = self._characters = 0
         self._writing = RLock()
         self._ended = Event()
         self._error: Exception | None = None
-        # Guards whether a thread watches the time.
-        self._watch = Lock()
+        # Guards the members and their limits, and whether a thread watches the time.
+        self._state = Lock()
         self._watching = False
 
     def __contains__(self, job: Job) -> bool:
@@ -69,15 +70,24 @@ class Group:
     def add(self, job: Job, outcome: Outcome, seconds: float) -> bool:
         """Add the outcome of an attempt that took some seconds. Return whether the group must be written now."""
         now = self._clock()
-        self._due = min(self._due if self._members else inf, now + SECONDS, job.lease.holds_until)
-        self._characters = (self._characters if self._members else 0) + len(_result(outcome))
-        self._members[job] = Member(job, outcome, seconds, copy_context())
-        return (
-            seconds > SECONDS
-            or now >= self._due
-            or len(self._members) >= MOST_OUTCOMES
-            or self._characters >= MOST_CHARACTERS
-        )
+        with self._state:
+            self._members[job] = Member(job, outcome, seconds, copy_context())
+            self._due = min(self._due, now + SECONDS, job.lease.holds_until)
+            self._count += 1
+            self._characters += len(_result(outcome))
+            is_due = (
+                seconds > SECONDS
+                or now >= self._due
+                or self._count >= MOST_OUTCOMES
+                or self._characters >= MOST_CHARACTERS
+            )
+            if is_due:
+                self._begin()
+        return is_due
+
+    def _begin(self) -> None:
+        """Begin the next group, while the members of this one are being written."""
+        self._due, self._count, self._characters = inf, 0, 0
 
     def write(self) -> None:
         """Write the outcomes. Those that could not be written because of an error, which is raised, remain."""
@@ -85,19 +95,28 @@ class Group:
             error, self._error = self._error, None
             if error is not None:
                 raise error
-            members = list(self._members.values())
-            for place, finish in finish_all([(member.job, member.outcome) for member in members]):
-                self._written(members[place], finish)
+            with self._state:
+                members = list(self._members.values())
+                self._begin()
+            try:
+                for place, finish in finish_all([(member.job, member.outcome) for member in members]):
+                    self._written(members[place], finish)
+            except BaseException:
+                with self._state:
+                    # For those that are left.
+                    self._due = min(self._due, self._clock() + SECONDS)
+                raise
 
     def _written(self, member: Member, finish: Finish) -> None:
         try:
             member.context.run(self._record, member.job, finish, member.seconds)
         finally:
-            del self._members[member.job]
+            with self._state:
+                del self._members[member.job]
 
     def watch(self) -> None:
         """Let a thread write the outcomes in time, because a handler begins."""
-        with self._watch:
+        with self._state:
             if self._members and not self._watching:
                 self._watching = True
                 Thread(target=self._write_in_time, daemon=True).start()
@@ -110,23 +129,24 @@ class Group:
         # The main thread handles the signals, also when it waits in a system call.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         while self._needs_watching():
-            self._ended.wait(max(0.0, self._due - self._clock()))
+            self._ended.wait(min(max(0.0, self._due - self._clock()), SECONDS))
             if self._clock() >= self._due:
-                # After an error, or while the handler has a transaction, this tries again later.
-                self._due = self._clock() + SECONDS
                 self._write_between_transactions()
 
     def _needs_watching(self) -> bool:
         """Decide in one step whether the thread goes on, so that the next group gets another one if it does not."""
-        with self._watch:
+        with self._state:
             self._watching = bool(self._members) and not self._ended.is_set()
             return self._watching
 
     def _write_between_transactions(self) -> None:
-        """Write the outcomes, unless the handler has a transaction, whose part they must not become."""
-        members = list(self._members.values())
+        """Write the outcomes, unless the handler has a transaction, whose part they must not become.
+
+        After an error, and while there is a transaction, this is tried again later.
+        """
+        self._due = self._clock() + SECONDS
         try:
-            if members and not members[0].job.database.in_transaction:
+            if not self._database.in_transaction:
                 self.write()
         except MinutehandError:
             logger.warning("outcomes of finished attempts could not be written yet", exc_info=True)

@@ -67,8 +67,13 @@ class Together:
             await in_database_thread(self._chunk.release, job)
             return
         with self._chunk.attempt(job):
-            if await in_database_thread(self._chunk.start, job) and not self._interrupted:
+            if await self._start(job) and not self._interrupted:
                 await self._run_to_end(Run(job, handler))
+
+    async def _start(self, job: AsyncJob) -> bool:
+        if self._chunk.starts_at_once(job):
+            return self._chunk.start(job)
+        return await in_database_thread(self._chunk.start, job)
 
     async def _run_to_end(self, run: Run) -> None:
         self._runs[run.job.id] = run

@@ -1,6 +1,6 @@
 """Turns: decide from which queue a worker takes its next jobs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from math import inf
 from time import monotonic
@@ -18,9 +18,9 @@ class Turns:
     last ones ended first. A queue that had no due job starts at the present, so that it gains nothing from idling.
     """
 
-    def __init__(self, queues: Queues) -> None:
+    def __init__(self, queues: Queues, clock: Callable[[], float] = monotonic) -> None:
         """Serve these queues."""
-        self.queues = queues
+        self.queues, self._clock = queues, clock
         self._now = 0.0
         # When the last jobs taken from a queue end; only ends after `now` are stored.
         self._ends: dict[str, float] = {}
@@ -37,11 +37,11 @@ class Turns:
 
     def remember(self, late: Mapping[str, timedelta]) -> None:
         """Remember which queues have due jobs."""
-        self._late, self._searched = dict(late), monotonic()
+        self._late, self._searched = dict(late), self._clock()
 
     def remembered(self) -> Mapping[str, timedelta]:
         """Return the queues that had due jobs at the last search, if it is recent; none for a strict order."""
-        recent = monotonic() - self._searched < SEARCH_SECONDS and not self.queues.strict
+        recent = self._clock() - self._searched < SEARCH_SECONDS and not self.queues.strict
         return self._late if recent else {}
 
     def forget(self, queue: str) -> None:

@@ -10,6 +10,7 @@ from minutehand.finish import finish, finish_all
 from minutehand.model.outcome import Cancelled, Done, Failed, Finish, Outcome, Released, Snoozed
 from minutehand.operations.jobs import cancel
 from tests.queue.attempts.stage import outcomes
+from tests.queue.recurring.stage import NOMINAL, recurring
 from tests.queue.stage import LONG, Queue
 
 pytestmark = pytest.mark.every_server
@@ -134,18 +135,15 @@ def test_member_that_another_session_finishes_meanwhile_is_lost(queue: Queue) ->
 
 
 def test_recurring_members_have_their_own_next_occurrences(queue: Queue) -> None:
-    jobs = [queue.claimed(every=every, payload=every) for every in ("PT1H", "PT2H")]
+    jobs = [recurring(queue, every=every, payload=every) for every in ("P1D", "P2D")]
     plain = queue.claimed()
 
     finishes = write([*jobs, plain], Done(), Failed(ERROR, final=True), Done())
 
     assert finishes[2].next is None
     rows = [queue.row(finish.next) for finish in finishes[:2] if finish.next]
-    assert [row.payload for row in rows] == ["PT1H", "PT2H"]
-    assert [row.run_at - job.run_at for row, job in zip(rows, jobs, strict=True)] == [
-        timedelta(hours=1),
-        timedelta(hours=2),
-    ]
+    assert [row.payload for row in rows] == ["P1D", "P2D"]
+    assert [row.run_at for row in rows] == [NOMINAL + timedelta(days=days) for days in (1, 2)]
 
 
 def test_dead_members_create_their_own_jobs(queue: Queue) -> None:

@@ -48,7 +48,7 @@ def another(job: Job) -> Job:
 
 
 def test_group_is_due_some_time_after_its_first_outcome(job: Job, clock: Clock) -> None:
-    group = Group(record, clock)
+    group = Group(job.database, record, clock)
     due = []
     for clock.now in (0.0, SECONDS / 2, SECONDS):
         due.append(group.add(another(job), Done(), 0.0))
@@ -57,33 +57,33 @@ def test_group_is_due_some_time_after_its_first_outcome(job: Job, clock: Clock) 
 
 
 def test_group_is_due_when_a_lease_ends(job: Job, clock: Clock) -> None:
-    group = Group(record, clock)
+    group = Group(job.database, record, clock)
     job.lease.until = job.lease.grace.total_seconds() / 2
 
     assert group.add(job, Done(), 0.0)
 
 
 def test_group_is_due_when_it_is_full(job: Job, clock: Clock) -> None:
-    group = Group(record, clock)
+    group = Group(job.database, record, clock)
     due = [group.add(another(job), Done(), 0.0) for _ in range(MOST_OUTCOMES)]
 
     assert due == [False] * (MOST_OUTCOMES - 1) + [True]
 
 
 def test_group_is_due_when_its_results_are_large(job: Job, clock: Clock) -> None:
-    group = Group(record, clock)
+    group = Group(job.database, record, clock)
     large = Done("1" * (MOST_CHARACTERS // 2))
 
     assert [group.add(another(job), large, 0.0) for _ in range(2)] == [False, True]
 
 
 def test_outcome_of_a_long_attempt_is_due_at_once(job: Job, clock: Clock) -> None:
-    assert Group(record, clock).add(job, Done(), SECONDS * 1.01)
+    assert Group(job.database, record, clock).add(job, Done(), SECONDS * 1.01)
 
 
 def test_written_group_begins_again(direct_queue: Queue, clock: Clock) -> None:
     jobs = [direct_queue.claimed() for _ in range(2)]
-    group = Group(record, clock)
+    group = Group(direct_queue.database, record, clock)
     group.add(jobs[0], Done(), 0.0)
     clock.now = SECONDS
     group.write()

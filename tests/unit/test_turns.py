@@ -122,15 +122,15 @@ def test_queues_are_described_in_words() -> None:
 def test_due_queues_are_remembered_for_a_short_time() -> None:
     now = [0.0]
     turns = Turns(Queues(), lambda: now[0])
-    remembered = [turns.remembered()]
+    remembered = [[*turns.remembered()]]
     turns.remember({"a": MINUTE, "b": MINUTE})
-    remembered.append(turns.remembered())
+    remembered.append([*turns.remembered()])
     turns.forget("a")
-    remembered.append(turns.remembered())
+    remembered.append([*turns.remembered()])
     now[0] = SEARCH_SECONDS
-    remembered.append(turns.remembered())
+    remembered.append([*turns.remembered()])
 
-    assert [[*late] for late in remembered] == [[], ["a", "b"], ["b"], []]
+    assert remembered == [[], ["a", "b"], ["b"], []]
 
 
 def test_strict_order_remembers_no_due_queues() -> None:

@@ -152,7 +152,7 @@ class Database:
         """Whether a transaction is open."""
         with self._turn:
             connection = self._connection
-            return connection is not None and connection.info.transaction_status != TransactionStatus.IDLE
+            return connection is not None and connection.pgconn.transaction_status != TransactionStatus.IDLE
 
     @property
     def autocommit(self) -> bool:

@@ -58,7 +58,7 @@ class Unreadable(str):
 def decode(text: str | bytes) -> Any:
     """Return the value of JSON text, or the text as Unreadable, so that one row cannot fail a whole query."""
     try:
-        return json.loads(text, parse_float=_finite)
+        return _of_json(text if isinstance(text, str) else text.decode())
     except (ValueError, RecursionError):
         return Unreadable(text if isinstance(text, str) else bytes(text).decode())
 
@@ -73,6 +73,10 @@ def _finite(digits: str) -> float:
     if isinf(number := float(digits)):
         raise ValueError(f"{digits} is too large for a float")
     return number
+
+
+# Made once: json.loads would make one for each call.
+_of_json = json.JSONDecoder(parse_float=_finite).decode
 
 
 def _check_keys(value: Any) -> None:

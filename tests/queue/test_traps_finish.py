@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from minutehand import Job, LostError
+from minutehand.attempt_record import attempt_parameters
 from minutehand.database import Database
-from minutehand.finish import attempt_parameters, finish
+from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed, Outcome, Snoozed
 from minutehand.operations.change import Change
 from minutehand.operations.jobs import cancel, promote, reschedule

@@ -12,7 +12,7 @@ from datetime import timedelta
 from multiprocessing import get_context
 from time import perf_counter, process_time
 
-from bench.__main__ import database
+from bench.server import database
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import take
 from minutehand.database import Database

@@ -96,7 +96,7 @@ class Job(Claim):
         exception is recorded without another attempt.
         """
         self._raise_if_finished()
-        # The connection is not available for them until the transaction ends.
+        # So that they do not wait for locks of this transaction.
         self.write_group()
         with self.database.transaction(raw_errors=True) as connection:
             with self._restoring_result():

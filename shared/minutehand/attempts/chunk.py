@@ -37,7 +37,7 @@ class Chunk:
         self.stopping = stopping
         self._waiting = WaitingLeases(job.lease for job in jobs)
         self._running: set[Job] = set()
-        self._group = Group(jobs[0].database, self._ended)
+        self._group = Group(self._ended)
         self._traced = spans.are_recorded()
         # The caller may roll back at any time, and a span reports how the outcome was written.
         self._at_once = self._traced or jobs[0].database.borrowed
@@ -97,7 +97,7 @@ class Chunk:
             return False
         if self._events.has_listeners:
             self._events(emit.claimed(job))
-        self._group.watch()
+        self._watch(job)
         return True
 
     def starts_at_once(self, job: Job) -> bool:
@@ -117,7 +117,7 @@ class Chunk:
         is_due = self._group.add(job, outcome, seconds)
         self._running.discard(job)
         if self._running:
-            self._group.watch()
+            self._watch(job)
         return is_due or self._at_once
 
     def write(self) -> None:
@@ -148,6 +148,14 @@ class Chunk:
                 if not self.ended(job) and (interrupted or job not in self._running):
                     self.release(job)
             self.write()
+
+    def _watch(self, job: Job) -> None:
+        """Let outcomes be written while handlers run.
+
+        A handler that is not async may use the worker's connection in any way, so this needs the second one.
+        Transactions of async handlers are on the second one, and the library's statements on the other.
+        """
+        self._group.watch(job.database if isinstance(job, AsyncJob) else job.database.second)
 
     def _measure(self, job: Job) -> float:
         """Return the seconds of an attempt that has ended now."""

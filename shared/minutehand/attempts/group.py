@@ -15,7 +15,7 @@ import logging
 import signal
 from collections.abc import Callable
 from contextvars import Context, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from threading import Event, Lock, RLock, Thread
 from time import monotonic
@@ -24,6 +24,7 @@ from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.errors import MinutehandError
 from minutehand.finish import finish_all
+from minutehand.lease import Claim
 from minutehand.model.outcome import Finish, Outcome
 
 # How long the outcome of a short attempt may wait, and how long such an attempt takes at most.
@@ -50,9 +51,9 @@ Record = Callable[[Job, Finish, float], None]
 class Group:
     """The outcomes of a chunk that have not been written. One thread adds to it, and another one may write it."""
 
-    def __init__(self, database: Database, record: Record, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, record: Record, clock: Callable[[], float] = monotonic) -> None:
         """Call `record` with each job, its finish and the seconds of its attempt, once its outcome is written."""
-        self._database, self._record, self._clock = database, record, clock
+        self._record, self._clock = record, clock
         self._members: dict[Job, Member] = {}
         self._due = inf
         self._count = self._characters = 0
@@ -89,8 +90,11 @@ class Group:
         """Begin the next group, while the members of this one are being written."""
         self._due, self._count, self._characters = inf, 0, 0
 
-    def write(self) -> None:
-        """Write the outcomes. Those that could not be written because of an error, which is raised, remain."""
+    def write(self, database: Database | None = None) -> None:
+        """Write the outcomes, on another connection if one is given.
+
+        Those that could not be written because of an error, which is raised, remain.
+        """
         with self._writing:
             error, self._error = self._error, None
             if error is not None:
@@ -99,7 +103,8 @@ class Group:
                 members = list(self._members.values())
                 self._begin()
             try:
-                for place, finish in finish_all([(member.job, member.outcome) for member in members]):
+                claims = [(_on(member.job, database), member.outcome) for member in members]
+                for place, finish in finish_all(claims):
                     self._written(members[place], finish)
             except BaseException:
                 with self._state:
@@ -114,9 +119,10 @@ class Group:
             with self._state:
                 del self._members[member.job]
 
-    def watch(self) -> None:
-        """Let a thread write the outcomes in time, because a handler begins."""
+    def watch(self, database: Database) -> None:
+        """Let a thread write the outcomes in time on this connection, because a handler runs."""
         with self._state:
+            self._database = database
             if self._members and not self._watching:
                 self._watching = True
                 Thread(target=self._write_in_time, daemon=True).start()
@@ -140,18 +146,25 @@ class Group:
             return self._watching
 
     def _write_between_transactions(self) -> None:
-        """Write the outcomes, unless the handler has a transaction, whose part they must not become.
+        """Write the outcomes, unless a handler has a transaction, whose part they must not become.
 
         After an error, and while there is a transaction, this is tried again later.
         """
-        self._due = self._clock() + SECONDS
+        with self._state:
+            database, self._due = self._database, self._clock() + SECONDS
         try:
-            if not self._database.in_transaction:
-                self.write()
-        except MinutehandError:
-            logger.warning("outcomes of finished attempts could not be written yet", exc_info=True)
+            if not database.in_transaction:
+                self.write(database)
+        except MinutehandError as error:
+            logger.warning("the outcomes of a group could not be written yet: %s", error)
         except Exception as error:
             self._error = error
+
+
+def _on(job: Job, database: Database | None) -> Claim:
+    if database is None or database is job.database:
+        return job
+    return replace(job, lease=replace(job.lease, database=database))
 
 
 def _result(outcome: Outcome) -> str:

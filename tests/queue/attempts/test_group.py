@@ -15,6 +15,8 @@ from minutehand.model.event import Event
 from minutehand.model.outcome import Done, Finish, Interrupted
 from tests.queue.stage import Queue, until
 
+STATE = "select minutehand.state(j) from minutehand.jobs j where id = %(id)s"
+
 
 class Clock:
     """A clock that a test moves."""
@@ -48,7 +50,7 @@ def another(job: Job) -> Job:
 
 
 def test_group_is_due_some_time_after_its_first_outcome(job: Job, clock: Clock) -> None:
-    group = Group(job.database, record, clock)
+    group = Group(record, clock)
     due = []
     for clock.now in (0.0, SECONDS / 2, SECONDS):
         due.append(group.add(another(job), Done(), 0.0))
@@ -57,33 +59,33 @@ def test_group_is_due_some_time_after_its_first_outcome(job: Job, clock: Clock) 
 
 
 def test_group_is_due_when_a_lease_ends(job: Job, clock: Clock) -> None:
-    group = Group(job.database, record, clock)
+    group = Group(record, clock)
     job.lease.until = job.lease.grace.total_seconds() / 2
 
     assert group.add(job, Done(), 0.0)
 
 
 def test_group_is_due_when_it_is_full(job: Job, clock: Clock) -> None:
-    group = Group(job.database, record, clock)
+    group = Group(record, clock)
     due = [group.add(another(job), Done(), 0.0) for _ in range(MOST_OUTCOMES)]
 
     assert due == [False] * (MOST_OUTCOMES - 1) + [True]
 
 
 def test_group_is_due_when_its_results_are_large(job: Job, clock: Clock) -> None:
-    group = Group(job.database, record, clock)
+    group = Group(record, clock)
     large = Done("1" * (MOST_CHARACTERS // 2))
 
     assert [group.add(another(job), large, 0.0) for _ in range(2)] == [False, True]
 
 
 def test_outcome_of_a_long_attempt_is_due_at_once(job: Job, clock: Clock) -> None:
-    assert Group(job.database, record, clock).add(job, Done(), SECONDS * 1.01)
+    assert Group(record, clock).add(job, Done(), SECONDS * 1.01)
 
 
 def test_written_group_begins_again(direct_queue: Queue, clock: Clock) -> None:
     jobs = [direct_queue.claimed() for _ in range(2)]
-    group = Group(direct_queue.database, record, clock)
+    group = Group(record, clock)
     group.add(jobs[0], Done(), 0.0)
     clock.now = SECONDS
     group.write()
@@ -119,6 +121,19 @@ def test_group_is_written_while_an_async_handler_blocks_the_loop(direct_queue: Q
             until(lambda: other.run("get_states", ids=[first])[0]["state"] == "done")
 
     assert run(direct_queue, handler) == ["done", "done"]
+
+
+def test_handler_may_use_the_connection_while_the_group_is_written(direct_queue: Queue) -> None:
+    first, _ = direct_queue.enqueue(priority=9), direct_queue.enqueue()
+
+    def handler(_: object, job: Job) -> None:
+        if job.id != first:
+            with job.database.connection.transaction():
+                until(lambda: direct_queue.sql(STATE, id=first)[0]["state"] == "done")
+                raise ValueError
+
+    assert run(direct_queue, handler) == ["done", "retrying"]
+    assert direct_queue.row(first).state == "done"
 
 
 def test_transaction_of_a_handler_begins_after_the_group(direct_queue: Queue) -> None:

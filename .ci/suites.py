@@ -32,6 +32,8 @@ OUTER = [
 FLOW = [
     f"{LIBRARY}{name}.py"
     for name in (
+        "attempt_record",
+        "attempts/*",
         "claim",
         "claimed_job",
         "enqueue",

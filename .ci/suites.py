@@ -32,7 +32,6 @@ OUTER = [
 FLOW = [
     f"{LIBRARY}{name}.py"
     for name in (
-        "attempt_record",
         "attempts/*",
         "claim",
         "claimed_job",

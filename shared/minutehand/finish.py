@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
-from minutehand.attempt_record import (
+from minutehand.attempts.record import (
     Write,
     attempt_columns,
     attempt_parameters,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from minutehand import Job, LostError
-from minutehand.attempt_record import attempt_parameters
+from minutehand.attempts.record import attempt_parameters
 from minutehand.database import Database
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed, Outcome, Snoozed

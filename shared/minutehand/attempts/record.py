@@ -1,4 +1,4 @@
-"""Attempt record: the parameters with which the finishing statements record how attempts ended."""
+"""Record: the parameters with which the finishing statements record how attempts ended."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

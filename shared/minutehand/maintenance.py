@@ -5,6 +5,7 @@ connection ends the rest of the steps; the offers after them connect again.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -22,6 +23,8 @@ from minutehand.operations.retention import Step, apply_retention
 if TYPE_CHECKING:
     from minutehand.schedules.fire import Fired
 
+MAINTENANCE_SECONDS = 60.0
+RAISE_EVERY = timedelta(seconds=2)
 MAX_REAPED = 1000
 # A tick waits for it.
 MAX_EXPIRE_SECONDS = 2.0
@@ -112,10 +115,20 @@ def _sweep(database: Database, steps: Steps, now: datetime | None) -> tuple[Step
 
 
 def _update_lanes(database: Database, now: datetime | None) -> None:
+    database.run("advance_settled", now=now, pause=timedelta())
+    _move_floors(database, now)
+
+
+def _raise_floors(database: Database) -> None:
+    """Update the lanes, unless another session did so in the last two seconds."""
+    if database.run("advance_settled", now=None, pause=RAISE_EVERY):
+        _move_floors(database, None)
+
+
+def _move_floors(database: Database, now: datetime | None) -> None:
     (folded,) = database.run("fold_lanes")
     if folded["sweep_requested"]:
         database.run("sweep", now=now)
-    database.run("advance_settled", now=now)
     database.run("raise_floor", now=now)
 
 
@@ -151,6 +164,27 @@ def _end(
     nexts = [next_of(each["every"], each["zone"], each["nominal"], each["now"])[0] for each in recurring]
     ids = [each["id"] for each in recurring]
     return tuple(database.run(statement, limit=MAX_REAPED, now=now, ids=ids, nexts=nexts))
+
+
+@dataclass
+class Upkeep:
+    """The maintenance of a resident worker: in full once a minute, and of the floors every two seconds.
+
+    A worker scans from the floor each time it takes jobs, and an old snapshot keeps all entries of taken jobs there. Of
+    several workers, one raises the floors.
+    """
+
+    maintained: float = -math.inf
+    raised: float = -math.inf
+
+    def run(self, database: Database) -> None:
+        """Do what is due."""
+        if monotonic() - self.maintained > MAINTENANCE_SECONDS:
+            run_maintenance(database)
+            self.maintained = self.raised = monotonic()
+        elif monotonic() - self.raised > RAISE_EVERY.total_seconds():
+            Steps().run("raise the floors", lambda: _raise_floors(database))
+            self.raised = monotonic()
 
 
 def check_health(database: Database) -> Health:

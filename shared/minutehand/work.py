@@ -1,6 +1,5 @@
 """Work: claim jobs, then run one attempt of each, for an invocation event or as a resident worker."""
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -16,15 +15,13 @@ from minutehand.errors import BusyError, ConflictError, InvalidJobError, Unreach
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.handlers import Handlers
-from minutehand.maintenance import run_maintenance
+from minutehand.maintenance import Upkeep
 from minutehand.model.event import Hook
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish
 from minutehand.model.queues import Given, Queues
 from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
-
-MAINTENANCE_SECONDS = 60.0
 
 
 class EventError(ValueError):
@@ -86,12 +83,10 @@ def work(
     """
     served = Queues.of(queues, strict)
     turns = Turns(served)
-    handled, maintained = 0, -math.inf
+    upkeep, handled = Upkeep(), 0
     with _publishing_halt(database, served.only, hook):
         while not stop.is_set():
-            if monotonic() - maintained > MAINTENANCE_SECONDS:
-                run_maintenance(database)
-                maintained = monotonic()
+            upkeep.run(database)
             jobs = take_in_turns(database, turns, chunk, lease, grace, worker)
             finishes = run_jobs(jobs, handlers, stop.is_set, hook=hook, concurrency=concurrency)
             handled += sum(finish.ending not in ("released", "lost") for finish in finishes)

@@ -223,7 +223,7 @@ class Stock:
             "settle": claim | {"ended": datetime.now(UTC), "result": "1", "error": '{"type": "E"}'},
             "get_unfinished": {"id": job_id},
             "sweep": {"now": None},
-            "advance_settled": {"now": None},
+            "advance_settled": {"now": None, "pause": timedelta()},
             "remove_lanes": {"now": None},
             "start_sweep": {"now": None},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},

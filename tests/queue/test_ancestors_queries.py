@@ -110,10 +110,3 @@ def test_each_claim_has_its_own_ack(queue: Queue) -> None:
     again = queue.take(50)
 
     assert len({job.ack for job in jobs + again}) == 100
-
-
-def test_duplicate_ack_is_rejected(queue: Queue) -> None:
-    one, other = queue.claimed(), queue.claimed()
-
-    with pytest.raises(Exception, match="jobs_live_ack"):
-        queue.sql("update minutehand.jobs set ack = %(ack)s where id = %(id)s", ack=one.ack, id=other.id)

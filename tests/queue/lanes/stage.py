@@ -22,7 +22,7 @@ def settle(queue: Queue) -> None:
     (start,) = queue.sql("select pg_snapshot_xmax(pg_current_snapshot())::text as xid")
 
     def settled() -> Any:
-        queue.database.run("advance_settled", now=None)
+        queue.database.run("advance_settled", now=None, pause=timedelta())
         return queue.sql("select 1 from minutehand.dispatcher where settled_xid > %(xid)s::xid8", **start)
 
     queue.sql("select pg_current_xact_id()")

@@ -122,16 +122,16 @@ def insert_during_a_tick(queue: Queue, age: timedelta) -> UUID:
     return job_id
 
 
-@pytest.mark.fault("functions/triggers", r"visible >= clock_timestamp\(\) - interval '15 seconds'", "true")
+@pytest.mark.fault("functions/triggers", r"visible >= clock_timestamp\(\) - interval '3 seconds'", "true")
 def test_time_in_the_past_does_not_rely_on_the_floor(direct_queue: Queue) -> None:
     job_id = insert_during_a_tick(direct_queue, timedelta(minutes=10))
 
     assert found(direct_queue) == {job_id}
 
 
-@pytest.mark.fault("raise_floor", "interval '30 seconds'", "interval '5 seconds'")
+@pytest.mark.fault("raise_floor", "interval '6 seconds'", "interval '1 second'")
 def test_floor_leaves_room_for_times_in_the_recent_past(direct_queue: Queue) -> None:
-    job_id = insert_during_a_tick(direct_queue, timedelta(seconds=10))
+    job_id = insert_during_a_tick(direct_queue, timedelta(seconds=2))
 
     assert found(direct_queue) == {job_id}
 

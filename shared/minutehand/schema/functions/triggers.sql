@@ -46,8 +46,8 @@ $$;
 -- Whether every later scan finds a job that this transaction has just written, even though ticks change lanes at the same
 -- time. No lock is needed, for two reasons:
 --
---   * A floor in the past stays below `settled` (see advance_settled.sql) by 30 seconds. If a tick did not see this job when it
---     raised the floor, then this transaction began to write after `settled`. A job with a time at most 15 seconds ago is
+--   * A floor in the past stays below `settled` (see advance_settled.sql) by 6 seconds. If a tick did not see this job when it
+--     raised the floor, then this transaction began to write after `settled`. A job with a time at most 3 seconds ago is
 --     above that floor.
 --   * Before a lane gets a floor in the future, a tick marks it as idle. It then waits until all transactions that began
 --     to write before the mark was visible have ended; see raise_floor.sql. This transaction has written the job already,
@@ -61,7 +61,7 @@ language plpgsql volatile
 as $$
 begin
     return current_setting('transaction_isolation') = 'read committed'
-       and visible >= clock_timestamp() - interval '15 seconds'
+       and visible >= clock_timestamp() - interval '3 seconds'
        and (exists (select from minutehand.lanes l
                      where l.queue = in_queue and l.priority = with_priority and l.floor <= lane_covers.visible
                        and l.idle is null and (l.shared or not lane_covers.shared))

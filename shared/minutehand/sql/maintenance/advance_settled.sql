@@ -1,6 +1,7 @@
 -- Advances `settled`, the latest known time of which all transactions that had begun to write have ended. Takes a mark,
 -- the time and a snapshot, and waits until all transactions that were writing in the mark's snapshot have ended. Without
--- other writers, that is now. A dispatcher's row that another session has locked or changed stays as it is.
+-- other writers, that is now. A dispatcher's row that another session has locked or changed, or that has a mark younger
+-- than `pause`, stays as it is.
 with before as materialized (
     select xmin as was, mark, pg_current_snapshot() as current from minutehand.dispatcher
 ), state as materialized (
@@ -19,3 +20,5 @@ update minutehand.dispatcher d
        marked = coalesce(%(now)s, now()), mark = current
   from state s, free
  where d.xmin = s.was and (quiet or ended or restored)
+   and (d.marked is null or d.marked <= coalesce(%(now)s, now()) - %(pause)s or d.marked > coalesce(%(now)s, now()))
+returning settled

@@ -1,7 +1,7 @@
 -- Raises the floors of lanes, so that scans start there. Transactions that have not ended may still add jobs, which this
 -- statement does not see; see minutehand.lane_covers for the reason why their jobs are found.
 --
--- A lane with due, offered or running jobs gets a floor 30 seconds below its first due job and below `settled`. Any other
+-- A lane with due, offered or running jobs gets a floor 6 seconds below its first due job and below `settled`. Any other
 -- lane is marked as idle first: from then on an enqueuer who sees the mark records a change, which ends it. When all
 -- transactions that began to write before the mark was committed have ended, all jobs of those who did not see it are
 -- visible here. Then the floor is the time of the first job, or infinity, and no tick reads the lane before that.
@@ -30,7 +30,7 @@ with settled as materialized (
 ), next as materialized (
     select queue, priority, was, head.floor as was_floor, idle as was_idle,
            case when waits and idle < settled_xid then coalesce(first, 'infinity')
-                else greatest(floor, least(first, settled) - interval '30 seconds') end as floor,
+                else greatest(floor, least(first, settled) - interval '6 seconds') end as floor,
            case when waits and idle < settled_xid or not waits then null
                 -- Of a database that was restored on another server.
                 when idle is null or idle > pg_snapshot_xmax(pg_current_snapshot()) then pg_current_xact_id()

@@ -34,7 +34,7 @@ def test_first_run_is_full_maintenance(queue: Queue) -> None:
 
     Upkeep().run(queue.database)
 
-    assert queue.sql("select from minutehand.dispatcher where isfinite(swept)")
+    assert queue.sql("select swept from minutehand.dispatcher where isfinite(swept)")
 
 
 def test_young_mark_stays(queue: Queue) -> None:

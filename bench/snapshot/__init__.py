@@ -1,0 +1,1 @@
+"""The latency of claims while an old snapshot keeps vacuum from removing dead rows."""

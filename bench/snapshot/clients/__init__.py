@@ -1,0 +1,1 @@
+"""Clients that work at a steady rate. Those of the peers run in the environment of the peers."""

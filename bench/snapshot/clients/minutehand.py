@@ -1,0 +1,72 @@
+"""minutehand: resident workers; with the argument `invited`, a dispatcher that offers jobs once a second."""
+
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+
+from bench.snapshot.clients.steady import main
+from minutehand.claim import claim, take
+from minutehand.claimed_job import Job
+from minutehand.database import Database
+from minutehand.enqueue import enqueue_many
+from minutehand.finish import finish
+from minutehand.maintenance import Upkeep, run_maintenance
+from minutehand.model.new_job import NewJob
+from minutehand.model.offer import Offer
+from minutehand.model.outcome import Done
+from minutehand.offer import offer
+from minutehand.schema.migrate import migrate
+
+LEASE, GRACE, TTL = timedelta(minutes=5), timedelta(seconds=2), timedelta(minutes=2)
+
+
+class Resident:
+    """A worker of `minutehand work`."""
+
+    def __init__(self, url: str) -> None:
+        """Connect on first use."""
+        self.url, self.database, self.upkeep = url, Database(url), Upkeep()
+        self.close = self.database.close
+
+    def prepare(self) -> None:
+        """Create the tables."""
+        migrate(self.url)
+
+    def enqueue(self, count: int) -> None:
+        """Enqueue jobs together."""
+        list(enqueue_many((NewJob("noop", {"n": n}) for n in range(count)), connection=self.database))
+
+    def claim(self, batch: int) -> list[Job]:
+        """Take due jobs."""
+        return take(self.database, "default", batch, LEASE, GRACE)
+
+    def finish(self, jobs: Sequence[Job]) -> None:
+        """Finish jobs, and run maintenance when it is due."""
+        for job in jobs:
+            finish(job, Done())
+        self.upkeep.run(self.database)
+
+
+class Invited(Resident):
+    """A worker that is invited by a dispatcher."""
+
+    def maintain(self) -> None:
+        """Run the maintenance of a tick."""
+        run_maintenance(self.database)
+
+    def offer(self, capacity: int) -> list[Offer]:
+        """Offer due jobs."""
+        return list(offer(self.database, capacity, TTL).offers)
+
+    def claim_offered(self, offers: list[Offer]) -> list[Job]:
+        """Claim offered jobs."""
+        return claim(self.database, offers, LEASE, GRACE)
+
+    def finish(self, jobs: Sequence[Job]) -> None:
+        """Finish jobs."""
+        for job in jobs:
+            finish(job, Done())
+
+
+if __name__ == "__main__":
+    main(Invited if "invited" in sys.argv[2:] else Resident)

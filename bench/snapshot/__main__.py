@@ -26,7 +26,7 @@ Windows = dict[tuple[str, int], list[float]]
 def main(systems: str, seconds: int, rate: int, workers: int, batch: int, window: int) -> None:
     """Compare the latency of claims with that of the same load while a REPEATABLE READ transaction is open.
 
-    Each run has a new server. Peers are installed by `make bench/peers`.
+    Each run has a new server, or a new database on that of DATABASE_URL. Peers are installed by `make bench/peers`.
     """
     load = Load(rate, seconds, workers, batch)
     for name in systems.split(","):

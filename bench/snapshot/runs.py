@@ -5,23 +5,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 
+from bench.peers.environment import MODULES, NODE, PYTHON
+from bench.server import fresh, server
 from bench.snapshot.clients.steady import Load
-from minutehand.local import postgres
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = Path(__file__).parent / "clients"
-# Where `make bench/peers` installs the peers.
-PEERS = ROOT / ".venv" / "peers"
-SETTINGS = {"shared_buffers": "256MB", "max_wal_size": "4GB", "autovacuum_naptime": "5s"}
 
 
 @dataclass(frozen=True)
@@ -58,14 +52,14 @@ class System:
             return [str(self._program), "-m", f"bench.snapshot.clients.{self.client}", text, *self.arguments]
         # Node looks for packages next to the file.
         for name in (self.client, "steady.mjs"):
-            shutil.copy(CLIENTS / name, PEERS / "node" / name)
-        return [str(self._program), str(PEERS / "node" / self.client), text]
+            shutil.copy(CLIENTS / name, MODULES / name)
+        return [str(self._program), str(MODULES / self.client), text]
 
     @property
     def _program(self) -> Path:
         if not self.peer:
             return Path(sys.executable)
-        return PEERS / "python" / "bin" / ("node" if self.client.endswith(".mjs") else "python")
+        return NODE if self.client.endswith(".mjs") else PYTHON
 
 
 SYSTEMS = {
@@ -80,8 +74,9 @@ SYSTEMS = {
 
 
 def run(system: System, load: Load, *, held: bool) -> list[Sample]:
-    """Run a system on a new server; with `held`, a REPEATABLE READ transaction stays open from the start."""
-    with _server() as url:
+    """Run a system on a new database; with `held`, a REPEATABLE READ transaction stays open from the start."""
+    with server() as address:
+        url = fresh(address)
         environment = {**os.environ, "DATABASE_URL": url, "PYTHONPATH": str(ROOT)}
         with subprocess.Popen(
             system.command(load), cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
@@ -104,14 +99,3 @@ def _samples(process: subprocess.Popen[str], url: str, *, held: bool) -> list[Sa
     if not lines:
         raise RuntimeError("the client ended without samples; its error is above")
     return [Sample(*each) for each in json.loads(lines[-1])]
-
-
-@contextmanager
-def _server() -> Iterator[str]:
-    with TemporaryDirectory(prefix="minutehand-bench-") as directory:
-        server = postgres.start(Path(directory), settings=SETTINGS)
-        try:
-            parts = conninfo_to_dict(server.url)
-            yield "postgresql://{user}:{password}@{host}:{port}/{dbname}".format(**parts)
-        finally:
-            server.stop()

@@ -607,7 +607,7 @@ CREATE TABLE minutehand.jobs_live (
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
 )
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
 
 CREATE FUNCTION minutehand.check_merge(job minutehand.jobs_live) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -1714,7 +1714,7 @@ CREATE FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, vis
     AS $$
 begin
     return current_setting('transaction_isolation') = 'read committed'
-       and visible >= clock_timestamp() - interval '15 seconds'
+       and visible >= clock_timestamp() - interval '3 seconds'
        and (exists (select from minutehand.lanes l
                      where l.queue = in_queue and l.priority = with_priority and l.floor <= lane_covers.visible
                        and l.idle is null and (l.shared or not lane_covers.shared))
@@ -3260,8 +3260,6 @@ CREATE INDEX jobs_tenant ON ONLY minutehand.jobs USING btree (tenant, id) WHERE 
 CREATE INDEX jobs_done_tenant_id_idx ON ONLY minutehand.jobs_done USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
 
 CREATE INDEX jobs_done_default_tenant_id_idx ON minutehand.jobs_done_default USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
-
-CREATE UNIQUE INDEX jobs_live_ack ON minutehand.jobs_live USING btree (ack) WHERE (ack IS NOT NULL);
 
 CREATE INDEX jobs_live_busy ON minutehand.jobs_live USING btree (visible) WHERE (COALESCE(offered, claimed) IS NOT NULL);
 

@@ -167,7 +167,7 @@ def _end(
 
 
 @dataclass
-class Upkeep:
+class WorkerMaintenance:
     """The maintenance of a resident worker: in full once a minute, and of the floors every two seconds.
 
     A worker scans from the floor each time it takes jobs, and an old snapshot keeps all entries of taken jobs there. Of
@@ -178,7 +178,7 @@ class Upkeep:
     raised: float = -math.inf
 
     def run(self, database: Database) -> None:
-        """Do what is due."""
+        """Run the steps whose time has come."""
         if monotonic() - self.maintained > MAINTENANCE_SECONDS:
             run_maintenance(database)
             self.maintained = self.raised = monotonic()

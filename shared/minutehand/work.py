@@ -15,7 +15,7 @@ from minutehand.errors import BusyError, ConflictError, InvalidJobError, Unreach
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.handlers import Handlers
-from minutehand.maintenance import Upkeep
+from minutehand.maintenance import WorkerMaintenance
 from minutehand.model.event import Hook
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish
@@ -78,15 +78,15 @@ def work(
 
     Serves all queues, or those in `queues`: a name, names, or names with integer weights. See Queues for weights and
     `strict`. Takes up to `chunk` jobs of one queue at a time, of which up to `concurrency` async ones run at the same
-    time, and waits for `idle` if none is due. Runs maintenance once a minute. Raises InvalidJobError if a name or
+    time, and waits for `idle` if none is due. Runs maintenance, in full once a minute. Raises InvalidJobError if a name or
     weight is invalid.
     """
     served = Queues.of(queues, strict)
     turns = Turns(served)
-    upkeep, handled = Upkeep(), 0
+    maintenance, handled = WorkerMaintenance(), 0
     with _publishing_halt(database, served.only, hook):
         while not stop.is_set():
-            upkeep.run(database)
+            maintenance.run(database)
             jobs = take_in_turns(database, turns, chunk, lease, grace, worker)
             finishes = run_jobs(jobs, handlers, stop.is_set, hook=hook, concurrency=concurrency)
             handled += sum(finish.ending not in ("released", "lost") for finish in finishes)

@@ -10,7 +10,7 @@ from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.enqueue import enqueue_many
 from minutehand.finish import finish
-from minutehand.maintenance import Upkeep, run_maintenance
+from minutehand.maintenance import WorkerMaintenance, run_maintenance
 from minutehand.model.new_job import NewJob
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Done
@@ -25,7 +25,7 @@ class Resident:
 
     def __init__(self, url: str) -> None:
         """Connect on first use."""
-        self.url, self.database, self.upkeep = url, Database(url), Upkeep()
+        self.url, self.database, self.maintenance = url, Database(url), WorkerMaintenance()
         self.close = self.database.close
 
     def prepare(self) -> None:
@@ -44,7 +44,7 @@ class Resident:
         """Finish jobs, and run maintenance when it is due."""
         for job in jobs:
             finish(job, Done())
-        self.upkeep.run(self.database)
+        self.maintenance.run(self.database)
 
 
 class Invited(Resident):

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
-from minutehand.maintenance import Upkeep
+from minutehand.maintenance import WorkerMaintenance
 from tests.queue.lanes.stage import tick
 from tests.queue.stage import Queue
 
@@ -24,7 +24,7 @@ def test_worker_raises_floors_between_its_maintenance(queue: Queue) -> None:
     queue.sql(FORGET_THE_MARK)
     before = floor_of(queue)
 
-    Upkeep(maintained=monotonic()).run(queue.database)
+    WorkerMaintenance(maintained=monotonic()).run(queue.database)
 
     assert floor_of(queue) > before
 
@@ -32,7 +32,7 @@ def test_worker_raises_floors_between_its_maintenance(queue: Queue) -> None:
 def test_first_run_is_full_maintenance(queue: Queue) -> None:
     queue.sql("update minutehand.dispatcher set swept = '-infinity'")
 
-    Upkeep().run(queue.database)
+    WorkerMaintenance().run(queue.database)
 
     assert queue.sql("select swept from minutehand.dispatcher where isfinite(swept)")
 

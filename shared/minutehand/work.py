@@ -78,7 +78,7 @@ def work(
 
     Serves all queues, or those in `queues`: a name, names, or names with integer weights. See Queues for weights and
     `strict`. Takes up to `chunk` jobs of one queue at a time, of which up to `concurrency` async ones run at the same
-    time, and waits for `idle` if none is due. Runs maintenance, in full once a minute. Raises InvalidJobError if a name or
+    time, and waits for `idle` if none is due. Runs maintenance once a minute. Raises InvalidJobError if a name or
     weight is invalid.
     """
     served = Queues.of(queues, strict)

@@ -210,24 +210,34 @@ docs/serve: $(DOCS)/.stamp ## Serve the documentation site and reload it on chan
 docs/screenshots: setup ## Save the screenshots of the documentation
 	@MINUTEHAND_TEST_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest --quiet tests/console/test_screenshots.py
 
-# In a separate environment, because only this target needs it.
+.PHONY: docs/performance
+docs/performance: $(DOCS)/.stamp ## Write docs/performance.md and its plots from bench/results.json
+	@$(DOCS)/bin/python -m bench.page
+
+# In a separate environment, because only these targets need it.
 $(DOCS)/.stamp: requirements-docs.lock | $(STAMP)
 	@$(BIN)/python -m venv $(DOCS)
 	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
 .PHONY: bench
-bench: setup/pipeline ## Run the benchmarks
-	@$(BIN)/python -m bench
+bench: setup/pipeline ## Run the benchmarks; ARGS="--cases one,batch --rounds 5"
+	@$(BIN)/python -m bench $(ARGS)
+
+.PHONY: bench/peers
+bench/peers: setup ## Install other job queues in .venv/peers and compare; PGMQ_SQL=pgmq.sql ARGS="--rounds 5"
+	@PGMQ_SQL="$(PGMQ_SQL)" $(BIN)/python -m bench.peers $(ARGS)
 
 .PHONY: lock
-lock: ## Lock the newest versions of all dependencies, for all platforms and Python 3.11 and later (requires uv)
+lock: ## Lock the newest versions of all dependencies, for all platforms and Python 3.11 and later (requires uv and npm)
 	$(LOCK) pyproject.toml --extra dev --output-file requirements.lock
 	$(LOCK) $(NOT_OURS) pipeline/pyproject.toml --extra dev --constraint requirements.lock \
 		--output-file requirements-pipeline.lock
 	$(LOCK_CLUSTER) $(NOT_OURS) pyproject.toml pipeline/pyproject.toml --extra aws --extra encryption \
 		--constraint requirements-pipeline.lock --output-file pipeline/requirements.lock
-	printf 'mkdocs-material\nmkdocstrings-python\nruff\n' | $(LOCK) - --constraint requirements.lock --output-file requirements-docs.lock
+	printf 'matplotlib\nmkdocs-material\nmkdocstrings-python\nruff\n' | $(LOCK) - --constraint requirements.lock --output-file requirements-docs.lock
+	$(LOCK) bench/peers/requirements.in --output-file bench/peers/requirements.lock
+	cd bench/peers && npm update --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 	echo pyspark==$(SPARK_FLOOR) | $(LOCK) - --no-deps --output-file requirements-spark-floor.lock
 
 .PHONY: db/migrate

@@ -49,7 +49,14 @@ FLOW = [
 PIPELINE = "pipeline/minutehand_pipeline/"
 # In the order of the runs, the fastest first.
 SUITES = {
-    "docs": ["docs/*", "mkdocs.yml", "requirements-docs.lock", "CONTRIBUTING.md", "CHANGELOG.md"],
+    "docs": [
+        "bench/page/*",
+        "docs/*",
+        "mkdocs.yml",
+        "requirements-docs.lock",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ],
     "mutations": [*SQL, "tests/queue/*", "template.yaml", "tests/template/*"],
     "plans": [*SQL, "tests/proof/*"],
     "thorough": [
@@ -75,6 +82,8 @@ SUITES = {
         "functions/*",
         "events/*",
         "template.yaml",
+        "bench/*",
+        "tests/bench/*",
         "tests/local/*",
         "tests/template/*",
         "tests/testing/*",
@@ -133,6 +142,7 @@ ORDINARY = [
         f"tests/{folder}/*"
         for folder in (
             "api",
+            "bench",
             "cli",
             "connections",
             "console",

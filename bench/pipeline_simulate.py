@@ -23,9 +23,8 @@ def measure(attempts: int = ATTEMPTS, cores: int = 2) -> list[Measured]:
     policy = Policy(name="max_attempts 3", capacity=10_000, chunk=10, max_attempts=3)
     with peak_memory() as peaks:
         began = perf_counter()
-        result = simulate(spark, SimulationConfig(synthetic=month, policies=(policy,)))
+        (result,) = simulate(spark, SimulationConfig(synthetic=month, policies=(policy,))).simulated
         took = perf_counter() - began
-    (result,) = result.simulated
     return [
         Measured(
             f"simulate {result.attempts:,} attempts on {cores} cores, {days} windows",

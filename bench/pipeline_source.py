@@ -72,8 +72,8 @@ def _jdbc(spark: SparkSession, url: str) -> DataFrame:
         f"(select {texts} from minutehand.jobs_done) jobs",
         predicates=bounds,
         properties={
-            "user": parts["user"],
-            "password": parts.get("password", ""),
+            "user": str(parts["user"]),
+            "password": str(parts.get("password", "")),
             "fetchsize": "10000",
             "driver": "org.postgresql.Driver",
         },

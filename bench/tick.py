@@ -1,14 +1,11 @@
 """The cost of a tick by the size of the backlog: plain, with one limit, and with 1,000 tenants.
 
-The limit has room, so that it changes no offer. `python -m bench.tick URL` prints a line of JSON for each measurement
-on an empty database.
+The limit has room, so that it changes no offer. `python -m bench --cases tick` runs it.
 """
 
-import json
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from statistics import median
@@ -18,7 +15,6 @@ from minutehand.database import Database
 from minutehand.maintenance import run_maintenance
 from minutehand.offer import offer
 from minutehand.operations.controls import limit
-from minutehand.schema.migrate import migrate
 
 CAPACITY = 100
 BACKLOGS = (10_000, 100_000, 1_000_000)
@@ -58,9 +54,8 @@ def costs(url: str, backlogs: tuple[int, ...] = BACKLOGS) -> Iterator[Cost]:
     database.close()
 
 
-def measure(url: str, backlogs: tuple[int, ...]) -> list[Measured]:
+def lines(measured: Sequence[Cost]) -> list[Measured]:
     """Return the costs as lines of a table; the ratio is to the plain tick with the smallest backlog."""
-    measured = list(costs(url, backlogs))
     return [
         Measured(
             f"tick, {cost.case}, {cost.due:,} due",
@@ -128,9 +123,3 @@ def _one_limit(database: Database) -> Iterator[None]:
 def _undo_offers(database: Database) -> None:
     """Make the offered rows due again."""
     database.connection.execute(UNDO)
-
-
-if __name__ == "__main__":
-    migrate(sys.argv[1])
-    for each in costs(sys.argv[1]):
-        print(json.dumps(asdict(each)), flush=True)

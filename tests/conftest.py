@@ -38,6 +38,7 @@ SUITES = {
     "tests/cluster/": "cluster",
     "tests/sam_local/": "containers",
     "tests/walk/": "project",
+    "tests/bench/test_programs.py": "programs",
     "tests/local/": "programs",
     "tests/testing/test_conformance.py": "programs",
     "tests/testing/test_run.py": "programs",

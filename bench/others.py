@@ -1,0 +1,53 @@
+"""The benchmarks that do not compare queues: ticks, cold starts and the pipeline, which is imported when it runs."""
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from multiprocessing import get_context
+
+from bench import tick
+from bench.measure import Measured
+from bench.server import migrated
+from bench.tick import Cost
+
+# The sizes that are measured, by the name of the module in this package.
+SIZES: dict[str, tuple[int, ...]] = {
+    "pipeline_source": (1_000_000,),
+    "pipeline_load": (1_000_000,),
+    "pipeline_archive": (2_500_000,),
+    "pipeline_noticed": (500_000,),
+}
+REPORTS = (20_000, 200_000, 2_000_000)
+ATTEMPTS = 10_000_000
+
+
+def others(scale: int) -> dict[str, Callable[[str], list[Measured]]]:
+    """Return the measurements by name; each takes the address of a server. Sizes are divided by `scale`."""
+    pipeline = {name.replace("_", "-"): _on_database(name, size // scale) for name, (size,) in SIZES.items()}
+    return {
+        "tick": lambda server: tick.lines(ticks(server, scale)),
+        "cold-start": lambda server: _measure("cold_start"),
+        **pipeline,
+        "pipeline-report": lambda server: _alone("pipeline_report", tuple(n // scale for n in REPORTS)),
+        "pipeline-simulate": lambda server: _alone("pipeline_simulate", ATTEMPTS // scale),
+    }
+
+
+def ticks(server: str, scale: int) -> list[Cost]:
+    """Return the costs of ticks."""
+    return list(tick.costs(migrated(server), tuple(backlog // scale for backlog in tick.BACKLOGS)))
+
+
+def _on_database(name: str, size: int) -> Callable[[str], list[Measured]]:
+    return lambda server: _alone(name, migrated(server), size)
+
+
+def _measure(name: str, *arguments: object) -> list[Measured]:
+    lines: list[Measured] = import_module(f"bench.{name}").measure(*arguments)
+    return lines
+
+
+def _alone(name: str, *arguments: object) -> list[Measured]:
+    """Measure in a separate process, because a process has one Spark session with fixed cores and memory."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(_measure, name, *arguments).result()

@@ -1,0 +1,1 @@
+"""The throughput of job queues on one server, in interleaved rounds."""

@@ -1,0 +1,44 @@
+"""The cases: what is timed, and with how many jobs."""
+
+from dataclasses import dataclass
+
+from bench.queues.clients.program import Load
+
+
+@dataclass(frozen=True)
+class Case:
+    """One timed verb. `factor` multiplies the number of jobs, so that fast cases last long enough to be measured.
+
+    `workers` replaces the number of workers of the command line.
+    """
+
+    name: str
+    title: str
+    verb: str
+    batch: int = 1
+    factor: float = 1
+    workers: int | None = None
+
+    def load(self, jobs: int, workers: int) -> Load:
+        """Return the load for a number of jobs."""
+        return Load(jobs=max(1, int(jobs * self.factor)), workers=self.workers or workers, batch=self.batch)
+
+
+ONE = Case("one", "one by one", "drain")
+BATCH = Case("batch", "batches of 100", "drain", batch=100, factor=2)
+BULK = Case("bulk", "bulk enqueue", "bulk", factor=4)
+SINGLE = Case("single", "enqueue one at a time", "single")
+HOT_PATHS = (ONE, BATCH, BULK, SINGLE)
+
+CHUNKS = (1, 10, 100, 500)
+WORKERS = (1, 2, 4, 8)
+
+
+def chunked(chunk: int, workers: int) -> Case:
+    """Return the case of some workers, each with chunks of this size."""
+    name, title = f"chunk-{chunk}-workers-{workers}", f"{workers} workers, chunks of {chunk}"
+    return Case(name, title, "drain", batch=chunk, factor=0.2 if chunk == 1 else 1, workers=workers)
+
+
+GRID = tuple(chunked(chunk, workers) for chunk in CHUNKS for workers in WORKERS)
+CASES = {case.name: case for case in (*HOT_PATHS, *GRID)}

@@ -1,0 +1,1 @@
+"""Clients that the harness runs as programs: ours, and bare statements as the limit."""

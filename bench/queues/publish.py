@@ -1,0 +1,44 @@
+"""Save measurements of queues in bench/results.json."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+
+from bench import results
+from bench.machine import machine, versions
+from bench.queues.clients.program import Load
+from bench.queues.runs import Run
+from bench.results import Measurement, Ticks
+from bench.tick import Cost
+
+COSTS = ("client", "server", "wal")
+
+
+def measurement(runs: Mapping[str, Sequence[Run]], commit: str, load: Load) -> Measurement:
+    """Return the result of a case."""
+    return Measurement(
+        commit=commit,
+        jobs=load.jobs,
+        workers=load.workers,
+        rates={name: [round(run.rate, 1) for run in each] for name, each in runs.items()},
+        costs={name: {cost: _median(each, cost) for cost in COSTS} for name, each in runs.items()},
+    )
+
+
+def publish(measured: Mapping[str, Measurement], url: str) -> None:
+    """Replace the results of these cases, the machine and the versions."""
+    old = results.load()
+    results.save(replace(old, machine=machine(), versions=versions(url), cases={**old.cases, **measured}))
+
+
+def publish_ticks(costs: Sequence[Cost], commit: str) -> None:
+    """Replace the costs of ticks."""
+    milliseconds: dict[str, dict[str, float]] = {}
+    for cost in costs:
+        milliseconds.setdefault(cost.case, {})[str(cost.due)] = round(cost.tick_ms, 2)
+    results.save(replace(results.load(), ticks=Ticks(commit, milliseconds)))
+
+
+def _median(runs: Sequence[Run], cost: str) -> float | None:
+    values = [value for run in runs if (value := getattr(run, cost)) is not None]
+    return round(median(values), 1) if values else None

@@ -1,0 +1,75 @@
+"""The published results: bench/results.json, from which docs/performance.md is written.
+
+This module imports only the standard library, because the plots are drawn in the environment of the documentation.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+FILE = Path(__file__).parent / "results.json"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The runs of a case by the name of the system.
+
+    `commit` is the time of the measured commit. `rates` are jobs per second, one for each round. `costs` are medians
+    for a job: microseconds of processor time of the `client` and of the `server`, and bytes of `wal`.
+    """
+
+    commit: str
+    jobs: int
+    workers: int
+    rates: dict[str, list[float]]
+    costs: dict[str, dict[str, float | None]]
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """The median milliseconds of a tick by the case and the number of due jobs."""
+
+    commit: str = ""
+    milliseconds: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The latency of a steady load without and with an old snapshot.
+
+    `p99` has the milliseconds of the 99th percentile in the last `window` seconds of a run, by the system's title and
+    the operation: without the snapshot, then with it.
+    """
+
+    commit: str = ""
+    rate: int = 0
+    seconds: float = 0
+    window: int = 0
+    p99: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Results:
+    """All published results. `machine` and `versions` are those of the last measurement."""
+
+    machine: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    cases: dict[str, Measurement] = field(default_factory=dict)
+    ticks: Ticks = field(default_factory=Ticks)
+    snapshot: Snapshot = field(default_factory=Snapshot)
+
+
+def load(file: Path = FILE) -> Results:
+    """Read the results. Raise TypeError if a field is unknown."""
+    if not file.exists():
+        return Results()
+    read = json.loads(file.read_text("utf-8"))
+    cases = {name: Measurement(**case) for name, case in read.pop("cases").items()}
+    ticks, snapshot = Ticks(**read.pop("ticks")), Snapshot(**read.pop("snapshot"))
+    return Results(cases=cases, ticks=ticks, snapshot=snapshot, **read)
+
+
+def save(results: Results, file: Path = FILE) -> None:
+    """Write the results, in a form in which changes are readable."""
+    text = json.dumps(asdict(results), indent=1, sort_keys=True)
+    file.write_text(text + "\n", "utf-8")

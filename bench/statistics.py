@@ -1,0 +1,19 @@
+"""Statistics of rounds: medians, and ratios of values from the same round."""
+
+from collections.abc import Sequence
+from statistics import median
+
+
+def ratio(ours: Sequence[float], other: Sequence[float]) -> float:
+    """Return the median ratio of two rates that were measured in the same rounds.
+
+    Each round compares values from about the same time, so a machine that slows down affects both.
+    """
+    if len(ours) != len(other) or not ours:
+        raise ValueError(f"both must have the same number of rounds, got {len(ours)} and {len(other)}")
+    return median(mine / theirs for mine, theirs in zip(ours, other, strict=True))
+
+
+def spread(values: Sequence[float]) -> float:
+    """Return the distance between the fastest and the slowest round, relative to the median."""
+    return (max(values) - min(values)) / median(values)

@@ -1,25 +1,20 @@
 """Enqueue: insert jobs as rows that become visible at a given time."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack, overload
-from uuid import uuid4
 
 from minutehand import middleware
-from minutehand.database import AsyncConnectable, Connectable, Executor, executed, iterated
-from minutehand.errors import InvalidJobError, KeyTakenError
+from minutehand.database import AsyncConnectable, Connectable, Executor, executed, iterated_chunks
+from minutehand.enqueuing.bulk import enqueue_chunks
+from minutehand.enqueuing.parameters import statement_parameters
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.model.enqueued import Enqueued, Rejected
 from minutehand.model.job_options import JobOptions
 from minutehand.model.key import Key
-from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile, parameters
+from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile
 from minutehand.model.retry import Retry
-from minutehand.settings import encrypts
-
-Item = tuple[int, NewJob | InvalidJobError]
-
 
 if TYPE_CHECKING:
 
@@ -108,8 +103,8 @@ def enqueue(
 
 
 async def _enqueue(executor: Executor, given: NewJob) -> Enqueued:
-    job = middleware.prepare(given)
-    (parameters,) = await _parameters(executor, [job])
+    job = middleware.Preparation.read()(given)
+    (parameters,) = await statement_parameters(executor, [job])
     (record,) = await executor.run("enqueue", **parameters)
     result = Enqueued(**record)
     await publish(executor, [emit.enqueued(job, result)])
@@ -144,69 +139,13 @@ def enqueue_many(
     connection: Connectable | AsyncConnectable | None = None,
     chunk: int = 5000,
 ) -> Iterator[Enqueued | Rejected] | AsyncIterator[Enqueued | Rejected]:
-    """Enqueue any number of jobs with COPY, and yield the result of each in order.
+    """Enqueue any number of jobs, many with each statement, and yield the result of each in order.
 
     A job's `on_conflict` takes precedence over the argument. One chunk is in memory at a time; each chunk is a
     transaction, or a savepoint of yours. This is a generator, with an async connection an async one: jobs are enqueued
     only as you iterate. A chunk that the database refuses is split in halves until the faulty job is alone.
     """
-    results: Iterator[Enqueued | Rejected] | AsyncIterator[Enqueued | Rejected] = iterated(
-        connection, lambda executor: _enqueue_chunks(executor, jobs, on_conflict, chunk)
+    results: Iterator[Enqueued | Rejected] | AsyncIterator[Enqueued | Rejected] = iterated_chunks(
+        connection, lambda executor: enqueue_chunks(executor, jobs, on_conflict, chunk)
     )
     return results
-
-
-async def _enqueue_chunks(
-    executor: Executor, jobs: Iterable[NewJob], on_conflict: OnConflict, chunk: int
-) -> AsyncGenerator[Enqueued | Rejected, None]:
-    numbered = enumerate(middleware.prepare_all(jobs, on_conflict))
-    while items := list(islice(numbered, chunk)):
-        for result in await _enqueue_chunk(executor, items, on_conflict):
-            yield result
-
-
-async def _enqueue_chunk(
-    executor: Executor, items: Sequence[Item], on_conflict: OnConflict
-) -> Sequence[Enqueued | Rejected]:
-    try:
-        return await _copy(executor, items, on_conflict)
-    except (InvalidJobError, KeyTakenError) as error:
-        if len(items) == 1:
-            return [Rejected(error, items[0][0])]
-    middle = len(items) // 2
-    halves = items[:middle], items[middle:]
-    return [result for half in halves for result in await _enqueue_chunk(executor, half, on_conflict)]
-
-
-async def _copy(executor: Executor, items: Sequence[Item], on_conflict: OnConflict) -> list[Enqueued]:
-    rows = await _parameters(executor, [job for _, job in items])
-    load = uuid4()
-    numbered = zip((ordinal for ordinal, _ in items), rows, strict=True)
-    async with executor.transaction():
-        await executor.copy("copy_incoming", ((load, ordinal, *row.values()) for ordinal, row in numbered))
-        records = await executor.run("enqueue_incoming", load=load, on_conflict=on_conflict)
-    results = [Enqueued(**record) for record in records]
-    jobs = {ordinal: job for ordinal, job in items if isinstance(job, NewJob)}
-    await publish(executor, (emit.enqueued(jobs[each.ordinal], each) for each in results))
-    return results
-
-
-async def _parameters(executor: Executor, jobs: Sequence[NewJob | InvalidJobError]) -> list[dict[str, Any]]:
-    """Return the statement parameters of jobs, with their payloads encrypted if this process has a key."""
-    encrypting = encrypts()
-    timed = any(isinstance(job, NewJob) and (encrypting or job.every is not None) for job in jobs)
-    now: datetime | None = (await executor.run("clock"))[0]["now"] if timed else None
-
-    def clock() -> datetime:
-        assert now is not None
-        return now
-
-    plain = [parameters(job, clock) for job in jobs]
-    if not encrypting:
-        return plain
-    # Imported only when used, for the sake of cold starts.
-    from minutehand.encryption.envelope import encrypt_parameters
-
-    tenant = executor.tenant
-    # The key may come from a service.
-    return await executor.block(lambda: [encrypt_parameters(each, clock, tenant) for each in plain])

@@ -34,9 +34,13 @@ from minutehand.calling.binding import check_runs, is_async, name_of
 from minutehand.claimed_job import Job
 from minutehand.errors import ConfigurationError, InvalidHandlerError, InvalidJobError
 from minutehand.kinds.check import check as check_kind
+from minutehand.kinds.check import handler_modules
 from minutehand.model.new_job import NewJob, OnConflict
 from minutehand.settings.table import MIDDLEWARE
 from minutehand.tracing import spans
+from minutehand.tracing.context import TraceContext, of_invocation
+from minutehand.tracing.span import Tracer
+from minutehand.tracing.spans import tracer_of_settings
 
 Next = Callable[[Job], Any]
 Middleware = Callable[[Job, Next], Any]
@@ -179,22 +183,39 @@ def before_enqueue(check: CheckFunction) -> CheckFunction:
     return check
 
 
-def prepare(job: NewJob, on_conflict: OnConflict | None = None) -> NewJob:
-    """Return the job to enqueue after all enqueue middleware has run, with the current trace; raise what it raises.
+@dataclass(frozen=True)
+class Preparation:
+    """What every job passes before it is enqueued: enqueue middleware, the check of its kind, and the current trace."""
 
-    A job that no handler could run is rejected, where this process knows the handlers. `on_conflict` is that of a bulk.
-    """
-    named = MIDDLEWARE.read()
-    for check in (*_checks, *(_several(_module(named), "enqueuing") if named else ())):
-        _refuse_async(check)
-        before, job = job, check(job)
-        if not isinstance(job, type(before)):
-            raise InvalidJobError(
-                "middleware_returns_a_job",
-                f"enqueue middleware must return a NewJob, got {type(job).__name__}",
-            )
-    check_kind(job, on_conflict)
-    return spans.prepare(job)
+    middleware: Sequence[Check]
+    modules: tuple[str, ...]
+    tracer: Tracer | None
+    invocation: TraceContext
+
+    @classmethod
+    def read(cls) -> "Preparation":
+        """Read the settings; raise ConfigurationError for async middleware."""
+        named = MIDDLEWARE.read()
+        checks = (*_checks, *(_several(_module(named), "enqueuing") if named else ()))
+        for each in checks:
+            _refuse_async(each)
+        return cls(checks, handler_modules(), tracer_of_settings(), of_invocation())
+
+    def __call__(self, job: NewJob, on_conflict: OnConflict | None = None) -> NewJob:
+        """Return the job to enqueue, with the current trace; raise what the middleware raises.
+
+        A job that no handler could run is rejected, where this process knows the handlers. `on_conflict` is that of a
+        bulk.
+        """
+        for check in self.middleware:
+            before, job = job, check(job)
+            if not isinstance(job, type(before)):
+                raise InvalidJobError(
+                    "middleware_returns_a_job",
+                    f"enqueue middleware must return a NewJob, got {type(job).__name__}",
+                )
+        check_kind(job, on_conflict, self.modules)
+        return spans.prepare(job, self.tracer, self.invocation)
 
 
 def _refuse_async(check: Check) -> None:
@@ -204,7 +225,8 @@ def _refuse_async(check: Check) -> None:
 
 
 def prepare_all(jobs: Iterable[NewJob], on_conflict: OnConflict) -> Iterator[NewJob | InvalidJobError]:
-    """Yield each job after enqueue middleware has run, or the error that rejected it."""
+    """Yield each job after enqueue middleware has run, or the error that rejected it. Settings are read once."""
+    prepare = Preparation.read()
     for job in jobs:
         try:
             yield prepare(job, on_conflict)

@@ -162,6 +162,13 @@ class Stock:
             "claim": lease | {"ids": list(self.offered), "acks": list(self.offered.values())},
             "count_due": {"now": None, "limit": 1000},
             "enqueue": job | {"kind": "echo", "payload": "1", "key": "key/77", "on_conflict": "replace"},
+            "enqueue_alike": {
+                "options": '{"kind": "echo"}',
+                "payloads": "[1]",
+                "offsets": "{0}",
+                "ids": f"{{{uuid4()}}}",
+            }
+            | {"run_ats": None, "delays": None},
             "enqueue_incoming": {"load": uuid4(), "on_conflict": "replace"},
             "list_enqueued": {"after": self.due[0], "limit": 50},
             "extend": claims | {"leases": [timedelta(minutes=5)]},

@@ -23,6 +23,7 @@ PAGES = {
     "edit": 600,
     "end_control": 20,
     "enqueue": 150,
+    "enqueue_alike": 150,
     "enqueue_incoming": 50,
     "examine_process": 0,
     "examine_roles": 400,

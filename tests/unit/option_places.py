@@ -58,6 +58,7 @@ def places() -> Iterator[Place]:
     yield from _tables()
     yield from _enqueue(declared)
     yield from _put_all()
+    yield from _alike()
     yield from _copies()
     yield from _loads()
     yield from _other_languages(declared)
@@ -92,6 +93,15 @@ def _put_all() -> Iterator[Place]:
     yield Place(file, "put_all, `do update set`", names(update, r"\b(\w+) = "), REPLACED)
     yield Place(file, "put_all, the old values compared", names(f"j.{old}", r"\bj\.(\w+)"), REPLACED)
     yield Place(file, "put_all, the new values compared", names(new, r"\bexcluded\.(\w+)"), REPLACED)
+
+
+def _alike() -> Iterator[Place]:
+    file, body = f"{LIBRARY}/schema/functions/alike.sql", function("alike", "enqueue_alike")
+    insert, select = between(body, "jobs_live\n", "\n      from").split(")\n    select ")
+    # Jobs with one of these are not alike.
+    plain = STORED - {"key", "every", "zone"}
+    yield Place(file, "enqueue_alike, the inserted columns", names(insert), plain)
+    yield Place(file, "enqueue_alike, the selected columns", names(select), plain)
 
 
 def _copies() -> Iterator[Place]:

@@ -20,7 +20,7 @@ from minutehand.database.fetching import Record
 from minutehand.database.opening import AsyncConnection, Connection, connect, conninfo
 from minutehand.database.sync_or_async import (
     executed,
-    iterated,
+    iterated_chunks,
     sync_or_async,
     sync_or_async_iterator,
 )
@@ -45,7 +45,7 @@ __all__ = [
     "database_of",
     "default_database",
     "executed",
-    "iterated",
+    "iterated_chunks",
     "sql",
     "sync_or_async",
     "sync_or_async_iterator",

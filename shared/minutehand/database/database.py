@@ -1,7 +1,7 @@
 """Database: runs statements on a connection that survives a frozen process."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import RLock
 from time import time
 from typing import Any, TypeVar, cast
@@ -18,6 +18,7 @@ from minutehand.database.driver_errors import translated
 from minutehand.database.fetching import Record, fetch
 from minutehand.database.liveness import is_suspect, responds
 from minutehand.database.opening import Connection, connect
+from minutehand.database.pipelining import pipelined
 from minutehand.database.preparing import Preparing, execute_prepared
 from minutehand.database.statements import statement
 from minutehand.errors import ConfigurationError, UnreachableError
@@ -87,6 +88,19 @@ class Database:
             if prepared is None or not execute_prepared(prepared, cursor, name, parameters):
                 cursor.execute(statement(name), parameters)
             return fetch(cursor)
+
+    def execute_each(self, name: str, parameters: Iterable[Record]) -> list[Record]:
+        """Run a named statement of one row for each of these parameters, in a transaction; return the rows.
+
+        The server works while the next parameters are computed.
+        """
+        cursors: list[psycopg.Cursor[Record]] = []
+        with ExitStack() as stack:
+            with self._turn, translated(), pipelined(self.connection):
+                for each in parameters:
+                    cursors.append(stack.enter_context(self._cursor()))
+                    cursors[-1].execute(statement(name), each)
+            return [fetch(cursor)[0] for cursor in cursors]
 
     def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Send rows with a named COPY statement."""

@@ -37,6 +37,10 @@ class Executor(ABC):
     async def execute(self, name: str, parameters: Record) -> list[Record]:
         """Run a named statement once, and return its rows as dictionaries."""
 
+    async def execute_each(self, name: str, parameters: Iterable[Record]) -> list[Record]:
+        """Run a named statement of one row for each of these parameters, in a transaction; return the rows."""
+        return [(await self.execute(name, each))[0] for each in parameters]
+
     @abstractmethod
     async def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Send rows with a named COPY statement."""
@@ -98,6 +102,10 @@ class BlockingExecutor(Executor):
     async def execute(self, name: str, parameters: Record) -> list[Record]:
         """Run a named statement once, and return its rows as dictionaries."""
         return self.database.execute(name, parameters)
+
+    async def execute_each(self, name: str, parameters: Iterable[Record]) -> list[Record]:
+        """Run a named statement of one row for each of these parameters, in a transaction; return the rows."""
+        return self.database.execute_each(name, parameters)
 
     async def run(self, name: str, /, **parameters: object) -> list[Record]:
         """Run a named statement and return its rows as dictionaries."""

@@ -4,7 +4,8 @@ With a sync connection they return their result, with an async one an awaitable 
 call another one with its own executor, and awaits it.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import aclosing, closing
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -63,6 +64,27 @@ def iterated(connection: Any, work: Callable[[Executor], AsyncGenerator[Result, 
     if isinstance(found, Executor):
         return work(found)
     return _iterated(found, work)
+
+
+def iterated_chunks(
+    connection: Any, work: Callable[[Executor], AsyncGenerator[Sequence[Result], None]]
+) -> Any:
+    """Return an iterator over the items of chunks: switching to a coroutine for each item would take longer."""
+    chunks = iterated(connection, work)
+    return _items(chunks) if isinstance(chunks, Iterator) else _items_async(chunks)
+
+
+def _items(chunks: Any) -> Iterator[Any]:
+    with closing(chunks):
+        for chunk in chunks:
+            yield from chunk
+
+
+async def _items_async(chunks: Any) -> AsyncGenerator[Any, None]:
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            for item in chunk:
+                yield item
 
 
 async def _executed(opened: Open, work: Callable[[Executor], Awaitable[Result]]) -> Result:

@@ -67,6 +67,11 @@ class TenantDatabase(Database):
         """Run a call after the open transaction commits; return False if its commit is not visible here."""
         return self._whole.after_commit(call)
 
+    def execute_each(self, name: str, parameters: Iterable[Record]) -> list[Record]:
+        """Run a named statement of one row for each of these parameters, in a transaction; return the rows."""
+        with self.transaction():
+            return self._whole.execute_each(name, parameters)
+
     def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Send rows with a named COPY statement."""
         with self.transaction():

@@ -23,6 +23,7 @@ from minutehand.errors import ConfigurationError, DecryptionError, InvalidJobErr
 from minutehand.model.encoding import from_base64, to_base64
 from minutehand.model.payload import decode, is_encrypted
 from minutehand.model.rules import sentence
+from minutehand.model.uuid7 import uuid7
 from minutehand.settings.table import ENCRYPTION_REQUIRED
 
 ALGORITHM = "A256GCM"
@@ -105,13 +106,6 @@ def encrypt_for_row(row: dict[str, Any], text: str) -> str:
     """Return a payload encrypted for an existing job; for a recurring job, for all its occurrences."""
     unbound = {"id": ""} if row["every"] else {"key": "", "queue": "", "tenant": "", "schedule": ""}
     return encrypt(text, replace(Subject.of(row), **unbound))
-
-
-def uuid7(moment: datetime) -> UUID:
-    """Return an id like the database's: RFC 9562, version 7, so that ids sort by time."""
-    bits = int.from_bytes(os.urandom(10), "big")
-    head = round(moment.timestamp() * 1000) << 80
-    return UUID(int=head | 7 << 76 | (bits >> 62 & 0xFFF) << 64 | 2 << 62 | bits & (1 << 62) - 1)
 
 
 def encrypt(text: str, subject: Subject, purpose: Purpose = "payload") -> str:

@@ -138,5 +138,7 @@ def _translated() -> Iterator[None]:
         ) from error
     except asyncpg.DataError as error:
         raise translate(equivalent("22000", str(error))) from error
+    except UnicodeEncodeError as error:
+        raise translate(error) from error
     except (asyncpg.InterfaceError, OSError) as error:
         raise UnreachableError(f"the database cannot be reached: {error}") from error

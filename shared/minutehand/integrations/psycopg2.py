@@ -61,6 +61,10 @@ class Psycopg2Database(Database):
             names = [column.name for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
+    def execute_each(self, name: str, parameters: Iterable[Record]) -> list[Record]:
+        """Run a named statement of one row for each of these parameters, in a transaction; return the rows."""
+        return [self.execute(name, each)[0] for each in parameters]
+
     def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Send rows with a named COPY statement."""
         with self._driver_cursor() as cursor:

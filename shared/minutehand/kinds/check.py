@@ -24,9 +24,12 @@ BUILT_IN, FOLDER = ("echo", "http"), "handlers"
 logger = logging.getLogger(__name__)
 
 
-def check(job: NewJob, on_conflict: OnConflict | None = None) -> None:
-    """Raise UndeclaredKindError or PayloadError for a job that no handler could run; log it where that is uncertain."""
-    modules = _modules()
+def check(job: NewJob, on_conflict: OnConflict | None = None, modules: tuple[str, ...] | None = None) -> None:
+    """Raise UndeclaredKindError or PayloadError for a job that no handler could run; log it where that is uncertain.
+
+    `modules` are those of `handler_modules`, which a bulk reads once.
+    """
+    modules = handler_modules() if modules is None else modules
     if not modules and registry.is_empty():
         return
     # A payload that is merged into another one may be a part.
@@ -48,7 +51,7 @@ def _check(job: NewJob, modules: tuple[str, ...], *, is_part: bool = False) -> N
         _warn(job.kind)
 
 
-def _modules() -> tuple[str, ...]:
+def handler_modules() -> tuple[str, ...]:
     """Return the modules of all handlers; none if they are not known or not installed here."""
     modules = HANDLERS.read()
     return modules if modules and _are_installed(modules) else ()

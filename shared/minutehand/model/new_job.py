@@ -13,6 +13,7 @@ from minutehand.model.option import Option, boolean, declare, duration, integer,
 from minutehand.model.payload import encode
 from minutehand.model.retry import Retry
 from minutehand.model.rules import sentence
+from minutehand.model.set_at_once import set_at_once
 
 OnConflict = Literal["replace", "ignore", "raise", "merge"]
 UniqueWhile = Literal["upcoming", "running"]
@@ -90,6 +91,11 @@ def _on_dead(job: Any, _name: str) -> str:
     given = {name: value for name in OPTIONS if (value := getattr(job, name)) is not None}
     if others := sorted(given.keys() - ON_DEAD_OPTIONS):
         raise InvalidJobError("on_dead_is_a_job", f"the job of on_dead must not have {others[0]}")
+    return options_json(given)
+
+
+def options_json(given: Mapping[str, Any]) -> str:
+    """Return options as JSON with the field names of the type `minutehand.new_jobs`; check their types."""
     values = {name: _json(OPTIONS[name], OPTIONS[name].check(value, name)) for name, value in given.items()}
     return "{" + ", ".join(f"{json.dumps(name)}: {text}" for name, text in values.items()) + "}"
 
@@ -100,6 +106,7 @@ def _json(option: Option, value: Any) -> str:
     return json.dumps(f"{value.total_seconds():f} s" if isinstance(value, timedelta) else value)
 
 
+@set_at_once
 @dataclass(frozen=True)
 class NewJob:
     """A job to enqueue.

@@ -29,8 +29,8 @@ as $$
       from (values
         ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
-                                                        enqueue enqueue_all enqueue_incoming keep_events too_large is_headers
-                                                        is_retry is_on_dead', null),
+                                                        enqueue enqueue_all enqueue_alike enqueue_incoming keep_events too_large uuid7
+                                                        is_headers is_retry is_on_dead is_plain', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live controls schedules firings', null),

@@ -1172,8 +1172,75 @@ begin
     item.expires := enqueue.expires;
     item.on_dead := enqueue.on_dead;
     item.id := enqueue.as_id;
+    if minutehand.is_plain(item) and enqueue.on_conflict in ('replace', 'ignore', 'raise', 'merge') then
+        id := coalesce(as_id, minutehand.uuid7());
+        visible := minutehand.enqueue_alike(item, json_build_array(payload), '{0}', array[id],
+                                            case when run_at is not null then array[run_at] end,
+                                            case when delay is not null then array[delay] end);
+        visible := greatest(coalesce(enqueue.run_at, visible + enqueue.delay, visible), visible);
+        outcome := 'created';
+        return next;
+        return;
+    end if;
     return query
     select e.id, e.outcome, e.visible from minutehand.enqueue_all(array[item], enqueue.on_conflict) e;
+end
+$$;
+
+CREATE FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], delays interval[] DEFAULT NULL::interval[]) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    moment    timestamptz := clock_timestamp();
+    -- Has the domains of the columns, so that a value is checked when it is assigned.
+    job       minutehand.jobs_live;
+    max_bytes integer;
+    size      bigint := octet_length(payloads::text);
+begin
+    if not minutehand.is_plain(item) then
+        perform minutehand.refuse('jobs_are_alike', 'jobs with a key or a recurrence must be enqueued by enqueue or enqueue_all');
+    elsif item.kind is null then
+        perform minutehand.refuse('kind_is_a_name', 'kind must not be null');
+    elsif interval '0' > any (delays) then
+        perform minutehand.refuse('delay_is_not_negative');
+    elsif run_ats is not null and delays is not null then
+        if exists (select from unnest(run_ats, delays) t (run_at, delay) where num_nulls(run_at, delay) = 0) then
+            perform minutehand.refuse('run_at_or_delay');
+        end if;
+    end if;
+    job.kind := item.kind;
+    job.tenant := minutehand.tenant_of(item.tenant);
+    job.headers := item.headers;
+    job.expires := item.expires;
+    job.personal := coalesce(item.personal, false);
+    select coalesce(item.queue, d.queue, 'default'), coalesce(item.priority, d.priority, q.priority, 5),
+           coalesce(item.max_attempts, d.max_attempts, q.max_attempts, 8), coalesce(item.retry, d.retry, q.retry),
+           coalesce(item.timeout, d.timeout, q.timeout),
+           -- JSON null is none, not even the default.
+           nullif(coalesce(item.on_dead, d.on_dead, q.on_dead)::text, 'null'), s.max_payload
+      into job.queue, job.priority, job.max_attempts, job.retry, job.timeout, job.on_dead, max_bytes
+      from minutehand.settings s
+      left join minutehand.defaults d on d.kind = item.kind
+      left join minutehand.queue_defaults q on q.queue = coalesce(item.queue, d.queue, 'default');
+    if size > max_bytes then
+        select max(octet_length(p::text)) into size from json_array_elements(payloads) p;
+        if size > max_bytes then
+            perform minutehand.too_large('payload', size, max_bytes, 'bytes');
+        end if;
+    end if;
+
+    insert into minutehand.jobs_live
+           (id, enqueued, queue, kind, payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant,
+            expires, on_dead)
+    select i.id, moment, job.queue, job.kind, i.payload, job.headers, i.run_at, i.run_at, job.priority, job.max_attempts,
+           job.retry, job.timeout, job.personal, job.tenant, job.expires, job.on_dead
+      from (select p.id, p.payload,
+                   greatest(coalesce(p.run_at, moment + p.delay, moment), moment)
+                       + interval '1 microsecond' * greatest(p.place, 0) as run_at
+              from rows from (unnest(ids), json_array_elements(payloads), unnest(offsets), unnest(run_ats), unnest(delays))
+                   p (id, payload, place, run_at, delay)) i;
+    return moment;
 end
 $$;
 
@@ -1634,6 +1701,13 @@ exception
 end
 $_$;
 
+CREATE FUNCTION minutehand.is_plain(item minutehand.new_jobs) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    select num_nonnulls(item.key, item.every, item.zone, item.unique_while, item.unique_for, item.debounce, item.debounce_max,
+                        item.throttle) = 0
+$$;
+
 CREATE FUNCTION minutehand.is_zone(zone text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     AS $_$
@@ -1945,8 +2019,8 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
       from (values
         ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
-                                                        enqueue enqueue_all enqueue_incoming keep_events too_large is_headers
-                                                        is_retry is_on_dead', null),
+                                                        enqueue enqueue_all enqueue_alike enqueue_incoming keep_events too_large uuid7
+                                                        is_headers is_retry is_on_dead is_plain', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live controls schedules firings', null),
@@ -2672,6 +2746,21 @@ begin
      where j.tenant = of_tenant and j.queue = in_queue and j.key = with_key and j.claimed is null and j.id <> by_job
         on conflict do nothing;
     return found;
+end
+$$;
+
+CREATE FUNCTION minutehand.tenant_of(requested text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+    session_tenant text := minutehand.current_tenant();
+begin
+    if session_tenant = '-' then
+        perform minutehand.refuse('tenant_is_set');
+    elsif session_tenant <> '' and requested <> session_tenant then
+        perform minutehand.refuse('tenant_is_own');
+    end if;
+    return coalesce(nullif(session_tenant, ''), requested, '');
 end
 $$;
 
@@ -3570,6 +3659,10 @@ REVOKE ALL ON FUNCTION minutehand.candidates(room integer, moment timestamp with
 REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.uuid7() FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.uuid7() TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.uuid7() TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.uuid7() TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.uuid7() TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.jobs TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.jobs TO minutehand_tenant;
@@ -3686,6 +3779,12 @@ GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, ke
 GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[]) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[]) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[]) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_operator;
@@ -3742,6 +3841,12 @@ GRANT ALL ON FUNCTION minutehand.in_the_lake(home text, name text, day date) TO 
 REVOKE ALL ON FUNCTION minutehand.inspect_day(name text, classifier text, ends timestamp with time zone, at timestamp with time zone, OUT whole boolean, OUT part boolean, OUT next timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_every(every text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.is_plain(item minutehand.new_jobs) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.is_plain(item minutehand.new_jobs) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.is_plain(item minutehand.new_jobs) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.is_plain(item minutehand.new_jobs) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.is_plain(item minutehand.new_jobs) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.is_zone(zone text) FROM PUBLIC;
 
@@ -3917,6 +4022,8 @@ GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with ti
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.tenant_of(requested text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.tenant_scope() FROM PUBLIC;
 

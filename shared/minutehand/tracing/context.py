@@ -64,13 +64,19 @@ class TraceContext:
         return {name: value for name, value in named.items() if value}
 
 
+# Of a process outside of any request, attempt or traced invocation.
 _EMPTY = TraceContext()
 _current: ContextVar[TraceContext | None] = ContextVar("minutehand_trace", default=None)
 
 
 def current() -> TraceContext:
     """Return the context of this request or attempt; outside of both, that of the Lambda invocation."""
-    return _current.get() or TraceContext(parent=xray_parent(os.environ.get("_X_AMZN_TRACE_ID", "")))
+    return _current.get() or of_invocation()
+
+
+def of_invocation() -> TraceContext:
+    """Return the context of the Lambda invocation."""
+    return TraceContext(parent=xray_parent(os.environ.get("_X_AMZN_TRACE_ID", "")))
 
 
 def use(context: TraceContext) -> AbstractContextManager[None]:
@@ -90,17 +96,20 @@ class _Use:
         _current.reset(self._token)
 
 
-def inject(job: NewJob) -> NewJob:
+def inject(job: NewJob, invocation: TraceContext | None = None) -> NewJob:
     """Add the current context to a job's headers; those that the caller set take precedence.
 
-    Nothing is added if the headers would become too large, because a trace must not make an enqueue fail.
+    `invocation` is that of `of_invocation`, which a bulk reads once. Nothing is added if the headers would become too
+    large, because a trace must not make an enqueue fail.
     """
+    context = _current.get() or invocation or of_invocation()
+    if context == _EMPTY:
+        return job
     given = job.headers or {}
     if not isinstance(given, Mapping):
         # The check of the headers reports it.
         return job
     names = {str(name).lower() for name in given}
-    context = current()
     if "traceparent" in names:
         context = replace(context, parent="", state="")
     added = {name: value for name, value in context.headers().items() if name not in names}

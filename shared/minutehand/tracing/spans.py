@@ -36,14 +36,13 @@ _NO_SPAN = _NoSpan()
 
 def are_recorded() -> bool:
     """Return whether spans are recorded."""
-    return _tracer(TRACING.read()) is not None
+    return tracer_of_settings() is not None
 
 
-def prepare(job: NewJob) -> NewJob:
+def prepare(job: NewJob, tracer: Tracer | None, invocation: TraceContext) -> NewJob:
     """Return the job with the current trace in its headers, inside a span of its own if spans are recorded."""
-    tracer = _tracer(TRACING.read())
     if tracer is None:
-        return inject(job)
+        return inject(job, invocation)
     attributes = _attributes("enqueue", "create", job.queue or "default", job.kind)
     with tracer.span(f"enqueue {job.queue or 'default'}", "producer", attributes, ()) as span:
         return _inject_span(job, span)
@@ -57,7 +56,7 @@ def without_span(job: Job) -> AbstractContextManager[None]:
 @contextmanager
 def attempt(job: Job) -> Iterator[Span]:
     """Make the job's trace the current one while its attempt runs, in a span of its own if spans are recorded."""
-    tracer = _tracer(TRACING.read())
+    tracer = tracer_of_settings()
     if tracer is None:
         with without_span(job):
             yield _NO_SPAN
@@ -90,7 +89,7 @@ def finished(span: Span, finish: Finish) -> None:
 @contextmanager
 def claiming(queue: str | None) -> Iterator[Span]:
     """Record a claim of offered jobs, or of due jobs of a queue."""
-    tracer = _tracer(TRACING.read())
+    tracer = tracer_of_settings()
     if tracer is None:
         yield _NO_SPAN
         return
@@ -107,7 +106,7 @@ def claimed(span: Span, records: Sequence[Mapping[str, Any]]) -> None:
 @contextmanager
 def ticking() -> Iterator[Span]:
     """Record a tick of the dispatcher."""
-    tracer = _tracer(TRACING.read())
+    tracer = tracer_of_settings()
     if tracer is None:
         yield _NO_SPAN
         return
@@ -137,6 +136,11 @@ def _at(span: Span, context: TraceContext) -> TraceContext:
     """Return the context with the position of the span, if it is recorded."""
     at = span.context()
     return TraceContext(at.parent, at.state, context.baggage, context.correlation) if at.parent else context
+
+
+def tracer_of_settings() -> Tracer | None:
+    """Return the tracer that the setting names, or None."""
+    return _tracer(TRACING.read())
 
 
 @cache

@@ -7,7 +7,7 @@ ROLES = ("enqueuer", "worker", "operator", "tenant")
 OPERATORS = ("operator", "tenant")
 
 EVERY_ROLE = """
-    as_tenant clock copy_incoming enqueue enqueue_incoming examine_process examine_roles examine_server
+    as_tenant clock copy_incoming enqueue enqueue_alike enqueue_incoming examine_process examine_roles examine_server
     examine_snapshots health leave_tenant lock_schedules migration_files migration_known migration_status
     store_events
 """

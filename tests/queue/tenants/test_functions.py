@@ -47,6 +47,7 @@ REVIEWED_FUNCTIONS = {
     "delete_upcoming",
     "edit_jobs",
     "enqueue_all",
+    "enqueue_alike",
     "enqueue_incoming",
     "fire_now",
     "keep_events",
@@ -100,6 +101,9 @@ FORGED: list[str] = [
     """select minutehand.keep_events(
            '[{{"id": "01a1fe30-d3a6-7c72-8ab3-9322193cd77e", "job": "{upcoming}", "name": "done"}}]')""",
     "select * from minutehand.enqueue('echo', key => 'k', tenant => 'b')",
+    """select minutehand.enqueue_alike(
+           json_populate_record(null::minutehand.new_jobs, '{{"kind": "echo", "tenant": "b"}}'), '[1]', '{{0}}',
+           array[gen_random_uuid()])""",
     "insert into minutehand.new_jobs (load, ordinal, kind, tenant) values (gen_random_uuid(), 1, 'echo', 'b')",
 ]
 
@@ -136,7 +140,7 @@ def test_login_that_also_enqueues_for_all_tenants_sees_no_queue(tenant: Database
 
 
 # An enqueuer may name any tenant in these.
-ENQUEUER_MAY = ("keep_events(", "enqueue(")
+ENQUEUER_MAY = ("keep_events(", "enqueue(", "enqueue_alike(")
 CASES = [
     (text, role)
     for text in FORGED

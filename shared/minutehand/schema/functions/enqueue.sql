@@ -96,6 +96,16 @@ begin
     item.expires := enqueue.expires;
     item.on_dead := enqueue.on_dead;
     item.id := enqueue.as_id;
+    if minutehand.is_plain(item) and enqueue.on_conflict in ('replace', 'ignore', 'raise', 'merge') then
+        id := coalesce(as_id, minutehand.uuid7());
+        visible := minutehand.enqueue_alike(item, json_build_array(payload), '{0}', array[id],
+                                            case when run_at is not null then array[run_at] end,
+                                            case when delay is not null then array[delay] end);
+        visible := greatest(coalesce(enqueue.run_at, visible + enqueue.delay, visible), visible);
+        outcome := 'created';
+        return next;
+        return;
+    end if;
     return query
     select e.id, e.outcome, e.visible from minutehand.enqueue_all(array[item], enqueue.on_conflict) e;
 end

@@ -1,0 +1,1 @@
+"""Enqueuing: the statements that enqueue one job or many."""

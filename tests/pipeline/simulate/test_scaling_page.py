@@ -20,7 +20,7 @@ def configs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     (policy,) = (block.text for block in blocks(PAGE) if block.language == "json")
     Path("resident.json").write_text(policy)
     commands = (
-        shlex.split(block.text)[3:]
+        shlex.split(block.text.replace("\\\n", ""))[3:]
         for block in blocks(PAGE)
         if block.language == "text" and block.text.startswith(COMMAND)
     )

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import psycopg
@@ -28,6 +27,7 @@ ROWS = (
 HOUR = timedelta(hours=1)
 
 Rows = list[tuple[Any, ...]]
+Load = Callable[[str], Any]
 
 
 def save(folder: Path) -> None:
@@ -39,7 +39,7 @@ def save(folder: Path) -> None:
 
 
 @pytest.fixture
-def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
     """Import modules of the page."""
     save(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -50,9 +50,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
 
 @pytest.fixture
-def shards(
-    modules: Callable[[str], ModuleType], new_database: NewDatabase
-) -> Iterator[tuple[Database, Database]]:
+def shards(modules: Load, new_database: NewDatabase) -> Iterator[tuple[Database, Database]]:
     """Two shards on which the tenant is paused."""
     urls = {name: new_database("direct-18").url for name in ("one", "two")}
     modules("shards").SHARDS.update(urls)
@@ -75,7 +73,7 @@ def fill(shard: Database) -> Rows:
     return rows(shard)
 
 
-def test_new_shard_takes_its_share_from_all_others(modules: Callable[[str], ModuleType]) -> None:
+def test_new_shard_takes_its_share_from_all_others(modules: Load) -> None:
     shards, tenants = modules("shards"), [f"tenant-{n}" for n in range(9000)]
     shards.SHARDS = dict.fromkeys("abcdefgh", "")
     before = {tenant: shards.shard_of(tenant) for tenant in tenants}
@@ -88,7 +86,7 @@ def test_new_shard_takes_its_share_from_all_others(modules: Callable[[str], Modu
 
 
 def test_move_keeps_the_rows_and_leaves_other_tenants(
-    modules: Callable[[str], ModuleType], shards: tuple[Database, Database]
+    modules: Load, shards: tuple[Database, Database]
 ) -> None:
     one, two = shards
     before = fill(one)
@@ -99,10 +97,8 @@ def test_move_keeps_the_rows_and_leaves_other_tenants(
     assert two.connection.execute("select count(expires_at) from minutehand.jobs").fetchone() == (1,)
 
 
-def test_running_job_stays_until_a_later_move(
-    modules: Callable[[str], ModuleType], shards: tuple[Database, Database]
-) -> None:
-    one, two = shards
+def test_running_job_stays_until_a_later_move(modules: Load, shards: tuple[Database, Database]) -> None:
+    one, _ = shards
     one.connection.execute("delete from minutehand.controls")
     enqueue("report", tenant="acme", connection=one)
     (job,) = take(one, "default", 1, HOUR, HOUR)
@@ -112,7 +108,7 @@ def test_running_job_stays_until_a_later_move(
 
 
 def test_repeated_move_after_a_failure_doubles_nothing(
-    modules: Callable[[str], ModuleType], shards: tuple[Database, Database]
+    modules: Load, shards: tuple[Database, Database]
 ) -> None:
     one, two = shards
     before, move = fill(one), modules("move")
@@ -128,7 +124,7 @@ def test_repeated_move_after_a_failure_doubles_nothing(
 
 
 def test_key_that_was_enqueued_on_the_new_shard_wins(
-    modules: Callable[[str], ModuleType], shards: tuple[Database, Database]
+    modules: Load, shards: tuple[Database, Database]
 ) -> None:
     one, two = shards
     enqueue("report", "old", tenant="acme", key="k", connection=one)
@@ -139,7 +135,7 @@ def test_key_that_was_enqueued_on_the_new_shard_wins(
 
 
 def test_occurrence_that_both_shards_fired_is_kept_once(
-    modules: Callable[[str], ModuleType], shards: tuple[Database, Database]
+    modules: Load, shards: tuple[Database, Database]
 ) -> None:
     one, two = shards
     hourly = Schedule("hourly", "@hourly", NewJob("report"))

@@ -83,7 +83,7 @@ class ObservedDatabase(Database):
     def run(self, name: str, /, **parameters: object) -> list[Record]:
         if name != "finish" or self.in_transaction:
             return super().run(name, **parameters)
-        acks = [str(ack) for ack in parameters["acks"]]  # type: ignore[attr-defined]
+        acks = str(parameters["acks"]).strip("{}").split(",")
         with self.transaction():
             records = super().run(name, **parameters)
             self._worker.at("finishing", ack=acks[0])

@@ -58,7 +58,7 @@ class Retry:
     def from_json(cls, stored: dict[str, Any] | None) -> "Retry":
         """Return the strategy that the database stores, or the default one."""
         if stored is None:
-            return cls()
+            return DEFAULT
         return cls(
             strategy=stored["strategy"],
             min=timedelta(seconds=stored["min"]),
@@ -66,3 +66,6 @@ class Retry:
             factor=float(stored["factor"]),
             jitter=stored["jitter"],
         )
+
+
+DEFAULT = Retry()

@@ -99,3 +99,19 @@ def test_similar_kinds_and_commands_are_suggested(invoke, tmp_path, monkeypatch)
     assert "did you mean 'ls'?" in invoke("lss").output
     assert "did you mean 'welcome'?" in invoke("enqueue", "welcom").output
     assert "did you mean" not in invoke("enqueue", "welcome").output + invoke("enqueue", "sms").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["welcom"], "kind 'welcom' has no handler"),
+        (["welcome", '{"email": 1}'], "Expected `str`, got `int` - at `$.email`"),
+    ],
+)
+def test_job_that_the_project_cannot_run_is_rejected(run, direct_database, tmp_path, arguments, message):
+    (tmp_path / "pyproject.toml").write_text('[tool.minutehand]\nhandlers = ["shop"]\n')
+    (tmp_path / "shop.py").write_text("from minutehand import job\n@job\ndef welcome(email: str): ...\n")
+
+    ended = run("enqueue", *arguments, url=direct_database.url, cwd=tmp_path)
+
+    assert (ended.returncode, message in ended.stderr.decode()) == (1, True)

@@ -1,5 +1,6 @@
 """Kinds: those of the handlers in this folder, for shell completion and corrections. No handler is imported."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -29,8 +30,20 @@ def complete_kinds(_ctx: click.Context, _parameter: click.Parameter, incomplete:
     return [kind for kind in kinds if kind.startswith(incomplete)]
 
 
+def check_against_project() -> None:
+    """Let this process reject jobs that the handlers of this folder's project could not run."""
+    add_folders()
+    if modules := project_modules():
+        os.environ[HANDLERS.name] = ",".join(modules)
+
+
 def warn_of_unknown(kind: str) -> None:
-    """Print a correction if a kind resembles one of this folder and has no handler in it."""
+    """Print a correction if a kind resembles one of this folder and has no handler in it.
+
+    Kinds that no module of MINUTEHAND_HANDLERS has are rejected instead.
+    """
+    if HANDLERS.read():
+        return
     add_folders()
     try:
         kinds = _kinds()

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from minutehand.cli import text
 from minutehand.cli.enqueue_file import enqueue_file
-from minutehand.cli.kinds import complete_kinds, warn_of_unknown
+from minutehand.cli.kinds import check_against_project, complete_kinds, warn_of_unknown
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import put_json
 from minutehand.cli.retry_options import retry_of, retry_options
@@ -96,6 +96,7 @@ def enqueue(
       minutehand enqueue --file jobs.ndjson --rejects rejects.ndjson
       generate | minutehand enqueue --file - --format csv
     """
+    check_against_project()
     if file is not None:
         _check_file_options(ctx)
         return enqueue_file(

@@ -3,6 +3,6 @@
 update minutehand.jobs_live j
    set visible = clock_timestamp() + e.lease
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[], %(leases)s::interval[]) as e (id, ack, lease)
- where j.id = e.id and j.ack = e.ack
+ where j.id = any (%(ids)s::uuid[]) and j.id = e.id and j.ack = e.ack
    and (j.visible > clock_timestamp() or not exists (select from minutehand.controls where max_running is not null))
 returning j.id, j.visible, j.cancelling

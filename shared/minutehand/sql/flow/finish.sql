@@ -9,7 +9,7 @@ with ended as (
       -- A list that is null stands for nulls.
       from unnest(%(ids)s::uuid[], %(acks)s::uuid[], %(outcomes)s::text[], %(seconds)s::float8[], %(results)s::text[],
                   %(errors)s::text[], %(nexts)s::timestamptz[]) as e (id, ack, outcome, seconds, result, error, next)
-     where j.deleted is null and j.id = e.id and e.ack in (j.ack, j.prior)
+     where j.deleted is null and j.id = any (%(ids)s::uuid[]) and j.id = e.id and e.ack in (j.ack, j.prior)
     returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.cancelling, j.error, e.outcome, e.seconds, e.next,
               e.error as own_error, e.result as own_result
 ), history as (

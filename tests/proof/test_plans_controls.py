@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, LiteralString
 
 import pytest
-from explain import explain
+from explain import explain, explain_prepared
 from proving import GRACE, LEASE
 
 from minutehand.database import Connection, connect
@@ -138,6 +138,16 @@ def test_jobs_of_a_full_limit_are_passed_in_their_index(connection: Connection) 
 
     assert kind <= 2500
     assert buffers(connection, "offer") <= 100
+
+
+@pytest.mark.parametrize("tenants", [0, 200])
+@pytest.mark.parametrize("name", sorted(PARAMETERS))
+def test_stored_plan_reads_as_few_pages(connection: Connection, name: str, tenants: int) -> None:
+    fill(connection, due=20_000, tenants=tenants)
+
+    stored = explain_prepared(connection, name, PARAMETERS[name]).buffers
+
+    assert stored <= about(buffers(connection, name))
 
 
 @pytest.mark.parametrize("name", sorted(PARAMETERS))

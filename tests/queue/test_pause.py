@@ -178,7 +178,7 @@ def test_concurrent_tick_does_not_offer_paused_jobs(queue: Queue) -> None:
 
 
 @pytest.mark.fault(
-    "functions/controls", r"\(c.until is null or c.until > moment\) as paused", "true as paused"
+    "functions/controls", r"c.paused and \(c.until is null or c.until > moment\) then", "c.paused then"
 )
 @pytest.mark.fault("functions/controls", r"where c.paused and \(c.until .*?\)", "where c.paused")
 def test_pause_ends_at_its_time(queue: Queue) -> None:

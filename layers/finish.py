@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from shutil import rmtree
 
+from versions import state_versions
 from zones import pack
 
 # The files of a distribution that only installers read. METADATA, entry_points.txt and the licence stay.
@@ -26,6 +27,7 @@ def finish(layer: Path, version: str, python: str, *, compiled: bool = False) ->
     """Finish the layer in place."""
     strip(layer)
     pack(layer)
+    state_versions(layer)
     found = version_of(python)
     if found == version:
         compile_all(layer, python, instead=compiled)

@@ -30,6 +30,7 @@ The modules at the root, in the order of the flow:
 `operations` changes jobs, `queries` reads them, `model` has the values that flow between these modules.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from minutehand.claimed_job import AsyncJob, Job
@@ -56,15 +57,15 @@ from minutehand.errors import (
     UnknownKindError,
     UnsuccessfulError,
 )
-from minutehand.kinds.decorator import job
 from minutehand.model.enqueued import Enqueued, Rejected
 from minutehand.model.new_job import NewJob
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.retry import Retry
-from minutehand.queries.results import wait
 
 if TYPE_CHECKING:
     from minutehand.database.async_database import AsyncDatabase
+    from minutehand.kinds.decorator import job
+    from minutehand.queries.results import wait
 
 __version__ = "0.1.0"
 
@@ -107,10 +108,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import AsyncDatabase when it is used, for the sake of cold starts."""
-    if name == "AsyncDatabase":
-        from minutehand.database.async_database import AsyncDatabase
+# Imported when they are used, for the sake of cold starts.
+_MODULES = {
+    "AsyncDatabase": "minutehand.database.async_database",
+    "job": "minutehand.kinds.decorator",
+    "wait": "minutehand.queries.results",
+}
 
-        return AsyncDatabase
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value

@@ -15,7 +15,6 @@ from minutehand.errors import BusyError, ConflictError, InvalidJobError, Unreach
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.handlers import Handlers
-from minutehand.maintenance import WorkerMaintenance
 from minutehand.model.event import Hook
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish
@@ -81,6 +80,9 @@ def work(
     time, and waits for `idle` if none is due. Runs maintenance once a minute. Raises InvalidJobError if a name or
     weight is invalid.
     """
+    # Imported here, because the worker function does not need it.
+    from minutehand.maintenance import WorkerMaintenance
+
     served = Queues.of(queues, strict)
     turns = Turns(served)
     maintenance, handled = WorkerMaintenance(), 0

@@ -1,9 +1,11 @@
 """Statements: one SQL statement per file, in one folder of `sql/` per package."""
 
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import LiteralString
+
+# Not importlib.resources, whose import takes several milliseconds of each cold start.
+SQL = Path(__file__).parents[1] / "sql"
 
 
 @cache
@@ -18,7 +20,6 @@ def statement_names() -> frozenset[str]:
 
 
 @cache
-def _folders() -> dict[str, Traversable]:
+def _folders() -> dict[str, Path]:
     """Map each statement's name, which is unique across the folders, to its file."""
-    folders = (folder for folder in (files("minutehand") / "sql").iterdir() if folder.is_dir())
-    return {file.name.removesuffix(".sql"): file for folder in folders for file in folder.iterdir()}
+    return {file.stem: file for file in SQL.glob("*/*.sql")}

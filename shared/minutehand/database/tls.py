@@ -2,7 +2,6 @@
 
 import os
 import re
-import ssl
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -71,6 +70,9 @@ def _roots(host: str) -> str:
         return _of_rds("proxy" if found[1] else found[2].lower(), found[2].lower())
     if found := OF_CHINA.search(host):
         return _of_rds(found[1].lower(), found[1].lower())
+    # Imported only when used, for the sake of cold starts.
+    import ssl
+
     # First the file that Python itself trusts: SSL_CERT_FILE, or the default of its OpenSSL.
     for path in [ssl.get_default_verify_paths().cafile, *PUBLIC]:
         if path and Path(path).exists():

@@ -6,7 +6,6 @@ The list is the same on every machine. An operating system also has files that a
 
 from datetime import UTC, tzinfo
 from functools import lru_cache
-from importlib.resources import files
 from zoneinfo import ZoneInfo
 
 from minutehand.errors import InvalidJobError
@@ -20,6 +19,9 @@ WITHOUT_SLASH = frozenset({"UTC", "GMT"})
 @lru_cache(maxsize=1)
 def zone_names() -> frozenset[str]:
     """Return the names that a job, a schedule or a query may use: Area/Location, UTC and GMT."""
+    # Imported only when used, for the sake of cold starts.
+    from importlib.resources import files
+
     listed = files("tzdata").joinpath("zones").read_text().split()
     return frozenset(name for name in listed if "/" in name) | WITHOUT_SLASH
 

@@ -22,6 +22,8 @@ LEFT_OUT = (
     "testing",
     "__main__.py",
     "README.md",
+    # Only tests and people read the dump.
+    "schema.sql",
 )
 
 

@@ -1,6 +1,6 @@
 """State the versions of psycopg in its modules.
 
-They read the metadata of their distribution when they are imported, and the parser for it takes a tenth of a cold start.
+They read the metadata of their distribution when they are imported. The parser for it takes a tenth of a cold start.
 """
 
 from importlib.metadata import PathDistribution

@@ -19,6 +19,13 @@ ELSEWHERE = {
     "rich",
     *WEB,
 }
+# The team's decorators and queries, and the maintenance of resident workers.
+LATER = {
+    "minutehand.kinds.decorator",
+    "minutehand.maintenance",
+    "minutehand.queries",
+    "minutehand.operations",
+}
 AWS = {"boto3", "botocore.session", "minutehand.aws"}  # Powertools only checks whether botocore is installed
 FIRST_JOB = {"handlers", "handlers.echo", "handlers.http", "msgspec", "urllib3"}
 ASYNC_JOBS = {
@@ -44,7 +51,7 @@ def imported(statements: str, function: str) -> set[str]:
     ("function", "needless"),
     [
         ("dispatcher", ELSEWHERE | {"msgspec"}),
-        ("worker", ELSEWHERE | AWS | FIRST_JOB | ASYNC_JOBS),
+        ("worker", ELSEWHERE | AWS | FIRST_JOB | ASYNC_JOBS | LATER),
     ],
 )
 def test_function_imports_only_required_modules(function: str, needless: set[str]) -> None:

@@ -40,8 +40,8 @@ class Wire:
         self._url, self.port = url, 0
         self.statements: list[SentStatement] = []
         self.startups: list[dict[str, str]] = []
-        # How often the client waited: its Query and Sync messages.
-        self.waits = 0
+        # How often a statement ran (Query, Bind), and how often the client waited for it (Query, Sync).
+        self.runs = self.waits = 0
         self._cut_at = ""
         self.listen()
 
@@ -128,6 +128,7 @@ class Wire:
         return body
 
     def _note(self, kind: bytes, body: bytes) -> None:
+        self.runs += kind in (b"Q", b"B")
         self.waits += kind in (b"Q", b"S")
         if kind == b"Q":
             self.statements.append(SentStatement(body.rstrip(b"\0").decode()))

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mappin
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from minutehand import middleware
 from minutehand.database import AsyncConnectable, Connectable, Executor, executed, iterated_chunks
 from minutehand.enqueuing.bulk import enqueue_chunks
 from minutehand.enqueuing.parameters import statement_parameters
+from minutehand.enqueuing.preparation import Preparation
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.model.enqueued import Enqueued, Rejected
@@ -103,7 +103,7 @@ def enqueue(
 
 
 async def _enqueue(executor: Executor, given: NewJob) -> Enqueued:
-    job = middleware.Preparation.read()(given)
+    job = Preparation.read()(given)
     (parameters,) = await statement_parameters(executor, [job])
     (record,) = await executor.run("enqueue", **parameters)
     result = Enqueued(**record)

@@ -17,7 +17,7 @@ the job by raising InvalidJobError.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -32,15 +32,9 @@ from typing import Any, TypeVar
 
 from minutehand.calling.binding import check_runs, is_async, name_of
 from minutehand.claimed_job import Job
-from minutehand.errors import ConfigurationError, InvalidHandlerError, InvalidJobError
-from minutehand.kinds.check import check as check_kind
-from minutehand.kinds.check import handler_modules
-from minutehand.model.new_job import NewJob, OnConflict
+from minutehand.errors import ConfigurationError, InvalidHandlerError
+from minutehand.model.new_job import NewJob
 from minutehand.settings.table import MIDDLEWARE
-from minutehand.tracing import spans
-from minutehand.tracing.context import TraceContext, of_invocation
-from minutehand.tracing.span import Tracer
-from minutehand.tracing.spans import tracer_of_settings
 
 Next = Callable[[Job], Any]
 Middleware = Callable[[Job, Next], Any]
@@ -183,55 +177,19 @@ def before_enqueue(check: CheckFunction) -> CheckFunction:
     return check
 
 
-@dataclass(frozen=True)
-class Preparation:
-    """What every job passes before it is enqueued: enqueue middleware, the check of its kind, and the current trace."""
-
-    middleware: Sequence[Check]
-    modules: tuple[str, ...]
-    tracer: Tracer | None
-    invocation: TraceContext
-
-    @classmethod
-    def read(cls) -> "Preparation":
-        """Read the settings; raise ConfigurationError for async middleware."""
-        named = MIDDLEWARE.read()
-        checks = (*_checks, *(_several(_module(named), "enqueuing") if named else ()))
-        for each in checks:
-            _refuse_async(each)
-        return cls(checks, handler_modules(), tracer_of_settings(), of_invocation())
-
-    def __call__(self, job: NewJob, on_conflict: OnConflict | None = None) -> NewJob:
-        """Return the job to enqueue, with the current trace; raise what the middleware raises.
-
-        A job that no handler could run is rejected, where this process knows the handlers. `on_conflict` is that of a
-        bulk.
-        """
-        for check in self.middleware:
-            before, job = job, check(job)
-            if not isinstance(job, type(before)):
-                raise InvalidJobError(
-                    "middleware_returns_a_job",
-                    f"enqueue middleware must return a NewJob, got {type(job).__name__}",
-                )
-        check_kind(job, on_conflict, self.modules)
-        return spans.prepare(job, self.tracer, self.invocation)
+def enqueue_middleware() -> Sequence[Check]:
+    """Return the enqueue middleware of this process; raise ConfigurationError if some is async."""
+    named = MIDDLEWARE.read()
+    checks = (*_checks, *(_several(_module(named), "enqueuing") if named else ()))
+    for each in checks:
+        _refuse_async(each)
+    return checks
 
 
 def _refuse_async(check: Check) -> None:
     """Raise ConfigurationError for async middleware: sync and async calls of `enqueue` run the same functions."""
     if is_async(check):
         raise ConfigurationError(f"enqueue middleware must not be async, got {name_of(check)}")
-
-
-def prepare_all(jobs: Iterable[NewJob], on_conflict: OnConflict) -> Iterator[NewJob | InvalidJobError]:
-    """Yield each job after enqueue middleware has run, or the error that rejected it. Settings are read once."""
-    prepare = Preparation.read()
-    for job in jobs:
-        try:
-            yield prepare(job, on_conflict)
-        except InvalidJobError as error:
-            yield error
 
 
 def import_optional(name: str) -> ModuleType | None:

@@ -144,7 +144,7 @@ def test_login_cannot_enqueue_into_the_past(login: Login, queue: Queue) -> None:
         ONE.format('{"kind": "echo"}', "[1]", 0, "array['2000-01-01'::timestamptz]", "null"),
     )
 
-    assert queue.sql("select from minutehand.jobs where visible < enqueued or run_at < enqueued") == []
+    assert queue.sql("select id from minutehand.jobs where visible < enqueued or run_at < enqueued") == []
 
 
 REFUSED = {
@@ -166,7 +166,7 @@ def test_database_refuses_an_invalid_option_for_all(queue: Queue, case: str) -> 
     with pytest.raises(errors.CheckViolation):
         query(queue.another(), ONE.format(*REFUSED[case]))
 
-    assert queue.sql("select from minutehand.jobs") == []
+    assert queue.sql("select id from minutehand.jobs") == []
 
 
 FOR_B = ONE.format('{"kind": "echo", "tenant": "b"}', "[1]", 0, "null", "null")

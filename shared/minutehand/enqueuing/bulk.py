@@ -5,9 +5,9 @@ from itertools import islice
 from typing import Any
 from uuid import uuid4
 
-from minutehand import middleware
 from minutehand.database import Executor
 from minutehand.enqueuing.parameters import statement_parameters
+from minutehand.enqueuing.preparation import prepare_all
 from minutehand.errors import InvalidJobError, KeyTakenError
 from minutehand.events import emit
 from minutehand.events.publish import publish
@@ -25,7 +25,7 @@ async def enqueue_chunks(
     executor: Executor, jobs: Iterable[NewJob], on_conflict: OnConflict, chunk: int
 ) -> AsyncGenerator[Sequence[Enqueued | Rejected], None]:
     """Enqueue jobs, each chunk in a transaction; yield the results of each chunk in order."""
-    numbered = enumerate(middleware.prepare_all(jobs, on_conflict))
+    numbered = enumerate(prepare_all(jobs, on_conflict))
     while items := list(islice(numbered, chunk)):
         yield await _enqueue_chunk(executor, items, on_conflict)
 

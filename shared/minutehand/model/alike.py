@@ -37,9 +37,9 @@ Value = TypeVar("Value")
 class Part:
     """Jobs of one statement, and the position of each in its chunk."""
 
-    options: str
+    options: str = field(repr=False)
     places: list[int] = field(default_factory=list)
-    payloads: list[str] = field(default_factory=list)
+    payloads: list[str] = field(default_factory=list, repr=False)
     run_ats: list[datetime | None] = field(default_factory=list)
     delays: list[timedelta | None] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ class Part:
 class Group:
     """Jobs with the same options, each with its position in its chunk."""
 
-    options: str
+    options: str = field(repr=False)
     jobs: list[tuple[int, NewJob]] = field(default_factory=list)
 
     def parts(self) -> Iterator[Part]:

@@ -27,7 +27,8 @@ from minutehand.finish import finish_all
 from minutehand.lease import Claim
 from minutehand.model.outcome import Finish, Outcome
 
-# How long the outcome of a short attempt may wait, and how long such an attempt takes at most.
+# How long the outcome of a short attempt may wait, and how long such an attempt takes at most. Between two attempts, it is
+# written after half of this time, so that the thread is rarely needed.
 SECONDS = 0.05
 MOST_OUTCOMES = 100
 MOST_CHARACTERS = 1_000_000
@@ -56,7 +57,7 @@ class Group:
         self._record, self._clock = record, clock
         self._members: dict[Job, Member] = {}
         self._due = inf
-        self._count = self._characters = 0
+        self._characters = 0
         self._writing = RLock()
         self._ended = Event()
         self._error: Exception | None = None
@@ -74,12 +75,12 @@ class Group:
         with self._state:
             self._members[job] = Member(job, outcome, seconds, copy_context())
             self._due = min(self._due, now + SECONDS, job.lease.holds_until)
-            self._count += 1
             self._characters += len(_result(outcome))
             is_due = (
                 seconds > SECONDS
-                or now >= self._due
-                or self._count >= MOST_OUTCOMES
+                or now >= self._due - SECONDS / 2
+                # Those that another thread is writing count, so that a crash repeats no more.
+                or len(self._members) >= MOST_OUTCOMES
                 or self._characters >= MOST_CHARACTERS
             )
             if is_due:
@@ -88,7 +89,7 @@ class Group:
 
     def _begin(self) -> None:
         """Begin the next group, while the members of this one are being written."""
-        self._due, self._count, self._characters = inf, 0, 0
+        self._due, self._characters = inf, 0
 
     def write(self, database: Database | None = None) -> None:
         """Write the outcomes, on another connection if one is given.

@@ -24,7 +24,7 @@ _ENDS: dict[int, tuple[object, object]] = {
 def fetch(cursor: psycopg.Cursor[Record]) -> list[Record]:
     """Return all rows. One value out of range must not fail a list, so it becomes the nearest one that Python has."""
     try:
-        return cursor.fetchall() if cursor.description else []
+        return cursor.fetchall() if _has_rows(cursor) else []
     except (psycopg.DataError, OverflowError):
         return _fetch_nearest(cursor)
 
@@ -32,9 +32,14 @@ def fetch(cursor: psycopg.Cursor[Record]) -> list[Record]:
 async def fetch_async(cursor: psycopg.AsyncCursor[Record]) -> list[Record]:
     """Do what `fetch` does, on an async cursor."""
     try:
-        return await cursor.fetchall() if cursor.description else []
+        return await cursor.fetchall() if _has_rows(cursor) else []
     except (psycopg.DataError, OverflowError):
         return _fetch_nearest(cursor)
+
+
+def _has_rows(cursor: AnyCursor) -> bool:
+    """Return whether the statement returns rows. `description` would describe each column, at every statement."""
+    return cursor.pgresult is not None and cursor.pgresult.nfields > 0
 
 
 def _fetch_nearest(cursor: AnyCursor) -> list[Record]:

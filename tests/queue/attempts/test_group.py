@@ -52,7 +52,7 @@ def another(job: Job) -> Job:
 def test_group_is_due_some_time_after_its_first_outcome(job: Job, clock: Clock) -> None:
     group = Group(record, clock)
     due = []
-    for clock.now in (0.0, SECONDS / 2, SECONDS):
+    for clock.now in (0.0, SECONDS / 4, SECONDS / 2):
         due.append(group.add(another(job), Done(), 0.0))
 
     assert due == [False, False, True]

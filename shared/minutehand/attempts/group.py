@@ -27,8 +27,8 @@ from minutehand.finish import finish_all
 from minutehand.lease import Claim
 from minutehand.model.outcome import Finish, Outcome
 
-# How long the outcome of a short attempt may wait, and how long such an attempt takes at most. Between two attempts, it is
-# written after half of this time, so that the thread is rarely needed.
+# How long the outcome of a short attempt may wait, and how long such an attempt takes at most. Between two attempts,
+# it is written after half of this time, so that the thread is rarely needed.
 SECONDS = 0.05
 MOST_OUTCOMES = 100
 MOST_CHARACTERS = 1_000_000

@@ -40,7 +40,8 @@ def test_case_handles_every_job(case: Case, system: System, server: str) -> None
 
     assert result.rate > 0
     assert result.client > 0
-    assert result.server is None or result.server > 0
+    # A few jobs may take less than the unit in which the kernel counts.
+    assert result.server is None or result.server >= 0
     assert result.wal > 0
 
 

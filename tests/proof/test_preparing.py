@@ -7,12 +7,13 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from proving import GRACE, LEASE
+from proving import GRACE, LEASE, until
 from wire import Wire
 
 from minutehand import AsyncDatabase, Database, InvalidJobError, enqueue
 from minutehand.claim import take
 from minutehand.database import preparing
+from minutehand.database.liveness import has_pending_input
 from minutehand.database.preparing import MOST, USES
 from minutehand.database.statements import statement
 from minutehand.finish import finish
@@ -112,7 +113,9 @@ def test_never_prevents_preparing(db: Database, wire: Wire, monkeypatch: pytest.
 
 def test_new_connection_prepares_again(db: Database, wire: Wire) -> None:
     enqueue_often(db)
+    lost = db.connection
     wire.cut()
+    until(lambda: has_pending_input(lost))
     enqueue_often(db)
 
     assert len(named(wire)) == 2
@@ -122,8 +125,11 @@ def test_statement_of_a_killed_session_is_prepared_in_the_next_one(
     db: Database, wire: Wire, direct_database: servers.Database
 ) -> None:
     enqueue_often(db)
+    lost = db.connection
     with psycopg.connect(direct_database.admin_url, autocommit=True) as admin:
-        admin.execute("select pg_terminate_backend(%s, 30000)", [db.connection.info.backend_pid])
+        admin.execute("select pg_terminate_backend(%s, 30000)", [lost.info.backend_pid])
+    # The proxy passes the end on.
+    until(lambda: has_pending_input(lost))
     enqueue_often(db)
 
     assert len(named(wire)) == 2

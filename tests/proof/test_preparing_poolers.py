@@ -15,7 +15,9 @@ from minutehand.queries.jobs import stats
 from tests import servers
 from tests.conftest import NewDatabase
 
-PROCESS_ID = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+# Not of a session that is about to end.
+PROCESS_ID = """select pid from pg_stat_activity
+                 where datname = current_database() and pid <> pg_backend_pid() and state = 'idle in transaction'"""
 
 
 @pytest.fixture

@@ -85,7 +85,8 @@ def _check_keys(value: Any) -> None:
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"the key {key!r} is not a string")
-            if not isinstance(inner, str):
+            # Most values are scalars, and a call takes longer.
+            if inner is not None and not isinstance(inner, (str, int, float)):
                 _check_keys(inner)
     elif isinstance(value, (list, tuple)):
         for inner in value:

@@ -39,8 +39,8 @@ def main(systems: str, seconds: int, rate: int, workers: int, batch: int, window
 
 
 def _table(system: System, load: Load, window: int) -> Table:
-    clean = _windows(run(system, load, held=False), window)
-    held = _windows(run(system, load, held=True), window)
+    clean = _windows(run(system, load, held=False), load, window)
+    held = _windows(run(system, load, held=True), load, window)
     table = Table("operation", "seconds", title=f"{system.title}, {load.rate} jobs/s; milliseconds")
     for column in ("p50", "p50 with snapshot", "p99", "p99 with snapshot", f"ratio of p99 (goal {GOAL})"):
         table.add_column(column, justify="right")
@@ -49,10 +49,11 @@ def _table(system: System, load: Load, window: int) -> Table:
     return table
 
 
-def _windows(samples: list[Sample], window: int) -> Windows:
+def _windows(samples: list[Sample], load: Load, window: int) -> Windows:
     windows: Windows = defaultdict(list)
     for sample in samples:
-        windows[sample.name, int(sample.second // window)].append(sample.ms)
+        if sample.second < load.seconds:
+            windows[sample.name, int(sample.second // window)].append(sample.ms)
     return windows
 
 

@@ -21,7 +21,7 @@ MOST = {
     "idle tick": (17, 17),
     "busy tick": (17, 17),
     "worker, 1 job": (2, 2),
-    "worker, 10 jobs": (12, 13),
+    "worker, 10 jobs": (2, 2),
     "POST /jobs": (1, 1),
     "GET /jobs/{id}": (1, 1),
 }

@@ -44,7 +44,7 @@ def main(
         if measured:
             Console().print(table(measured, LIMITS))
         if save and "tick" in cases:
-            publish_ticks(ticks(url, 1), measured_commit)
+            publish_ticks(ticks(url, 10 if quick else 1), measured_commit)
         for name, measure in others(10 if quick else 1).items():
             if name in cases and not (save and name == "tick"):
                 SCREEN.print(f"{name} is running")

@@ -34,21 +34,6 @@ class Ticks:
 
 
 @dataclass(frozen=True)
-class Snapshot:
-    """The latency of a steady load without and with an old snapshot.
-
-    `p99` has the milliseconds of the 99th percentile in the last `window` seconds of a run, by the system's title and
-    the operation: without the snapshot, then with it.
-    """
-
-    commit: str = ""
-    rate: int = 0
-    seconds: float = 0
-    window: int = 0
-    p99: dict[str, dict[str, list[float]]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Results:
     """All published results. `machine` and `versions` are those of the last measurement."""
 
@@ -56,7 +41,6 @@ class Results:
     versions: dict[str, str] = field(default_factory=dict)
     cases: dict[str, Measurement] = field(default_factory=dict)
     ticks: Ticks = field(default_factory=Ticks)
-    snapshot: Snapshot = field(default_factory=Snapshot)
 
 
 def load(file: Path = FILE) -> Results:
@@ -65,8 +49,7 @@ def load(file: Path = FILE) -> Results:
         return Results()
     read = json.loads(file.read_text("utf-8"))
     cases = {name: Measurement(**case) for name, case in read.pop("cases").items()}
-    ticks, snapshot = Ticks(**read.pop("ticks")), Snapshot(**read.pop("snapshot"))
-    return Results(cases=cases, ticks=ticks, snapshot=snapshot, **read)
+    return Results(cases=cases, ticks=Ticks(**read.pop("ticks")), **read)
 
 
 def save(results: Results, file: Path = FILE) -> None:

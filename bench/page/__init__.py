@@ -1,0 +1,1 @@
+"""The page docs/performance.md and its plots, written from bench/results.json."""

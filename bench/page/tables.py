@@ -1,0 +1,90 @@
+"""The tables of the page, in Markdown."""
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from bench.page.targets import TARGETS
+from bench.page.titles import TITLES
+from bench.queues.cases import CASES, CHUNKS, WORKERS, chunked
+from bench.queues.systems import OURS
+from bench.results import Measurement, Results
+from bench.statistics import ratio, spread
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; all columns but the first are numbers."""
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head, ["---", *["--:"] * (len(head) - 1)], *rows)]
+    return "\n".join(lines)
+
+
+def case_table(results: Results, name: str) -> str:
+    """Return the rates of a case, the fastest first, with two ratios: to the bare statements, and ours to each."""
+    rates = results.cases[name].rates
+    order = sorted(rates, key=lambda system: -median(rates[system]))
+    rows = (
+        (
+            _emphasized(system),
+            f"{median(rates[system]):,.0f}",
+            f"{spread(rates[system]):.0%}",
+            f"{ratio(rates[system], rates['bare']):.2f}",
+            "" if system == OURS else f"{ratio(rates[OURS], rates[system]):.2f}",
+        )
+        for system in order
+    )
+    return markdown(("", "jobs/s", "spread", "of the limit", "minutehand / this"), rows)
+
+
+def cost_table(results: Results, name: str) -> str:
+    """Return what a job costs in a case, by system."""
+    costs = results.cases[name].costs
+    order = sorted(costs, key=lambda system: _total(costs[system]))
+    rows = ((_emphasized(system), *(_number(cost) for cost in costs[system].values())) for system in order)
+    return markdown(("", "client, µs", "server, µs", "WAL, bytes"), rows)
+
+
+def target_table(results: Results) -> str:
+    """Return the targets, and whether each is met."""
+    rows = []
+    for target in TARGETS:
+        reached = target.reached(results.cases)
+        met = "met" if reached >= target.least else "**missed**"
+        what = f"{CASES[target.case].title}, against {TITLES[target.system]}"
+        rows.append((what, f"{target.least:.1f}", f"{reached:.2f}", met))
+    return markdown(("", "target", "measured", ""), rows)
+
+
+def grid_table(results: Results) -> str:
+    """Return our rates by chunk and workers."""
+    rows = (
+        (f"chunks of {chunk}", *(_rate(results.cases[chunked(chunk, workers).name]) for workers in WORKERS))
+        for chunk in CHUNKS
+    )
+    return markdown(("", *(_workers(count) for count in WORKERS)), rows)
+
+
+def tick_table(results: Results) -> str:
+    """Return the milliseconds of a tick by case and backlog."""
+    cases = results.ticks.milliseconds
+    backlogs = next(iter(cases.values()))
+    rows = ((case, *(f"{ms:.1f} ms" for ms in taken.values())) for case, taken in cases.items())
+    return markdown(("", *(f"{int(due):,} due" for due in backlogs)), rows)
+
+
+def _workers(count: int) -> str:
+    return "1 worker" if count == 1 else f"{count} workers"
+
+
+def _rate(case: Measurement) -> str:
+    return f"{median(case.rates[OURS]):,.0f}"
+
+
+def _emphasized(system: str) -> str:
+    return f"**{TITLES[system]}**" if system == OURS else TITLES[system]
+
+
+def _total(costs: dict[str, float | None]) -> float:
+    return sum(cost or 0 for name, cost in costs.items() if name != "wal")
+
+
+def _number(cost: float | None) -> str:
+    return "" if cost is None else f"{cost:,.0f}"

@@ -1,0 +1,48 @@
+"""The targets of the project, as ratios of minutehand's speed to another's in the same rounds."""
+
+from dataclasses import dataclass
+
+from bench.queues.systems import OURS
+from bench.results import Measurement
+from bench.statistics import ratio
+
+
+@dataclass(frozen=True)
+class Target:
+    """minutehand is at least this many times as fast as a system in a case."""
+
+    case: str
+    system: str
+    least: float
+
+    def reached(self, cases: dict[str, Measurement]) -> float:
+        """Return the measured ratio."""
+        rates = cases[self.case].rates
+        return ratio(rates[OURS], rates[self.system])
+
+
+COMPARED = ("one", "batch", "bulk", "single")
+TARGETS = (
+    Target("one", "bare", 0.8),
+    Target("one", "pgqueuer", 1),
+    Target("one", "graphile-worker", 1),
+    Target("one", "pg-boss", 1),
+    Target("one", "procrastinate", 1),
+    Target("batch", "pg-boss", 1.2),
+    Target("batch", "pgqueuer", 1.2),
+    Target("batch", "pgmq", 0.6),
+    Target("bulk", "table", 0.7),
+    Target("bulk", "pgqueuer", 1),
+    Target("bulk", "pg-boss", 1),
+    Target("single", "table", 0.8),
+)
+
+
+def to_explain(cases: dict[str, Measurement]) -> list[tuple[str, str]]:
+    """Return the cases and systems in which we are slower or miss a target, the greatest distance first."""
+    least = {(target.case, target.system): target.least for target in TARGETS}
+    pairs = [(case, system) for case in COMPARED for system in cases[case].rates if system != OURS]
+    ratios = {(case, system): Target(case, system, 1).reached(cases) for case, system in pairs}
+    return sorted(
+        (pair for pair in pairs if ratios[pair] < max(1, least.get(pair, 1))), key=lambda pair: ratios[pair]
+    )

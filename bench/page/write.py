@@ -1,0 +1,103 @@
+"""The text of the page: its template, with tables and figures in place of {{ name argument ... }}."""
+
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from bench.page.tables import case_table, cost_table, grid_table, target_table, tick_table
+from bench.page.targets import to_explain
+from bench.page.titles import TITLES
+from bench.queues.cases import CASES
+from bench.queues.systems import OURS
+from bench.results import Results
+from bench.statistics import ratio
+
+HERE = Path(__file__).parent
+TEMPLATE = HERE / "performance.md"
+REASONS = HERE / "reasons.toml"
+ROOT = HERE.parents[1]
+PAGE = ROOT / "docs" / "performance.md"
+README = ROOT / "README.md"
+LINK = "[Performance](docs/performance.md)"
+PLACE = re.compile(r"\{\{ ([\w-]+)((?: [\w.-]+)*) \}\}")
+
+
+class ReasonError(Exception):
+    """A case that is lost, or a missed target, has no explanation."""
+
+
+def page(results: Results) -> str:
+    """Return the page. Raise KeyError if a result is missing, and ReasonError if an explanation is."""
+    parts: dict[str, Callable[..., str]] = {
+        "case": lambda name: case_table(results, name),
+        "costs": lambda name: cost_table(results, name),
+        "targets": lambda: target_table(results),
+        "grid": lambda: grid_table(results),
+        "ticks": lambda: tick_table(results),
+        "ticks-measured": lambda: results.ticks.commit,
+        "slower": lambda: slower_cases(results),
+        "machine": lambda: ", ".join(f"{name} {value}" for name, value in results.machine.items()),
+        "versions": lambda: ", ".join(f"{name} {value}" for name, value in results.versions.items()),
+        "measured": lambda name: results.cases[name].commit,
+        "jobs": lambda name: f"{results.cases[name].jobs:,}",
+        "rounds": lambda name: str(len(results.cases[name].rates[OURS])),
+        "rate": lambda name, system: f"{median(results.cases[name].rates[system]):,.0f}",
+        "ratio": lambda name, system: f"{_ratio(results, name, system):.2f}",
+    }
+    template = TEMPLATE.read_text("utf-8")
+    return PLACE.sub(lambda match: parts[match[1]](*match[2].split()), template)
+
+
+def readme(results: Results) -> str:
+    """Return the README with the figures of these results in the line that links to the page."""
+    lines = README.read_text("utf-8").splitlines(keepends=True)
+    places = [number for number, line in enumerate(lines) if LINK in line and line.startswith("One by one")]
+    if len(places) != 1:
+        raise ValueError(f"README.md must have one line that starts with 'One by one' and contains {LINK}")
+    return "".join([*lines[: places[0]], summary(results) + "\n", *lines[places[0] + 1 :]])
+
+
+def summary(results: Results) -> str:
+    """Return the line of the README."""
+    one, batch = (_ratio(results, case, "bare") for case in ("one", "batch"))
+    return (
+        f"One by one, workers handle jobs at {one:.2f} times the speed of a bare loop in psycopg, "
+        f"and in batches of 100 at {batch:.2f} times: {LINK} compares other queues, and says where they are faster."
+    )
+
+
+def slower_cases(results: Results) -> str:
+    """Return the lost cases and the missed targets, each with its reason."""
+    reasons = tomllib.loads(REASONS.read_text("utf-8"))
+    return (
+        "\n".join(_reason(results, reasons, *pair) for pair in to_explain(results.cases))
+        or "None in this run."
+    )
+
+
+def _reason(results: Results, reasons: dict[str, dict[str, str]], case: str, system: str) -> str:
+    reason = reasons.get(case, {}).get(system)
+    if reason is None:
+        raise ReasonError(f"{REASONS.name} must explain {case}.{system}, which is lost or misses its target")
+    costs = _costs(results, case, system)
+    return (
+        f"- **{CASES[case].title}, {TITLES[system]}**: {_ratio(results, case, system):.2f}. {reason}{costs}"
+    )
+
+
+def _costs(results: Results, case: str, system: str) -> str:
+    """Return the processor time of a job in both systems."""
+    costs = results.cases[case].costs
+    if system not in costs:
+        return ""
+    ours, theirs = (
+        f"{costs[name]['client']:,.0f} + {costs[name]['server']:,.0f} µs" for name in (OURS, system)
+    )
+    return f" Client and server: {theirs}, minutehand {ours}."
+
+
+def _ratio(results: Results, case: str, system: str) -> float:
+    rates = results.cases[case].rates
+    return ratio(rates[OURS], rates[system])

@@ -1,0 +1,89 @@
+"""docs/performance.md and its plots show the results in bench/results.json, and explain what is slow."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench import results
+from bench.page.data import IMAGES, PLOTS, digest
+from bench.page.targets import COMPARED, TARGETS, to_explain
+from bench.page.titles import SYSTEMS
+from bench.page.write import PAGE, README, ReasonError, page, readme, slower_cases
+from bench.queues.cases import CASES
+from bench.queues.systems import LIMITS, OURS
+from bench.results import Measurement, Results
+from bench.tick import BACKLOGS
+
+RESULTS = results.load()
+UPDATE = "run: make docs/performance"
+
+
+def measured(case: str = "one", **rates: float) -> Results:
+    """Return results in which the systems of a case have these rates, and others are slower than we are."""
+    slow = Measurement("", 1, 1, {name: [1.0] for name in SYSTEMS} | {OURS: [100.0]}, {})
+    chosen = replace(slow, rates=slow.rates | {name: [rate] for name, rate in rates.items()})
+    return Results(cases=dict.fromkeys(COMPARED, slow) | {case: chosen})
+
+
+def test_page_shows_the_published_results() -> None:
+    assert PAGE.read_text("utf-8") == page(RESULTS), UPDATE
+
+
+def test_readme_shows_the_published_results() -> None:
+    assert README.read_text("utf-8") == readme(RESULTS), UPDATE
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_plot_shows_the_published_results(name: str) -> None:
+    assert digest(PLOTS[name](RESULTS)) in (IMAGES / name).read_text("utf-8"), UPDATE
+
+
+def test_results_contain_every_case() -> None:
+    assert set(RESULTS.cases) == set(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case_contains_every_system_and_round(name: str) -> None:
+    systems = SYSTEMS.values() if name in ("one", "batch", "bulk") else LIMITS
+    case = RESULTS.cases[name]
+
+    assert set(case.rates) == {system.name for system in systems if name in system.cases}
+    assert set(case.costs) == set(case.rates)
+    assert {len(rounds) for rounds in case.rates.values()} == {len(case.rates[OURS])}
+    assert case.commit.endswith("UTC")
+
+
+def test_results_contain_a_tick_of_each_backlog() -> None:
+    cases = RESULTS.ticks.milliseconds
+
+    assert set(cases) == {"plain", "one limit", "1,000 tenants"}
+    assert {len(taken) for taken in cases.values()} == {len(BACKLOGS)}
+
+
+def test_targets_concern_measured_systems() -> None:
+    for target in TARGETS:
+        assert target.case in SYSTEMS[target.system].cases
+
+
+def test_slower_case_and_missed_target_need_a_reason() -> None:
+    # The target against pg-boss in batches is 1.2, and 0.6 against pgmq, which is slower here.
+    chosen = measured("batch", **{"pg-boss": 90.0, "pgmq": 200.0, "docmq": 99.0})
+
+    assert to_explain(chosen.cases) == [("batch", "pgmq"), ("batch", "pg-boss")]
+
+
+def test_unexplained_slower_case_is_an_error() -> None:
+    chosen = measured("single", docmq=200.0)
+
+    with pytest.raises(ReasonError, match=r"must explain single\.docmq"):
+        slower_cases(chosen)
+
+
+def test_results_survive_saving(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+
+    results.save(RESULTS, file)
+
+    assert results.load(file) == RESULTS
+    assert file.read_text("utf-8") == results.FILE.read_text("utf-8")

@@ -49,7 +49,7 @@ def test_wrong_password_is_one_error_after_two_fetches(manager: Manager, arn: st
 
     with pytest.raises(UnreachableError) as caught:
         enqueue("echo", connection=Database(database_url))
-    assert "check the secret and the role" in str(caught.value)
+    assert "check the URL or the secret, and the role" in str(caught.value)
     assert "password authentication failed" in str(caught.value)
     assert OLD not in everything(caught.value) and NEW not in everything(caught.value)
     assert manager.fetches == {arn: 2}

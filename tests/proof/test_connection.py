@@ -117,7 +117,7 @@ def test_bulk_on_a_lost_connection_writes_whole_chunks_only(
 
         def jobs() -> Any:
             for n in range(20):
-                wire.cut_at("copy") if n == 15 else None
+                wire.cut_at("enqueue_alike") if n == 15 else None
                 yield NewJob("echo", n)
 
         with pytest.raises(UnreachableError):

@@ -20,6 +20,7 @@ IN_THE_RUNTIME = {"boto3", "botocore"}
 OPTIONAL = {"asyncpg", "django", "opentelemetry", "psycopg2", "sqlalchemy"}
 # Packages of the library that no function needs.
 ELSEWHERE = {"cli", "doctor", "local", "project", "stack", "testing"}
+FIXTURES = Path("integrations/django/testing.py")
 
 
 def pins(*layers: str) -> dict[str, str]:
@@ -37,8 +38,13 @@ def code_of(function: str) -> Iterator[Path]:
     yield from (ROOT / "functions" / function).rglob("*.py")
     library = ROOT / "shared" / "minutehand"
     for path in library.rglob("*.py"):
-        first, *others = path.relative_to(library).with_suffix("").parts
-        if first not in ELSEWHERE and (first != "functions" or others[0] in (function, "__init__")):
+        module = path.relative_to(library)
+        first, *others = module.with_suffix("").parts
+        if (
+            module != FIXTURES
+            and first not in ELSEWHERE
+            and (first != "functions" or others[0] in (function, "__init__"))
+        ):
             yield path
 
 

@@ -1,7 +1,7 @@
 """Record: the parameters with which the finishing statements record how attempts ended."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -24,8 +24,8 @@ class Write:
 
     claim: Claim
     ending: Ending
-    result: str | None = None
-    error: Error | None = None
+    result: str | None = field(default=None, repr=False)
+    error: Error | None = field(default=None, repr=False)
     delay: timedelta | None = None
     refund: int = 0
     next: datetime | None = None

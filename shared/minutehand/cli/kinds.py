@@ -1,6 +1,5 @@
 """Kinds: those of the handlers in this folder, for shell completion and corrections. No handler is imported."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -34,7 +33,7 @@ def check_against_project() -> None:
     """Let this process reject jobs that the handlers of this folder's project could not run."""
     add_folders()
     if modules := project_modules():
-        os.environ[HANDLERS.name] = ",".join(modules)
+        HANDLERS.override(",".join(modules))
 
 
 def warn_of_unknown(kind: str) -> None:

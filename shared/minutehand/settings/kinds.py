@@ -52,6 +52,10 @@ class Setting(Generic[Value]):
         """Return the variable as it is, to pass it on to another process; empty if it is unset."""
         return environment.get(self.name, "")
 
+    def override(self, text: str) -> None:
+        """Set the variable for this process and those that it starts."""
+        os.environ[self.name] = text
+
     def read(self, environment: Mapping[str, str] = os.environ) -> Value:
         """Return the value or the default; raise ConfigurationError for an invalid value."""
         text = self.text(environment)

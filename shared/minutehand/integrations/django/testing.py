@@ -6,7 +6,6 @@ They set up Django with DJANGO_SETTINGS_MODULE, whose database `default` must be
 that the settings name.
 """
 
-import os
 from collections.abc import Callable, Iterator
 
 import django
@@ -16,6 +15,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from minutehand.database.opening import read_url
+from minutehand.settings import names_database
 from minutehand.testing import Clone
 
 # Settings may read DATABASE_URL when they are imported. Nothing connects to this database.
@@ -27,7 +27,7 @@ def pytest_configure() -> None:
     if apps.ready:
         return
     with pytest.MonkeyPatch.context() as patch:
-        if "DATABASE_URL" not in os.environ:
+        if not names_database():
             patch.setenv("DATABASE_URL", UNUSED)
         django.setup()
 

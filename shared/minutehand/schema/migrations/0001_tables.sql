@@ -137,8 +137,7 @@ with (
 );
 alter table minutehand.jobs_live add primary key (id);
 create index jobs_live_due on minutehand.jobs_live (queue, priority, visible);
--- `ack` has no index. Every fence names the id as well, and an index that shrinks to nothing whenever no job runs tempts the
--- planner: until the next ANALYZE it would read that index in full for every claim.
+-- `ack` has no index: every fence also names the id. With old statistics, the planner would read that index in full.
 -- Capacity is counted here: the scan begins at now(), past all entries that vacuum cannot remove yet. The condition is
 -- not `ack is not null`, or the planner would use it as an index on ack.
 create index jobs_live_busy on minutehand.jobs_live (visible) where coalesce(offered, claimed) is not null;
@@ -221,8 +220,6 @@ create table minutehand.lanes (
     primary key (queue, priority)
 );
 create index lanes_floor on minutehand.lanes (floor);
--- A lane that may have due jobs, and where to scan it from.
-create type minutehand.due_lane as (queue text, priority integer, floor timestamptz, shared boolean);
 
 -- Changes of `lanes` for the next tick: a job was written that a scan of its lane might miss. No constraint and no lock
 -- makes one enqueuer wait for another here.

@@ -83,6 +83,9 @@ create table minutehand.budgets (
     lapsed timestamptz      not null constraint lapsed_is_finite check (isfinite(lapsed))
 );
 
+-- A lane that may have due jobs, and where to scan it from.
+create type minutehand.due_lane as (queue text, priority integer, floor timestamptz, shared boolean);
+
 -- The next tick goes on after the tenant that had the last turn: it treats tenants equally without visiting all of them.
 create table minutehand.turns (
     queue minutehand.queue  primary key,

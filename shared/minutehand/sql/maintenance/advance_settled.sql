@@ -20,5 +20,5 @@ update minutehand.dispatcher d
        marked = coalesce(%(now)s, now()), mark = current
   from state s, free
  where d.xmin = s.was and (quiet or ended or restored)
-   and (d.marked is null or d.marked <= coalesce(%(now)s, now()) - %(pause)s or d.marked > coalesce(%(now)s, now()))
+   and (d.marked is null or d.marked <= coalesce(%(now)s, now()) - %(pause)s::interval or d.marked > coalesce(%(now)s, now()))
 returning settled

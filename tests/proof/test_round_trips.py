@@ -14,6 +14,7 @@ from minutehand import Database, enqueue
 from minutehand.database import close_thread_databases
 from minutehand.functions import dispatcher, worker
 from minutehand.functions.api import app as api
+from minutehand.functions.api import dependencies
 from tests import servers
 
 # The most statements of an invocation, transactions included, and the most round trips.
@@ -55,7 +56,7 @@ def measure(direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("MINUTEHAND_API_TOKENS", TOKEN)
 
         def measured(name: str, call: Callable[[], Any]) -> Any:
-            close_thread_databases()
+            disconnect()
             wire.statements.clear()
             wire.runs = wire.waits = 0
             result = call()
@@ -65,7 +66,14 @@ def measure(direct_database: servers.Database, monkeypatch: pytest.MonkeyPatch) 
             return result
 
         yield measured
-        close_thread_databases()
+        disconnect()
+
+
+def disconnect() -> None:
+    """Close the connections of the functions, as in a new execution environment."""
+    close_thread_databases()
+    for database in dependencies._idle.queue:
+        database.close()
 
 
 def ticked(monkeypatch: pytest.MonkeyPatch, chunk: int = 1) -> list[dict[str, Any]]:

@@ -168,7 +168,7 @@ class Stock:
                 "offsets": "{0}",
                 "ids": f"{{{uuid4()}}}",
             }
-            | {"run_ats": None, "delays": None},
+            | {"run_ats": None, "delays": None, "since": None},
             "enqueue_incoming": {"load": uuid4(), "on_conflict": "replace"},
             "list_enqueued": {"after": self.due[0], "limit": 50},
             "extend": claims | {"leases": [timedelta(minutes=5)]},

@@ -102,6 +102,14 @@ def test_result_has_the_exact_time_and_the_ids_sort_in_order(queue: Queue) -> No
     assert [job.payload for job in queue.take(100)] == [n for n in range(100) if n % 4 in (0, 3)]
 
 
+@pytest.mark.fault("functions/alike", r"greatest\(least\(since, .*?;", "clock_timestamp();")
+def test_bulk_of_several_kinds_keeps_its_order(queue: Queue) -> None:
+    bulk(queue, [NewJob(f"kind-{n % 2}", n) for n in range(100)])
+
+    stored = queue.sql("select payload from minutehand.jobs order by visible")
+    assert [row["payload"] for row in stored] == list(range(100))
+
+
 def test_equal_options_of_another_type_are_rejected(queue: Queue) -> None:
     jobs = [NewJob("echo", priority=1), NewJob("echo", priority=True), NewJob("echo", priority=1.0)]  # type: ignore[arg-type]
 

@@ -67,7 +67,7 @@ async def _write_groups(executor: Executor, items: Sequence[Item], groups: Seque
         for group in groups:
             for part in group.parts():
                 parts.append(part)
-                yield part.parameters(ids)
+                yield part.parameters(ids, clock["now"])
 
     async with executor.transaction():
         (clock,) = await executor.run("clock")

@@ -56,8 +56,8 @@ class Part:
         self.delays.append(delay)
         return len(text)
 
-    def parameters(self, ids: Sequence[UUID]) -> dict[str, Any]:
-        """Return the parameters of the statement, with the id of each place."""
+    def parameters(self, ids: Sequence[UUID], since: datetime) -> dict[str, Any]:
+        """Return the parameters of the statement, with the id of each place and the time of the bulk."""
         return {
             "options": self.options,
             "payloads": f"[{','.join(self.payloads)}]",
@@ -65,6 +65,7 @@ class Part:
             "ids": f"{{{','.join([ids[place].hex for place in self.places])}}}",
             "run_ats": _unless_all_none(self.run_ats),
             "delays": _unless_all_none(self.delays),
+            "since": since,
         }
 
     def visible(self, moment: datetime) -> Iterator[datetime]:

@@ -1187,12 +1187,13 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], delays interval[] DEFAULT NULL::interval[]) RETURNS timestamp with time zone
+CREATE FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], delays interval[] DEFAULT NULL::interval[], since timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 declare
-    moment    timestamptz := clock_timestamp();
+    -- Not earlier, because scans of lanes begin some seconds before now.
+    moment    timestamptz := greatest(least(since, clock_timestamp()), clock_timestamp() - interval '1 second');
     -- Has the domains of the columns, so that a value is checked when it is assigned.
     job       minutehand.jobs_live;
     max_bytes integer;
@@ -2293,6 +2294,7 @@ $$;
 CREATE FUNCTION minutehand.recall_offers(of minutehand.bound) RETURNS TABLE(id uuid)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
     update minutehand.jobs_live j
        set ack = case when j.claimed is not null then j.prior end, prior = null, offered = null,
@@ -3779,11 +3781,11 @@ GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, ke
 GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[]) TO minutehand_enqueuer;
-GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[]) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[]) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[]) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue_all(items minutehand.new_jobs[], on_conflict text) TO minutehand_enqueuer;

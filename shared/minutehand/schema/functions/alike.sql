@@ -3,18 +3,20 @@
 
 -- Enqueues a job for each payload, with the options of `item`; returns the time that counts as now.
 -- `offsets` has the position of each payload in the bulk: jobs with the same time run in this order. `run_ats` and `delays` give
--- jobs a time of their own. Otherwise by the rules of enqueue_all; a test compares every column.
+-- jobs a time of their own. The parts of a bulk have one `since`, which counts as now if it was within the last second, so that
+-- their jobs run in the order of the bulk. Otherwise by the rules of enqueue_all; a test compares every column.
 --
 -- One statement, in which Postgres checks the rules of the options once and not for each row. COPY into `jobs_live` is not
 -- faster, and not safe: it does not support row-level security, and a login that may write to the table can forge jobs.
 create or replace function minutehand.enqueue_alike(
     item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamptz[] default null,
-    delays interval[] default null
+    delays interval[] default null, since timestamptz default null
 ) returns timestamptz
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 declare
-    moment    timestamptz := clock_timestamp();
+    -- Not earlier, because scans of lanes begin some seconds before now.
+    moment    timestamptz := greatest(least(since, clock_timestamp()), clock_timestamp() - interval '1 second');
     -- Has the domains of the columns, so that a value is checked when it is assigned.
     job       minutehand.jobs_live;
     max_bytes integer;

@@ -153,8 +153,9 @@ as $$
 $$;
 
 -- Recalls the offers of paused jobs, lapsed ones included, so that none can be claimed. A lapsed claim gets its ack back.
+-- Without statistics about the condition of jobs_live_busy, the planner would scan the table.
 create or replace function minutehand.recall_offers(of minutehand.bound) returns table (id uuid)
-language sql volatile security definer set search_path = minutehand, pg_temp
+language sql volatile security definer set search_path = minutehand, pg_temp set enable_seqscan = off
 as $$
     update minutehand.jobs_live j
        set ack = case when j.claimed is not null then j.prior end, prior = null, offered = null,

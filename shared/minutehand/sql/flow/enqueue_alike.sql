@@ -2,4 +2,5 @@
 select minutehand.enqueue_alike(
        json_populate_record(null::minutehand.new_jobs, %(options)s::json), %(payloads)s::json,
        offsets => %(offsets)s::text::integer[], ids => %(ids)s::text::uuid[],
-       run_ats => %(run_ats)s::text::timestamptz[], delays => %(delays)s::text::interval[]) as moment
+       run_ats => %(run_ats)s::text::timestamptz[], delays => %(delays)s::text::interval[],
+       since => %(since)s::timestamptz) as moment

@@ -1,13 +1,13 @@
 """Job: a claimed job as its handler sees it."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from minutehand.database import AsyncConnection, Connection, Database
-from minutehand.errors import LostError
+from minutehand.errors import LostError, MinutehandError
 from minutehand.finish import complete
 from minutehand.lease import Claim
 from minutehand.model.outcome import Finish
@@ -96,8 +96,11 @@ class Job(Claim):
         exception is recorded without another attempt.
         """
         self._raise_if_finished()
-        # So that they do not wait for locks of this transaction.
-        self.write_group()
+        # So that they do not wait for locks of this transaction, and never become part of an outer one. Their errors do
+        # not concern this job; the outcomes remain in the group.
+        if not self.database.in_transaction:
+            with suppress(MinutehandError):
+                self.write_group()
         with self.database.transaction(raw_errors=True) as connection:
             with self._restoring_result():
                 yield connection

@@ -52,6 +52,7 @@ def finish_all(ended: Sequence[tuple[Claim, Outcome]]) -> Iterator[tuple[int, Fi
     one.
     """
     # Statements that lock several rows lock them in one order, so that they do not deadlock.
+    failure: Exception | None = None
     places = sorted(range(len(ended)), key=lambda place: ended[place][0].id.int)
     for statement, back in ((_end, False), (_release, True)):
         chosen = [place for place in places if _comes_back(*ended[place]) is back]
@@ -60,7 +61,17 @@ def finish_all(ended: Sequence[tuple[Claim, Outcome]]) -> Iterator[tuple[int, Fi
         except MinutehandError:
             finishes = None
         for number, place in enumerate(chosen):
-            yield place, finish(*ended[place]) if finishes is None else finishes[number]
+            try:
+                finished = finish(*ended[place]) if finishes is None else finishes[number]
+            except UnreachableError:
+                raise
+            except Exception as error:
+                # It concerns this outcome only.
+                failure = failure or error
+                continue
+            yield place, finished
+    if failure is not None:
+        raise failure
 
 
 def finish(claim: Claim, outcome: Outcome) -> Finish:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from minutehand.attempts.time_limit import time_limit
-from minutehand.claimed_job import Job
+from minutehand.claimed_job import AsyncJob, Job
 from minutehand.errors import KeyMissingError, MismatchError, PayloadError, UnknownKindError
 from minutehand.handlers import Handler, Handlers, finished_result
 from minutehand.model.failure import KNOWN, describe, message_of, redact, result_error
@@ -153,4 +153,8 @@ def _wait_for_deploy(job: Job) -> timedelta:
 def _close_open_transaction(job: Job, error: BaseException | None = None) -> None:
     """Close a connection that the handler left in a transaction or that was interrupted: it cannot take an outcome."""
     if isinstance(error, KeyboardInterrupt) or job.database.in_transaction:
-        job.database.close()
+        # The second connection of a job that is not async may be writing a group.
+        if isinstance(job, AsyncJob):
+            job.database.close()
+        else:
+            job.database.disconnect()

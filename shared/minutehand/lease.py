@@ -139,13 +139,15 @@ class WaitingLeases:
         if self.hold_until(end):
             return
         ending = [(number, lease) for number, lease in self._pop_before(end) if lease in self._left]
-        if ending:
-            leases = [lease for _, lease in ending]
-            _extend(leases, [seconds + lease.duration.total_seconds() for lease in leases])
-        for number, lease in ending:
-            # A lost one is found at its start.
-            if lease.until > 0.0:
-                heappush(self._ends, (lease.holds_until, number, lease))
+        leases = [lease for _, lease in ending]
+        try:
+            if leases:
+                _extend(leases, [seconds + lease.duration.total_seconds() for lease in leases])
+        finally:
+            for number, lease in ending:
+                # A lost one is found at its start.
+                if lease.until > 0.0:
+                    heappush(self._ends, (lease.holds_until, number, lease))
 
     def hold_until(self, end: float) -> bool:
         """Return whether no lease ends before a time. Another thread may extend them meanwhile."""

@@ -42,6 +42,11 @@ class Queue:
         self._threads.shutdown()
         self._sessions.close()
 
+    @property
+    def url(self) -> str:
+        """The URL of this database, with its password."""
+        return self._url
+
     def another(self) -> Database:
         """Open another session of the same database."""
         return self._open(self._url)

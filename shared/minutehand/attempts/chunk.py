@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from minutehand.attempts.group import Group
-from minutehand.attempts.time_limit import time_limit
+from minutehand.attempts.time_limit import time_limit, without_limit
 from minutehand.calling.interrupts import deferred
 from minutehand.claimed_job import AsyncJob, Job
 from minutehand.errors import DatabaseError
@@ -122,7 +122,11 @@ class Chunk:
 
     def write(self) -> None:
         """Write the outcomes of all attempts that have ended. An interrupt waits for that."""
-        with deferred():
+        with deferred(), without_limit():
+            database = self.jobs[0].database
+            if database.in_transaction:
+                # An async handler left it open.
+                database.close()
             self._group.write()
 
     def end(self, job: Job, finished: Finish) -> None:

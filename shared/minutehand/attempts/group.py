@@ -4,7 +4,7 @@ A group is written when
 
     50 ms have passed since its first attempt ended, or the lease of a member ends before that
     it has 100 outcomes, or results of 1 MB
-    an attempt ended that took longer than 50 ms, with that attempt
+    an attempt ended that took longer than 50 ms, or whose job has a key, with that attempt
     a handler begins `job.transaction()`
     the worker is stopping, or the chunk ends
 
@@ -30,6 +30,8 @@ from minutehand.model.outcome import Finish, Outcome
 # How long the outcome of a short attempt may wait, and how long such an attempt takes at most. Between two attempts,
 # it is written after half of this time, so that the thread is rarely needed.
 SECONDS = 0.05
+# After an error, each pause before the next try is twice as long, up to this.
+LONGEST_PAUSE = 5.0
 MOST_OUTCOMES = 100
 MOST_CHARACTERS = 1_000_000
 
@@ -58,9 +60,9 @@ class Group:
         self._members: dict[Job, Member] = {}
         self._due = inf
         self._characters = 0
+        self._pause = SECONDS
         self._writing = RLock()
         self._ended = Event()
-        self._error: Exception | None = None
         # Guards the members and their limits, and whether a thread watches the time.
         self._state = Lock()
         self._watching = False
@@ -78,6 +80,8 @@ class Group:
             self._characters += len(_result(outcome))
             is_due = (
                 seconds > SECONDS
+                # Its key may be free for the next handler.
+                or job.key is not None
                 or now >= self._due - SECONDS / 2
                 # Those that another thread is writing count, so that a crash repeats no more.
                 or len(self._members) >= MOST_OUTCOMES
@@ -97,9 +101,6 @@ class Group:
         Those that could not be written because of an error, which is raised, remain.
         """
         with self._writing:
-            error, self._error = self._error, None
-            if error is not None:
-                raise error
             with self._state:
                 members = list(self._members.values())
                 self._begin()
@@ -107,10 +108,12 @@ class Group:
                 claims = [(_on(member.job, database), member.outcome) for member in members]
                 for place, finish in finish_all(claims):
                     self._written(members[place], finish)
+                self._pause = SECONDS
             except BaseException:
                 with self._state:
                     # For those that are left.
-                    self._due = min(self._due, self._clock() + SECONDS)
+                    self._pause = min(2 * self._pause, LONGEST_PAUSE)
+                    self._due = min(self._due, self._clock() + self._pause)
                 raise
 
     def _written(self, member: Member, finish: Finish) -> None:
@@ -158,8 +161,9 @@ class Group:
                 self.write(database)
         except MinutehandError as error:
             logger.warning("the outcomes of a group could not be written yet: %s", error)
-        except Exception as error:
-            self._error = error
+        except Exception:
+            # The worker's own write raises it again, if it lasts.
+            logger.exception("the outcomes of a group could not be written yet")
 
 
 def _on(job: Job, database: Database | None) -> Claim:

@@ -29,7 +29,8 @@ class _Alarm:
     def set(self, deadline: float) -> None:
         """Let the alarm ring at a deadline or earlier. A handler may have used it for something else."""
         left = signal.getitimer(signal.ITIMER_REAL)[0]
-        if deadline < self._rings_at or not 0 < left <= self._rings_at - monotonic() + SHORTEST_ALARM:
+        rings = signal.getsignal(signal.SIGALRM) == self._ring and left > 0
+        if not rings or deadline < self._rings_at or left > self._rings_at - monotonic() + SHORTEST_ALARM:
             signal.signal(signal.SIGALRM, self._ring)
             self._start(deadline)
 
@@ -67,7 +68,7 @@ def time_limits() -> Iterator[None]:
     try:
         yield
     finally:
-        _limited = False
+        _limited, _alarm.limit = False, None
         _alarm.stop()
         signal.signal(signal.SIGALRM, before)
 
@@ -79,6 +80,21 @@ def time_limit(lease: Lease) -> AbstractContextManager[None]:
     limit.
     """
     return _TimeLimit(lease) if current_thread() is main_thread() else nullcontext()
+
+
+@contextmanager
+def without_limit() -> Iterator[None]:
+    """Let the alarm wait for the end of this block."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    limit, _alarm.limit = _alarm.limit, None
+    try:
+        yield
+    finally:
+        _alarm.limit = limit
+        if limit is not None:
+            _alarm.set(limit.lease.deadline)
 
 
 class _TimeLimit:

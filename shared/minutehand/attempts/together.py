@@ -17,7 +17,6 @@ from minutehand.attempts.run import Run, current
 from minutehand.calling.event_loop import drive
 from minutehand.calling.interrupts import noticed_by, received_by
 from minutehand.claimed_job import AsyncJob
-from minutehand.database import Database
 from minutehand.database.in_loop import in_database_thread
 from minutehand.handlers import Handler
 from minutehand.model.outcome import Finish, Interrupted, Outcome, Settled
@@ -92,13 +91,7 @@ class Together:
         if isinstance(outcome, Settled):
             await in_database_thread(self._chunk.finish, job, outcome)
         elif self._chunk.add(job, outcome):
-            await in_database_thread(self._write, job.database)
-
-    def _write(self, database: Database) -> None:
-        if database.in_transaction:
-            # A handler left it open.
-            database.close()
-        self._chunk.write()
+            await in_database_thread(self._chunk.write)
 
     @contextmanager
     def _watched(self) -> Iterator[None]:

@@ -62,7 +62,7 @@ class Database:
         """The open connection."""
         if not self._borrowed:
             if self._connection is not None and self._is_dead():
-                self._disconnect()
+                self.disconnect()
             if self._connection is None:
                 self._connection = connect(self._url)
                 self._preparing = Preparing(self._connection)
@@ -195,11 +195,12 @@ class Database:
 
     def close(self) -> None:
         """Close the connection, unless it is the caller's, and the second one."""
-        self._disconnect()
+        self.disconnect()
         if self._second is not None:
             self._second.close()
 
-    def _disconnect(self) -> None:
+    def disconnect(self) -> None:
+        """Close the connection, unless it is the caller's."""
         if self._connection is not None and not self._borrowed:
             self._connection.close()
             self._connection = None
@@ -218,5 +219,5 @@ class Database:
         try:
             yield
         except UnreachableError:
-            self._disconnect()
+            self.disconnect()
             raise

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from threading import get_ident
 from time import monotonic
 
 from minutehand.database import Database, Executor, sync_or_async
@@ -62,6 +63,8 @@ class EventBuffer:
         hooks.load()
         self._waiting: deque[Event] = deque()
         self._sent = monotonic()
+        # Another thread may not use the connection while a handler runs.
+        self._owner = get_ident()
 
     @property
     def has_listeners(self) -> bool:
@@ -74,7 +77,8 @@ class EventBuffer:
         hooks.call(event)
         if self._to:
             self._waiting.append(event)
-        if event.name not in ("claimed", "extended") and monotonic() - self._sent > BUFFER_SECONDS:
+        late = monotonic() - self._sent > BUFFER_SECONDS
+        if late and event.name not in ("claimed", "extended") and get_ident() == self._owner:
             self.send()
 
     def send(self) -> None:

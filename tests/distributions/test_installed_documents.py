@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.distributions.building import ROOT
+from tests.distributions.building import ROOT, build
 from tests.distributions.environments import Environment, create
 from tests.docs.reading import Reader, blocks, local_api
 from tests.docs.test_documents import PAGES
@@ -50,6 +50,7 @@ def installations() -> list[list[str]]:
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     environment = create(sys.executable, tmp_path_factory.mktemp("reader") / "venv")
+    build(ROOT / "pipeline", wheel.parent)
     for requirements in installations():
         environment.install("--find-links", str(wheel.parent), *requirements)
     environment.install(*MENTIONED)

@@ -104,7 +104,7 @@ def test_result_has_the_exact_time_and_the_ids_sort_in_order(queue: Queue) -> No
 
 @pytest.mark.fault("functions/alike", r"greatest\(least\(since, .*?;", "clock_timestamp();")
 def test_bulk_of_several_kinds_keeps_its_order(queue: Queue) -> None:
-    bulk(queue, [NewJob(f"kind-{n % 2}", n) for n in range(100)])
+    bulk(queue, [NewJob("ab"[n % 2], n) for n in range(100)])
 
     stored = queue.sql("select payload from minutehand.jobs order by visible")
     assert [row["payload"] for row in stored] == list(range(100))

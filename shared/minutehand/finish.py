@@ -49,10 +49,10 @@ def finish_all(ended: Sequence[tuple[Claim, Outcome]]) -> Iterator[tuple[int, Fi
 
     One statement ends jobs, and one brings jobs back. Each job is fenced by its own ack: a lost claim concerns no other
     job. If the database rejects a statement, for example because of one of its results, its outcomes are written one by
-    one.
+    one; the first error of an outcome is raised after all others have been written.
     """
-    # Statements that lock several rows lock them in one order, so that they do not deadlock.
     failure: Exception | None = None
+    # Statements that lock several rows lock them in one order, so that they do not deadlock.
     places = sorted(range(len(ended)), key=lambda place: ended[place][0].id.int)
     for statement, back in ((_end, False), (_release, True)):
         chosen = [place for place in places if _comes_back(*ended[place]) is back]

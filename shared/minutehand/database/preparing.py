@@ -98,8 +98,8 @@ class Preparing:
     def fails(self, name: str, error: psycopg.Error) -> bool:
         """Do not prepare a statement until the next period; return whether its failure is due to preparing.
 
-        The next period begins without prepared statements, because the driver forgets a statement whose first run
-        failed, and remembers one that the server has dropped.
+        The next period begins without prepared statements, because the driver remembers those that the server has
+        dropped.
         """
         self._uses[name], self._failed = -inf, True
         return isinstance(error, STALE)

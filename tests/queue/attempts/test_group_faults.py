@@ -1,9 +1,9 @@
 """What one outcome, handler or connection does to the other outcomes of its group."""
 
 import signal
-import time
 from contextlib import closing
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 import psycopg
@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from minutehand import BusyError, Database, Job
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import HandlerTable
-from tests.queue.stage import Queue
+from tests.queue.stage import Queue, until
 
 STATE = "select minutehand.state(j) as state from minutehand.jobs j where id = %(id)s"
 
@@ -102,7 +102,7 @@ def test_alarm_of_a_handler_does_not_lift_the_next_limit(direct_queue: Queue) ->
             signal.signal(signal.SIGALRM, lambda *_: None)
             signal.alarm(1)
         else:
-            time.sleep(60)
+            Event().wait(60)
 
     assert run(jobs, handler) == ["done", "retrying"]
 
@@ -117,8 +117,7 @@ def test_events_of_a_group_are_in_no_transaction_of_a_handler(
     def handler(payload: int, job: Job) -> None:
         if payload == 1:
             with job.database.connection.transaction(force_rollback=True):
-                while states(direct_queue, jobs[:1]) != ["done"]:
-                    pass
+                until(lambda: states(direct_queue, jobs[:1]) == ["done"])
 
     assert run(jobs, handler) == ["done"] * 2
     events = direct_queue.sql("select job from minutehand.events where name = 'done'")

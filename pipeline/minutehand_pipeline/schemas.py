@@ -68,6 +68,7 @@ JOBS = _schema(
     ("error", TEXT),
     ("expires", T.DoubleType()),
     ("on_dead", TEXT),
+    ("group", TEXT),
 )
 
 ATTEMPTS = _schema(

@@ -39,6 +39,7 @@ def enqueue(
     *,
     queue: str | None = None,
     key: Key | None = None,
+    group: Key | None = None,
     run_at: datetime | None = None,
     delay: timedelta | None = None,
     priority: int | None = None,
@@ -67,7 +68,8 @@ def enqueue(
     KeyTakenError, or "merge" the payloads. A running job never changes: the new job runs after it, unless
     `unique_while` is "running". `unique_for` reserves the key for that long, even if the job finishes earlier.
     `debounce` delays the job until it has not been enqueued for that long, at most `debounce_max` in all. `throttle`
-    delays it until that long after the previous one. A job that has not started when `expires` has passed since
+    delays it until that long after the previous one. The jobs of a `group` run one at a time, unless a limit per group
+    allows more. A job that has not started when `expires` has passed since
     `run_at` never runs, and ends as expired. `on_dead` is a kind or a job: if this job dies, it is created in the same
     statement. Raises InvalidJobError, and writes nothing, if the job breaks a rule.
     """
@@ -76,6 +78,7 @@ def enqueue(
         payload=payload,
         queue=queue,
         key=key,
+        group=group,
         run_at=run_at,
         delay=delay,
         priority=priority,

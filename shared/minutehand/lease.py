@@ -198,6 +198,7 @@ class Claim:
     zone: str | None = None
     nominal: datetime | None = None
     schedule: str | None = None
+    group: str | None = None
     # The result that the job's row has, perhaps encrypted.
     stored_result: Any = field(default=None, repr=False)
     lease: Lease = field(repr=False)

@@ -47,6 +47,11 @@ def check_key(queue: Queue) -> None:
     assert queue.enqueue(key="a") == queue.enqueue(key="a") != queue.enqueue(key="b")
 
 
+def check_group(queue: Queue) -> None:
+    queue.enqueue(group=("customer", 17))
+    assert [job.group for job in queue.take()] == ["customer/17"]
+
+
 def check_run_at(queue: Queue) -> None:
     queue.enqueue(run_at=datetime(2500, 1, 1, tzinfo=UTC))
     assert queue.take() == []
@@ -156,6 +161,7 @@ OPTIONS: dict[str, Callable[[Queue], None]] = {
     "payload": check_payload,
     "queue": check_queue,
     "key": check_key,
+    "group": check_group,
     "run_at": check_run_at,
     "delay": check_delay,
     "priority": check_priority,

@@ -31,6 +31,7 @@ DOMAINS: dict[str, tuple[int, str]] = {
     "every": (200, "repeat('x', {n})"),
     "facts": (64 * KIB, "to_jsonb(repeat('x', {n} - 2))"),
     "headers": (8 * KIB, "jsonb_build_object('a', repeat('x', {n} - 9))"),
+    "job_group": (KIB, "repeat('x', {n})"),
     "job_template": (65 * MIB, "to_json(repeat('x', {n} - 2))"),
     "key": (KIB, "repeat('x', {n})"),
     "kind": (100, "repeat('x', {n})"),
@@ -69,7 +70,7 @@ select c.relname as table, a.attname as column, t.typname as type,
 
 # The columns that COPY fills.
 STAGED = [
-    *("kind", "payload", "queue", "key", "retry", "headers", "every", "zone", "schedule", "tenant"),
+    *("kind", "payload", "queue", "key", "group", "retry", "headers", "every", "zone", "schedule", "tenant"),
     *("on_conflict", "unique_while", "on_dead"),
 ]
 

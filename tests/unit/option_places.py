@@ -76,7 +76,7 @@ def _enqueue(declared: set[str]) -> Iterator[Place]:
     yield Place(file, "the parameters of enqueue", set(sql_parameters()), declared)
     yield Place(file, "the item of enqueue", items, declared - {"on_conflict"})
     flow = f"{LIBRARY}/sql/flow"
-    arguments = names(text(f"{flow}/enqueue.sql"), r"\b(\w+) => %\(\1\)s")
+    arguments = names(text(f"{flow}/enqueue.sql"), r"\b(\w+)\"? => %\(\1\)s")
     yield Place(f"{flow}/enqueue.sql", "the arguments", arguments, declared)
     yield Place(f"{flow}/copy_incoming.sql", "the columns", set(copied()), declared)
 
@@ -90,7 +90,7 @@ def _put_all() -> Iterator[Place]:
     yield Place(file, "put_all, as i.<name> in `requested`", requested, STORED)
     yield Place(file, "put_all, the inserted columns", names(insert), STORED)
     yield Place(file, "put_all, the selected columns", names(select), STORED)
-    yield Place(file, "put_all, `do update set`", names(update, r"\b(\w+) = "), REPLACED)
+    yield Place(file, "put_all, `do update set`", names(update, r"\b(\w+)\"? = "), REPLACED)
     yield Place(file, "put_all, the old values compared", names(f"j.{old}", r"\bj\.(\w+)"), REPLACED)
     yield Place(file, "put_all, the new values compared", names(new, r"\bexcluded\.(\w+)"), REPLACED)
 
@@ -120,7 +120,7 @@ def _copies() -> Iterator[Place]:
 def _loads() -> Iterator[Place]:
     file, body = f"{LIBRARY}/schema/functions/loads.sql", function("loads", "load_conflict_action")
     update, compared = between(body, "do update set", "$q$").split("where j.attempts")
-    yield Place(file, "load_conflict_action, `do update set`", names(update, r"\b(\w+) = "), REPLACED)
+    yield Place(file, "load_conflict_action, `do update set`", names(update, r"\b(\w+)\"? = "), REPLACED)
     yield Place(file, "load_conflict_action, the values compared", names(compared, r"\bj\.(\w+)"), REPLACED)
 
 
@@ -144,13 +144,13 @@ def python_parameters() -> list[str]:
 def sql_parameters() -> dict[str, str]:
     """Return the parameters of minutehand.enqueue(), with their types."""
     signature = function("enqueue", "enqueue").partition("\n) returns")[0]
-    return dict(re.findall(r"^ {4}(\w+) +(\w+)", signature, re.MULTILINE))
+    return dict(re.findall(r"^ {4}\"?(\w+)\"? +(\w+)", signature, re.MULTILINE))
 
 
 def columns(table: str) -> dict[str, str]:
     """Return the columns of a table of the dump, with their types."""
     lines = between(text(f"{LIBRARY}/schema/schema.sql"), f"TABLE minutehand.{table} (\n", "\n)")
-    return dict(re.findall(r"^ {4}([a-z]\w*) (timestamp with time zone|[\w.]+)", lines, re.MULTILINE))
+    return dict(re.findall(r"^ {4}\"?([a-z]\w*)\"? (timestamp with time zone|[\w.]+)", lines, re.MULTILINE))
 
 
 def copied() -> list[str]:

@@ -26,7 +26,7 @@ def columns(name: str) -> str:
 
 @pytest.mark.parametrize("name", ["list_newer_jobs", "count_jobs"])
 def test_lists_of_jobs_have_the_same_filter(name: str) -> None:
-    assert len(conditions("list_jobs")) == 14
+    assert len(conditions("list_jobs")) == 15
     assert conditions(name) == conditions("list_jobs")
 
 

@@ -12,7 +12,7 @@ from minutehand_pipeline.statements import run_statement
 
 # Columns that may contain personal data. docs/pipeline/archive.md lists them too.
 PRIVATE = {
-    "jobs_done": ("key", "payload", "headers", "result", "error", "on_dead"),
+    "jobs_done": ("key", "group", "payload", "headers", "result", "error", "on_dead"),
     "attempts": ("error", "result"),
     "events": ("facts",),
 }

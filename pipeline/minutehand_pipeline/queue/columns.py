@@ -27,6 +27,7 @@ JOBS = {
     "schedule": "schedule",
     "version": "version",
     "on_dead": "on_dead::text",
+    "group": '"group"::text',
     "expires": "extract(epoch from expires)::double precision",
 }
 

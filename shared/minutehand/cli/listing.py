@@ -12,9 +12,9 @@ from minutehand.database import Database
 from minutehand.model.row import Page, Row
 from minutehand.queries.jobs import MAX_PAGE, clock, list_jobs
 
-HEADERS = ["id", "queue", "kind", "key", "state", "at"]
+HEADERS = ["id", "queue", "kind", "key", "group", "state", "at"]
 FIELDS = (
-    *("id", "queue", "kind", "state", "key", "priority", "attempts", "max_attempts"),
+    *("id", "queue", "kind", "state", "key", "group", "priority", "attempts", "max_attempts"),
     *("enqueued", "run_at", "visible", "offered", "claimed", "deleted", "error"),
     *("tenant", "version", "every", "zone", "nominal", "schedule"),
 )
@@ -52,6 +52,8 @@ def put_rows(database: Database, rows: tuple[Row, ...], form: str, *, headed: bo
 
 
 def _names(row: Row) -> list[str]:
-    key = row.key or ""
-    short = key if len(key) <= KEY_CHARACTERS else f"{key[: KEY_CHARACTERS - 1]}…"
-    return [str(row.id), row.queue, row.kind, short]
+    return [str(row.id), row.queue, row.kind, _short(row.key or ""), _short(row.group or "")]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= KEY_CHARACTERS else f"{name[: KEY_CHARACTERS - 1]}…"

@@ -86,6 +86,7 @@ def filter_options(states: tuple[str, ...]) -> Callable[[Decorated], Decorated]:
                 multiple=True,
                 help="Only jobs in this state; repeatable.",
             ),
+            click.option("--group", help="Only jobs of this group."),
             click.option("--key", help="Only jobs with this key."),
             click.option("--kind", shell_complete=complete_kinds, help="Only jobs of this kind."),
             click.option("--queue", help="Only jobs in this queue."),

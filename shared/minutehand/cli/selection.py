@@ -32,6 +32,7 @@ class Selection:
     queue: str | None
     kind: str | None
     key: str | None
+    group: str | None
     states: tuple[str, ...]
     dry_run: bool
     yes: bool
@@ -43,7 +44,7 @@ class Selection:
     def filtered(self) -> bool:
         """Whether jobs are selected by filters."""
         return bool(self.states or self.finished) or any(
-            each is not None for each in (self.queue, self.kind, self.key)
+            each is not None for each in (self.queue, self.kind, self.key, self.group)
         )
 
 
@@ -85,6 +86,7 @@ def find_by_filters(database: Database, selection: Selection, states: tuple[str,
         queue=selection.queue,
         kind=selection.kind,
         key=selection.key,
+        group=selection.group,
         states=selection.states or states,
     )
     return [row.id for page in found for row in page.rows]
@@ -104,6 +106,7 @@ def find_finished_by_filters(database: Database, selection: Selection, states: t
         queue=selection.queue,
         kind=selection.kind,
         key=selection.key,
+        group=selection.group,
         states=selection.states or states,
         limit=given.pop("limit", None),
         **window,

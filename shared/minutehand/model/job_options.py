@@ -33,6 +33,7 @@ class JobOptions(KindOptions, total=False):
     """All options except kind and payload."""
 
     key: Key | None
+    group: Key | None
     run_at: datetime | None
     delay: timedelta | None
     every: str | timedelta | None

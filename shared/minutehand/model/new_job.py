@@ -57,8 +57,8 @@ def _payload(payload: Any, _name: str) -> str:
     return encode(payload)
 
 
-def _key(key: Any, _name: str) -> str | None:
-    return key_text(key)
+def _key(key: Any, name: str) -> str | None:
+    return key_text(key, name)
 
 
 def _recurrence(value: Any, _name: str) -> Any:
@@ -114,7 +114,8 @@ class NewJob:
     An option that is None takes the default of the kind, then of the queue, then of the table. `run_at` is an aware
     datetime, and one in the past means now; `delay` counts from now. `every` makes the job recur, in the time zone
     `zone`. `key` names one upcoming job of the queue; `on_conflict` and the options after it decide what happens when
-    the key is taken, and for how long it is: see `enqueue`. A job that has not started when `expires` has passed since
+    the key is taken, and for how long it is: see `enqueue`. The jobs of a `group` run one at a time, unless a limit per
+    group allows more. A job that has not started when `expires` has passed since
     `run_at` never runs. `on_dead` is a kind or a job to create if this one dies.
     The repr leaves out payload, headers and on_dead, which may be private.
     """
@@ -125,6 +126,7 @@ class NewJob:
     payload: object = field(default=None, repr=False, metadata=declare("json", _payload))
     queue: str | None = field(default=None, metadata=text("queue_is_a_name"))
     key: Key | None = field(default=None, metadata=declare("text", _key))
+    group: Key | None = field(default=None, metadata=declare("text", _key))
     run_at: datetime | None = field(default=None, metadata=declare("timestamptz", check_time))
     delay: timedelta | None = field(default=None, metadata=duration("delay_is_not_negative"))
     priority: int | None = field(default=None, metadata=integer("priority_is_0_to_9"))

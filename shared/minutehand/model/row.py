@@ -26,6 +26,7 @@ class Row:
     kind: str
     state: State
     key: str | None
+    group: str | None
     priority: int
     attempts: int
     max_attempts: int

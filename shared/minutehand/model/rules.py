@@ -11,6 +11,7 @@ SENTENCES = {
         "queue must be 1 to 100 letters, digits, dots, dashes and underscores, starting with a letter or digit"
     ),
     "key_fits": "key must be a text of 1 to 1024 bytes, a number, or a list of texts and numbers",
+    "group_fits": "group must be a text of 1 to 1024 bytes, a number, or a list of texts and numbers",
     "priority_is_0_to_9": "priority must be an integer from 0 to 9",
     "max_attempts_is_at_least_1": "max_attempts must be an integer from 1 (no retry) to 1000000",
     "timeout_is_positive": "timeout must be a duration above zero and at most 24 hours",

@@ -73,6 +73,9 @@ $_$;
 CREATE DOMAIN minutehand.headers AS jsonb
 	CONSTRAINT headers_are_strings CHECK (((VALUE IS NULL) OR minutehand.is_headers(VALUE)));
 
+CREATE DOMAIN minutehand.job_group AS text
+	CONSTRAINT group_fits CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 1024)));
+
 CREATE DOMAIN minutehand.job_template AS json
 	CONSTRAINT job_fits CHECK (((octet_length((VALUE)::text) <= 68157440) OR minutehand.too_large('job'::text, (octet_length((VALUE)::text))::bigint, (68157440)::bigint, 'bytes'::text)));
 
@@ -270,7 +273,8 @@ CREATE UNLOGGED TABLE minutehand.new_jobs (
     expires interval,
     on_dead json,
     id uuid,
-    CONSTRAINT items_fit CHECK ((num_nulls((kind)::minutehand.kind, (payload)::minutehand.payload, (queue)::minutehand.queue, (key)::minutehand.key, (retry)::minutehand.retry, (headers)::minutehand.headers, (every)::minutehand.every, (zone)::minutehand.zone, (schedule)::minutehand.schedule_name, (tenant)::minutehand.tenant, (on_conflict)::minutehand.label, (unique_while)::minutehand.label, (on_dead)::minutehand.on_dead) >= 0))
+    "group" text,
+    CONSTRAINT items_fit CHECK ((num_nulls((kind)::minutehand.kind, (payload)::minutehand.payload, (queue)::minutehand.queue, (key)::minutehand.key, ("group")::minutehand.job_group, (retry)::minutehand.retry, (headers)::minutehand.headers, (every)::minutehand.every, (zone)::minutehand.zone, (schedule)::minutehand.schedule_name, (tenant)::minutehand.tenant, (on_conflict)::minutehand.label, (unique_while)::minutehand.label, (on_dead)::minutehand.on_dead) >= 0))
 );
 
 CREATE TABLE minutehand.uniques (
@@ -564,7 +568,8 @@ CREATE TABLE minutehand.jobs (
     enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
-    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
+    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
+    "group" minutehand.job_group
 )
 PARTITION BY LIST (((deleted IS NULL)));
 
@@ -605,7 +610,8 @@ CREATE TABLE minutehand.jobs_live (
     enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
-    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
+    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
+    "group" minutehand.job_group
 )
 WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
 
@@ -807,6 +813,7 @@ begin
     item.payload := job.payload;
     item.queue := job.queue;
     item.key := copy_of.key;
+    item.group := job.group;
     -- A copy must not end the recurrence of a job that runs.
     item.unique_while := case when copy_of.key is not null then 'running' end;
     item.run_at := copy_of.run_at;
@@ -856,9 +863,9 @@ declare
     next_id uuid;
 begin
     insert into minutehand.jobs_live
-           (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
+           (queue, kind, key, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
             tenant, personal, every, zone, nominal, schedule, expires, on_dead, enqueued_by)
-    values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
+    values (job.queue, job.kind, job.key, job.group, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
             job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
             job.schedule, job.expires, job.on_dead, job.enqueued_by)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
@@ -1141,7 +1148,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json, queue text DEFAULT NULL::text, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, timeout interval DEFAULT NULL::interval, headers jsonb DEFAULT NULL::jsonb, on_conflict text DEFAULT 'replace'::text, every text DEFAULT NULL::text, zone text DEFAULT NULL::text, personal boolean DEFAULT NULL::boolean, tenant text DEFAULT NULL::text, unique_while text DEFAULT NULL::text, unique_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, debounce_max interval DEFAULT NULL::interval, throttle interval DEFAULT NULL::interval, expires interval DEFAULT NULL::interval, on_dead json DEFAULT NULL::json, as_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, outcome text, visible timestamp with time zone)
+CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json, queue text DEFAULT NULL::text, key text DEFAULT NULL::text, "group" text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, timeout interval DEFAULT NULL::interval, headers jsonb DEFAULT NULL::jsonb, on_conflict text DEFAULT 'replace'::text, every text DEFAULT NULL::text, zone text DEFAULT NULL::text, personal boolean DEFAULT NULL::boolean, tenant text DEFAULT NULL::text, unique_while text DEFAULT NULL::text, unique_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, debounce_max interval DEFAULT NULL::interval, throttle interval DEFAULT NULL::interval, expires interval DEFAULT NULL::interval, on_dead json DEFAULT NULL::json, as_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -1153,6 +1160,7 @@ begin
     item.payload := enqueue.payload;
     item.queue := enqueue.queue;
     item.key := enqueue.key;
+    item.group := enqueue.group;
     item.run_at := enqueue.run_at;
     item.delay := enqueue.delay;
     item.priority := enqueue.priority;
@@ -1211,6 +1219,7 @@ begin
         end if;
     end if;
     job.kind := item.kind;
+    job.group := item.group;
     job.tenant := minutehand.tenant_of(item.tenant);
     job.headers := item.headers;
     job.expires := item.expires;
@@ -1232,9 +1241,9 @@ begin
     end if;
 
     insert into minutehand.jobs_live
-           (id, enqueued, queue, kind, payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant,
+           (id, enqueued, queue, kind, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant,
             expires, on_dead)
-    select i.id, moment, job.queue, job.kind, i.payload, job.headers, i.run_at, i.run_at, job.priority, job.max_attempts,
+    select i.id, moment, job.queue, job.kind, job.group, i.payload, job.headers, i.run_at, i.run_at, job.priority, job.max_attempts,
            job.retry, job.timeout, job.personal, job.tenant, job.expires, job.on_dead
       from (select p.id, p.payload,
                    greatest(coalesce(p.run_at, moment + p.delay, moment), moment)
@@ -1817,17 +1826,17 @@ CREATE FUNCTION minutehand.load_conflict_action() RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $_$
     select $q$do update set
-           kind = excluded.kind, payload = excluded.payload, headers = excluded.headers, run_at = excluded.run_at,
+           kind = excluded.kind, "group" = null, payload = excluded.payload, headers = excluded.headers, run_at = excluded.run_at,
            visible = excluded.visible, ack = null, prior = null, offered = null, latest = null,
            priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
            timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
            personal = excluded.personal, expires = null, on_dead = excluded.on_dead
      where j.attempts > 0 or j.cancelling is not null
-        or (j.run_at, j.visible, j.kind, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
+        or (j.run_at, j.visible, j.kind, j.group, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
             j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
            is distinct from
-           (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
+           (excluded.run_at, excluded.visible, excluded.kind, null, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
             excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null,
             excluded.on_dead::text)$q$
 $_$;
@@ -2129,7 +2138,7 @@ begin
         select i.ordinal, coalesce(i.id, minutehand.uuid7()) as id,
                -- Cast here, so that an invalid item is refused even if another replaces it.
                coalesce(i.queue, d.queue, 'default')::minutehand.queue as queue, i.kind::minutehand.kind,
-               i.key::minutehand.key, coalesce(i.payload, 'null') as payload, i.headers::minutehand.headers,
+               i.key::minutehand.key, i.group::minutehand.job_group, coalesce(i.payload, 'null') as payload, i.headers::minutehand.headers,
                -- A microsecond apart: first in, first out.
                (greatest(coalesce(i.run_at, moment + coalesce(i.delay, i.debounce), minutehand.first_of(i.every, i.zone, moment), moment),
                          moment)
@@ -2158,13 +2167,13 @@ begin
          order by key, queue, tenant, case when put_all.on_conflict = 'replace' then -ordinal else ordinal end
     ), written as (
         insert into minutehand.jobs_live as j
-               (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
+               (id, queue, kind, key, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
                 latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by)
-        select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
+        select id, queue, kind, key, "group", payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
-            do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,
+            do update set kind = excluded.kind, "group" = excluded.group, payload = excluded.payload, headers = excluded.headers,
                           -- A debounced job is postponed until `latest` at most. After that it stays where it is,
                           -- and so does its offer; otherwise endless enqueues would withdraw every offer.
                           run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)),
@@ -2183,10 +2192,10 @@ begin
              where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.
                and (j.attempts > 0 or j.cancelling is not null
-                    or (j.run_at, j.visible, j.kind, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
+                    or (j.run_at, j.visible, j.kind, j.group, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
                         j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
                        is distinct from
-                       (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
+                       (excluded.run_at, excluded.visible, excluded.kind, excluded.group, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
                         excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
                         excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires, excluded.on_dead::text))
         returning j.id, j.queue, j.key, j.tenant, j.visible
@@ -3049,7 +3058,8 @@ CREATE TABLE minutehand.jobs_done (
     enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
-    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
+    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
+    "group" minutehand.job_group
 )
 PARTITION BY RANGE (deleted);
 
@@ -3090,7 +3100,8 @@ CREATE TABLE minutehand.jobs_done_default (
     enqueued_by minutehand.label,
     expires minutehand.expires,
     on_dead minutehand.on_dead,
-    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED
+    expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
+    "group" minutehand.job_group
 );
 
 CREATE TABLE minutehand.kept_days (
@@ -3564,6 +3575,8 @@ GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_worker;
 
 REVOKE ALL ON TYPE minutehand.headers FROM PUBLIC;
 
+REVOKE ALL ON TYPE minutehand.job_group FROM PUBLIC;
+
 REVOKE ALL ON TYPE minutehand.job_template FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.label FROM PUBLIC;
@@ -3775,11 +3788,11 @@ GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payloa
 REVOKE ALL ON FUNCTION minutehand.end_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.end_load(of_run uuid) TO minutehand_operator;
 
-REVOKE ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_enqueuer;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) TO minutehand_enqueuer;

@@ -53,7 +53,8 @@ def delete(everything: bool, finished_until: str | None, tz: str | None, **optio
 
 
 def _delete_upcoming(selection: Selection) -> int:
-    if selection.queue is None or selection.ids or selection.kind or selection.key or selection.states:
+    others = selection.ids, selection.kind, selection.key, selection.group, selection.states
+    if selection.queue is None or any(others):
         raise click.UsageError("--all requires --queue and no other filter")
     with open_database() as database:
         count = deletion.count_upcoming(database, selection.queue)
@@ -62,8 +63,8 @@ def _delete_upcoming(selection: Selection) -> int:
 
 
 def _delete_finished(selection: Selection, finished_until: str, tz: str | None) -> int:
-    if selection.ids or selection.key:
-        raise click.UsageError("--finished-until does not allow ids or --key")
+    if selection.ids or selection.key or selection.group:
+        raise click.UsageError("--finished-until does not allow ids, --key or --group")
     if unfinished := sorted({*selection.states} - FINISHED):
         raise click.UsageError(f"--state must be a finished state with --finished-until, got {unfinished[0]}")
     filters: dict[str, Any] = {"queue": selection.queue, "kind": selection.kind, "states": selection.states}

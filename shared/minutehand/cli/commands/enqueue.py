@@ -29,6 +29,7 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.argument("payload", required=False)
 @click.option("--queue", help="Queue of the job.  [the kind's queue, or default]")
 @click.option("--key", help="Deduplication key: a queue has at most one upcoming job with it.")
+@click.option("--group", help="Group: its jobs run one at a time, unless a limit per group allows more.")
 @click.option(
     "--at", metavar="TIME", help="ISO 8601 with an offset, such as 2026-03-01T08:00:00+01:00, or with --tz."
 )
@@ -83,9 +84,9 @@ def enqueue(
     """Enqueue one job: its KIND and its PAYLOAD, which is JSON (- reads it from stdin).
 
     With --file, enqueue many: NDJSON with one object per line, or CSV with a header. The fields are kind, payload,
-    queue, key, run_at, delay, priority, max_attempts, retry, timeout, headers, and the other options, such as every or
-    unique_for. An invalid line is rejected with its number, and the others are enqueued; the exit code is then 1.
-    Memory use does not depend on the size of the file.
+    queue, key, group, run_at, delay, priority, max_attempts, retry, timeout, headers, and the other options, such as
+    every or unique_for. An invalid line is rejected with its number, and the others are enqueued; the exit code is then
+    1. Memory use does not depend on the size of the file.
 
     \b
     Examples:

@@ -34,6 +34,7 @@ begin
         end if;
     end if;
     job.kind := item.kind;
+    job.group := item.group;
     job.tenant := minutehand.tenant_of(item.tenant);
     job.headers := item.headers;
     job.expires := item.expires;
@@ -55,9 +56,9 @@ begin
     end if;
 
     insert into minutehand.jobs_live
-           (id, enqueued, queue, kind, payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant,
+           (id, enqueued, queue, kind, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant,
             expires, on_dead)
-    select i.id, moment, job.queue, job.kind, i.payload, job.headers, i.run_at, i.run_at, job.priority, job.max_attempts,
+    select i.id, moment, job.queue, job.kind, job.group, i.payload, job.headers, i.run_at, i.run_at, job.priority, job.max_attempts,
            job.retry, job.timeout, job.personal, job.tenant, job.expires, job.on_dead
       from (select p.id, p.payload,
                    greatest(coalesce(p.run_at, moment + p.delay, moment), moment)

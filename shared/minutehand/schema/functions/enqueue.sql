@@ -45,6 +45,7 @@ create or replace function minutehand.enqueue(
     payload      json        default 'null',
     queue        text        default null,
     key          text        default null,
+    "group"      text        default null,
     run_at       timestamptz default null,
     delay        interval    default null,
     priority     integer     default null,
@@ -77,6 +78,7 @@ begin
     item.payload := enqueue.payload;
     item.queue := enqueue.queue;
     item.key := enqueue.key;
+    item.group := enqueue.group;
     item.run_at := enqueue.run_at;
     item.delay := enqueue.delay;
     item.priority := enqueue.priority;
@@ -139,7 +141,7 @@ begin
         select i.ordinal, coalesce(i.id, minutehand.uuid7()) as id,
                -- Cast here, so that an invalid item is refused even if another replaces it.
                coalesce(i.queue, d.queue, 'default')::minutehand.queue as queue, i.kind::minutehand.kind,
-               i.key::minutehand.key, coalesce(i.payload, 'null') as payload, i.headers::minutehand.headers,
+               i.key::minutehand.key, i.group::minutehand.job_group, coalesce(i.payload, 'null') as payload, i.headers::minutehand.headers,
                -- A microsecond apart: first in, first out.
                (greatest(coalesce(i.run_at, moment + coalesce(i.delay, i.debounce), minutehand.first_of(i.every, i.zone, moment), moment),
                          moment)
@@ -168,13 +170,13 @@ begin
          order by key, queue, tenant, case when put_all.on_conflict = 'replace' then -ordinal else ordinal end
     ), written as (
         insert into minutehand.jobs_live as j
-               (id, queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
+               (id, queue, kind, key, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
                 latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by)
-        select id, queue, kind, key, payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
+        select id, queue, kind, key, "group", payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
-            do update set kind = excluded.kind, payload = excluded.payload, headers = excluded.headers,
+            do update set kind = excluded.kind, "group" = excluded.group, payload = excluded.payload, headers = excluded.headers,
                           -- A debounced job is postponed until `latest` at most. After that it stays where it is,
                           -- and so does its offer; otherwise endless enqueues would withdraw every offer.
                           run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)),
@@ -193,10 +195,10 @@ begin
              where (put_all.on_conflict = 'replace' or j.attempts = 0 and j.expires_at <= moment)
                -- An identical item writes nothing, and the job's offer stays valid.
                and (j.attempts > 0 or j.cancelling is not null
-                    or (j.run_at, j.visible, j.kind, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
+                    or (j.run_at, j.visible, j.kind, j.group, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
                         j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
                        is distinct from
-                       (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
+                       (excluded.run_at, excluded.visible, excluded.kind, excluded.group, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
                         excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
                         excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires, excluded.on_dead::text))
         returning j.id, j.queue, j.key, j.tenant, j.visible

@@ -51,9 +51,9 @@ declare
     next_id uuid;
 begin
     insert into minutehand.jobs_live
-           (queue, kind, key, payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
+           (queue, kind, key, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
             tenant, personal, every, zone, nominal, schedule, expires, on_dead, enqueued_by)
-    values (job.queue, job.kind, job.key, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
+    values (job.queue, job.kind, job.key, job.group, job.payload, job.headers, create_occurrence.nominal, create_occurrence.nominal, job.priority,
             job.max_attempts, job.retry, job.timeout, job.tenant, job.personal, job.every, job.zone, create_occurrence.nominal,
             job.schedule, job.expires, job.on_dead, job.enqueued_by)
         on conflict (queue, key, tenant) where key is not null and claimed is null do nothing
@@ -108,6 +108,7 @@ begin
     item.payload := job.payload;
     item.queue := job.queue;
     item.key := copy_of.key;
+    item.group := job.group;
     -- A copy must not end the recurrence of a job that runs.
     item.unique_while := case when copy_of.key is not null then 'running' end;
     item.run_at := copy_of.run_at;

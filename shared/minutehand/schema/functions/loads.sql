@@ -158,17 +158,17 @@ create or replace function minutehand.load_conflict_action() returns text
 language sql immutable
 as $$
     select $q$do update set
-           kind = excluded.kind, payload = excluded.payload, headers = excluded.headers, run_at = excluded.run_at,
+           kind = excluded.kind, "group" = null, payload = excluded.payload, headers = excluded.headers, run_at = excluded.run_at,
            visible = excluded.visible, ack = null, prior = null, offered = null, latest = null,
            priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
            timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
            cancelled = false, cancelling = null, every = null, zone = null, nominal = null, schedule = null,
            personal = excluded.personal, expires = null, on_dead = excluded.on_dead
      where j.attempts > 0 or j.cancelling is not null
-        or (j.run_at, j.visible, j.kind, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
+        or (j.run_at, j.visible, j.kind, j.group, j.payload::text, minutehand.without_trace(j.headers), j.priority, j.max_attempts, j.retry, j.timeout,
             j.latest, j.every, j.zone, j.nominal, j.schedule, j.personal, j.expires, j.on_dead::text)
            is distinct from
-           (excluded.run_at, excluded.visible, excluded.kind, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
+           (excluded.run_at, excluded.visible, excluded.kind, null, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
             excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null,
             excluded.on_dead::text)$q$
 $$;

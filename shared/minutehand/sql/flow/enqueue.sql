@@ -1,7 +1,7 @@
 -- Enqueues one job.
 select id, outcome, visible
   from minutehand.enqueue(
-       kind => %(kind)s, payload => %(payload)s::json, queue => %(queue)s, key => %(key)s, run_at => %(run_at)s,
+       kind => %(kind)s, payload => %(payload)s::json, queue => %(queue)s, key => %(key)s, "group" => %(group)s, run_at => %(run_at)s,
        delay => %(delay)s, priority => %(priority)s, max_attempts => %(max_attempts)s, retry => %(retry)s::jsonb,
        timeout => %(timeout)s, headers => %(headers)s::jsonb, on_conflict => %(on_conflict)s, every => %(every)s,
        zone => %(zone)s, personal => %(personal)s, tenant => %(tenant)s, unique_while => %(unique_while)s,

@@ -7,6 +7,7 @@ select j.id
    and (%(queue)s::text is null or j.queue = %(queue)s)
    and (%(kind)s::text is null or j.kind = %(kind)s)
    and (%(key)s::text is null or j.key = %(key)s)
+   and (%(group)s::text is null or j.group = %(group)s)
    and minutehand.state(j) = any (%(states)s::text[])
    and (%(older_than)s::text is null
         or minutehand.version_numbers(j.version) < minutehand.version_numbers(%(older_than)s))

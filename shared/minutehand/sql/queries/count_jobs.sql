@@ -5,6 +5,7 @@ select count(*) as total, count(*) filter (where j.id > %(first)s) as place
    and (%(queue)s::text is null or j.queue = %(queue)s)
    and (%(kind)s::text is null or j.kind = %(kind)s)
    and (%(key)s::text is null or j.key = %(key)s)
+   and (%(group)s::text is null or j.group = %(group)s)
    and (%(priority)s::integer is null or j.priority = %(priority)s)
    and (%(headers)s::jsonb is null or j.headers @> %(headers)s::jsonb)
    and (%(version)s::text is null or j.version = %(version)s)

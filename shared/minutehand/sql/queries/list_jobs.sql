@@ -1,5 +1,5 @@
 -- Lists a page of jobs without payloads, newest first.
-select j.id, j.queue, j.kind, j.key, j.priority, j.attempts, j.max_attempts, j.enqueued, j.run_at, j.visible, j.offered,
+select j.id, j.queue, j.kind, j.key, j.group, j.priority, j.attempts, j.max_attempts, j.enqueued, j.run_at, j.visible, j.offered,
        j.claimed, j.deleted, j.error, j.tenant, j.version, j.every, j.zone, j.nominal, j.schedule, j.cancelling,
        minutehand.state(j) as state
   from minutehand.jobs j
@@ -7,6 +7,7 @@ select j.id, j.queue, j.kind, j.key, j.priority, j.attempts, j.max_attempts, j.e
    and (%(queue)s::text is null or j.queue = %(queue)s)
    and (%(kind)s::text is null or j.kind = %(kind)s)
    and (%(key)s::text is null or j.key = %(key)s)
+   and (%(group)s::text is null or j.group = %(group)s)
    and (%(priority)s::integer is null or j.priority = %(priority)s)
    and (%(headers)s::jsonb is null or j.headers @> %(headers)s::jsonb)
    and (%(version)s::text is null or j.version = %(version)s)

@@ -38,6 +38,10 @@ class JobOptions(StrictModel):
     key: str | StrictInt | StrictFloat | list[str | StrictInt | StrictFloat] | None = Field(
         None, description=f"identifies one upcoming job of the queue: {sentence('key_fits')}"
     )
+    group: str | StrictInt | StrictFloat | list[str | StrictInt | StrictFloat] | None = Field(
+        None,
+        description=f"its jobs run one at a time, unless a limit per group allows more: {sentence('group_fits')}",
+    )
     run_at: Time = Field(None, description="when to run; a time in the past means now")
     delay: Duration = Field(
         None, description="from now, instead of run_at: seconds, or ISO 8601 such as PT90S or P3D"
@@ -147,6 +151,7 @@ ALL_OPTIONS = {
     **REMIND,
     "queue": "slow",
     "key": ["remind", 17],
+    "group": "customer-4711",
     "unique_while": "running",
     "priority": 9,
     "retry": {"strategy": "exponential", "min": 10, "max": "PT1H", "factor": 3.0, "jitter": True},

@@ -19,6 +19,7 @@ LISTED_FIELDS = (
     "kind",
     "state",
     "key",
+    "group",
     "priority",
     "attempts",
     "max_attempts",
@@ -46,6 +47,7 @@ class JobFilter(StrictModel):
     queue: str | None = Field(None, description="jobs of this queue")
     kind: str | None = Field(None, description="jobs of this kind")
     key: str | None = Field(None, description="jobs with this key, upcoming and finished")
+    group: str | None = Field(None, description="jobs of this group, upcoming and finished")
     priority: int | None = Field(None, ge=0, le=9, description="jobs of this priority")
     header: list[Annotated[str, Field(pattern="^[^=]+=", max_length=8192)]] = Field(
         [], description="jobs with this header, as `name=value`; repeat the parameter"
@@ -130,6 +132,7 @@ class Job(BaseModel):
     kind: str
     state: State
     key: str | None
+    group: str | None = Field(description="its jobs run one at a time, or as a limit per group declares")
     priority: int
     attempts: int = Field(description="the attempts that have started")
     max_attempts: int
@@ -191,6 +194,7 @@ JOB: dict[str, Any] = {
     "kind": "welcome",
     "state": "scheduled",
     "key": "welcome/ada",
+    "group": None,
     "priority": 5,
     "attempts": 0,
     "max_attempts": 8,

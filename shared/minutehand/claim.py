@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.model.offer import Offer
+from minutehand.model.slots import Slots
 from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
 from minutehand.tracing import spans
@@ -36,13 +37,18 @@ def take(
     grace: timedelta,
     now: datetime | None = None,
     worker: Worker = UNNAMED,
+    slots: Slots | None = None,
 ) -> list[Job]:
     """Offer and claim in one step: take up to `limit` due jobs of a queue.
 
-    Higher priorities come first, then the jobs that have been due the longest.
+    Higher priorities come first, then the jobs that have been due the longest. With `slots`, takes no more jobs than
+    there are slots left of these, and only jobs that suit the worker.
     """
+    freed, only = (None, None) if slots is None else (list(slots.freed), slots.only)
     with spans.claiming(queue) as span:
-        records = database.run("take", queue=queue, limit=limit, lease=lease, grace=grace, now=now)
+        records = database.run(
+            "take", queue=queue, limit=limit, lease=lease, grace=grace, now=now, freed=freed, only=only
+        )
         spans.claimed(span, records)
     records.sort(key=lambda record: (-record["priority"], record["run_at"]))
     return [Job.from_record(record, database, lease, grace, worker) for record in records]

@@ -1,9 +1,9 @@
 """Fan-out: invoke the worker of each chunk of offers asynchronously."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Protocol
 
@@ -22,16 +22,21 @@ class Invoker(Protocol):
 
 @dataclass(frozen=True)
 class Invitation:
-    """Offers of one queue, and the worker function to claim them."""
+    """Offers of one queue, and the worker function to claim them. `kinds` are those that it serves, if not all."""
 
     worker: str
     queue: str
     offers: tuple[Offer, ...]
+    kinds: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def event(self) -> dict[str, Any]:
-        """The worker's event: `{"queue": ..., "offers": [[id, ack], ...]}`. It never contains a payload."""
-        return {"queue": self.queue, "offers": [[str(offer.id), str(offer.ack)] for offer in self.offers]}
+        """The worker's event: `{"queue": ..., "offers": [[id, ack], ...]}`. It never contains a payload.
+
+        If the worker does not serve all kinds of the queue, `kinds` are patterns, with whether it serves such kinds.
+        """
+        offers = [[str(offer.id), str(offer.ack)] for offer in self.offers]
+        return {"queue": self.queue, "offers": offers} | ({"kinds": dict(self.kinds)} if self.kinds else {})
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,9 @@ def invitations(offers: Sequence[Offer], routes: WorkerRoutes, chunk: int) -> li
     for offer in offers:
         groups.setdefault((routes.worker(offer.queue, offer.kind), offer.queue), []).append(offer)
     return [
-        Invitation(worker, queue, tuple(offers[start : start + chunk]))
+        Invitation(worker, queue, tuple(offers[start : start + chunk]), kinds)
         for (worker, queue), offers in groups.items()
+        for kinds in [routes.kinds(worker, queue)]
         for start in range(0, len(offers), chunk)
     ]
 

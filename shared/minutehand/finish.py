@@ -211,10 +211,10 @@ def _release(writes: Sequence[Write]) -> list[Finish]:
         delays=[write.delay for write in writes],
         refunds=[write.refund for write in writes],
     )
-    visible = {row["id"]: row["visible"] for row in released}
+    rows = {row["id"]: row for row in released}
     return [
-        Finish(write.ending, visible[write.claim.id], write.error)
-        if write.claim.id in visible
+        Finish(write.ending, row["visible"], write.error, at=row["ended"])
+        if (row := rows.get(write.claim.id))
         else _cancel_if_requested(write)
         for write in writes
     ]
@@ -236,7 +236,7 @@ def _supersede(write: Write) -> Finish:
     reason = None if error is None else f"{error['type']}: {error['message']}"
     attempt = attempt_parameters(write.claim, "superseded", write.result, error)
     ended = write.claim.database.run("supersede", **attempt, reason=reason)
-    return Finish("superseded" if ended else "lost")
+    return Finish("superseded", at=ended[0]["deleted"]) if ended else Finish("lost")
 
 
 def _add_next_occurrences(writes: Sequence[Write]) -> None:

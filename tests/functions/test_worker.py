@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from minutehand.model.invitation import EventError
 from minutehand.queries.jobs import list_attempts
-from minutehand.work import EventError
 from tests.functions.fleet import Fleet, event, lines, metrics
 
 MARK = "mark-4711"
@@ -32,7 +32,7 @@ def test_event_with_unknown_offers_claims_nothing(fleet: Fleet) -> None:
 
     assert fleet.work(event("worker-offers")) == {}
     (measured,) = metrics(fleet.read_output())
-    assert measured == {"claimed": 0, "unclaimed": 2, "empty": 1}
+    assert measured == {"claimed": 0, "unclaimed": 2, "taken": 0, "empty": 1}
 
 
 def test_repeated_offer_in_an_event_is_claimed_once(fleet: Fleet) -> None:
@@ -142,7 +142,7 @@ def test_attempt_logs_two_lines_and_metrics_without_the_payload(
     claimed, finished = lines(output)
 
     assert answer == {ending: 1}
-    assert metrics(output) == [{ending: 1, "claimed": 1, "unclaimed": 0, "empty": 0}]
+    assert metrics(output) == [{ending: 1, "claimed": 1, "unclaimed": 0, "taken": 0, "empty": 0}]
     assert (claimed["message"], claimed["level"]) == ("claimed", "INFO")
     assert (finished["message"], finished["level"]) == (ending.replace("retrying", "retried"), level)
     for line in (claimed, finished):

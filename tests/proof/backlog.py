@@ -234,6 +234,7 @@ class Stock:
             "remove_lanes": {"now": None},
             "start_sweep": {"now": None},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},
-            "take": lease | {"queue": "default", "limit": 10, "now": None},
+            "take": lease | {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},
+            "end_tick": {"capacity": 70, "now": None},
         }
         return known.get(name, {})

@@ -10,8 +10,8 @@ from proving import GRACE, LEASE
 from minutehand import Database, Job
 from minutehand.claim import claim, take
 from minutehand.finish import finish
+from minutehand.model.invitation import parse
 from minutehand.model.outcome import Done, Error, Failed
-from minutehand.work import parse
 
 FLAKY: Error = {"type": "Flaky", "message": "the first attempt fails"}
 
@@ -35,7 +35,7 @@ def _offered(database: Database) -> Iterator[Job]:
     events = [json.loads(line) for line in sys.stdin]
     Random(len(events)).shuffle(events)
     for event in events:
-        yield from claim(database, parse(event)[0], LEASE, GRACE)
+        yield from claim(database, parse(event).offers, LEASE, GRACE)
 
 
 if __name__ == "__main__":

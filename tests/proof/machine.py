@@ -19,10 +19,10 @@ from proving import settings as queue_settings
 from minutehand import Job, KeyTakenError, enqueue
 from minutehand.claim import claim, take
 from minutehand.finish import finish
+from minutehand.model.invitation import parse
 from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Released, Snoozed
 from minutehand.queries.jobs import list_jobs
 from minutehand.tick import tick
-from minutehand.work import parse
 
 CAPACITY = 3
 TTL = 120
@@ -152,7 +152,7 @@ class Machine(ClaimRules, OperationRules):  # type: ignore[misc]
         event = self.post.events[max(place, -len(self.post.events))]
         if once:
             self.post.events.remove(event)
-        (offer,) = parse(event)[0]
+        (offer,) = parse(event).offers
         valid = self.model.claims(offer.id, offer.ack)
         jobs = claim(self.db, [offer], seconds(LEASE), seconds(0))
         assert [job.id for job in jobs] == ([offer.id] if valid else [])

@@ -20,9 +20,9 @@ from proving import GRACE, LEASE, settings
 from minutehand import Database, Job, MinutehandError
 from minutehand.database import Record
 from minutehand.handlers import HandlerTable
+from minutehand.invocations.running import run_event
 from minutehand.model.event import Event
 from minutehand.tick import tick
-from minutehand.work import run_event
 
 
 def report(**facts: object) -> None:

@@ -94,6 +94,7 @@ PAGES = {
     "sweep": 200,
     "start_sweep": 10,
     "take": 400,
+    "end_tick": 20,
     "withdraw": 800,
     "withdraw_ahead": 60,
 }

@@ -28,10 +28,10 @@ from proving import (
 from minutehand import Database, NewJob, Retry, enqueue_many
 from minutehand.claim import claim
 from minutehand.finish import finish
+from minutehand.model.invitation import parse
 from minutehand.model.outcome import Done
 from minutehand.offer import offer
 from minutehand.tick import tick
-from minutehand.work import parse
 from tests import servers
 from tests.thorough import amount
 
@@ -111,7 +111,7 @@ def test_three_dispatchers_never_exceed_the_capacity(sessions: Sessions) -> None
             except IndexError:
                 ended.set() if states(session).get("done") == count else None
                 continue
-            for job in claim(session, parse(event)[0], LEASE, GRACE):
+            for job in claim(session, parse(event).offers, LEASE, GRACE):
                 worked += finish(job, Done()).ending == "done"
         return worked
 

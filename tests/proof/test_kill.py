@@ -15,11 +15,11 @@ from minutehand import Database, Job, Retry, enqueue
 from minutehand.claim import take
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
+from minutehand.invocations.running import run_event
 from minutehand.model.outcome import Cancelled, Done, Failed, Outcome, Snoozed
 from minutehand.model.row import Row
 from minutehand.queries.jobs import get
 from minutehand.tick import tick
-from minutehand.work import run_event
 from tests import servers
 
 pytestmark = [pytest.mark.every_server, pytest.mark.kill]

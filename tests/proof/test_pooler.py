@@ -16,13 +16,14 @@ from minutehand.attempts.in_turn import run_jobs
 from minutehand.claim import claim, take
 from minutehand.finish import finish
 from minutehand.handlers import HandlerTable
+from minutehand.invocations.running import run_event
+from minutehand.model.invitation import parse
 from minutehand.model.outcome import Done
 from minutehand.operations.deletion import count_finished, delete_finished
 from minutehand.operations.jobs import cancel, promote, reschedule, retry
 from minutehand.queries.jobs import get, list_jobs, stats
 from minutehand.schema.migrate import check_schema, migrate
 from minutehand.tick import tick
-from minutehand.work import parse, run_event
 from tests import servers
 from tests.conftest import NewDatabase
 
@@ -41,7 +42,7 @@ def test_twelve_clients_share_three_connections(sessions: Sessions) -> None:
             tick(session, post, settings(capacity=100))
             for event in post.events:
                 ended.update(
-                    finish(job, Done()).ending for job in claim(session, parse(event)[0], LEASE, GRACE)
+                    finish(job, Done()).ending for job in claim(session, parse(event).offers, LEASE, GRACE)
                 )
         return ended
 
@@ -50,7 +51,7 @@ def test_twelve_clients_share_three_connections(sessions: Sessions) -> None:
     post = Post()
     tick(rest, post, settings(capacity=1000))
     ended.update(
-        finish(job, Done()).ending for e in post.events for job in claim(rest, parse(e)[0], LEASE, GRACE)
+        finish(job, Done()).ending for e in post.events for job in claim(rest, parse(e).offers, LEASE, GRACE)
     )
 
     assert ended == {"done": CLIENTS * EACH}

@@ -10,11 +10,11 @@ from proving import GRACE, LEASE, Post, Sessions, pass_time, settings, sql
 from minutehand import Database, enqueue
 from minutehand.claim import claim, take
 from minutehand.finish import finish
+from minutehand.model.invitation import parse
 from minutehand.model.outcome import Done
 from minutehand.offer import offer
 from minutehand.queries.jobs import get
 from minutehand.tick import tick
-from minutehand.work import parse
 
 pytestmark = pytest.mark.every_server
 
@@ -104,7 +104,7 @@ def test_job_found_late_is_done(db: Database) -> None:
     tick(db, post, settings())
 
     (event,) = post.events
-    (job,) = claim(db, parse(event)[0], LEASE, GRACE)
+    (job,) = claim(db, parse(event).offers, LEASE, GRACE)
 
     assert event["queue"] == "unknown"
     assert finish(job, Done()).ending == "done"

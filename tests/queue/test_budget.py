@@ -132,10 +132,10 @@ def test_budget_of_a_broken_queue_does_not_affect_others(queue: Queue) -> None:
 
 
 @pytest.mark.fault(
-    "adjust_budgets", r"when age between 0 and 9 then budget", "when age between 0 and 8 then budget"
+    "functions/slots", r"when age between 0 and 9 then budget", "when age between 0 and 8 then budget"
 )
-@pytest.mark.fault("adjust_budgets", r"budget \+ 2 \^ least\(age - 9, 20\) - 1", "budget")
-@pytest.mark.fault("adjust_budgets", r"least\(%\(capacity\)s, case", "(case")
+@pytest.mark.fault("functions/slots", r"budget \+ 2 \^ least\(age - 9, 20\) - 1", "budget")
+@pytest.mark.fault("adjust_budgets", r"least\(%\(capacity\)s, budget\)", "budget")
 def test_budget_grows_back_ten_minutes_after_the_last_lapse(queue: Queue) -> None:
     now = fill(queue, CAPACITY)
     tick(queue, now)

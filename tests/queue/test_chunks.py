@@ -9,8 +9,8 @@ import pytest
 from minutehand import Job, enqueue
 from minutehand.attempts.in_turn import run_jobs
 from minutehand.handlers import HandlerTable
+from minutehand.invocations.running import run_event
 from minutehand.maintenance import run_maintenance
-from minutehand.work import run_event
 from tests.queue.stage import GRACE, Queue
 
 pytestmark = pytest.mark.every_server

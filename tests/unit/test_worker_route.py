@@ -38,6 +38,27 @@ def test_first_matching_route_applies(routes: WorkerRoutes, queue: str, kind: st
     assert routes.worker(queue, kind) == worker
 
 
+@pytest.mark.parametrize(
+    ("worker", "queue", "kinds"),
+    [
+        ("default", "default", {"invoice.*": False, "report.build": False, "*": True}),
+        ("invoices", "default", {"invoice.*": True, "report.build": False, "*": False}),
+        ("reports", "reports", {"invoice.*": False, "*": True}),
+        ("builder", "refunds", {"invoice.*": False, "report.build": True, "*": False}),
+    ],
+)
+def test_worker_serves_some_kinds_of_a_queue(
+    routes: WorkerRoutes, worker: str, queue: str, kinds: dict[str, bool]
+) -> None:
+    assert routes.kinds(worker, queue) == kinds
+
+
+def test_worker_without_routes_by_kind_serves_all_kinds() -> None:
+    routes = read_worker_routes({"MINUTEHAND_WORKER": "a", "MINUTEHAND_WORKERS": '{"queue:reports": "b"}'})
+
+    assert routes.kinds("a", "default") == routes.kinds("b", "reports") == {}
+
+
 def test_workers_contains_each_function_once() -> None:
     routes = read_worker_routes(
         {"MINUTEHAND_WORKER": "a", "MINUTEHAND_WORKERS": '{"queue:x": "b", "queue:y": "a"}'}

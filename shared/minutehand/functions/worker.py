@@ -10,13 +10,14 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.database import default_database
 from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
+from minutehand.invocations.running import Invocation
 from minutehand.model.event import Event
+from minutehand.model.invitation import parse
 from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings
 from minutehand.settings.table import HANDLERS
 from minutehand.tracing.context import current
 from minutehand.web.delivery.fallback import deliver_if_routed
-from minutehand.work import run_event
 
 logger = Logger(service="worker")
 metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="worker")
@@ -26,28 +27,33 @@ handlers = HandlerPackage([*HANDLERS.read(), DEFAULT_PACKAGE], deliver_if_routed
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
-    """Handle `{"queue": name, "offers": [[id, ack], ...]}`, or `{"queue": name or names}` for their next due job."""
+    """Handle `{"queue": name, "offers": [[id, ack], ...]}`, or `{"queue": name or names}` for their next due job.
+
+    After offers, the worker takes the next due jobs of the queue.
+    """
 
     def remaining() -> timedelta:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())
 
     settings = read_settings()
-    endings = run_event(
+    invited = parse(event)
+    invocation = Invocation(
         default_database(),
         handlers,
-        event,
         remaining,
         settings.grace,
         log_event,
         identify(context),
         settings.concurrency,
     )
-    counts = Counter[str](ending.ending for ending in endings)
-    offered = len(event.get("offers", endings))
+    first = invocation.run(invited)
+    further = invocation.run_next(invited, settings.jobs_per_invocation - len(first))
+    counts = Counter[str](ending.ending for ending in (*first, *further))
     measured = {
-        "claimed": len(endings),
-        "unclaimed": max(0, offered - len(endings)),
-        "empty": int(not endings),
+        "claimed": len(first),
+        "unclaimed": max(0, len(event.get("offers", first)) - len(first)),
+        "taken": len(further),
+        "empty": int(not first),
         **counts,
     }
     for name, value in measured.items():

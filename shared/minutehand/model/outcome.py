@@ -142,7 +142,7 @@ class Finish:
     """How an attempt ended. `visible` is the time at which the job comes back, if it does.
 
     `next` is the next occurrence of a recurring job, and `on_dead` the job that its death creates. Both are created in
-    the same statement. Of a job that ended, `at` is the time, and `result` the stored result as JSON text.
+    the same statement. `at` is the time of the write, and of a job that ended, `result` the stored result as JSON text.
     """
 
     ending: Ending

@@ -30,6 +30,17 @@ class WorkerRoutes:
         matches = (r.worker for r in self.routes if fnmatchcase(subjects[r.subject], r.pattern))
         return next(matches, self.default)
 
+    def kinds(self, worker: str, queue: str) -> dict[str, bool]:
+        """Return which kinds of a queue a worker serves: patterns, of which the first match applies. Empty if all."""
+        served: dict[str, bool] = {}
+        for route in [*self.routes, WorkerRoute("queue", "*", self.default)]:
+            if route.subject == "kind":
+                served.setdefault(route.pattern, route.worker == worker)
+            elif fnmatchcase(queue, route.pattern):
+                served.setdefault("*", route.worker == worker)
+                break
+        return {} if all(served.values()) else served
+
     @property
     def workers(self) -> tuple[str, ...]:
         """All functions that a route leads to, without duplicates."""

@@ -47,7 +47,7 @@ def pending(database: Database) -> list[Step]:
 def status(database: Database) -> list[Step]:
     """Return every step with the time when it was applied; raise SchemaError if the database has others."""
     applied, stored = _recorded(database)
-    known = dict(enumerate(migrations(), start=1))
+    known = {step.version: step for step in migrations() if step.version is not None}
     if newer := sorted(set(applied) - set(known)):
         raise NewerSchemaError(
             f"the schema is at version {newer[-1]}, newer than this code, which knows {max(known)}:"

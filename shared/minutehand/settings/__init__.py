@@ -24,6 +24,7 @@ class Settings:
     capacity: int = 50
     chunk: int = 1
     concurrency: int = 10
+    jobs_per_invocation: int = 100
     offer_ttl: timedelta = timedelta(seconds=120)
     grace: timedelta = timedelta(seconds=2)
     workers: WorkerRoutes = field(default_factory=WorkerRoutes)
@@ -40,6 +41,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         capacity=table.CAPACITY.read(environment),
         chunk=table.CHUNK.read(environment),
         concurrency=table.CONCURRENCY.read(environment),
+        jobs_per_invocation=table.JOBS_PER_INVOCATION.read(environment),
         offer_ttl=timedelta(seconds=table.OFFER_TTL.read(environment)),
         grace=timedelta(seconds=table.GRACE.read(environment)),
         workers=read_worker_routes(environment),

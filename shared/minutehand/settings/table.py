@@ -95,6 +95,13 @@ CONCURRENCY = declare(
     WORKER,
     CLI,
 )
+JOBS_PER_INVOCATION = declare(
+    "MINUTEHAND_JOBS_PER_INVOCATION",
+    integer(1, 10_000),
+    100,
+    "Maximum number of jobs of an invocation, with the due jobs that it takes after its own; 1 takes none.",
+    WORKER,
+)
 OFFER_TTL = declare(
     "MINUTEHAND_OFFER_TTL",
     integer(1, 3600, "seconds"),

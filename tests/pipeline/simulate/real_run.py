@@ -18,6 +18,7 @@ import pytest
 from minutehand import Database, Job, enqueue
 from minutehand.database import connect
 from minutehand.handlers import HandlerTable
+from minutehand.invocations.running import run_event
 from minutehand.model.worker import Worker
 from minutehand.model.worker_route import WorkerRoutes
 from minutehand.schema.migrate import migrate
@@ -26,7 +27,6 @@ from minutehand.testing.databases import SEARCH_PATH
 from minutehand.testing.invoker import RecordingInvoker
 from minutehand.testing.statements import run
 from minutehand.tick import tick
-from minutehand.work import run_event
 from tests.servers import Database as Address
 
 START = datetime(2026, 3, 1, 8, tzinfo=UTC)

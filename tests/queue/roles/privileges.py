@@ -12,7 +12,7 @@ EVERY_ROLE = """
     store_events
 """
 WORKER = """
-    adjust_budgets advance_schedules advance_settled cancel_lapsed claim expire extend finish fire fold_lanes
+    adjust_budgets advance_schedules advance_settled cancel_lapsed claim end_tick expire extend finish fire fold_lanes
     free_keys make_days offer prune_firings raise_floor read_due_schedules reap release remove_lanes retain
     set_schedules_aside settle start_sweep start_tick supersede sweep take withdraw
 """

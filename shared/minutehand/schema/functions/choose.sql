@@ -4,10 +4,12 @@
 -- Returns the due jobs that may be offered or taken, at most `room`, and locks them. Locks the limits' rows until the
 -- transaction ends: a session that counts against the same limit counts afterwards, in a new snapshot, so that
 -- no limit is ever exceeded.
+-- With `in_turn`, tenants that share a queue take turns. A resident worker takes the jobs that have been due the longest.
 -- A session plans the queries below once, and the plans do not depend on statistics: planning takes longer than a round,
 -- and a queue may get a million jobs before the next ANALYZE.
 create or replace function minutehand.choose(
-    room integer, moment timestamptz, queues text[] default '{}', budgets integer[] default '{}', only_queue text default null
+    room integer, moment timestamptz, queues text[] default '{}', budgets integer[] default '{}', only_queue text default null,
+    in_turn boolean default true
 ) returns setof uuid
 language plpgsql volatile rows 100 security definer set search_path = minutehand, pg_temp
     set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set jit = off
@@ -29,7 +31,7 @@ begin
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l where l.queue = only_queue);
     end if;
     while room > 0 loop
-        select * into step from minutehand.choose_round(room, moment, lanes, bounds, tried, only_queue is null);
+        select * into step from minutehand.choose_round(room, moment, lanes, bounds, tried, in_turn);
         return query select unnest(step.locked);
         room := room - cardinality(step.locked);
         exit when room = 0 or not step.more;

@@ -17,11 +17,10 @@ with clock as (
              limit %(capacity)s) lapsed
      group by queue
 ), aged as (
-    select queue, budget, floor(extract(epoch from clock.now - lapsed) / 60) as age from minutehand.budgets, clock
+    select queue, minutehand.budget_at(budget, lapsed, clock.now) as budget from minutehand.budgets, clock
 ), had as (
     select queue, coalesce(missed.jobs, 0) as missed,
-           least(%(capacity)s, case when age between 0 and 9 then budget
-                                    when age > 9 then budget + 2 ^ least(age - 9, 20) - 1 end)::integer as budget
+           least(%(capacity)s, budget) as budget
       from aged full join missed using (queue)
 ), has as (
     select queue, missed, missed * 50 > budget as lowered,

@@ -20,4 +20,4 @@ with back as (
            own_result::minutehand.result, %(worker)s, %(request)s, %(memory_mb)s::integer, %(version)s
       from back
 )
-select id, visible from back
+select id, visible, ended from back

@@ -1,2 +1,10 @@
--- Records the tick in the dispatcher's row, and locks that row, so that ticks count the capacity one after the other.
-update minutehand.dispatcher set since = ticked, ticked = coalesce(%(now)s, clock_timestamp()) returning ticked
+-- Records the tick in the dispatcher's row, and locks that row, so that ticks count the capacity one after the other. Waits
+-- for workers that are taking jobs, and lets others wait until the transaction ends.
+with started as materialized (
+    update minutehand.dispatcher set since = ticked, ticked = coalesce(%(now)s, clock_timestamp()) returning ticked
+)
+select started.ticked, locked.count
+  from started
+ cross join lateral (
+       select count(*)
+         from (select number from minutehand.take_locks where started.ticked is not null order by number for no key update) l) locked

@@ -1,8 +1,16 @@
 -- Offers and claims in one statement, for a worker that was not invited: takes the next due rows of a queue, and skips
 -- locked ones. If anything is paused or limited, the function `choose` selects the rows.
+-- A worker of the stack, which has been invited for others before, takes no more rows than slots that these have freed, and
+-- `only` those that suit it, of the first ones. There, tenants that share the queue take turns.
 -- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
-with controlled as materialized (
+with slot as materialized (
+    select case when %(freed)s::timestamptz[] is null then %(limit)s::bigint
+                else least(%(limit)s, minutehand.free_slots(%(queue)s, %(freed)s)) end as count
+), controlled as materialized (
     select exists (select from minutehand.controls where queue in ('', %(queue)s)) as yes
+), shared as materialized (
+    select %(freed)s::timestamptz[] is not null
+           and exists (select from minutehand.due_lanes(coalesce(%(now)s, now())) where queue = %(queue)s and shared) as yes
 ), head as materialized (
     select j.id
       from minutehand.due_lanes(coalesce(%(now)s, now())) l
@@ -14,21 +22,41 @@ with controlled as materialized (
               and cancelling is null and (expires_at is null or expires_at > coalesce(%(now)s, now()) or attempts > 0)
             order by visible
             -- A subquery hides the limit from the planner, which would sort what looks like few rows.
-            limit (select %(limit)s::bigint)
+            limit (select count from slot)
               for update skip locked) j
-     where l.queue = %(queue)s and not (select yes from controlled)
+     where l.queue = %(queue)s and %(only)s::jsonb is null and not (select yes from controlled)
      order by l.priority desc, j.visible
-     limit %(limit)s
+     limit (select count from slot)
 ), bounded as materialized (
+    select j.id, j.priority, j.visible, j.kind, j.timeout
+      from minutehand.choose((select count + case when count > 0 and %(only)s::jsonb ? 'kinds' then 20 else 0 end from slot)::integer,
+                             coalesce(%(now)s, now()), only_queue => %(queue)s, in_turn => %(freed)s::timestamptz[] is not null) chosen
+      join minutehand.jobs_live j on j.id = chosen
+     where (select yes from controlled) or (select yes from shared)
+), suitable as materialized (
     select id
-      from minutehand.choose(%(limit)s::integer, coalesce(%(now)s, now()), only_queue => %(queue)s) id
-     where (select yes from controlled)
+      from (select * from bounded
+             union all
+            select n.* from minutehand.next_due(%(queue)s, (select count + 20 from slot where count > 0), coalesce(%(now)s, now())) n
+             where %(only)s::jsonb is not null and not (select yes from controlled) and not (select yes from shared)) due
+     where %(only)s::jsonb is null or minutehand.suits(%(only)s, kind, timeout, %(lease)s)
+     order by priority desc, visible
+), held as materialized (
+    select s.id
+      from suitable s
+     cross join lateral (
+           select
+             from minutehand.jobs_live j
+            where j.id = s.id and j.visible <= coalesce(%(now)s, now())
+            limit 1
+              for update skip locked) j
+     limit (select count from slot)
 )
 update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, offered = null, lapsed = coalesce(j.claimed, j.lapsed),
        claimed = clock_timestamp(), attempts = j.attempts + 1,
        visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
- where j.id = any (array(select id from head) || array(select id from bounded))
+ where j.id = any (array(select id from head) || array(select id from held))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule,
           case when j.attempts = 1 then j.expires_at - clock_timestamp() end as start_within, j.result as stored_result,

@@ -1,0 +1,1 @@
+"""Invocations: the jobs of one invocation of a worker."""

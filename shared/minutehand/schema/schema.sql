@@ -365,6 +365,13 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select (case when age between 0 and 9 then budget when age > 9 then budget + 2 ^ least(age - 9, 20) - 1 end)::integer
+      from (select floor(extract(epoch from moment - lapsed) / 60) as age) a
+$$;
+
 CREATE FUNCTION minutehand.busy(bound minutehand.bound) RETURNS bigint
     LANGUAGE plpgsql STABLE
     AS $$
@@ -700,7 +707,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[] DEFAULT '{}'::text[], budgets integer[] DEFAULT '{}'::integer[], only_queue text DEFAULT NULL::text) RETURNS SETOF uuid
+CREATE FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[] DEFAULT '{}'::text[], budgets integer[] DEFAULT '{}'::integer[], only_queue text DEFAULT NULL::text, in_turn boolean DEFAULT true) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER ROWS 100
     SET search_path TO 'minutehand', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -726,7 +733,7 @@ begin
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l where l.queue = only_queue);
     end if;
     while room > 0 loop
-        select * into step from minutehand.choose_round(room, moment, lanes, bounds, tried, only_queue is null);
+        select * into step from minutehand.choose_round(room, moment, lanes, bounds, tried, in_turn);
         return query select unnest(step.locked);
         room := room - cardinality(step.locked);
         exit when room = 0 or not step.more;
@@ -1570,6 +1577,25 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    slots integer;
+    state minutehand.dispatcher;
+begin
+    perform from minutehand.take_locks l where l.number = pg_backend_pid() % 16 for no key update;
+    -- In a new snapshot, after the lock.
+    select * into state from minutehand.dispatcher;
+    select count(*) into slots from unnest(freed) each where each > state.counted;
+    if slots > 0 and (state.is_full or exists (select from minutehand.budgets b where b.queue = of_queue)) then
+        slots := greatest(0, least(slots, minutehand.slots_left(of_queue, state, clock_timestamp())));
+    end if;
+    return slots;
+end
+$$;
+
 CREATE FUNCTION minutehand.grant_role(of_role text) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1974,6 +2000,23 @@ exception
 end
 $$;
 
+CREATE FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) RETURNS TABLE(id uuid, priority integer, visible timestamp with time zone, kind text, timeout interval)
+    LANGUAGE sql STABLE ROWS 20
+    AS $$
+    select j.id, l.priority, j.visible, j.kind, j.timeout
+      from minutehand.due_lanes(moment) l
+     cross join lateral (
+           select j.id, j.visible, j.kind::text, j.timeout::interval
+             from minutehand.jobs_live j
+            where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
+              and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
+            order by j.visible
+            limit most) j
+     where l.queue = of_queue and most > 0
+     order by l.priority desc, j.visible
+     limit most
+$$;
+
 CREATE FUNCTION minutehand.no_job() RETURNS uuid
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -2043,7 +2086,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
                                         record_audit', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets take_locks', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -2053,11 +2096,11 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'uniques', 'until'),
         ('worker', 'update', 'lanes', 'floor shared idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
-        ('worker', 'update', 'dispatcher budgets', null),
+        ('worker', 'update', 'dispatcher budgets take_locks', null),
         ('worker', 'insert', 'attempts lanes budgets', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire', null),
+                              refuse_superseded fire free_slots budget_at suits next_due', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
@@ -2722,6 +2765,50 @@ begin
 end
 $$;
 
+CREATE TABLE minutehand.dispatcher (
+    one boolean DEFAULT true NOT NULL,
+    ticked timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    swept timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    since timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    settled timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    settled_xid xid8 DEFAULT '0'::xid8 NOT NULL,
+    marked timestamp with time zone,
+    mark pg_snapshot,
+    counted timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    capacity integer,
+    is_full boolean DEFAULT false NOT NULL,
+    CONSTRAINT dispatcher_is_one_row CHECK (one)
+);
+
+CREATE FUNCTION minutehand.slots_left(of_queue text, state minutehand.dispatcher, moment timestamp with time zone) RETURNS integer
+    LANGUAGE sql
+    AS $$
+    with busy as materialized (
+        select queue, count(*)::integer as jobs
+          from (select j.queue::text
+                  from minutehand.jobs_live j
+                 where coalesce(j.offered, j.claimed) is not null and j.visible > moment
+                 order by j.visible
+                 limit state.capacity) j
+         group by queue
+    ), own as (
+        select coalesce((select jobs from busy where queue = of_queue), 0) as jobs
+    ), waiting as (
+        select l.queue
+          from (select distinct queue from minutehand.due_lanes(moment) where state.is_full and queue <> of_queue) l
+          left join busy using (queue)
+         where coalesce(busy.jobs, 0) < (select jobs from own)
+           and exists (select from minutehand.next_due(l.queue, 1, moment))
+           and not exists (select from minutehand.controls c
+                            where c.queue in ('', l.queue) and c.tenant = '' and c.kind = '' and c.key = ''
+                              and (c.paused and (c.until is null or c.until > moment) or c.max_running <= coalesce(busy.jobs, 0)))
+    )
+    select least((select minutehand.budget_at(b.budget, b.lapsed, moment) from minutehand.budgets b where b.queue = of_queue),
+                 case when exists (select from waiting) then greatest(1, state.capacity / (1 + (select count(*) from waiting))) end,
+                 state.capacity) - own.jobs
+      from own
+$$;
+
 CREATE FUNCTION minutehand.staged_name(of_run uuid) RETURNS name
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -2741,6 +2828,17 @@ CREATE FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zon
         when job.ack is null then 'retrying'
         when job.claimed is null or job.offered > job.claimed then 'offered'
         else 'running' end
+$$;
+
+CREATE FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select coalesce(timeout, coalesce("only" -> 'seconds' ->> kind, "only" ->> 'otherwise')::float8 * interval '1 second') <= lease
+           and coalesce((select (k.pair ->> 1)::boolean
+                           from jsonb_array_elements("only" -> 'kinds') with ordinality k (pair, place)
+                          where kind ~ (k.pair ->> 0)
+                          order by k.place
+                          limit 1), true)
 $$;
 
 CREATE FUNCTION minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) RETURNS boolean
@@ -2967,18 +3065,6 @@ CREATE TABLE minutehand.defaults (
     timeout minutehand.timeout,
     retry minutehand.retry,
     on_dead minutehand.on_dead
-);
-
-CREATE TABLE minutehand.dispatcher (
-    one boolean DEFAULT true NOT NULL,
-    ticked timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    swept timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    since timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    settled timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    settled_xid xid8 DEFAULT '0'::xid8 NOT NULL,
-    marked timestamp with time zone,
-    mark pg_snapshot,
-    CONSTRAINT dispatcher_is_one_row CHECK (one)
 );
 
 CREATE TABLE minutehand.erased (
@@ -3226,6 +3312,11 @@ CREATE TABLE minutehand.superseded (
     job uuid NOT NULL
 );
 
+CREATE TABLE minutehand.take_locks (
+    number integer NOT NULL,
+    CONSTRAINT number_is_0_to_15 CHECK (((number >= 0) AND (number <= 15)))
+);
+
 CREATE TABLE minutehand.tenant_roles (
     role name NOT NULL,
     tenant minutehand.tenant NOT NULL,
@@ -3327,6 +3418,9 @@ ALTER TABLE ONLY minutehand.settings
 
 ALTER TABLE ONLY minutehand.superseded
     ADD CONSTRAINT superseded_pkey PRIMARY KEY (job);
+
+ALTER TABLE ONLY minutehand.take_locks
+    ADD CONSTRAINT take_locks_pkey PRIMARY KEY (number);
 
 ALTER TABLE ONLY minutehand.tenant_roles
     ADD CONSTRAINT tenant_roles_pkey PRIMARY KEY (role);
@@ -3660,6 +3754,9 @@ GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text,
 
 REVOKE ALL ON FUNCTION minutehand.bounds_left(bounds minutehand.bound[], ids uuid[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.busy(bound minutehand.bound) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_tenant;
@@ -3725,8 +3822,8 @@ REVOKE ALL ON FUNCTION minutehand.check_staged(staged name, session_tenant text)
 
 REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text, in_turn boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text, in_turn boolean) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean, OUT selected uuid[], OUT locked uuid[], OUT more boolean) FROM PUBLIC;
 
@@ -3836,6 +3933,9 @@ REVOKE ALL ON FUNCTION minutehand.fitting(payload json) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.forget_kept_days() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.grant_role(of_role text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
@@ -3902,6 +4002,9 @@ REVOKE ALL ON FUNCTION minutehand.may_start(attempts integer, max_attempts integ
 REVOKE ALL ON FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.merged(old json, new json) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.no_job() FROM PUBLIC;
 
@@ -4028,6 +4131,11 @@ GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_worker;
 
+GRANT SELECT ON TABLE minutehand.dispatcher TO minutehand_operator;
+GRANT SELECT,UPDATE ON TABLE minutehand.dispatcher TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.slots_left(of_queue text, state minutehand.dispatcher, moment timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.staged_name(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.staged_name(of_run uuid) TO minutehand_operator;
 
@@ -4035,6 +4143,9 @@ REVOKE ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with t
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
 
@@ -4088,9 +4199,6 @@ GRANT SELECT ON TABLE minutehand.controls TO minutehand_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.controls TO minutehand_operator;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.defaults TO minutehand_operator;
-
-GRANT SELECT ON TABLE minutehand.dispatcher TO minutehand_operator;
-GRANT SELECT,UPDATE ON TABLE minutehand.dispatcher TO minutehand_worker;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.erased TO minutehand_operator;
 
@@ -4148,3 +4256,5 @@ GRANT SELECT(max_result) ON TABLE minutehand.settings TO minutehand_worker;
 GRANT UPDATE(keep_until_archived) ON TABLE minutehand.settings TO minutehand_operator;
 
 GRANT SELECT,DELETE ON TABLE minutehand.superseded TO minutehand_worker;
+
+GRANT SELECT,UPDATE ON TABLE minutehand.take_locks TO minutehand_worker;

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from shutil import rmtree
 
+from lazy_imports import defer_imports
 from versions import state_versions
 from zones import pack
 
@@ -28,6 +29,7 @@ def finish(layer: Path, version: str, python: str, *, compiled: bool = False) ->
     strip(layer)
     pack(layer)
     state_versions(layer)
+    defer_imports(layer)
     found = version_of(python)
     if found == version:
         compile_all(layer, python, instead=compiled)

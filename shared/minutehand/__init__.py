@@ -57,14 +57,14 @@ from minutehand.errors import (
     UnknownKindError,
     UnsuccessfulError,
 )
-from minutehand.model.enqueued import Enqueued, Rejected
-from minutehand.model.new_job import NewJob
 from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.retry import Retry
 
 if TYPE_CHECKING:
     from minutehand.database.async_database import AsyncDatabase
     from minutehand.kinds.decorator import job
+    from minutehand.model.enqueued import Enqueued, Rejected
+    from minutehand.model.new_job import NewJob
     from minutehand.queries.results import wait
 
 __version__ = "0.1.0"
@@ -111,6 +111,9 @@ __all__ = [
 # Imported when they are used, for the sake of cold starts.
 _MODULES = {
     "AsyncDatabase": "minutehand.database.async_database",
+    "Enqueued": "minutehand.model.enqueued",
+    "NewJob": "minutehand.model.new_job",
+    "Rejected": "minutehand.model.enqueued",
     "job": "minutehand.kinds.decorator",
     "wait": "minutehand.queries.results",
 }

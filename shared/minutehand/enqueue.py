@@ -1,20 +1,24 @@
-"""Enqueue: insert jobs as rows that become visible at a given time."""
+"""Enqueue: insert jobs as rows that become visible at a given time.
+
+`minutehand` imports this module in every process, and a worker may enqueue nothing: the rest is imported at the first
+call.
+"""
+
+from __future__ import annotations
 
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from minutehand.database import AsyncConnectable, Connectable, Executor, executed, iterated_chunks
-from minutehand.enqueuing.bulk import enqueue_chunks
-from minutehand.enqueuing.parameters import statement_parameters
-from minutehand.enqueuing.preparation import Preparation
-from minutehand.events import emit
-from minutehand.events.publish import publish
-from minutehand.model.enqueued import Enqueued, Rejected
-from minutehand.model.job_options import JobOptions
-from minutehand.model.key import Key
-from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile
-from minutehand.model.retry import Retry
+from minutehand.database import executed, iterated_chunks
+
+if TYPE_CHECKING:
+    from minutehand.database import AsyncConnectable, Connectable
+    from minutehand.model.enqueued import Enqueued, Rejected
+    from minutehand.model.job_options import JobOptions
+    from minutehand.model.key import Key
+    from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile
+    from minutehand.model.retry import Retry
 
 if TYPE_CHECKING:
 
@@ -73,6 +77,9 @@ def enqueue(
     `run_at` never runs, and ends as expired. `on_dead` is a kind or a job: if this job dies, it is created in the same
     statement. Raises InvalidJobError, and writes nothing, if the job breaks a rule.
     """
+    from minutehand.enqueuing.one import enqueue_one
+    from minutehand.model.new_job import NewJob
+
     given = NewJob(
         kind=kind,
         payload=payload,
@@ -100,17 +107,8 @@ def enqueue(
         on_dead=on_dead,
     )
     result: Enqueued | Coroutine[Any, Any, Enqueued] = executed(
-        connection, lambda executor: _enqueue(executor, given)
+        connection, lambda executor: enqueue_one(executor, given)
     )
-    return result
-
-
-async def _enqueue(executor: Executor, given: NewJob) -> Enqueued:
-    job = Preparation.read()(given)
-    (parameters,) = await statement_parameters(executor, [job])
-    (record,) = await executor.run("enqueue", **parameters)
-    result = Enqueued(**record)
-    await publish(executor, [emit.enqueued(job, result)])
     return result
 
 
@@ -148,6 +146,8 @@ def enqueue_many(
     transaction, or a savepoint of yours. This is a generator, with an async connection an async one: jobs are enqueued
     only as you iterate. A chunk that the database refuses is split in halves until the faulty job is alone.
     """
+    from minutehand.enqueuing.bulk import enqueue_chunks
+
     results: Iterator[Enqueued | Rejected] | AsyncIterator[Enqueued | Rejected] = iterated_chunks(
         connection, lambda executor: enqueue_chunks(executor, jobs, on_conflict, chunk)
     )

@@ -18,6 +18,7 @@ MinutehandError
 │   └── DecryptionError             an encrypted payload was modified, or belongs to another job
 ├── KeyMissingError                 the encryption key is not available; the job waits for it
 ├── EventsRefusedError              a sink refused events; logged, never raised to a caller
+├── InvocationError                 Lambda refused to invoke a worker, or does not answer
 └── DatabaseError
     ├── UnreachableError            no connection, or it broke
     ├── ReadOnlyError               the server is a replica, or the database is read-only
@@ -148,6 +149,10 @@ class KeyMissingError(MinutehandError):
 
 class EventsRefusedError(MinutehandError):
     """A sink answered that it did not accept the events."""
+
+
+class InvocationError(MinutehandError):
+    """Lambda refused to invoke a worker, or does not answer. The job's offer is withdrawn; a later tick repeats it."""
 
 
 class DatabaseError(MinutehandError):

@@ -1,23 +1,28 @@
 """Handlers: find the function of a kind. Its module is imported when the kind is first claimed."""
 
+from __future__ import annotations
+
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from minutehand.calling import unawaited
 from minutehand.calling.binding import Binding, bind, check_runs, is_async
 from minutehand.calling.modules import import_handler
 from minutehand.claimed_job import Job
 from minutehand.errors import InvalidHandlerError, UnknownKindError
-from minutehand.kinds.arguments import Arguments
-from minutehand.kinds.declaration import Declaration
 from minutehand.kinds.finding import find_declaration
 from minutehand.middleware import Around, Middleware, around, import_optional
 from minutehand.model.payload import is_encrypted
 from minutehand.settings.table import ENCRYPTION_REQUIRED
+
+if TYPE_CHECKING:
+    # A process without decorated functions imports neither.
+    from minutehand.kinds.arguments import Arguments
+    from minutehand.kinds.declaration import Declaration
 
 DEFAULT_PACKAGE = "handlers"
 # Iterators whose functions run when they are read.
@@ -41,10 +46,9 @@ class Handler:
         function: Callable[..., Any],
         around: Around | None = None,
         job_types: Sequence[type] = (Job,),
-    ) -> "Handler":
+    ) -> Handler:
         """Read a function's signature; raise InvalidHandlerError if it cannot be called with a payload and a job."""
-        declaration = getattr(function, "declaration", None)
-        if isinstance(declaration, Declaration):
+        if declaration := _declaration_of(function):
             return cls.declared(declaration, around)
         binding, around = bind(function, job_types), around or Around()
         check_runs(function, "handler", "return a value, such as a list")
@@ -52,7 +56,7 @@ class Handler:
         return cls(function, binding, around, is_async(function))
 
     @classmethod
-    def declared(cls, declaration: Declaration, around: Around | None = None) -> "Handler":
+    def declared(cls, declaration: Declaration, around: Around | None = None) -> Handler:
         """Return the handler of a decorated function."""
         around = around or Around()
         around.check_order(declaration.function)
@@ -151,6 +155,16 @@ class HandlerPackage:
         for package in self._packages:
             if package != DEFAULT_PACKAGE and import_optional(package) is None:
                 raise UnknownKindError(f"the module of handlers {package} is not installed")
+
+
+def _declaration_of(function: Callable[..., Any]) -> Declaration | None:
+    """Return the declaration of a decorated function."""
+    found = getattr(function, "declaration", None)
+    if found is None:
+        return None
+    from minutehand.kinds.declaration import Declaration
+
+    return found if isinstance(found, Declaration) else None
 
 
 def _function(kind: str, module: ModuleType) -> Callable[..., Any]:

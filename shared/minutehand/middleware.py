@@ -28,18 +28,20 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from minutehand.calling.binding import check_runs, is_async, name_of
 from minutehand.claimed_job import Job
 from minutehand.errors import ConfigurationError, InvalidHandlerError
-from minutehand.model.new_job import NewJob
 from minutehand.settings.table import MIDDLEWARE
+
+if TYPE_CHECKING:
+    from minutehand.model.new_job import NewJob
 
 Next = Callable[[Job], Any]
 Middleware = Callable[[Job, Next], Any]
 ContextFactory = Callable[[Job], Any]
-Check = Callable[[NewJob], NewJob]
+Check = Callable[["NewJob"], "NewJob"]
 CheckFunction = TypeVar("CheckFunction", bound=Check)
 
 _checks: list[Check] = []

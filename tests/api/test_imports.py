@@ -23,7 +23,12 @@ FORBIDDEN = {
     "urllib3",
     "httpx",
     "requests",
+    "minutehand.enqueuing",
+    "minutehand.operations",
+    "minutehand.queries",
 }
+# The most modules that the API imports, those of the interpreter included.
+MOST = 605
 
 
 def test_api_imports_only_required_modules():
@@ -38,3 +43,18 @@ def test_api_imports_only_required_modules():
     loaded = set(completed.stdout.split())
     assert {"app", "fastapi", "mangum", "minutehand.functions.api.app"} <= loaded
     assert not FORBIDDEN & loaded
+    assert {name for name in loaded if ".api.routers" in name} == set()
+    assert len(loaded) <= MOST
+
+
+def test_router_is_imported_with_the_first_request_for_it():
+    code = (
+        "import sys; from app import app; from fastapi.testclient import TestClient; "
+        "assert TestClient(app).get('/health').status_code in (200, 503); print(*sys.modules)"
+    )
+    completed = subprocess.run(
+        [sys.executable, "-c", code], cwd=DIRECTORY, capture_output=True, text=True, check=True
+    )
+
+    loaded = set(completed.stdout.split())
+    assert {name for name in loaded if ".api.routers." in name} == {"minutehand.functions.api.routers.health"}

@@ -8,17 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from io import BytesIO
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from time import monotonic
 from types import ModuleType
 from typing import Any, LiteralString
 from urllib.parse import unquote
 from uuid import UUID, uuid4
 
-import boto3
 import pytest
-from botocore.awsrequest import AWSResponse
 from psycopg.rows import dict_row
 
 from minutehand import Database, enqueue
@@ -65,28 +64,54 @@ class LambdaContext:
 
 
 class Lambda:
-    """A stand-in for Lambda's Invoke call: it records events, and rejects unknown functions."""
+    """A stand-in for Lambda's Invoke API: it records events, and rejects unknown functions."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
         self.invoked: list[str] = []
         self.known = {WORKER}
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Requests,), {"aws": self}))
+        Thread(target=self._server.serve_forever, args=[0.01], daemon=True).start()
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
-        session: Any = boto3.Session("key", "secret", region_name="eu-central-1")
-        session.events.register("before-send.lambda.Invoke", self.answer)
-        patch.setattr(boto3, "DEFAULT_SESSION", session)
+        patch.setenv("AWS_ENDPOINT_URL_LAMBDA", f"http://127.0.0.1:{self._server.server_port}")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.setenv(name, "testing")
+        patch.setenv("AWS_REGION", "eu-central-1")
 
-    def answer(self, request: Any, **_: object) -> AWSResponse:
-        function = re.search(r"/functions/([^/]+)/invocations$", unquote(request.url))
-        if function is None or function[1] not in self.known:
-            return _answer(request, 404, b'{"Message": "Function not found"}', "ResourceNotFoundException")
-        if request.headers["X-Amz-Invocation-Type"] in ("DryRun", b"DryRun"):
-            return _answer(request, 204)
-        assert request.headers["X-Amz-Invocation-Type"] in ("Event", b"Event")
-        self.invoked.append(function[1])
-        self.events.append(json.loads(request.body))
-        return _answer(request, 202)
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Requests(BaseHTTPRequestHandler):
+    aws: Lambda
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        function = re.search(r"/functions/([^/]+)/invocations$", unquote(self.path))
+        if function is None or function[1] not in self.aws.known:
+            self._answer(404, "ResourceNotFoundException", b'{"Message": "Function not found"}')
+        elif self.headers["X-Amz-Invocation-Type"] == "DryRun":
+            self._answer(204)
+        else:
+            assert self.headers["X-Amz-Invocation-Type"] == "Event"
+            self.aws.invoked.append(function[1])
+            self.aws.events.append(json.loads(body))
+            self._answer(202)
+
+    def _answer(self, status: int, error: str = "", body: bytes = b"") -> None:
+        self.send_response(status)
+        if error:
+            self.send_header("x-amzn-errortype", error)
+        if status != 204:
+            self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 class Fleet:
@@ -105,6 +130,7 @@ class Fleet:
         return load("worker")
 
     def close(self) -> None:
+        self.aws.close()
         self.database.close()
         self._admin.close()
 
@@ -174,15 +200,3 @@ def _metrics(line: dict[str, Any]) -> dict[str, Any]:
     assert described["Namespace"] == "minutehand"
     assert described["Dimensions"] == [["service"]]
     return {metric["Name"]: line[metric["Name"]][0] for metric in described["Metrics"]}
-
-
-def _answer(request: Any, status: int, body: bytes = b"", error: str = "") -> AWSResponse:
-    headers: Any = {"x-amzn-errortype": error} if error else {}
-    return AWSResponse(request.url, status, headers, _Body(body))
-
-
-class _Body(BytesIO):
-    """A response body in the form that botocore reads."""
-
-    def stream(self, *_: object, **__: object) -> Iterator[bytes]:
-        yield self.read()

@@ -19,6 +19,16 @@ ELSEWHERE = {
     "rich",
     *WEB,
 }
+# The options of jobs, needed only by processes that enqueue, declare kinds or fire schedules.
+NEW_JOBS = {
+    "minutehand.enqueuing",
+    "minutehand.kinds.declaration",
+    "minutehand.model.job_options",
+    "minutehand.model.new_job",
+    "minutehand.model.recurrence",
+    "minutehand.schedules.batch",
+    "minutehand.schedules.installation",
+}
 # The team's decorators and queries, and the maintenance of resident workers.
 LATER = {
     "minutehand.kinds.decorator",
@@ -26,7 +36,12 @@ LATER = {
     "minutehand.queries",
     "minutehand.operations",
 }
-AWS = {"boto3", "botocore.session", "minutehand.aws"}  # Powertools only checks whether botocore is installed
+# The most modules that each function imports, those of the interpreter included. The layers import fewer: see
+# tests/layers/test_versions.py.
+MOST = {"worker": 440, "dispatcher": 435}
+# Powertools only checks whether botocore is installed.
+BOTOCORE = {"boto3", "botocore.auth", "botocore.session", "botocore.utils"}
+AWS = BOTOCORE | {"minutehand.aws"}
 FIRST_JOB = {"handlers", "handlers.echo", "handlers.http", "msgspec", "urllib3"}
 ASYNC_JOBS = {
     "minutehand.attempts.together",
@@ -50,8 +65,8 @@ def imported(statements: str, function: str) -> set[str]:
 @pytest.mark.parametrize(
     ("function", "needless"),
     [
-        ("dispatcher", ELSEWHERE | {"msgspec"}),
-        ("worker", ELSEWHERE | AWS | FIRST_JOB | ASYNC_JOBS | LATER),
+        ("dispatcher", ELSEWHERE | BOTOCORE | NEW_JOBS | {"msgspec", "urllib3"}),
+        ("worker", ELSEWHERE | AWS | FIRST_JOB | ASYNC_JOBS | NEW_JOBS | LATER),
     ],
 )
 def test_function_imports_only_required_modules(function: str, needless: set[str]) -> None:
@@ -59,6 +74,15 @@ def test_function_imports_only_required_modules(function: str, needless: set[str
 
     assert {"psycopg", "minutehand.database"} <= modules
     assert modules & needless == set()
+    assert len(modules) <= MOST[function]
+
+
+def test_invocations_and_secrets_need_no_botocore() -> None:
+    """Its signer alone imports as many modules as psycopg."""
+    modules = imported("import app; import minutehand.aws.service", "dispatcher")
+
+    assert "urllib3" in modules
+    assert modules & BOTOCORE == set()
 
 
 def test_migration_imports_its_layers_during_the_event() -> None:

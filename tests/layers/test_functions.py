@@ -58,6 +58,38 @@ def handler(event, context):
 handler({"a": {"b": "c"}}, context)
 """
 
+ASYNC = """
+import sys, psycopg
+assert "asyncio" not in sys.modules
+
+async def main():
+    async with await psycopg.AsyncConnection.connect("{url}", autocommit=True) as connection:
+        cursor = await connection.execute("select 1")
+        assert await cursor.fetchone() == (1,)
+        async with connection.transaction():
+            await connection.execute("create temporary table copied (n integer)")
+            async with connection.cursor().copy("copy copied from stdin") as copy:
+                await copy.write_row([1])
+        async with connection.pipeline():
+            await connection.execute("insert into copied values (2)")
+        task = asyncio.create_task(connection.execute("select pg_sleep(60)"))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            pass
+        else:
+            raise AssertionError("not cancelled")
+        try:
+            await connection.execute("select 1 / 0")
+        except psycopg.errors.DivisionByZero:
+            pass
+
+import asyncio
+asyncio.run(main())
+"""
+
 onto_this_machine = pytest.mark.skipif(
     sys.platform != "linux" or SUFFIX is None, reason="the layers are for Linux on arm64 or x86_64"
 )
@@ -163,6 +195,14 @@ def test_reduced_psycopg_connects_to_a_database(
     )
 
     assert "timedelta" in run(code, "worker", *layers_of("worker"))
+
+
+@pytest.mark.slow
+@onto_this_machine
+def test_async_connection_works_with_lazily_imported_asyncio(
+    layers_of: Callable[[str], list[Path]], direct_database: Database
+) -> None:
+    run(ASYNC.format(url=direct_database.url), "worker", *layers_of("worker"))
 
 
 @pytest.mark.slow

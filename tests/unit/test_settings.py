@@ -26,7 +26,7 @@ DEVELOPMENT = {
 # Files that use the whole environment, and the reason.
 WHOLE_ENVIRONMENT = {
     "aws/role.py": "reads variables of AWS",
-    "aws/secrets.py": "reads variables of AWS",
+    "aws/service.py": "reads variables of AWS",
     "cli/commands/doctor.py": "compares the environment with a function's",
     "cli/commands/work.py": "passes the environment on to processes",
     "integrations/django/management/commands/minutehand.py": "passes the environment on to the command line",

@@ -1,34 +1,32 @@
-"""Role: the credentials, region and endpoints that requests are signed for."""
+"""Role: the credentials, region and endpoints that requests are signed for.
+
+On Lambda all of them are in variables. Only other cases import botocore, which is slow.
+"""
 
 import os
+import re
 from collections.abc import Mapping
+from functools import cache
+from threading import Lock
+from typing import Any
 
-from botocore.credentials import (
-    ContainerProvider,
-    CredentialResolver,
-    Credentials,
-    EnvProvider,
-    ReadOnlyCredentials,
-)
-from botocore.endpoint_provider import RuleSetStandardLibrary
-from botocore.exceptions import BotoCoreError
-from botocore.loaders import Loader
-
+from minutehand.aws.signing import Credentials
 from minutehand.errors import ConfigurationError
 
+# Most regions: those of the partition `aws`, by its own pattern.
+COMMON_REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx)-\w+-\d+")
+VARIANTS = ("AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT")
 
-def credentials() -> ReadOnlyCredentials:
-    """Return the current credentials; outside Lambda this creates a session, which takes half a second."""
-    try:
-        # Lambda provides them in variables, and with SnapStart at a local address.
-        found = CredentialResolver([EnvProvider(), ContainerProvider()]).load_credentials()
-        found = found or _from_session()
-        if found is not None:
-            frozen: ReadOnlyCredentials = found.get_frozen_credentials()
-            return frozen
-    except BotoCoreError as error:
-        raise ConfigurationError(f"the AWS credentials cannot be read: {error}") from error
-    raise ConfigurationError("AWS credentials are missing; set AWS_PROFILE to a profile")
+# One thread of a fan-out looks for credentials, the others wait for it.
+_lock = Lock()
+
+
+def credentials(environment: Mapping[str, str] = os.environ) -> Credentials:
+    """Return the current credentials; outside Lambda the first call creates a session, which takes half a second."""
+    key, secret = environment.get("AWS_ACCESS_KEY_ID"), environment.get("AWS_SECRET_ACCESS_KEY")
+    if key and secret:
+        return Credentials(key, secret, environment.get("AWS_SESSION_TOKEN"))
+    return _found_credentials()
 
 
 def region(environment: Mapping[str, str] = os.environ) -> str:
@@ -45,15 +43,44 @@ def endpoint(service: str, region: str, environment: Mapping[str, str] = os.envi
     """Return the URL of a service: AWS_ENDPOINT_URL_<SERVICE>, or the endpoint in the region's partition."""
     specific = environment.get(f"AWS_ENDPOINT_URL_{service.upper().replace(' ', '_')}")
     if url := specific or environment.get("AWS_ENDPOINT_URL"):
-        return url
-    partition = RuleSetStandardLibrary(Loader().load_data("partitions")).aws_partition(region)
-    return f"https://{service.lower().replace(' ', '')}.{region}.{partition['dnsSuffix']}"
+        return url.rstrip("/")
+    fips, dual = (environment.get(name, "").lower() == "true" for name in VARIANTS)
+    name = service.lower().replace(" ", "") + "-fips" * fips
+    if COMMON_REGION.fullmatch(region):
+        suffix = "api.aws" if dual else "amazonaws.com"
+    else:
+        suffix = _partition(region)["dualStackDnsSuffix" if dual else "dnsSuffix"]
+    return f"https://{name}.{region}.{suffix}"
 
 
-def _from_session() -> Credentials | None:
+def _partition(region: str) -> dict[str, str]:
+    from botocore.endpoint_provider import RuleSetStandardLibrary
+    from botocore.loaders import Loader
+
+    found: dict[str, str] = RuleSetStandardLibrary(Loader().load_data("partitions")).aws_partition(region)
+    return found
+
+
+def _found_credentials() -> Credentials:
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        with _lock:
+            found = _source().get_frozen_credentials()
+    except BotoCoreError as error:
+        raise ConfigurationError(f"the AWS credentials cannot be read: {error}") from error
+    return Credentials(found.access_key, found.secret_key, found.token)
+
+
+@cache
+def _source() -> Any:
+    """Return the credentials of Lambda's local address, as with SnapStart, or of a session; they renew themselves."""
+    from botocore.credentials import ContainerProvider, CredentialResolver
     from botocore.session import Session
 
-    found: Credentials | None = Session().get_credentials()
+    found = CredentialResolver([ContainerProvider()]).load_credentials() or Session().get_credentials()
+    if found is None:
+        raise ConfigurationError("AWS credentials are missing; set AWS_PROFILE to a profile")
     return found
 
 

@@ -1,12 +1,9 @@
 """Tokens: authenticate to RDS with a token that is signed locally and valid for 15 minutes."""
 
 import re
-from urllib.parse import urlencode
-
-from botocore.auth import SigV4QueryAuth
-from botocore.awsrequest import AWSRequest
 
 from minutehand.aws.role import credentials, region
+from minutehand.aws.signing import signed_query
 
 VALID_SECONDS = 900
 # The second alternative is China's.
@@ -19,9 +16,6 @@ def database_token(host: str, port: int, user: str) -> str:
     It is signed for the region in the host's name, or else for the region of the environment.
     """
     match = OF_RDS.search(host)
-    query = urlencode({"Action": "connect", "DBUser": user})
-    request = AWSRequest("GET", f"https://{host}:{port}/?{query}")
     where = (match[1] or match[2]).lower() if match else region()
-    signer = SigV4QueryAuth(credentials(), "rds-db", where, expires=VALID_SECONDS)
-    signer.add_auth(request)
-    return str(request.url).removeprefix("https://")
+    place, query = f"{host}:{port}", {"Action": "connect", "DBUser": user}
+    return f"{place}/?{signed_query(place, query, credentials(), 'rds-db', where, VALID_SECONDS)}"

@@ -2,22 +2,26 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minutehand.claimed_job import Job
 from minutehand.database import Record
-from minutehand.model.enqueued import Enqueued
 from minutehand.model.event import Event, Name, ignore
-from minutehand.model.key import key_text
-from minutehand.model.new_job import NewJob
 from minutehand.model.offer import Offer
 from minutehand.model.outcome import Finish
+
+if TYPE_CHECKING:
+    # A worker imports neither before it enqueues a job.
+    from minutehand.model.enqueued import Enqueued
+    from minutehand.model.new_job import NewJob
 
 __all__ = ["claimed", "enqueued", "finished", "halted", "ignore", "job_event", "offered", "row_event"]
 
 
-def enqueued(new: NewJob, result: Enqueued) -> Event:
+def enqueued(new: "NewJob", result: "Enqueued") -> Event:
     """Return the event of an enqueue: created, replaced, merged or ignored."""
+    from minutehand.model.key import key_text
+
     return Event(
         name="enqueued",
         job=result.id,

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
@@ -14,13 +14,14 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.aws import LambdaInvoker
 from minutehand.database import default_database
 from minutehand.errors import DatabaseError
-from minutehand.kinds.recurring import declared_schedules
 from minutehand.maintenance import check_health
-from minutehand.schedules import Installed, install, load
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
 from minutehand.settings.table import HANDLERS, SCHEDULES
 from minutehand.tick import Tick, tick
+
+if TYPE_CHECKING:
+    from minutehand.schedules import Installed
 
 # Seconds of the function's time reserved for withdrawing offers that were not sent.
 WITHDRAW_SECONDS = 10.0
@@ -53,8 +54,11 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 @cache
-def install_declared(place: str, handlers: tuple[str, ...]) -> Installed:
+def install_declared(place: str, handlers: tuple[str, ...]) -> "Installed":
     """Install the schedules of a module and of decorated functions; once per environment, whose code is fixed."""
+    from minutehand.kinds.recurring import declared_schedules
+    from minutehand.schedules import install, load
+
     schedules = [*(load(place) if place else ()), *(declared_schedules(handlers) if handlers else ())]
     return install(default_database(), schedules, "deploy", version=code_version())
 

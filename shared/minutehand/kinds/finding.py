@@ -1,10 +1,15 @@
 """Finding: the declaration of a kind, whose module is imported at the first search."""
 
+from __future__ import annotations
+
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from minutehand.kinds import registry
-from minutehand.kinds.declaration import Declaration
 from minutehand.kinds.index import module_of
+
+if TYPE_CHECKING:
+    from minutehand.kinds.declaration import Declaration
 
 
 def find_declaration(kind: str, modules: tuple[str, ...]) -> Declaration | None:

@@ -1,8 +1,15 @@
 """Registry: the declared kinds of the modules that this process has imported."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from minutehand.calling.binding import name_of
 from minutehand.errors import InvalidHandlerError
-from minutehand.kinds.declaration import Declaration
+
+if TYPE_CHECKING:
+    # Imported with the first declaration.
+    from minutehand.kinds.declaration import Declaration
 
 _declared: dict[str, Declaration] = {}
 

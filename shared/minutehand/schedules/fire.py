@@ -1,23 +1,27 @@
 """Fire: record due occurrences and enqueue their jobs.
 
-A tick is bounded in time and in lines of the ledger, fairly across tenants; the next tick continues.
+A tick is bounded in time and in lines of the ledger, fairly across tenants; the next tick continues. What plans and
+enqueues is imported when a schedule is due.
 """
+
+from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from time import monotonic
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from minutehand.database import Database, Record
 from minutehand.errors import NotFoundError
 from minutehand.events.publish import publish
 from minutehand.model.event import Event
-from minutehand.schedules.batch import Batch, DueSchedule, fire_batch, identity, schedule_key
-from minutehand.schedules.plan import AT_ONCE
-from minutehand.schedules.schedule import StoredSchedule
-from minutehand.schedules.timing import LEAST
+
+if TYPE_CHECKING:
+    from minutehand.schedules.batch import Batch, DueSchedule
+    from minutehand.schedules.schedule import StoredSchedule
 
 SCHEDULES_AT_ONCE = 100
 # The approximate maximum of a tick; the rest waits for the next one.
@@ -42,7 +46,7 @@ class Fired:
     missed: int = 0
     refused: tuple[tuple[str, str], ...] = ()
 
-    def __add__(self, other: "Fired") -> "Fired":
+    def __add__(self, other: Fired) -> Fired:
         """Return the sum."""
         return Fired(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Fired)))
 
@@ -51,6 +55,10 @@ def fire_due(database: Database, now: datetime | None = None) -> Fired:
     """Fire due schedules, by the database's clock or at `now`; several dispatchers may do so at the same time."""
     end = monotonic() + SECONDS_IN_A_TICK
     records = database.run("due_schedules", limit=SCHEDULES_IN_A_TICK, now=now)
+    if not records:
+        return Fired()
+    from minutehand.schedules.batch import fire_batch
+
     due, total = _share_lines(records), Fired()
     for start in range(0, len(due), SCHEDULES_AT_ONCE):
         if monotonic() > end:
@@ -66,6 +74,9 @@ def fire_due(database: Database, now: datetime | None = None) -> Fired:
 
 def enqueue_now(database: Database, stored: StoredSchedule, now: datetime) -> UUID:
     """Enqueue a schedule's job now, in addition to its occurrences, in the caller's transaction."""
+    from minutehand.schedules.batch import schedule_key
+    from minutehand.schedules.timing import LEAST
+
     name = stored.schedule.name
     key = schedule_key(name) if stored.schedule.overlap == "replace" else None
     while True:
@@ -85,6 +96,9 @@ def prune(database: Database, now: datetime | None = None) -> int:
 
 def _share_lines(records: Sequence[Record]) -> list[DueSchedule]:
     """Give each tenant an equal share of the lines, and each of its schedules an equal share of that."""
+    from minutehand.schedules.batch import DueSchedule, identity
+    from minutehand.schedules.plan import AT_ONCE
+
     counts = Counter(record["tenant"] for record in records)
     lines = {tenant: LINES_IN_A_TICK // len(counts) // count for tenant, count in counts.items()}
     return [

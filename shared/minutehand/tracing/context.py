@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from minutehand.model.new_job import NewJob
+if TYPE_CHECKING:
+    from minutehand.model.new_job import NewJob
 
 CORRELATION = "correlation-id"
 LONGEST_CORRELATION = 128
@@ -96,7 +98,7 @@ class _Use:
         _current.reset(self._token)
 
 
-def inject(job: NewJob, invocation: TraceContext | None = None) -> NewJob:
+def inject(job: "NewJob", invocation: TraceContext | None = None) -> "NewJob":
     """Add the current context to a job's headers; those that the caller set take precedence.
 
     `invocation` is that of `of_invocation`, which a bulk reads once. Nothing is added if the headers would become too

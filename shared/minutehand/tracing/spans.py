@@ -8,14 +8,16 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minutehand.claimed_job import Job
-from minutehand.model.new_job import NewJob
 from minutehand.model.outcome import Finish
 from minutehand.settings.table import TRACING
 from minutehand.tracing.context import TraceContext, current, inject, use
 from minutehand.tracing.span import Attributes, Span, Tracer
+
+if TYPE_CHECKING:
+    from minutehand.model.new_job import NewJob
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +41,7 @@ def are_recorded() -> bool:
     return tracer_of_settings() is not None
 
 
-def prepare(job: NewJob, tracer: Tracer | None, invocation: TraceContext) -> NewJob:
+def prepare(job: "NewJob", tracer: Tracer | None, invocation: TraceContext) -> "NewJob":
     """Return the job with the current trace in its headers, inside a span of its own if spans are recorded."""
     if tracer is None:
         return inject(job, invocation)
@@ -127,7 +129,7 @@ def _attributes(
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _inject_span(job: NewJob, span: Span) -> NewJob:
+def _inject_span(job: "NewJob", span: Span) -> "NewJob":
     with use(_at(span, current())):
         return inject(job)
 

@@ -7,32 +7,17 @@ from mangum import Mangum
 
 from minutehand import __version__
 from minutehand.functions.api.auth import Guard
-from minutehand.functions.api.console import console
 from minutehand.functions.api.errors import INTERNAL, install_error_handlers, problem, problem_response
 from minutehand.functions.api.openapi import build_schema
 from minutehand.functions.api.request_log import RequestLog, logger, metrics
-from minutehand.functions.api.routers import (
-    bulk,
-    controls,
-    enqueue,
-    health,
-    history,
-    jobs,
-    queues,
-    retention,
-    schedules,
-    statistics,
-)
-
-RESOURCES = (enqueue, jobs, bulk, history, queues, retention, statistics, controls, schedules, health)
+from minutehand.functions.api.resources import AddRouters, Resources
 
 # FastAPI's documentation page loads scripts from other servers, so there is none. The schema requires a token.
 app = FastAPI(title="minutehand", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-app.openapi = lambda: build_schema(app)  # type: ignore[method-assign]
-for resource in RESOURCES:
-    app.include_router(resource.router)
-app.include_router(console)
+resources = Resources(app)
+app.openapi = lambda: build_schema(app, resources)  # type: ignore[method-assign]
 install_error_handlers(app)
+app.add_middleware(AddRouters, resources=resources)
 app.add_middleware(Guard)
 app.add_middleware(RequestLog, on_crash=problem_response(problem(INTERNAL, None)))
 

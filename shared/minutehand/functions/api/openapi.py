@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from minutehand.functions.api.resources import Resources
 from minutehand.functions.api.schemas.problems import Problem
 
 DESCRIPTION = """
@@ -55,9 +56,10 @@ def response(description: str, model: type[Any], example: object, **members: Any
     return {"model": model, "description": description, "content": content, **members}
 
 
-def build_schema(app: FastAPI) -> dict[str, Any]:
+def build_schema(app: FastAPI, resources: Resources) -> dict[str, Any]:
     """Return the schema, built once, with problems under their own content type."""
     if not app.openapi_schema:
+        resources.add_all()
         schema = get_openapi(title=app.title, version=app.version, description=DESCRIPTION, routes=app.routes)
         for operations in schema["paths"].values():
             for operation in operations.values():

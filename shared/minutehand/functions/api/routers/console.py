@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from minutehand.functions.api.errors import ApiError, ProblemType
 from minutehand.settings.table import CONSOLE, LOCAL
 
-PAGES = Path(__file__).parent / "pages"
+PAGES = Path(__file__).parents[1] / "pages"
 FILES = {
     "/console": ("index.html", "text/html"),
     "/console.css": ("console.css", "text/css"),
@@ -22,7 +22,7 @@ HEADERS = {
 }
 NOT_SERVED = ProblemType(404, "not-found", "The page does not exist")
 
-console = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
 
 def is_served() -> bool:
@@ -30,9 +30,9 @@ def is_served() -> bool:
     return CONSOLE.read() or LOCAL.read()
 
 
-@console.get("/console")
-@console.get("/console.css")
-@console.get("/console.js")
+@router.get("/console")
+@router.get("/console.css")
+@router.get("/console.js")
 def serve_page(request: Request) -> Response:
     """Serve a file of the page. It contains no data, and asks the user for a token if the API requires one."""
     if not is_served():

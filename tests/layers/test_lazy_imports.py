@@ -20,7 +20,7 @@ from lazy_imports import CHANGES, ChangedError, defer_imports
 def layer(tmp_path: Path) -> Path:
     """A layer with packages of this environment."""
     for package in (psycopg, fastapi):
-        folder = Path(package.__file__).parent
+        folder = Path(package.__path__[0])
         copytree(folder, tmp_path / folder.name, ignore=ignore_patterns("__pycache__"))
     return tmp_path
 

@@ -4,7 +4,7 @@ With a sync connection they return their result, with an async one an awaitable 
 call another one with its own executor, and awaits it.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import aclosing, closing
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
@@ -67,7 +67,7 @@ def iterated(connection: Any, work: Callable[[Executor], AsyncGenerator[Result, 
 
 
 def iterated_chunks(
-    connection: Any, work: Callable[[Executor], AsyncGenerator[Sequence[Result], None]]
+    connection: Any, work: Callable[[Executor], AsyncGenerator[Iterable[Result], None]]
 ) -> Any:
     """Return an iterator over the items of chunks: switching to a coroutine for each item would take longer."""
     chunks = iterated(connection, work)

@@ -1,9 +1,10 @@
 """Bulk: enqueue chunks of jobs, those that are alike by one statement and others with COPY."""
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from minutehand.database import Executor
 from minutehand.enqueuing.parameters import statement_parameters
@@ -18,49 +19,73 @@ from minutehand.model.new_job import NewJob, OnConflict
 from minutehand.model.uuid7 import uuid7s
 from minutehand.settings import encrypts
 
-Item = tuple[int, NewJob | InvalidJobError]
+Job = NewJob | InvalidJobError
+
+
+class _Results:
+    """The results of a chunk. Each is created when it is read, because most callers read it once."""
+
+    def __init__(self, first: int, ids: Sequence[UUID], visible: Sequence[datetime]) -> None:
+        """Take the results of jobs that are numbered from `first`."""
+        self._first, self._ids, self._visible = first, ids, visible
+
+    def __iter__(self) -> Iterator[Enqueued]:
+        for ordinal, (job_id, time) in enumerate(zip(self._ids, self._visible, strict=True), self._first):
+            yield Enqueued(job_id, "created", time, ordinal)
 
 
 async def enqueue_chunks(
     executor: Executor, jobs: Iterable[NewJob], on_conflict: OnConflict, chunk: int
-) -> AsyncGenerator[Sequence[Enqueued | Rejected], None]:
+) -> AsyncGenerator[Iterable[Enqueued | Rejected], None]:
     """Enqueue jobs, each chunk in a transaction; yield the results of each chunk in order."""
-    numbered = enumerate(prepare_all(jobs, on_conflict))
-    while items := list(islice(numbered, chunk)):
-        yield await _enqueue_chunk(executor, items, on_conflict)
+    prepared, first = prepare_all(jobs, on_conflict), 0
+    while part := list(islice(prepared, chunk)):
+        yield await _enqueue_chunk(executor, part, first, on_conflict)
+        first += len(part)
 
 
 async def _enqueue_chunk(
-    executor: Executor, items: Sequence[Item], on_conflict: OnConflict
-) -> Sequence[Enqueued | Rejected]:
+    executor: Executor, jobs: Sequence[Job], first: int, on_conflict: OnConflict
+) -> Iterable[Enqueued | Rejected]:
+    """Enqueue a chunk, whose jobs are numbered from `first`."""
     try:
-        return await _write(executor, items, on_conflict)
+        return await _write(executor, jobs, first, on_conflict)
     except (InvalidJobError, KeyTakenError) as error:
-        if len(items) == 1:
-            return [Rejected(error, items[0][0])]
-    middle = len(items) // 2
-    halves = items[:middle], items[middle:]
-    return [result for half in halves for result in await _enqueue_chunk(executor, half, on_conflict)]
+        if len(jobs) == 1:
+            return [Rejected(error, first)]
+    middle = len(jobs) // 2
+    halves = (jobs[:middle], first), (jobs[middle:], first + middle)
+    return [
+        result
+        for half, start in halves
+        for result in await _enqueue_chunk(executor, half, start, on_conflict)
+    ]
 
 
-async def _write(executor: Executor, items: Sequence[Item], on_conflict: OnConflict) -> list[Enqueued]:
+async def _write(
+    executor: Executor, jobs: Sequence[Job], first: int, on_conflict: OnConflict
+) -> Iterable[Enqueued]:
     """Write a chunk in one transaction: jobs that are alike by a statement for each part, others with COPY."""
     # COPY decides on a single job, so that a statement of many jobs need not accept all that enqueue accepts.
-    alike = len(items) > 1 and on_conflict in ON_CONFLICT and not encrypts()
-    groups = grouped([job for _, job in items]) if alike else None
+    alike = len(jobs) > 1 and on_conflict in ON_CONFLICT and not encrypts()
+    groups = grouped(jobs) if alike else None
     results = await (
-        _copy(executor, items, on_conflict) if groups is None else _write_groups(executor, items, groups)
+        _copy(executor, jobs, first, on_conflict)
+        if groups is None
+        else _write_groups(executor, len(jobs), first, groups)
     )
-    await publish(executor, _events(items, results))
+    await publish(executor, _events(jobs, first, results))
     return results
 
 
-def _events(items: Sequence[Item], results: Sequence[Enqueued]) -> Iterator[Event]:
-    jobs = {ordinal: job for ordinal, job in items if isinstance(job, NewJob)}
-    yield from (emit.enqueued(jobs[each.ordinal], each) for each in results)
+def _events(jobs: Sequence[Job], first: int, results: Iterable[Enqueued]) -> Iterator[Event]:
+    for each in results:
+        job = jobs[each.ordinal - first]
+        if isinstance(job, NewJob):
+            yield emit.enqueued(job, each)
 
 
-async def _write_groups(executor: Executor, items: Sequence[Item], groups: Sequence[Group]) -> list[Enqueued]:
+async def _write_groups(executor: Executor, count: int, first: int, groups: Sequence[Group]) -> _Results:
     parts: list[Part] = []
 
     def each() -> Iterator[dict[str, Any]]:
@@ -71,23 +96,22 @@ async def _write_groups(executor: Executor, items: Sequence[Item], groups: Seque
 
     async with executor.transaction():
         (clock,) = await executor.run("clock")
-        ids = uuid7s(clock["now"], len(items))
+        ids = uuid7s(clock["now"], count)
         records = await executor.execute_each("enqueue_alike", each())
-    visible = [clock["now"]] * len(items)
+    visible = [clock["now"]] * count
     for part, record in zip(parts, records, strict=True):
         for place, time in zip(part.places, part.visible(record["moment"]), strict=True):
             visible[place] = time
-    return [
-        Enqueued(job_id, "created", time, ordinal)
-        for job_id, time, (ordinal, _) in zip(ids, visible, items, strict=True)
-    ]
+    return _Results(first, ids, visible)
 
 
-async def _copy(executor: Executor, items: Sequence[Item], on_conflict: OnConflict) -> list[Enqueued]:
-    rows = await statement_parameters(executor, [job for _, job in items])
+async def _copy(
+    executor: Executor, jobs: Sequence[Job], first: int, on_conflict: OnConflict
+) -> list[Enqueued]:
+    rows = await statement_parameters(executor, jobs)
     load = uuid4()
-    numbered = zip((ordinal for ordinal, _ in items), rows, strict=True)
     async with executor.transaction():
+        numbered = enumerate(rows, first)
         await executor.copy("copy_incoming", ((load, ordinal, *row.values()) for ordinal, row in numbered))
         records = await executor.run("enqueue_incoming", load=load, on_conflict=on_conflict)
     return [Enqueued(**record) for record in records]

@@ -15,5 +15,6 @@ async def enqueue_one(executor: Executor, given: NewJob) -> Enqueued:
     (parameters,) = await statement_parameters(executor, [job])
     (record,) = await executor.run("enqueue", **parameters)
     result = Enqueued(**record)
-    await publish(executor, [emit.enqueued(job, result)])
+    # Created only if something gets it.
+    await publish(executor, (emit.enqueued(job, each) for each in (result,)))
     return result

@@ -6,7 +6,6 @@ Nearly all jobs of a bulk are. Their options are checked and sent once, and a jo
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from operator import attrgetter
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -23,72 +22,75 @@ MOST_CHARACTERS = 1_000_000
 # With more statements per job, COPY is faster.
 FEWEST_ROWS = 20
 
-_keyed = attrgetter(*KEYED)
-_shared = attrgetter(*SHARED)
+# Of one job, and not of its group.
+OWN = frozenset({"payload", "run_at", "delay"})
 # Equal values of these may differ in JSON, as 1 and True do.
-_identified = attrgetter("priority", "max_attempts", "personal", "retry", "on_dead")
-_NO_KEY = (None,) * len(KEYED)
+IDENTIFIED = ("priority", "max_attempts", "personal", "retry", "on_dead")
 ON_CONFLICT = (None, "replace", "ignore", "raise", "merge")
-Key = tuple[Any, ...]
+MICROSECOND = timedelta(microseconds=1)
+Options = dict[str, Any]
 Value = TypeVar("Value")
 
 
 @dataclass
 class Part:
-    """Jobs of one statement, and the position of each in its chunk."""
+    """Jobs of one statement, and the position of each in its chunk. `times` are those of jobs that have one."""
 
     options: str = field(repr=False)
     places: list[int] = field(default_factory=list)
     payloads: list[str] = field(default_factory=list, repr=False)
-    run_ats: list[datetime | None] = field(default_factory=list)
-    delays: list[timedelta | None] = field(default_factory=list)
+    times: dict[int, tuple[datetime | None, timedelta | None]] = field(default_factory=dict)
 
     def add(self, place: int, job: NewJob) -> int:
         """Add a job, and return the length of its payload; raise InvalidJobError for a value of the wrong type."""
         text, run_at, delay = encode(job.payload), job.run_at, job.delay
-        if run_at is not None:
+        if run_at is not None or delay is not None:
             check_time(run_at)
-        if delay is not None:
-            OPTIONS["delay"].check(delay, "delay")
+            if delay is not None:
+                OPTIONS["delay"].check(delay, "delay")
+            self.times[place] = run_at, delay
         self.places.append(place)
         self.payloads.append(text)
-        self.run_ats.append(run_at)
-        self.delays.append(delay)
         return len(text)
 
     def parameters(self, ids: Sequence[UUID], since: datetime) -> dict[str, Any]:
         """Return the parameters of the statement, with the id of each place and the time of the bulk."""
+        times = [self.times.get(place, (None, None)) for place in self.places] if self.times else []
         return {
             "options": self.options,
             "payloads": f"[{','.join(self.payloads)}]",
             "offsets": f"{{{','.join(map(str, self.places))}}}",
             "ids": f"{{{','.join([ids[place].hex for place in self.places])}}}",
-            "run_ats": _unless_all_none(self.run_ats),
-            "delays": _unless_all_none(self.delays),
+            "run_ats": _unless_all_none([run_at for run_at, _ in times]),
+            "delays": _unless_all_none([delay for _, delay in times]),
             "since": since,
         }
 
     def visible(self, moment: datetime) -> Iterator[datetime]:
         """Yield when each job is visible, as the statement computes it from the time that it returned."""
         zone, now = moment.tzinfo, moment.astimezone(UTC)
-        for place, run_at, delay in zip(self.places, self.run_ats, self.delays, strict=True):
-            time = now if delay is None else now + delay
-            if run_at is not None:
-                time = max(run_at, now).astimezone(UTC)
-            yield (time + timedelta(microseconds=place)).astimezone(zone)
+        for place in self.places:
+            time = now
+            if place in self.times:
+                run_at, delay = self.times[place]
+                time = (
+                    max(run_at, now).astimezone(UTC) if run_at is not None else now + (delay or timedelta())
+                )
+            yield (time + MICROSECOND * place).astimezone(zone)
 
 
 @dataclass
 class Group:
-    """Jobs with the same options, each with its position in its chunk."""
+    """Jobs with the same options, and the position of each in its chunk."""
 
     options: str = field(repr=False)
-    jobs: list[tuple[int, NewJob]] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    jobs: list[NewJob] = field(default_factory=list)
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts, each as soon as it is complete, so that the database can work in the meantime."""
         part, characters = Part(self.options), 0
-        for place, job in self.jobs:
+        for place, job in zip(self.places, self.jobs, strict=True):
             characters += part.add(place, job)
             if len(part.places) == MOST_ROWS or characters > MOST_CHARACTERS:
                 yield part
@@ -100,24 +102,44 @@ class Group:
 class _Groups:
     """The groups of a chunk, by the options of their jobs."""
 
-    def __init__(self) -> None:
-        self.found: list[tuple[Key, Group]] = []
-        self._key: Key = ()
-        self._group = Group("")
+    def __init__(self, most: int) -> None:
+        """Find at most this many groups."""
+        self._most = most
+        self._found: list[tuple[Options, Group]] = []
+        self._options: Options = {}
+        # Whether equal options may still differ.
+        self._strict = False
 
-    def add(self, place: int, job: NewJob) -> None:
-        key = _shared(job), *map(id, _identified(job))
-        if key != self._key:
-            self._key, self._group = key, self._of(key, job)
-        self._group.jobs.append((place, job))
+    @property
+    def groups(self) -> list[Group]:
+        """The groups in the order of their first jobs."""
+        return [group for _, group in self._found]
 
-    def _of(self, key: Key, job: NewJob) -> Group:
-        found = next((group for known, group in self.found if known == key), None)
-        if found is None:
-            given = {name: value for name in SHARED if (value := getattr(job, name)) is not None}
-            found = Group(options_json(given))
-            self.found.append((key, found))
-        return found
+    def add(self, place: int, job: NewJob) -> bool:
+        """Add a job. Return False if no further group can be made, or if the job depends on others."""
+        given = {name: value for name, value in vars(job).items() if name not in OWN and value is not None}
+        # The options of most jobs are those of the job before.
+        is_same = given == self._options and (not self._strict or _are_same(self._options, given))
+        if not is_same and not self._select(given):
+            return False
+        self._group.places.append(place)
+        self._group.jobs.append(job)
+        return True
+
+    def _select(self, given: Options) -> bool:
+        """Continue with the group of these options."""
+        on_conflict = given.get("on_conflict")
+        group = next((group for known, group in self._found if _are_same(known, given)), None)
+        if group is None:
+            if not given.keys().isdisjoint(KEYED) or on_conflict not in ON_CONFLICT:
+                return False
+            if len(self._found) > self._most:
+                return False
+            group = Group(options_json({name: given[name] for name in SHARED if name in given}))
+            self._found.append((given, group))
+        self._options, self._group = given, group
+        self._strict = not given.keys().isdisjoint(IDENTIFIED)
+        return True
 
 
 def grouped(jobs: Sequence[NewJob | InvalidJobError]) -> list[Group] | None:
@@ -125,14 +147,17 @@ def grouped(jobs: Sequence[NewJob | InvalidJobError]) -> list[Group] | None:
 
     Raises InvalidJobError for an option of the wrong type, and for a job that was rejected before.
     """
-    groups, most = _Groups(), max(2, len(jobs) // FEWEST_ROWS)
+    groups = _Groups(max(2, len(jobs) // FEWEST_ROWS))
     for place, job in enumerate(jobs):
         if isinstance(job, InvalidJobError):
             raise job
-        if _keyed(job) != _NO_KEY or job.on_conflict not in ON_CONFLICT or len(groups.found) > most:
+        if not groups.add(place, job):
             return None
-        groups.add(place, job)
-    return [group for _, group in groups.found]
+    return groups.groups
+
+
+def _are_same(known: Options, given: Options) -> bool:
+    return known == given and all(known.get(name) is given.get(name) for name in IDENTIFIED)
 
 
 def _unless_all_none(values: list[Value | None]) -> list[Value | None] | None:

@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isinf
 from typing import Any
 
@@ -28,9 +28,21 @@ def _of_model(value: Any) -> Any:
     )
 
 
-_to_json = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_to_builtins
-).encode
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_to_builtins)
+_to_json = _encoder.encode
+
+
+def _made_once() -> Callable[[Any, int], Iterable[str]] | None:
+    """Return the C function behind the encoder, which its `encode` would create for each value; None without it.
+
+    It has no dictionary of what it is encoding: a circular value ends in a RecursionError.
+    """
+    make = getattr(json.encoder, "c_make_encoder", None)
+    quote = json.encoder.encode_basestring
+    return make and make(None, _to_builtins, quote, None, ":", ",", False, False, False)
+
+
+_to_chunks = _made_once()
 
 
 def encode(payload: object) -> str:
@@ -41,9 +53,12 @@ def encode(payload: object) -> str:
     UUIDs and Decimals become strings. Numbers keep every digit.
     """
     try:
+        if payload is None:
+            return "null"
         _check_keys(payload)
-        text = _to_json(payload)
-        text.encode()
+        text = _to_json(payload) if _to_chunks is None else "".join(_to_chunks(payload, 0))
+        if not text.isascii():
+            text.encode()
     except UnicodeEncodeError:
         raise PayloadError("payload_is_json", "payload must be valid Unicode, got a lone surrogate") from None
     except (TypeError, ValueError, RecursionError) as error:
@@ -81,7 +96,8 @@ _of_json = json.JSONDecoder(parse_float=_finite).decode
 
 def _check_keys(value: Any) -> None:
     """Refuse keys that are not strings, which JSON would convert."""
-    if isinstance(value, Mapping):
+    # The check of the abstract class takes longer.
+    if type(value) is dict or isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"the key {key!r} is not a string")

@@ -10,22 +10,24 @@ Class = TypeVar("Class", bound=type[Any])
 def set_at_once(cls: Class) -> Class:
     """Replace the __init__ of a frozen dataclass, which sets each field by a call; a bulk creates very many jobs.
 
-    Measured with 23 fields: 5.4 µs before, 1.2 µs after. The class must have plain defaults and no `__post_init__`.
+    An instance stores the fields that were given; the others are those of the class, where a dataclass has its
+    defaults. The class must have plain defaults and no `__post_init__`.
     """
     checked = cls.__init__
-    defaults = {each.name: each.default for each in fields(cls)}
-    names = tuple(defaults)
-    required = tuple(name for name, default in defaults.items() if default is MISSING)
+    names = tuple(each.name for each in fields(cls))
+    known = frozenset(names)
+    required = frozenset(each.name for each in fields(cls) if each.default is MISSING)
 
     @wraps(checked)
     def init(self: Any, *args: Any, **given: Any) -> None:
         values = vars(self)
-        values.update(defaults)
         values.update(zip(names, args, strict=False))
-        values.update(given)
-        unknown = len(values) > len(names) or len(args) > len(names)
-        twice = args and given and not given.keys().isdisjoint(names[: len(args)])
-        if unknown or twice or any(values[name] is MISSING for name in required):
+        if given:
+            values.update(given)
+        # A name that is given twice, or one argument too many, makes it shorter than what was given.
+        complete = len(values) == len(args) + len(given) and required <= values.keys()
+        if not complete or not known.issuperset(given):
+            values.clear()
             # Raises the TypeError.
             checked(self, *args, **given)
 

@@ -78,7 +78,8 @@ def current() -> TraceContext:
 
 def of_invocation() -> TraceContext:
     """Return the context of the Lambda invocation."""
-    return TraceContext(parent=xray_parent(os.environ.get("_X_AMZN_TRACE_ID", "")))
+    parent = xray_parent(os.environ.get("_X_AMZN_TRACE_ID", ""))
+    return TraceContext(parent) if parent else _EMPTY
 
 
 def use(context: TraceContext) -> AbstractContextManager[None]:
@@ -105,7 +106,8 @@ def inject(job: "NewJob", invocation: TraceContext | None = None) -> "NewJob":
     large, because a trace must not make an enqueue fail.
     """
     context = _current.get() or invocation or of_invocation()
-    if context == _EMPTY:
+    # Usually the same object, whose comparison takes longer.
+    if context is _EMPTY or context == _EMPTY:
         return job
     given = job.headers or {}
     if not isinstance(given, Mapping):

@@ -1,15 +1,20 @@
 """Claim: exchange offered acks for claims, or take due jobs without an offer."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from minutehand.attempts.ending import Ahead
 from minutehand.claimed_job import Job
-from minutehand.database import Database
+from minutehand.database import Database, Record
 from minutehand.model.offer import Offer
 from minutehand.model.slots import Slots
 from minutehand.model.turns import Turns
 from minutehand.model.worker import UNNAMED, Worker
 from minutehand.tracing import spans
+
+# The parameters of a worker that takes jobs now, in any slot.
+ANY_TIME_AND_SLOT = {"now": None, "freed": None, "only": None}
 
 
 def claim(
@@ -50,8 +55,58 @@ def take(
             "take", queue=queue, limit=limit, lease=lease, grace=grace, now=now, freed=freed, only=only
         )
         spans.claimed(span, records)
-    records.sort(key=lambda record: (-record["priority"], record["run_at"]))
+    return _taken(records, database, lease, grace, worker)
+
+
+def _taken(
+    records: list[Record], database: Database, lease: timedelta, grace: timedelta, worker: Worker
+) -> list[Job]:
+    if len(records) > 1:
+        records.sort(key=lambda record: (-record["priority"], record["run_at"]))
     return [Job.from_record(record, database, lease, grace, worker) for record in records]
+
+
+@dataclass
+class Taker:
+    """Takes up to `limit` due jobs at a time for a resident worker, each time of the queue whose turn it is."""
+
+    database: Database
+    turns: Turns
+    limit: int
+    lease: timedelta
+    grace: timedelta
+    worker: Worker = UNNAMED
+    _ahead: Ahead | None = None
+    _queue: str = ""
+
+    def ahead(self) -> Ahead | None:
+        """Return the statement that takes the next jobs, to run with the last outcomes of the worker's jobs.
+
+        There is none if the next queue is not known, or if spans are recorded, which report each take.
+        """
+        queue = self.turns.next()
+        if queue is None or self._ahead is not None or spans.are_recorded():
+            return None
+        limits = {"limit": self.limit, "lease": self.lease, "grace": self.grace}
+        self._ahead, self._queue = Ahead("take", {"queue": queue, **limits, **ANY_TIME_AND_SLOT}), queue
+        return self._ahead
+
+    def take(self) -> list[Job]:
+        """Return the jobs that were taken ahead, or take some of the queue that is next.
+
+        If other workers have the jobs of a queue, those of the one after it.
+        """
+        return self.taken_ahead() or take_in_turns(
+            self.database, self.turns, self.limit, self.lease, self.grace, self.worker
+        )
+
+    def taken_ahead(self) -> list[Job]:
+        """Return the jobs that were taken together with the last outcomes."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is None or ahead.rows is None:
+            return []
+        _count(self.turns, self._queue, len(ahead.rows), self.limit)
+        return _taken(ahead.rows, self.database, self.lease, self.grace, self.worker)
 
 
 def take_in_turns(
@@ -60,12 +115,17 @@ def take_in_turns(
     """Take up to `limit` due jobs of the queue that is next; if other workers have them, of the one after it."""
     for queue in _queues_in_order(database, turns):
         jobs = take(database, queue, limit, lease, grace, worker=worker)
-        if len(jobs) < limit:
-            turns.forget(queue)
+        _count(turns, queue, len(jobs), limit)
         if jobs:
-            turns.count(queue, len(jobs))
             return jobs
     return []
+
+
+def _count(turns: Turns, queue: str, jobs: int, limit: int) -> None:
+    if jobs < limit:
+        turns.forget(queue)
+    if jobs:
+        turns.count(queue, jobs)
 
 
 def _queues_in_order(database: Database, turns: Turns) -> Iterator[str]:

@@ -5,14 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
-from minutehand.attempts.record import (
-    Write,
-    attempt_columns,
-    attempt_parameters,
-    column,
-    stored_result,
-)
-from minutehand.database import Record
+from minutehand.attempts.ending import Ahead, end
+from minutehand.attempts.record import Write, attempt_columns, attempt_parameters, stored_result
 from minutehand.errors import (
     ConflictError,
     DatabaseError,
@@ -23,7 +17,7 @@ from minutehand.errors import (
 )
 from minutehand.lease import Claim
 from minutehand.model.failure import bounded, result_error
-from minutehand.model.occurrence import merge_errors, next_of
+from minutehand.model.occurrence import merge_errors
 from minutehand.model.outcome import (
     Cancelled,
     Done,
@@ -44,20 +38,24 @@ LONGEST_DELAY = timedelta(days=2_880_000)
 SMALLEST_LIMIT = 16384
 
 
-def finish_all(ended: Sequence[tuple[Claim, Outcome]]) -> Iterator[tuple[int, Finish]]:
+def finish_all(
+    ended: Sequence[tuple[Claim, Outcome]], ahead: Ahead | None = None
+) -> Iterator[tuple[int, Finish]]:
     """Write the outcomes of one worker's attempts together, and yield the position and the finish of each.
 
     One statement ends jobs, and one brings jobs back. Each job is fenced by its own ack: a lost claim concerns no other
     job. If the database rejects a statement, for example because of one of its results, its outcomes are written one by
-    one; the first error of an outcome is raised after all others have been written.
+    one; the first error of an outcome is raised after all others have been written. The statement of `ahead` runs in
+    the transaction of the jobs that end, if it can.
     """
     failure: Exception | None = None
     # Statements that lock several rows lock them in one order, so that they do not deadlock.
     places = sorted(range(len(ended)), key=lambda place: ended[place][0].id.int)
-    for statement, back in ((_end, False), (_release, True)):
-        chosen = [place for place in places if _comes_back(*ended[place]) is back]
+    coming = {place for place in places if _comes_back(*ended[place])}
+    for back in (False, True):
+        chosen = [place for place in places if (place in coming) is back]
         try:
-            finishes = statement([_write_of(*ended[place]) for place in chosen]) if len(chosen) > 1 else None
+            finishes = _write_together([ended[place] for place in chosen], back, ahead)
         except MinutehandError:
             finishes = None
         for number, place in enumerate(chosen):
@@ -72,6 +70,16 @@ def finish_all(ended: Sequence[tuple[Claim, Outcome]]) -> Iterator[tuple[int, Fi
             yield place, finished
     if failure is not None:
         raise failure
+
+
+def _write_together(
+    ended: Sequence[tuple[Claim, Outcome]], back: bool, ahead: Ahead | None
+) -> list[Finish] | None:
+    """Write outcomes by one statement; return None if there is only one, and no statement to run with it."""
+    if len(ended) < 2 and (back or ahead is None or not ended):
+        return None
+    writes = [_write_of(*each) for each in ended]
+    return _release(writes) if back else end(writes, ahead)
 
 
 def finish(claim: Claim, outcome: Outcome) -> Finish:
@@ -124,7 +132,7 @@ def _finish(claim: Claim, outcome: Outcome) -> Finish:
         return _settle(claim, without_large_result(claim, outcome))
     write = _write_of(claim, outcome)
     if write.delay is None:
-        return _end([write])[0]
+        return end([write])[0]
     try:
         return _release([write])[0]
     except KeyTakenError:
@@ -160,28 +168,6 @@ def _write_of(claim: Claim, outcome: Outcome) -> Write:
 
 def _bounded(delay: timedelta) -> timedelta:
     return min(max(delay, timedelta()), LONGEST_DELAY)
-
-
-def _end(writes: Sequence[Write]) -> list[Finish]:
-    """End the jobs. Recurring jobs get their next occurrences in the same statement, unless they were cancelled."""
-    _add_next_occurrences([write for write in writes if write.claim.every and write.ending != "cancelled"])
-    nexts = column([write.next for write in writes])
-    ended = writes[0].claim.database.run("finish", **attempt_columns(writes), nexts=nexts)
-    rows = {row["id"]: row for row in ended}
-    return [_ended(write, rows.get(write.claim.id)) for write in writes]
-
-
-def _ended(write: Write, row: Record | None) -> Finish:
-    if row is None:
-        return Finish("lost", error=write.error)
-    return Finish(
-        write.ending,
-        error=write.error,
-        next=row["next"],
-        on_dead=row["on_dead"],
-        at=row["deleted"],
-        result=write.result,
-    )
 
 
 def _settle(claim: Claim, outcome: Settled) -> Finish:
@@ -227,7 +213,7 @@ def _cancel_if_requested(write: Write) -> Finish:
     if not rows or rows[0]["cancelling"] is None:
         return Finish("lost", error=write.error)
     error = {"type": "Cancelled", "message": rows[0]["cancelling"]}
-    return _end([Write(claim, "cancelled", write.result, error)])[0]
+    return end([Write(claim, "cancelled", write.result, error)])[0]
 
 
 def _supersede(write: Write) -> Finish:
@@ -237,14 +223,3 @@ def _supersede(write: Write) -> Finish:
     attempt = attempt_parameters(write.claim, "superseded", write.result, error)
     ended = write.claim.database.run("supersede", **attempt, reason=reason)
     return Finish("superseded", at=ended[0]["deleted"]) if ended else Finish("lost")
-
-
-def _add_next_occurrences(writes: Sequence[Write]) -> None:
-    """Add the nominal time of the next occurrence, skipping missed ones, or the error that prevents it."""
-    if not writes:
-        return
-    now = writes[0].claim.database.run("clock")[0]["now"]
-    for write in writes:
-        claim = write.claim
-        write.next, fault = next_of(claim.every or "", claim.zone, claim.nominal or claim.run_at, now)
-        write.error = merge_errors(write.error, fault)

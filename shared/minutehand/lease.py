@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from heapq import heapify, heappop, heappush
 from time import monotonic
@@ -225,10 +225,9 @@ class Claim:
             until=now + (duration + grace).total_seconds(),
             start_by=math.inf if start_within is None else now + start_within.total_seconds(),
         )
-        facts = {**record, "attempt": record["attempts"], "retry": Retry.from_json(record["retry"])}
-        facts["headers"] = record["headers"] or {}
-        known = {name: facts[name] for name in cls.__dataclass_fields__ if name in facts}
-        return cls(**known, lease=lease)
+        known = {name: record[name] for name in _COLUMNS if name in record}
+        known["headers"], known["retry"] = record["headers"] or {}, Retry.from_json(record["retry"])
+        return cls(**known, attempt=record["attempts"], lease=lease)
 
     @property
     def ack(self) -> UUID:
@@ -244,3 +243,7 @@ class Claim:
     def last(self) -> bool:
         """Whether a failure of this attempt makes the job dead."""
         return self.attempt >= self.max_attempts
+
+
+# Those of the columns of a row that a claim has under the same name.
+_COLUMNS = tuple(each.name for each in fields(Claim) if each.name not in ("attempt", "lease"))

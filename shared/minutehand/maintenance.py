@@ -177,12 +177,18 @@ class WorkerMaintenance:
     maintained: float = -math.inf
     raised: float = -math.inf
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the time of a step has come."""
+        now = monotonic()
+        return now - self.maintained > MAINTENANCE_SECONDS or now - self.raised > RAISE_EVERY.total_seconds()
+
     def run(self, database: Database) -> None:
         """Run the steps whose time has come."""
         if monotonic() - self.maintained > MAINTENANCE_SECONDS:
             run_maintenance(database)
             self.maintained = self.raised = monotonic()
-        elif monotonic() - self.raised > RAISE_EVERY.total_seconds():
+        elif self.is_due:
             Steps().run("raise the floors", lambda: _raise_floors(database))
             self.raised = monotonic()
 

@@ -1,14 +1,16 @@
 """Work: run due jobs as a resident worker."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from threading import Event as Flag
 
 from minutehand.attempts.in_turn import run_jobs
-from minutehand.claim import take_in_turns
+from minutehand.attempts.time_limit import time_limits
+from minutehand.calling import unawaited
+from minutehand.claim import Taker
 from minutehand.database import Database
-from minutehand.errors import BusyError, ConflictError, UnreachableError
+from minutehand.errors import BusyError, ConflictError, MinutehandError, UnreachableError
 from minutehand.events import emit
 from minutehand.events.publish import publish
 from minutehand.handlers import Handlers
@@ -45,17 +47,41 @@ def work(
     from minutehand.maintenance import WorkerMaintenance
 
     served = Queues.of(queues, strict)
-    turns = Turns(served)
+    taker = Taker(database, Turns(served), chunk, lease, grace, worker)
     maintenance, handled = WorkerMaintenance(), 0
-    with _publishing_halt(database, served.only, hook):
+    with (
+        _publishing_halt(database, served.only, hook),
+        # Once, and not for the jobs of each chunk.
+        unawaited.watching(),
+        time_limits(),
+        _releasing(taker, handlers),
+    ):
         while not stop.is_set():
             maintenance.run(database)
-            jobs = take_in_turns(database, turns, chunk, lease, grace, worker)
-            finishes = run_jobs(jobs, handlers, stop.is_set, hook=hook, concurrency=concurrency)
+            jobs = taker.take()
+            finishes = run_jobs(
+                jobs,
+                handlers,
+                stop.is_set,
+                hook=hook,
+                concurrency=concurrency,
+                # Jobs that were taken must not wait for maintenance.
+                ahead=lambda: None if maintenance.is_due else taker.ahead(),
+            )
             handled += sum(finish.ending not in ("released", "lost") for finish in finishes)
             if not jobs and (drain or stop.wait(idle.total_seconds())):
                 break
     return handled
+
+
+@contextmanager
+def _releasing(taker: Taker, handlers: Handlers) -> Iterator[None]:
+    """Release the jobs that the worker has taken ahead if it ends before it has run them."""
+    try:
+        yield
+    finally:
+        with suppress(MinutehandError):
+            run_jobs(taker.taken_ahead(), handlers, lambda: True)
 
 
 @contextmanager

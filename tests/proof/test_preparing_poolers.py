@@ -75,7 +75,7 @@ def test_pooler_with_an_equal_process_id_loses_no_job(mistaken: Wire, pooled: se
 
 def test_name_of_another_client_loses_no_job(mistaken: Wire, pooled: servers.Database) -> None:
     with psycopg.connect(pooled.url, autocommit=True) as other:
-        other.execute("prepare _pg3_0 as select 1")
+        other.execute("prepare minutehand_0 as select 1")
     db = Database(mistaken.url)
     enqueue_often(db)
 

@@ -6,6 +6,7 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
+from minutehand.attempts.ending import Ahead
 from minutehand.attempts.group import Group
 from minutehand.attempts.time_limit import time_limit, without_limit
 from minutehand.calling.interrupts import deferred
@@ -31,9 +32,11 @@ class Chunk:
         stopping: Callable[[], bool],
         end: float,
         events: EventBuffer,
+        ahead: Callable[[], Ahead | None] = lambda: None,
     ) -> None:
-        """Take over the claims; nothing runs yet."""
+        """Take over the claims; nothing runs yet. `ahead` returns what to run with the last write of outcomes."""
         self.jobs, self._handlers, self._events, self._end = jobs, handlers, events, end
+        self._ahead = ahead
         self.stopping = stopping
         self._waiting = WaitingLeases(job.lease for job in jobs)
         self._running: set[Job] = set()
@@ -127,7 +130,12 @@ class Chunk:
             if database.in_transaction:
                 # An async handler left it open.
                 database.close()
-            self._group.write()
+            self._group.write(ahead=self._ahead() if self._is_last_write() else None)
+
+    def _is_last_write(self) -> bool:
+        """Whether all attempts have ended, and this write has their last outcomes."""
+        waiting = len(self._group)
+        return 0 < waiting == len(self.jobs) - len(self._finishes) and not self.stopping()
 
     def end(self, job: Job, finished: Finish) -> None:
         """Note how an attempt has ended whose outcome was written."""

@@ -6,7 +6,7 @@ A group is written when
     it has 100 outcomes, or results of 1 MB
     an attempt ended that took longer than 50 ms, or whose job has a key, with that attempt
     a handler begins `job.transaction()`
-    the worker is stopping, or the chunk ends
+    the worker is stopping, or the chunk ends, if it can in one transaction with the next take
 
 While a handler runs, a thread watches the time. A crash of the worker repeats the attempts of one group at most.
 """
@@ -20,6 +20,7 @@ from math import inf
 from threading import Event, Lock, RLock, Thread
 from time import monotonic
 
+from minutehand.attempts.ending import Ahead
 from minutehand.claimed_job import Job
 from minutehand.database import Database
 from minutehand.errors import MinutehandError
@@ -71,6 +72,10 @@ class Group:
         """Whether a job's outcome waits to be written."""
         return job in self._members
 
+    def __len__(self) -> int:
+        """Return the number of outcomes that wait to be written."""
+        return len(self._members)
+
     def add(self, job: Job, outcome: Outcome, seconds: float) -> bool:
         """Add the outcome of an attempt that took some seconds. Return whether the group must be written now."""
         now = self._clock()
@@ -95,8 +100,8 @@ class Group:
         """Begin the next group, while the members of this one are being written."""
         self._due, self._characters = inf, 0
 
-    def write(self, database: Database | None = None) -> None:
-        """Write the outcomes, on another connection if one is given.
+    def write(self, database: Database | None = None, ahead: Ahead | None = None) -> None:
+        """Write the outcomes, on another connection if one is given, and together with `ahead`.
 
         Those that could not be written because of an error, which is raised, remain.
         """
@@ -106,7 +111,7 @@ class Group:
                 self._begin()
             try:
                 claims = [(_on(member.job, database), member.outcome) for member in members]
-                for place, finish in finish_all(claims):
+                for place, finish in finish_all(claims, ahead):
                     self._written(members[place], finish)
                 self._pause = SECONDS
             except BaseException:

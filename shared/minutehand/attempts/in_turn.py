@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from minutehand.attempts.chunk import Chunk
+from minutehand.attempts.ending import Ahead
 from minutehand.attempts.time_limit import time_limits
 from minutehand.calling import unawaited
 from minutehand.calling.interrupts import received_by
@@ -27,6 +28,7 @@ def run_jobs(
     end: float = math.inf,
     hook: Hook = emit.ignore,
     concurrency: int = 1,
+    ahead: Callable[[], Ahead | None] = lambda: None,
 ) -> list[Finish]:
     """Run claimed jobs in order; `end` is the worker's last monotonic second, which FINISH_TIME follows.
 
@@ -37,14 +39,15 @@ def run_jobs(
     attempt so far, exceeds the time left. An interrupt also releases the interrupted jobs. After any other
     error the current job keeps its claim, and becomes due again when its lease ends.
 
-    Outcomes of short attempts are written together; see `minutehand.attempts.group`.
+    Outcomes of short attempts are written together; see `minutehand.attempts.group`. `ahead` returns a statement to
+    run in the transaction of the last ones, if any.
     """
     if not jobs:
         return []
     events = EventBuffer(jobs[0].database, hook, end + FINISH_TIME.total_seconds() / 2)
     try:
         with unawaited.watching(), time_limits():
-            chunk = Chunk(jobs, handlers, stopping, end, events)
+            chunk = Chunk(jobs, handlers, stopping, end, events, ahead)
             _run(chunk, concurrency)
             return chunk.finishes
     finally:

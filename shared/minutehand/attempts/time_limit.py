@@ -14,6 +14,8 @@ from minutehand.model.outcome import OutOfTime
 
 MESSAGE = "the attempt ran out of time"
 SHORTEST_ALARM = 0.001
+# Without the conversion to an enum, for which each call raises and catches an error if the handler is a function.
+_handler_of = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
 
 
 class _Alarm:
@@ -29,7 +31,7 @@ class _Alarm:
     def set(self, deadline: float) -> None:
         """Let the alarm ring at a deadline or earlier. A handler may have used it for something else."""
         left = signal.getitimer(signal.ITIMER_REAL)[0]
-        rings = signal.getsignal(signal.SIGALRM) == self._ring and left > 0
+        rings = _handler_of(signal.SIGALRM) == self._ring and left > 0
         if not rings or deadline < self._rings_at or left > self._rings_at - monotonic() + SHORTEST_ALARM:
             signal.signal(signal.SIGALRM, self._ring)
             self._start(deadline)

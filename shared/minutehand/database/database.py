@@ -1,10 +1,10 @@
 """Database: runs statements on a connection that survives a frozen process."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from threading import RLock
 from time import time
-from typing import Any, TypeVar, cast
+from typing import LiteralString, TypeVar, cast
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -14,14 +14,14 @@ from minutehand.database.adaptation import adapt
 from minutehand.database.after_commit import Call, OnCommit, after_commit, collected
 from minutehand.database.completing import complete
 from minutehand.database.conflicts import attempts
-from minutehand.database.driver_errors import translated
+from minutehand.database.driver_errors import translate, translated
 from minutehand.database.fetching import Record, fetch
 from minutehand.database.liveness import is_suspect, responds
 from minutehand.database.opening import Connection, connect
 from minutehand.database.pipelining import pipelined
 from minutehand.database.preparing import Preparing, execute_prepared
 from minutehand.database.statements import statement
-from minutehand.errors import ConfigurationError, UnreachableError
+from minutehand.errors import ConfigurationError, ConflictError, MinutehandError, UnreachableError
 
 Result = TypeVar("Result")
 
@@ -72,7 +72,20 @@ class Database:
     def run(self, name: str, /, **parameters: object) -> list[Record]:
         """Run a named statement and return its rows as dictionaries."""
         with self._turn:
+            try:
+                return self.execute(name, parameters)
+            except ConflictError:
+                if self.in_transaction:
+                    raise
             return self.retry_on_conflict(lambda: self.execute(name, parameters))
+
+    def run_together(self, *calls: tuple[str, Record]) -> list[list[Record]] | None:
+        """Run statements in one transaction and one round trip; None if that fails or nothing is prepared here."""
+        with self._turn:
+            try:
+                return self._run_prepared(calls)
+            except MinutehandError:
+                return None
 
     def retry_on_conflict(self, work: Callable[[], Result]) -> Result:
         """Run the work of one transaction, and repeat it after a serialization failure."""
@@ -83,11 +96,28 @@ class Database:
 
     def execute(self, name: str, parameters: Record) -> list[Record]:
         """Run a named statement once, and return its rows as dictionaries."""
+        with self._turn:
+            if (results := self._run_prepared([(name, parameters)])) is not None:
+                return results[0]
+            return self._run_text(statement(name), parameters)
+
+    def _run_prepared(self, calls: Sequence[tuple[str, Record]]) -> list[list[Record]] | None:
+        """Run statements as prepared ones; return None if they have to run unprepared."""
+        if self.connection.closed or self._preparing is None:
+            return None
+        statements = [(name, statement(name), parameters) for name, parameters in calls]
+        # Not the context managers of `_cursor`, which take longer than the rest.
+        try:
+            return execute_prepared(self._preparing, statements, self._run_text)
+        except (psycopg.Error, UnicodeEncodeError) as error:
+            translation = translate(error)
+            if isinstance(translation, UnreachableError):
+                self.disconnect()
+            raise translation from error
+
+    def _run_text(self, text: LiteralString, parameters: Record | None = None) -> list[Record]:
         with self._cursor() as cursor:
-            prepared = self._preparing
-            if prepared is None or not execute_prepared(prepared, cursor, name, parameters):
-                cursor.execute(statement(name), parameters)
-            return fetch(cursor)
+            return fetch(cursor.execute(text, parameters))
 
     def execute_each(self, name: str, parameters: Iterable[Record]) -> list[Record]:
         """Run a named statement of one row for each of these parameters, in a transaction; return the rows.
@@ -104,11 +134,7 @@ class Database:
 
     def copy(self, name: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Send rows with a named COPY statement."""
-        with self._cursor() as cursor:
-            self._copy(cursor, name, rows)
-
-    def _copy(self, cursor: psycopg.Cursor[Any], name: str, rows: Iterable[tuple[object, ...]]) -> None:
-        with cursor.copy(statement(name)) as copy:
+        with self._cursor() as cursor, cursor.copy(statement(name)) as copy:
             for row in rows:
                 copy.write_row(row)
 

@@ -26,7 +26,7 @@ def fetch(cursor: psycopg.Cursor[Record]) -> list[Record]:
     try:
         return cursor.fetchall() if _has_rows(cursor) else []
     except (psycopg.DataError, OverflowError):
-        return _fetch_nearest(cursor)
+        return fetch_nearest(cursor)
 
 
 async def fetch_async(cursor: psycopg.AsyncCursor[Record]) -> list[Record]:
@@ -34,7 +34,7 @@ async def fetch_async(cursor: psycopg.AsyncCursor[Record]) -> list[Record]:
     try:
         return await cursor.fetchall() if _has_rows(cursor) else []
     except (psycopg.DataError, OverflowError):
-        return _fetch_nearest(cursor)
+        return fetch_nearest(cursor)
 
 
 def _has_rows(cursor: AnyCursor) -> bool:
@@ -42,7 +42,8 @@ def _has_rows(cursor: AnyCursor) -> bool:
     return cursor.pgresult is not None and cursor.pgresult.nfields > 0
 
 
-def _fetch_nearest(cursor: AnyCursor) -> list[Record]:
+def fetch_nearest(cursor: AnyCursor) -> list[Record]:
+    """Return all rows, with the nearest value that Python has in place of those out of range."""
     result, columns = cursor.pgresult, cursor.description
     assert result is not None and columns is not None
     names = [column.name for column in columns]

@@ -6,22 +6,25 @@ that a table has grown since, until the next ANALYZE: one made for an empty tabl
 compared, and all stored plans of the session are discarded, every few seconds.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 from secrets import token_hex
 from time import time
-from typing import Any, LiteralString
+from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 from psycopg import errors
 from psycopg.pq import TransactionStatus
 
 from minutehand.database.completing import complete
-from minutehand.database.fetching import Record, fetch, fetch_async
+from minutehand.database.fetching import Record, fetch_async
 from minutehand.database.statements import statement
 from minutehand.database.tls import is_rds_proxy
 from minutehand.settings import prepares
+
+if TYPE_CHECKING:
+    from minutehand.database.direct import Direct, Statement
 
 AnyConnection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 
@@ -57,6 +60,7 @@ class Preparing:
         self._verifying = mode != "always"
         self._began, self._uses = -inf, dict[str, float]()
         self._renewed = self._prepared = self._failed = False
+        self._direct: Direct | None = None
 
     def is_due(self, name: str) -> bool:
         """Count one use of a statement, and return whether it may be prepared now."""
@@ -83,8 +87,22 @@ class Preparing:
             with self.allowed():
                 # The driver notices only a text that it sees for the first time.
                 await run(DROP_ALL + token_hex(4))
+            if self._direct is not None:
+                self._direct.forget()
         self._renewed, self._failed = True, False
         return True
+
+    @property
+    def direct(self) -> "Direct":
+        """The prepared statements of a connection that is not async."""
+        if self._direct is None:
+            # Imported only when used, for the sake of cold starts.
+            from minutehand.database.direct import Direct
+
+            assert isinstance(self._connection, psycopg.Connection)
+            self._direct = Direct(self._connection, MOST)
+        self._prepared = True
+        return self._direct
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
@@ -106,23 +124,23 @@ class Preparing:
 
 
 def execute_prepared(
-    preparing: Preparing, cursor: psycopg.Cursor[Record], name: str, parameters: Record
-) -> bool:
-    """Run a statement as a prepared one; return False if it has to run unprepared."""
+    preparing: Preparing, statements: "Sequence[Statement]", run: Callable[[LiteralString], list[Record]]
+) -> list[list[Record]] | None:
+    """Run statements as prepared ones, in one transaction; return None if they have to run unprepared."""
 
-    async def run(text: LiteralString) -> list[Record]:
-        return fetch(cursor.execute(text))
+    async def run_text(text: LiteralString) -> list[Record]:
+        return run(text)
 
-    if not preparing.is_due(name) or not complete(preparing.renew(run)):
-        return False
+    due = [preparing.is_due(name) for name, _, _ in statements]
+    if not all(due) or not complete(preparing.renew(run_text)):
+        return None
     try:
-        with preparing.allowed():
-            cursor.execute(statement(name), parameters)
+        return preparing.direct.run(statements)
     except psycopg.Error as error:
-        if not preparing.fails(name, error):
+        stale = [preparing.fails(name, error) for name, _, _ in statements]
+        if not all(stale):
             raise
-        return False
-    return True
+        return None
 
 
 async def execute_prepared_async(

@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
+from minutehand.model.set_at_once import set_at_once
+
 
 class Snooze(Exception):
     """Raise it to run the job again later. The attempt does not count."""
@@ -137,6 +139,7 @@ Outcome = Done | Failed | Snoozed | Cancelled | Released | Settled
 Ending = Literal["done", "dead", "cancelled", "retrying", "snoozed", "released", "superseded", "lost"]
 
 
+@set_at_once
 @dataclass(frozen=True)
 class Finish:
     """How an attempt ended. `visible` is the time at which the job comes back, if it does.

@@ -35,6 +35,10 @@ class Turns:
         served = [queue for queue in late if not self.queues.weights or queue in self.queues.weights]
         return sorted(served, key=lambda queue: (self._start(queue), -late[queue]))
 
+    def next(self) -> str | None:
+        """Return the queue whose turn it is, or None if this needs a search for due jobs."""
+        return self.queues.only or next(iter(self.order(self.remembered())), None)
+
     def remember(self, late: Mapping[str, timedelta]) -> None:
         """Remember which queues have due jobs."""
         self._late, self._searched = dict(late), self._clock()

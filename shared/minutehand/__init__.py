@@ -10,6 +10,7 @@
 The modules at the root, in the order of the flow:
 
     enqueue       insert jobs as rows that become visible at a given time
+    batches       jobs that belong together, and the job that follows them
     tick          one pass of the dispatcher: maintenance, offer, fan_out
     maintenance   reap abandoned jobs, fire schedules, keep scans short
     offer         give due jobs a fresh ack, up to the capacity
@@ -61,6 +62,7 @@ from minutehand.model.outcome import Cancel, Fail, RetryAfter, Snooze
 from minutehand.model.retry import Retry
 
 if TYPE_CHECKING:
+    from minutehand.batches import AsyncBatch, Batch, batch
     from minutehand.database.async_database import AsyncDatabase
     from minutehand.kinds.decorator import job
     from minutehand.model.enqueued import Enqueued, Rejected
@@ -70,8 +72,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncBatch",
     "AsyncDatabase",
     "AsyncJob",
+    "Batch",
     "BusyError",
     "Cancel",
     "ConfigurationError",
@@ -101,6 +105,7 @@ __all__ = [
     "UnfinishedError",
     "UnknownKindError",
     "UnsuccessfulError",
+    "batch",
     "enqueue",
     "enqueue_many",
     "job",
@@ -110,10 +115,13 @@ __all__ = [
 
 # Imported when they are used, for the sake of cold starts.
 _MODULES = {
+    "AsyncBatch": "minutehand.batches",
     "AsyncDatabase": "minutehand.database.async_database",
+    "Batch": "minutehand.batches",
     "Enqueued": "minutehand.model.enqueued",
     "NewJob": "minutehand.model.new_job",
     "Rejected": "minutehand.model.enqueued",
+    "batch": "minutehand.batches",
     "job": "minutehand.kinds.decorator",
     "wait": "minutehand.queries.results",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack, overload
+from uuid import UUID
 
 from minutehand.database import executed, iterated_chunks
 
@@ -63,6 +64,7 @@ def enqueue(
     throttle: timedelta | None = None,
     expires: timedelta | None = None,
     on_dead: NewJob | str | None = None,
+    batch: UUID | None = None,
     connection: Connectable | AsyncConnectable | None = None,
 ) -> Enqueued | Coroutine[Any, Any, Enqueued]:
     """Enqueue one job. With your own `connection` it commits or rolls back with your data.
@@ -75,7 +77,8 @@ def enqueue(
     delays it until that long after the previous one. The jobs of a `group` run one at a time, unless a limit per group
     allows more. A job that has not started when `expires` has passed since
     `run_at` never runs, and ends as expired. `on_dead` is a kind or a job: if this job dies, it is created in the same
-    statement. Raises InvalidJobError, and writes nothing, if the job breaks a rule.
+    statement. `batch` is the id of the batch that the job belongs to. Raises InvalidJobError, and writes
+    nothing, if the job breaks a rule.
     """
     from minutehand.enqueuing.one import enqueue_one
     from minutehand.model.new_job import NewJob
@@ -105,6 +108,7 @@ def enqueue(
         throttle=throttle,
         expires=expires,
         on_dead=on_dead,
+        batch=batch,
     )
     result: Enqueued | Coroutine[Any, Any, Enqueued] = executed(
         connection, lambda executor: enqueue_one(executor, given)

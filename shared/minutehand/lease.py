@@ -176,7 +176,7 @@ class Claim:
     """A job as it was claimed, and the lease on it: all that is needed to finish it.
 
     `attempt` counts from 1. `run_at` is the time the job was enqueued for; `nominal` is the time that an occurrence of
-    a recurring job stands for, even if it was rescheduled.
+    a recurring job stands for, even if it was rescheduled. `batch` is the id of its batch.
     """
 
     id: UUID
@@ -199,6 +199,7 @@ class Claim:
     nominal: datetime | None = None
     schedule: str | None = None
     group: str | None = None
+    batch: UUID | None = None
     # The result that the job's row has, perhaps encrypted.
     stored_result: Any = field(default=None, repr=False)
     lease: Lease = field(repr=False)

@@ -111,6 +111,7 @@ def _sweep(database: Database, steps: Steps, now: datetime | None) -> tuple[Step
     steps.run("create partitions", lambda: database.run("make_days"))
     steps.run("free keys", lambda: database.run("free_keys", now=now))
     steps.run("delete old firings", lambda: prune(database, now))
+    steps.run("delete old batches", lambda: database.run("delete_batches", now=now))
     return steps.run("apply retention", lambda: apply_retention(database))
 
 

@@ -11,12 +11,16 @@ from starlette.testclient import TestClient
 
 # One row of each kind, with the tenant's mark in each text.
 FIXTURES: LiteralString = """
-insert into minutehand.jobs_live (id, tenant, queue, kind, key, payload, run_at, visible)
-values (%(waiting)s, %(tenant)s, %(mark)s, %(mark)s, %(mark)s, %(json)s, now(), now() + interval '1 day');
+insert into minutehand.batches (id, tenant, name, on_complete)
+values (%(batch)s, %(tenant)s, %(mark)s, '{"kind": "echo"}');
+insert into minutehand.jobs_live (id, tenant, queue, kind, key, payload, run_at, visible, batch)
+values (%(waiting)s, %(tenant)s, %(mark)s, %(mark)s, %(mark)s, %(json)s, now(), now() + interval '1 day',
+        %(batch)s);
 insert into minutehand.jobs_live (id, tenant, queue, kind, payload, ack, claimed, visible, attempts)
 values (%(running)s, %(tenant)s, %(mark)s, %(mark)s, %(json)s, gen_random_uuid(), now(), now() + interval '1 day', 1);
-insert into minutehand.jobs (id, tenant, queue, kind, payload, deleted, failed, error, attempts)
-values (%(dead)s, %(tenant)s, %(mark)s, %(mark)s, %(json)s, now(), true, '{"type": "Error", "message": "no"}', 8);
+insert into minutehand.jobs (id, tenant, queue, kind, payload, deleted, failed, error, attempts, batch)
+values (%(dead)s, %(tenant)s, %(mark)s, %(mark)s, %(json)s, now(), true, '{"type": "Error", "message": "no"}', 8,
+        %(batch)s);
 insert into minutehand.jobs (id, tenant, queue, kind, payload, result, deleted)
 values (%(done)s, %(tenant)s, %(mark)s, %(mark)s, 'null', %(json)s, now());
 insert into minutehand.attempts (tenant, job, attempt, started, queue, kind, outcome, worker, error)
@@ -31,7 +35,7 @@ insert into minutehand.controls (tenant, queue, paused, reason) values (%(tenant
 insert into minutehand.audit (tenant, actor, verb, job) values (%(tenant)s, %(mark)s, %(mark)s, %(dead)s);
 insert into minutehand.lanes (queue, priority) values (%(mark)s, 5) on conflict do nothing
 """
-TABLES = ("jobs", "attempts", "events", "schedules", "firings", "controls", "audit", "uniques")
+TABLES = ("jobs", "attempts", "events", "schedules", "firings", "controls", "audit", "uniques", "batches")
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Tenant:
     name: str
     mark: str
     ids: dict[str, UUID] = field(
-        default_factory=lambda: {n: uuid4() for n in ("waiting", "running", "dead", "done")}
+        default_factory=lambda: {n: uuid4() for n in ("waiting", "running", "dead", "done", "batch")}
     )
 
     def insert(self, admin: "psycopg.Connection[Any]") -> None:
@@ -92,6 +96,12 @@ CALLS = {
     "POST /jobs/{id}/replay": Call("/jobs/<done>/replay"),
     "POST /jobs/{id}/reschedule": Call("/jobs/<waiting>/reschedule", {"delay": 60}),
     "POST /jobs/{id}/retry": Call("/jobs/<dead>/retry"),
+    "GET /batches": Call("/batches"),
+    "POST /batches": Call("/batches", {"name": "<mark>"}),
+    "GET /batches/{id}": Call("/batches/<batch>"),
+    "POST /batches/{id}/cancel": Call("/batches/<batch>/cancel", {"reason": "<mark>"}),
+    "POST /batches/{id}/close": Call("/batches/<batch>/close"),
+    "POST /batches/{id}/retry": Call("/batches/<batch>/retry", {}),
     "GET /queues": Call("/queues"),
     "POST /queues/{queue}/delete": Call("/queues/<mark>/delete", {"confirm": "<mark>"}, True),
     "GET /queues/{queue}/keys/{key:path}": Call("/queues/<mark>/keys/<mark>?include=payload"),

@@ -34,6 +34,12 @@ OPERATIONS = [
     "POST /jobs/{id}/reschedule",
     "POST /jobs/{id}/retry",
     "GET /jobs/{id}/attempts",
+    "POST /batches",
+    "GET /batches",
+    "GET /batches/{id}",
+    "POST /batches/{id}/cancel",
+    "POST /batches/{id}/close",
+    "POST /batches/{id}/retry",
     "GET /queues",
     "GET /queues/{queue}/keys/{key}",
     "GET /retention",
@@ -137,6 +143,8 @@ def test_examples_of_requests_are_accepted(api, function):
                 job = api.post("/jobs", json={"kind": "echo", "delay": 3600}).json()["id"]
                 if path.endswith("/replay"):
                     api.post(f"/jobs/{job}/cancel")
+                if path.startswith("/batches/"):
+                    job = api.post("/batches", json={}).json()["id"]
                 where = path.format(id=job, queue="mail", name="report")
                 answer = api.request(method, where, json=example["value"])
                 assert answer.status_code in (200, 201), answer.text

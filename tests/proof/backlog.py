@@ -40,7 +40,7 @@ ATTEMPTS_OF_A_WORKER = {
 }
 JOB_OPTIONS = """
     queue run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while unique_for
-    debounce debounce_max throttle id expires on_dead
+    debounce debounce_max throttle id expires on_dead batch
 """
 FILTERS = (
     "queue kind key priority headers version tenant since until finished_since finished_until finished states"
@@ -77,6 +77,7 @@ class Stock:
     offered: dict[UUID, UUID]
     due: list[UUID]
     dead: list[UUID]
+    batch: UUID
 
     @classmethod
     def of(cls, connection: Connection) -> "Stock":
@@ -86,7 +87,9 @@ class Stock:
             "select id from minutehand.jobs_live where visible <= now() limit 50 offset 500"
         )
         dead = connection.execute("select id from minutehand.jobs_done where failed limit 10")
-        return cls(claimed, offered, [row[0] for row in due], [row[0] for row in dead])
+        (batch,) = connection.execute("select minutehand.open_batch()").fetchone() or (None,)
+        assert batch is not None
+        return cls(claimed, offered, [row[0] for row in due], [row[0] for row in dead], batch)
 
     def parameters(self, name: str) -> dict[str, Any]:
         """Return the parameters of a statement."""
@@ -226,6 +229,13 @@ class Stock:
             "expiring_recurring": {"now": None, "limit": 1000},
             "spent_recurring": {"now": None, "limit": 1000},
             "get_states": {"ids": self.due},
+            "open_batch": {"on_complete": None, "on_failure": None, "tenant": None, "name": None},
+            "close_batch": {"id": self.batch},
+            "get_batches": {"ids": [self.batch]},
+            "list_batches": {"before": None, "limit": 50},
+            "unfinished_of_batch": {"batch": self.batch, "after": UUID(int=0), "limit": 1000},
+            "failed_of_batch": {"batch": self.batch, "after": UUID(int=0), "limit": 1000},
+            "delete_batches": {"now": None},
             "supersede": claim | ATTEMPT | {"reason": None},
             "settle": claim | {"ended": datetime.now(UTC), "result": "1", "error": '{"type": "E"}'},
             "get_unfinished": {"id": job_id},

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from minutehand import Job, NewJob, Retry
+from minutehand.batches import open_batch
 from minutehand.finish import finish
 from minutehand.maintenance import run_maintenance
 from minutehand.model.outcome import Done, Failed
@@ -156,6 +157,11 @@ def check_on_dead(queue: Queue) -> None:
     assert [job.kind for job in queue.take()] == ["alert"]
 
 
+def check_batch(queue: Queue) -> None:
+    batch_id = open_batch(queue.database)
+    assert handled(queue, batch=batch_id).batch == batch_id
+
+
 OPTIONS: dict[str, Callable[[Queue], None]] = {
     "kind": check_kind,
     "payload": check_payload,
@@ -181,6 +187,7 @@ OPTIONS: dict[str, Callable[[Queue], None]] = {
     "throttle": check_throttle,
     "expires": check_expires,
     "on_dead": check_on_dead,
+    "batch": check_batch,
 }
 
 

@@ -18,8 +18,10 @@ from minutehand.model.new_job import OPTIONS
 ROOT = Path(__file__).parents[2]
 LIBRARY = "shared/minutehand"
 STORED = {name for name, option in OPTIONS.items() if option.stored}
+# A job of a batch has no key and no recurrence.
+KEYED = STORED - {"batch"}
 # A conflicting job has these values already.
-REPLACED = STORED - {"queue", "key", "tenant"}
+REPLACED = KEYED - {"queue", "key", "tenant"}
 # Options of `minutehand enqueue` that have another name there.
 CLI_NAMES = {"at": "run_at", "strategy": "retry"}
 
@@ -109,12 +111,12 @@ def _copies() -> Iterator[Place]:
     insert, values = between(function("jobs", "create_occurrence"), "jobs_live\n", "on conflict").split(
         "values"
     )
-    yield Place(file, "create_occurrence, the inserted columns", names(insert), STORED)
+    yield Place(file, "create_occurrence, the inserted columns", names(insert), KEYED)
     # The next occurrence has a time of its own.
-    yield Place(file, "create_occurrence, the values", names(values, r"\bjob\.(\w+)"), STORED - {"run_at"})
-    # A copy does not recur.
+    yield Place(file, "create_occurrence, the values", names(values, r"\bjob\.(\w+)"), KEYED - {"run_at"})
+    # A copy does not recur, and its batch may have ended.
     copied = names(function("jobs", "copy_of"), r"item\.(\w+) := (?:coalesce\()?\w+\.\1\b")
-    yield Place(file, "the item of copy_of", copied, STORED - {"every", "zone"})
+    yield Place(file, "the item of copy_of", copied, KEYED - {"every", "zone"})
 
 
 def _loads() -> Iterator[Place]:

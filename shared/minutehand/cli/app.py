@@ -38,6 +38,7 @@ COMMANDS = {
     "reencrypt": "Re-encrypt pending payloads with the current key.",
     "defaults": "List or set the default options of kinds and queues.",
     "schedules": "List and change schedules.",
+    "batches": "List batches, and cancel, retry or close one.",
     "tick": "Run one dispatcher tick.",
     "work": "Process queues on this machine.",
     "link": "Link the stack of the installed version into a project.",

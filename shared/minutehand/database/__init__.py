@@ -12,6 +12,7 @@ from minutehand.database.callers import (
     close_thread_databases,
     database_of,
     default_database,
+    resolve,
     thread_database,
 )
 from minutehand.database.database import Database
@@ -46,6 +47,7 @@ __all__ = [
     "default_database",
     "executed",
     "iterated_chunks",
+    "resolve",
     "sql",
     "sync_or_async",
     "sync_or_async_iterator",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TypedDict
+from uuid import UUID
 
 from minutehand.model.key import Key
 from minutehand.model.new_job import NewJob, OnConflict, UniqueWhile
@@ -39,3 +40,4 @@ class JobOptions(KindOptions, total=False):
     every: str | timedelta | None
     zone: str | None
     tenant: str | None
+    batch: UUID | None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
+from uuid import UUID
 
 from minutehand.errors import InvalidJobError, PayloadError
 from minutehand.model.calendar import END, FIRST
@@ -83,15 +84,26 @@ def _retry(retry: Any, _name: str) -> str:
         raise InvalidJobError("retry_is_a_strategy", sentence("retry_is_a_strategy")) from None
 
 
-def _on_dead(job: Any, _name: str) -> str:
-    """Return the job as JSON with the field names of the type `minutehand.new_jobs`."""
+def callback_json(job: Any, name: str) -> str:
+    """Return the job that an event creates as JSON with the field names of the type `minutehand.new_jobs`."""
     job = NewJob(job) if isinstance(job, str) else job
     if not isinstance(job, NewJob):
-        raise InvalidJobError("on_dead_is_a_job", f"{sentence('on_dead_is_a_job')}, got {type(job).__name__}")
+        raise InvalidJobError(
+            "on_dead_is_a_job", f"{_named(sentence('on_dead_is_a_job'), name)}, got {type(job).__name__}"
+        )
     given = {name: value for name in OPTIONS if (value := getattr(job, name)) is not None}
     if others := sorted(given.keys() - ON_DEAD_OPTIONS):
-        raise InvalidJobError("on_dead_is_a_job", f"the job of on_dead must not have {others[0]}")
+        raise InvalidJobError("on_dead_is_a_job", f"the job of {name} must not have {others[0]}")
     return options_json(given)
+
+
+def _named(text: str, name: str) -> str:
+    """Return the sentence about `on_dead` for a parameter of another name."""
+    return text.replace("on_dead", name, 1)
+
+
+def _batch(batch: Any, _name: str) -> str:
+    return str(typed(batch, UUID, "batch_is_an_id"))
 
 
 def options_json(given: Mapping[str, Any]) -> str:
@@ -117,6 +129,7 @@ class NewJob:
     the key is taken, and for how long it is: see `enqueue`. The jobs of a `group` run one at a time, unless a limit per
     group allows more. A job that has not started when `expires` has passed since
     `run_at` never runs. `on_dead` is a kind or a job to create if this one dies.
+    `batch` is the id of the batch that the job belongs to.
     The repr leaves out payload, headers and on_dead, which may be private.
     """
 
@@ -149,7 +162,8 @@ class NewJob:
     debounce_max: timedelta | None = field(default=None, metadata=duration("debounce_max_is_longer"))
     throttle: timedelta | None = field(default=None, metadata=duration("period_is_positive"))
     expires: timedelta | None = field(default=None, metadata=duration("expires_is_positive", stored=True))
-    on_dead: "NewJob | str | None" = field(default=None, repr=False, metadata=declare("json", _on_dead))
+    on_dead: "NewJob | str | None" = field(default=None, repr=False, metadata=declare("json", callback_json))
+    batch: UUID | None = field(default=None, metadata=declare("uuid", _batch))
 
 
 # Every option by its name, in the order of COPY's columns.

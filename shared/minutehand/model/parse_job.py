@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, cast
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from minutehand.model.new_job import OPTIONS, NewJob
@@ -91,6 +92,13 @@ def _retry(value: Any, _zone: ZoneInfo | None) -> Retry:
     return Retry(**fields)
 
 
+def _id(value: Any, _zone: ZoneInfo | None) -> UUID:
+    try:
+        return UUID(value)
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError("batch must be the id of a batch, a UUID") from None
+
+
 def _job_or_kind(value: Any, zone: ZoneInfo | None) -> NewJob | str:
     return value if isinstance(value, str) else new_job(value, zone)
 
@@ -104,7 +112,7 @@ def json_fault(error: Exception) -> str:
 
 
 _Reader = Callable[[Any, ZoneInfo | None], Any]
-_READERS_OF_TYPES: dict[str, _Reader] = {"timestamptz": _moment, "interval": _duration}
+_READERS_OF_TYPES: dict[str, _Reader] = {"timestamptz": _moment, "interval": _duration, "uuid": _id}
 _READERS: dict[str, _Reader] = {
     name: _READERS_OF_TYPES[option.sql] for name, option in OPTIONS.items() if option.sql in _READERS_OF_TYPES
 } | {"retry": _retry, "on_dead": _job_or_kind}

@@ -48,6 +48,8 @@ SENTENCES = {
     "unique_while_is_known": "unique_while must be upcoming or running",
     "period_is_positive": "unique_for, debounce and throttle must be durations above zero",
     "debounce_max_is_longer": "debounce_max requires debounce, and must not be shorter than it",
+    "batch_is_an_id": "batch must be the id of a batch, a UUID",
+    "batch_or_key": "a job of a batch must have no key and no every",
     "one_period": "set only one of unique_for, debounce and throttle",
     "run_at_or_debounce": "debounce cannot be combined with run_at or delay",
     "debounce_moves": "debounce requires on_conflict to be replace or merge",
@@ -73,9 +75,11 @@ SENTENCES = {
     "number_is_in_range": "a number or a time is out of range",
 }
 
-# The database writes the sentences of these, because they contain the length that it received.
+# The database writes the sentences of these, because they contain the value that it received, or its length.
 LIMITS = frozenset(
     [
+        "batch_exists",
+        "batch_is_open",
         "error_fits",
         "every_fits",
         "facts_fits",

@@ -14,7 +14,7 @@ from minutehand.model.rules import sentence
 from minutehand.settings import encrypts
 
 # The schedule decides these.
-NOT_IN_TEMPLATE = {"run_at", "delay", "every", "zone", "tenant"}
+NOT_IN_TEMPLATE = {"run_at", "delay", "every", "zone", "tenant", "batch"}
 
 
 def check_job(job: object) -> None:

@@ -29,12 +29,13 @@ as $$
       from (values
         ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
-                                                        enqueue enqueue_all enqueue_alike enqueue_incoming keep_events too_large uuid7
+                                                        enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch
+                                                        keep_events too_large uuid7
                                                         is_headers is_retry is_on_dead is_plain', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
-        ('worker operator tenant', 'select', 'jobs jobs_live controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy bounds_job copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
+        ('worker operator tenant', 'execute', 'state busy bounds_job batch_progress copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit', null),
@@ -57,7 +58,7 @@ as $$
         ('worker', 'insert', 'attempts lanes budgets', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due', null),
+                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days

@@ -66,6 +66,7 @@ RETRY = ("strategy", "retry_min", "retry_max", "retry_factor", "no_jitter")
 @click.option(
     "--on-dead", metavar="JOB", type=job_or_kind, help="Create this job if the job dies: a kind, or JSON."
 )
+@click.option("--batch", type=click.UUID, help="Add the job to this batch.")
 @click.option("--personal", is_flag=True, default=None, help="Erase the payload when the job finishes.")
 @click.option("--file", metavar="PATH", help="Enqueue the jobs of an NDJSON or CSV file; - is stdin.")
 @click.option(

@@ -13,6 +13,7 @@ ROUTERS = "minutehand.functions.api.routers"
 # In the order of the documented schema.
 RESOURCES = {
     "jobs": ("enqueue", "jobs", "bulk", "history"),
+    "batches": ("batches",),
     "audit": ("history",),
     "queues": ("queues",),
     "retention": ("retention",),

@@ -5,10 +5,16 @@ create or replace function minutehand.delete_jobs(ids uuid[])
 returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
-    delete from minutehand.jobs j
-     where j.deleted is null and j.id = any (delete_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
-       and (select minutehand.tenant_scope()) in ('', j.tenant)
-    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant
+    with gone as (
+        delete from minutehand.jobs j
+         where j.deleted is null and j.id = any (delete_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch
+    ), counted as (
+        select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
+          from gone g where batch is not null having count(*) > 0
+    )
+    select id, queue, kind, key, attempts, max_attempts, tenant from gone where (select count(*) from counted) >= 0
 $$;
 
 -- Deletes up to `max_jobs` upcoming jobs of a queue. Skips jobs that another session has locked.
@@ -22,8 +28,13 @@ as $$
            and (select minutehand.tenant_scope()) in ('', j.tenant)
          limit max_jobs
            for update skip locked
+    ), gone as (
+        delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id, j.batch
+    ), counted as (
+        select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
+          from gone g where batch is not null having count(*) > 0
     )
-    delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id
+    select g.id from gone g where (select count(*) from counted) >= 0
 $$;
 
 -- Deletes up to `max_jobs` of the jobs that finished before a time.

@@ -13,11 +13,14 @@ as $$
                error = jsonb_build_object('type', 'Cancelled', 'message', cancel_jobs.reason::minutehand.reason)
          where j.deleted is null and j.id = any (cancel_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
-        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch,
                   case when coalesce(j.claimed, j.lapsed) is not null  -- the worker stopped responding
                        then minutehand.lapse(j, j.attempts, coalesce(j.claimed, j.lapsed)) end
+    ), counted as (
+        select minutehand.count_ends(array_agg(batch), array_agg(c.id), array_agg('cancelled'::text))
+          from cancelled c where batch is not null having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant from cancelled
+    select id, queue, kind, key, attempts, max_attempts, tenant from cancelled where (select count(*) from counted) >= 0
 $$;
 
 -- Asks running jobs to end at their next check.
@@ -96,10 +99,15 @@ as $$
            -- Two conditions, because claimed and unclaimed keys have an index each.
            and not exists (select from minutehand.jobs_live o where o.tenant = j.tenant and o.queue = j.queue and o.key = j.key and o.claimed is null)
            and not exists (select from minutehand.jobs_live o where o.tenant = j.tenant and o.queue = j.queue and o.key = j.key and o.claimed is not null)
-        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch,
                   case when j.key is not null then minutehand.regain_key(j.id, j.tenant, j.queue, j.key) end
+    ), returned as (
+        -- The snapshot of this statement has the states that the jobs had.
+        select minutehand.return_to_batches(array_agg(r.batch), array_agg(r.id), array_agg(minutehand.state(j)))
+          from retried r join minutehand.jobs j on j.id = r.id and j.deleted is not null
+         where r.batch is not null having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant from retried
+    select id, queue, kind, key, attempts, max_attempts, tenant from retried where (select count(*) from returned) >= 0
 $$;
 
 -- Edits the named fields of upcoming jobs and returns the previous values. The edit ends a claim that has lapsed.

@@ -6,5 +6,5 @@ select id, outcome, visible
        timeout => %(timeout)s, headers => %(headers)s::jsonb, on_conflict => %(on_conflict)s, every => %(every)s,
        zone => %(zone)s, personal => %(personal)s, tenant => %(tenant)s, unique_while => %(unique_while)s,
        unique_for => %(unique_for)s, debounce => %(debounce)s, debounce_max => %(debounce_max)s,
-       throttle => %(throttle)s, expires => %(expires)s, on_dead => %(on_dead)s::json,
+       throttle => %(throttle)s, expires => %(expires)s, on_dead => %(on_dead)s::json, batch => %(batch)s,
        as_id => %(id)s)

@@ -10,7 +10,7 @@ with ended as (
       from unnest(%(ids)s::uuid[], %(acks)s::uuid[], %(outcomes)s::text[], %(seconds)s::float8[], %(results)s::text[],
                   %(errors)s::text[], %(nexts)s::timestamptz[]) as e (id, ack, outcome, seconds, result, error, next)
      where j.deleted is null and j.id = any (%(ids)s::uuid[]) and j.id = e.id and e.ack in (j.ack, j.prior)
-    returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.cancelling, j.error, e.outcome, e.seconds, e.next,
+    returning j.id, j.tenant, j.queue, j.kind, j.attempts, j.deleted, j.cancelling, j.error, j.batch, e.outcome, e.seconds, e.next,
               e.error as own_error, e.result as own_result
 ), history as (
     insert into minutehand.attempts
@@ -19,8 +19,11 @@ with ended as (
            case when outcome <> 'done' then own_result::minutehand.result end, %(worker)s, %(request)s, %(memory_mb)s::integer,
            %(version)s
       from ended
+), counted as (
+    -- Not evaluated for jobs without a batch.
+    select minutehand.count_ends(array_agg(batch), array_agg(id), array_agg(outcome)) from ended where batch is not null having count(*) > 0
 )
-select id, deleted,
+select id, deleted, (select count(*) from counted) as counted,
        -- A cancellation that came too late for this run still ends the recurrence.
        case when ended.next is not null and ended.cancelling is null
             then (select minutehand.create_occurrence(j, ended.next) from minutehand.jobs_live j where j.id = ended.id) end as next,

@@ -14,9 +14,11 @@ with late as materialized (
        set deleted = clock_timestamp(), failed = true,
            error = jsonb_build_object('type', 'Expired', 'message', 'it did not start within ' || expires || ' of its run_at')
      where deleted is null and id = any (array(select id from late))
-    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant
+    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch
+), counted as (
+    select minutehand.count_ends(array_agg(batch), array_agg(id), array_agg('expired'::text)) from expired where batch is not null having count(*) > 0
 )
-select e.id, e.queue, e.kind, e.key, e.attempts, e.max_attempts, e.tenant,
+select e.id, e.queue, e.kind, e.key, e.attempts, e.max_attempts, e.tenant, (select count(*) from counted) as counted,
        (select minutehand.create_occurrence(j, n.next)
           from unnest(%(ids)s::uuid[], %(nexts)s::timestamptz[]) n (id, next)
           join minutehand.jobs_live j on j.id = n.id

@@ -14,12 +14,14 @@ with spent as materialized (
        set deleted = clock_timestamp(), failed = true,
            error = jsonb_build_object('type', 'WorkerDied', 'message', 'the worker of the last attempt never came back')
      where deleted is null and id = any (array(select id from spent))
-    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.error, coalesce(j.claimed, j.lapsed) as lapsed
+    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.error, coalesce(j.claimed, j.lapsed) as lapsed, j.batch
 ), history as (
     insert into minutehand.attempts (job, attempt, started, tenant, queue, kind, outcome)
     select id, attempts, lapsed, tenant, queue, kind, 'lapsed' from reaped where lapsed is not null
+), counted as (
+    select minutehand.count_ends(array_agg(batch), array_agg(id), array_agg('dead'::text)) from reaped where batch is not null having count(*) > 0
 )
-select r.id, r.queue, r.kind, r.key, r.attempts, r.max_attempts, r.tenant,
+select r.id, r.queue, r.kind, r.key, r.attempts, r.max_attempts, r.tenant, (select count(*) from counted) as counted,
        (select minutehand.create_occurrence(j, n.next)
           from unnest(%(ids)s::uuid[], %(nexts)s::timestamptz[]) n (id, next)
           join minutehand.jobs_live j on j.id = n.id

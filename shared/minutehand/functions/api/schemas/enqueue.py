@@ -67,6 +67,7 @@ class JobOptions(StrictModel):
         None, description="the job never runs if it has not started this long after run_at"
     )
     on_dead: str | OnDead | None = Field(None, description="a kind or a job, created if this job dies")
+    batch: UUID | None = Field(None, description="the id of the batch that the job belongs to")
 
     def to_job(self) -> NewJob:
         """Return the library's job."""

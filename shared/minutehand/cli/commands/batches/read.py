@@ -1,0 +1,74 @@
+"""`minutehand batches ls` and `show`."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import click
+
+from minutehand.cli import text
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
+from minutehand.cli.output import print_message, put_json, put_table
+from minutehand.queries.batches import BatchRow, get_batch, list_batches
+from minutehand.queries.jobs import clock
+
+COUNTS = ("total", "open", "done", "dead", "expired", "cancelled")
+HEADERS = ["id", "name", "state", *COUNTS, "created", "tenant"]
+
+
+@click.command()
+@click.option("-n", "limit", type=int, default=50, show_default=True, help="Number of batches.")
+@output_option("table", "json", "ids")
+@tenant_option
+@connection_options
+def ls(limit: int, form: str) -> None:
+    """List batches with the counts of their jobs, the latest first."""
+    with open_database() as database:
+        found, now = list_batches(database, limit=limit), clock(database)
+    if form == "json":
+        for each in found:
+            put_json(_facts(each))
+    elif form == "ids":
+        for each in found:
+            click.echo(str(each.id))
+    else:
+        _put_batches(found, now)
+
+
+@click.command()
+@click.argument("batch", type=click.UUID)
+@output_option("table", "json")
+@tenant_option
+@connection_options
+def show(batch: UUID, form: str) -> None:
+    """Show a batch, its callbacks and the counts of its jobs."""
+    with open_database() as database:
+        facts = _facts(get_batch(database, batch))
+    if form == "json":
+        put_json(facts)
+        return
+    rows = [
+        [name.replace("_", " "), _value(value)] for name, value in facts.items() if value not in (None, "")
+    ]
+    put_table(["field", "value"], rows, headed=False)
+
+
+def _put_batches(found: Iterable[BatchRow], now: datetime) -> None:
+    if rows := [_row(each, now) for each in found]:
+        put_table(HEADERS, rows)
+    else:
+        print_message("There are no batches.")
+
+
+def _row(each: BatchRow, now: datetime) -> list[str]:
+    counts = [str(getattr(each, name)) for name in COUNTS]
+    return [str(each.id), each.name or "", each.state, *counts, text.ago(each.created, now), each.tenant]
+
+
+def _value(value: Any) -> str:
+    return text.local(value) if isinstance(value, datetime) else str(value)
+
+
+def _facts(each: BatchRow) -> dict[str, Any]:
+    return {"id": each.id, "state": each.state} | vars(each)

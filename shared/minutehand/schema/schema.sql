@@ -168,6 +168,30 @@ CREATE DOMAIN minutehand.timeout AS interval
 CREATE DOMAIN minutehand.zone AS text
 	CONSTRAINT zone_is_known CHECK (((VALUE ~ '^(UTC|GMT|[A-Z][A-Za-z_]*(/[A-Za-z0-9_+-]+)+)$'::text) AND (length(VALUE) <= 64)));
 
+CREATE FUNCTION minutehand.add_to_batches(batches uuid[], jobs uuid[], tenants text[], session_tenant text) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+declare
+    fault record;
+begin
+    -- The batch cannot end before this transaction does. Jobs that end need not wait for this lock.
+    perform from minutehand.batches b where b.id = any (add_to_batches.batches) order by b.id for key share;
+    select g.batch, b.id is null as absent into fault
+      from unnest(add_to_batches.batches, tenants) g (batch, tenant)
+      left join minutehand.batches b
+             on b.id = g.batch and (b.tenant = g.tenant or b.tenant = '' and session_tenant = '')
+     where b.id is null or b.ended is not null
+     limit 1;
+    if found then
+        perform minutehand.refuse('batch_is_open', format(case when fault.absent then 'batch %s does not exist'
+            else 'batch %s has ended; a job must be added while the batch is open or one of its jobs runs' end, fault.batch));
+    end if;
+    insert into minutehand.batch_added (batch, shard, jobs)
+    select g.batch, minutehand.shard_of(g.job), count(*) from unnest(add_to_batches.batches, jobs) g (batch, job) group by 1, 2;
+    return true;
+end
+$$;
+
 CREATE FUNCTION minutehand.as_micros(moment timestamp with time zone) RETURNS bigint
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
@@ -219,6 +243,16 @@ begin
             format('role %I cannot act as a tenant: grant it minutehand_tenant or minutehand_operator', current_user);
     end if;
 end
+$$;
+
+CREATE FUNCTION minutehand.batch_progress(ids uuid[]) RETURNS TABLE(id uuid, total bigint, open bigint, done bigint, dead bigint, expired bigint, cancelled bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    select b.id, c.*
+      from minutehand.batches b
+     cross join lateral minutehand.count_jobs_of(b.id) c
+     where b.id = any (ids) and (select minutehand.tenant_scope()) in ('', b.tenant)
 $$;
 
 CREATE FUNCTION minutehand.begin_load(of_load text, of_run uuid) RETURNS void
@@ -274,6 +308,7 @@ CREATE UNLOGGED TABLE minutehand.new_jobs (
     on_dead json,
     id uuid,
     "group" text,
+    batch uuid,
     CONSTRAINT items_fit CHECK ((num_nulls((kind)::minutehand.kind, (payload)::minutehand.payload, (queue)::minutehand.queue, (key)::minutehand.key, ("group")::minutehand.job_group, (retry)::minutehand.retry, (headers)::minutehand.headers, (every)::minutehand.every, (zone)::minutehand.zone, (schedule)::minutehand.schedule_name, (tenant)::minutehand.tenant, (on_conflict)::minutehand.label, (unique_while)::minutehand.label, (on_dead)::minutehand.on_dead) >= 0))
 );
 
@@ -393,11 +428,14 @@ CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id
                error = jsonb_build_object('type', 'Cancelled', 'message', cancel_jobs.reason::minutehand.reason)
          where j.deleted is null and j.id = any (cancel_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
            and (select minutehand.tenant_scope()) in ('', j.tenant)
-        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch,
                   case when coalesce(j.claimed, j.lapsed) is not null  -- the worker stopped responding
                        then minutehand.lapse(j, j.attempts, coalesce(j.claimed, j.lapsed)) end
+    ), counted as (
+        select minutehand.count_ends(array_agg(batch), array_agg(c.id), array_agg('cancelled'::text))
+          from cancelled c where batch is not null having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant from cancelled
+    select id, queue, kind, key, attempts, max_attempts, tenant from cancelled where (select count(*) from counted) >= 0
 $$;
 
 CREATE FUNCTION minutehand.candidates(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean) RETURNS TABLE(id uuid, queue text, priority integer, visible timestamp with time zone, tenant text, kind text, key text, place bigint, share bigint)
@@ -503,6 +541,30 @@ CREATE FUNCTION minutehand.candidates(room integer, moment timestamp with time z
      where s.id is null and s.place <= room
 $$;
 
+CREATE FUNCTION minutehand.check_batch(of_batch uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+    if exists (select from minutehand.batches b where b.id = of_batch and b.closed is null) then
+        -- If the batch is still open, its closing waits for this transaction and then counts.
+        perform from minutehand.batches b where b.id = of_batch and b.closed is null for key share;
+        if found then
+            return;
+        end if;
+    end if;
+    -- Two transactions that bring the last two shards to zero wait for each other here, so that the second one sees both.
+    update minutehand.batches b set checks = b.checks + 1 where b.id = of_batch and b.ended is null;
+    if not found or minutehand.open_jobs(of_batch) <> 0 then
+        return;
+    end if;
+    -- Waits for transactions that add jobs.
+    perform from minutehand.batches b where b.id = of_batch for update;
+    if minutehand.open_jobs(of_batch) = 0 then
+        perform minutehand.end_batch(of_batch);
+    end if;
+end
+$$;
+
 CREATE FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
@@ -576,7 +638,8 @@ CREATE TABLE minutehand.jobs (
     expires minutehand.expires,
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
-    "group" minutehand.job_group
+    "group" minutehand.job_group,
+    batch uuid
 )
 PARTITION BY LIST (((deleted IS NULL)));
 
@@ -618,7 +681,8 @@ CREATE TABLE minutehand.jobs_live (
     expires minutehand.expires,
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
-    "group" minutehand.job_group
+    "group" minutehand.job_group,
+    batch uuid
 )
 WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_analyze_scale_factor='0.05', autovacuum_analyze_threshold='5000');
 
@@ -655,6 +719,7 @@ begin
                     when i.delay < interval '0' then 'delay_is_not_negative'
                     when octet_length(i.payload::text) > max_bytes then 'payload_fits'
                     when i.on_conflict not in ('replace', 'ignore', 'raise', 'merge') then 'on_conflict_is_known'
+                    when i.batch is not null and num_nonnulls(i.key, i.every) > 0 then 'batch_or_key'
                     when i.every is not null or i.zone is not null then minutehand.fault_of_every(i, check_new.on_conflict)
                     when num_nonnulls(i.unique_while, i.unique_for, i.debounce, i.debounce_max, i.throttle) > 0
                     then minutehand.fault_of_key(i, check_new.on_conflict) end),
@@ -809,6 +874,29 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.close_batch(of_batch uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    found_batch minutehand.batches;
+begin
+    -- Waits for transactions that add jobs, or that brought a shard to zero while the batch was open.
+    select b.* into found_batch from minutehand.batches b
+     where b.id = of_batch and (select minutehand.current_tenant()) in ('', b.tenant) for update;
+    if not found then
+        perform minutehand.refuse('batch_exists', format('batch %s does not exist', of_batch));
+    elsif found_batch.closed is not null then
+        return false;
+    end if;
+    update minutehand.batches b set closed = clock_timestamp() where b.id = of_batch;
+    if minutehand.open_jobs(of_batch) = 0 then
+        perform minutehand.end_batch(of_batch);
+    end if;
+    return true;
+end
+$$;
+
 CREATE FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) RETURNS minutehand.new_jobs
     LANGUAGE plpgsql STABLE
     AS $$
@@ -838,6 +926,78 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.count_added(of_batches uuid[], of_shards smallint[]) RETURNS void
+    LANGUAGE sql
+    AS $$
+    with moved as (
+        delete from minutehand.batch_added a using unnest(of_batches, of_shards) e (batch, shard)
+         where a.batch = e.batch and a.shard = e.shard
+        returning a.*
+    ), sums as (
+        select batch, shard, sum(jobs) as jobs, sum(dead) as dead, sum(expired) as expired, sum(cancelled) as cancelled
+          from moved
+         group by batch, shard
+    )
+    update minutehand.batch_counts c
+       set open = c.open + s.jobs, dead = c.dead + s.dead, expired = c.expired + s.expired, cancelled = c.cancelled + s.cancelled
+      from sums s
+     where c.batch = s.batch and c.shard = s.shard
+$$;
+
+CREATE FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    empty_batches uuid[];
+    empty_shards  smallint[];
+    each_batch    uuid;
+begin
+    with counted as (
+        insert into minutehand.batch_counts as c (batch, shard, open, done, dead, expired, cancelled, deleted)
+        select e.batch, minutehand.shard_of(e.job), - count(*), count(*) filter (where e.outcome = 'done'),
+               count(*) filter (where e.outcome = 'dead'), count(*) filter (where e.outcome = 'expired'),
+               count(*) filter (where e.outcome = 'cancelled'), count(*) filter (where e.outcome = 'deleted')
+          from unnest(count_ends.batches, jobs, outcomes) e (batch, job, outcome)
+         where e.batch is not null
+         group by 1, 2
+         order by 1, 2
+            on conflict (batch, shard)
+            do update set open = c.open + excluded.open, done = c.done + excluded.done, dead = c.dead + excluded.dead,
+                          expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
+                          deleted = c.deleted + excluded.deleted
+        returning c.batch, c.shard, c.open
+    )
+    select array_agg(batch), array_agg(shard) into empty_batches, empty_shards from counted where open <= 0;
+    if empty_batches is null then
+        return true;
+    end if;
+    perform minutehand.count_added(empty_batches, empty_shards);
+    for each_batch in
+        select distinct c.batch
+          from minutehand.batch_counts c
+          join unnest(empty_batches, empty_shards) e (batch, shard) on c.batch = e.batch and c.shard = e.shard
+         where c.open <= 0
+         order by 1
+    loop
+        perform minutehand.check_batch(each_batch);
+    end loop;
+    return true;
+end
+$$;
+
+CREATE FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint, OUT open bigint, OUT done bigint, OUT dead bigint, OUT expired bigint, OUT cancelled bigint) RETURNS record
+    LANGUAGE sql STABLE
+    AS $$
+    select sum(c.open + c.done + c.dead + c.expired + c.cancelled), sum(c.open), sum(c.done), sum(c.dead), sum(c.expired),
+           sum(c.cancelled)
+      from (select open, done, dead, expired, cancelled from minutehand.batch_counts where batch = of_batch
+             union all
+            select jobs, 0, dead, expired, cancelled from minutehand.batch_added where batch = of_batch
+             union all
+            select 0, 0, 0, 0, 0) c
+$$;
+
 CREATE FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) RETURNS TABLE(queue text, due bigint, late interval)
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
     SET search_path TO 'minutehand', 'pg_temp'
@@ -860,6 +1020,44 @@ CREATE FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with
             limit (select max_rows)) j
      where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
      group by l.queue
+$$;
+
+CREATE TABLE minutehand.batches (
+    id uuid DEFAULT minutehand.uuid7() NOT NULL,
+    tenant minutehand.tenant DEFAULT ''::text NOT NULL,
+    name minutehand.label,
+    created timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    closed timestamp with time zone,
+    ended timestamp with time zone,
+    on_complete minutehand.on_dead,
+    on_failure minutehand.on_dead,
+    complete_job uuid,
+    failure_job uuid,
+    error minutehand.reason,
+    checks bigint DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE FUNCTION minutehand.create_callback(of_batch minutehand.batches, callback json, counts json) RETURNS uuid
+    LANGUAGE plpgsql
+    AS $$
+declare
+    item  minutehand.new_jobs := json_populate_record(null::minutehand.new_jobs, callback);
+    given json := coalesce(nullif(item.payload::text, 'null'), '{}');
+    facts json := (jsonb_build_object('id', of_batch.id, 'name', of_batch.name) || counts::jsonb)::json;
+begin
+    item.ordinal := 1;
+    item.payload := (select '{' || string_agg(to_json(f.name) || ':' || f.value, ',') || '}'
+                       from (select e.name, e.value from json_each(given) e (name, value) where e.name <> 'batch'
+                             union all select 'batch', facts) f);
+    item.tenant := nullif(of_batch.tenant, '');
+    return (select p.id from minutehand.put_all(array[item], 'replace', clock_timestamp(), 1, '') p);
+exception
+    when data_exception or integrity_constraint_violation or program_limit_exceeded then
+        update minutehand.batches b set error = left(sqlerrm, 1000) where b.id = of_batch.id;
+        raise warning 'the callback of batch % was not enqueued: %', of_batch.id, sqlerrm;
+        return null;
+end
 $$;
 
 CREATE FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) RETURNS uuid
@@ -944,6 +1142,20 @@ CREATE FUNCTION minutehand.days() RETURNS TABLE(home text, name text, day date, 
        and c.relname ~ '_[0-9]{8}$'
 $_$;
 
+CREATE FUNCTION minutehand.delete_batches(ended_before timestamp with time zone, max_batches integer) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with old as (
+        delete from minutehand.batches
+         where id in (select id from minutehand.batches where ended < ended_before order by ended limit max_batches for update skip locked)
+        returning id
+    ), counts as (
+        delete from minutehand.batch_counts where batch in (select id from old)
+    )
+    select count(*) from old
+$$;
+
 CREATE FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], max_jobs integer) RETURNS TABLE(id uuid)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -967,10 +1179,16 @@ CREATE FUNCTION minutehand.delete_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue 
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
-    delete from minutehand.jobs j
-     where j.deleted is null and j.id = any (delete_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
-       and (select minutehand.tenant_scope()) in ('', j.tenant)
-    returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant
+    with gone as (
+        delete from minutehand.jobs j
+         where j.deleted is null and j.id = any (delete_jobs.ids) and minutehand.state(j, clock_timestamp()) <> 'running'
+           and (select minutehand.tenant_scope()) in ('', j.tenant)
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch
+    ), counted as (
+        select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
+          from gone g where batch is not null having count(*) > 0
+    )
+    select id, queue, kind, key, attempts, max_attempts, tenant from gone where (select count(*) from counted) >= 0
 $$;
 
 CREATE FUNCTION minutehand.delete_over(home text, name text, dated text, classifier text, at timestamp with time zone, max_rows integer) RETURNS bigint
@@ -1010,8 +1228,13 @@ CREATE FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) RETU
            and (select minutehand.tenant_scope()) in ('', j.tenant)
          limit max_jobs
            for update skip locked
+    ), gone as (
+        delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id, j.batch
+    ), counted as (
+        select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
+          from gone g where batch is not null having count(*) > 0
     )
-    delete from minutehand.jobs j where j.deleted is null and j.id = any (array(select f.id from few f)) returning j.id
+    select g.id from gone g where (select count(*) from counted) >= 0
 $$;
 
 CREATE FUNCTION minutehand.drop_archived(home text, day date) RETURNS text
@@ -1145,6 +1368,25 @@ CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json
     select id, queue, kind, key, attempts, tenant, priority, max_attempts, retry, timeout, expires, visible from edited
 $$;
 
+CREATE FUNCTION minutehand.end_batch(of_batch uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+declare
+    b      minutehand.batches;
+    counts record;
+    fails  boolean;
+begin
+    update minutehand.batches set ended = clock_timestamp() where id = of_batch returning * into b;
+    select * into counts from minutehand.count_jobs_of(of_batch);
+    fails := b.on_failure is not null and counts.dead + counts.expired + counts.cancelled > 0;
+    if fails and b.failure_job is null then
+        update minutehand.batches set failure_job = minutehand.create_callback(b, b.on_failure, to_json(counts)) where id = of_batch;
+    elsif not fails and b.on_complete is not null and b.complete_job is null then
+        update minutehand.batches set complete_job = minutehand.create_callback(b, b.on_complete, to_json(counts)) where id = of_batch;
+    end if;
+end
+$$;
+
 CREATE FUNCTION minutehand.end_load(of_run uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -1155,7 +1397,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json, queue text DEFAULT NULL::text, key text DEFAULT NULL::text, "group" text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, timeout interval DEFAULT NULL::interval, headers jsonb DEFAULT NULL::jsonb, on_conflict text DEFAULT 'replace'::text, every text DEFAULT NULL::text, zone text DEFAULT NULL::text, personal boolean DEFAULT NULL::boolean, tenant text DEFAULT NULL::text, unique_while text DEFAULT NULL::text, unique_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, debounce_max interval DEFAULT NULL::interval, throttle interval DEFAULT NULL::interval, expires interval DEFAULT NULL::interval, on_dead json DEFAULT NULL::json, as_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, outcome text, visible timestamp with time zone)
+CREATE FUNCTION minutehand.enqueue(kind text, payload json DEFAULT 'null'::json, queue text DEFAULT NULL::text, key text DEFAULT NULL::text, "group" text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, timeout interval DEFAULT NULL::interval, headers jsonb DEFAULT NULL::jsonb, on_conflict text DEFAULT 'replace'::text, every text DEFAULT NULL::text, zone text DEFAULT NULL::text, personal boolean DEFAULT NULL::boolean, tenant text DEFAULT NULL::text, unique_while text DEFAULT NULL::text, unique_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, debounce_max interval DEFAULT NULL::interval, throttle interval DEFAULT NULL::interval, expires interval DEFAULT NULL::interval, on_dead json DEFAULT NULL::json, batch uuid DEFAULT NULL::uuid, as_id uuid DEFAULT NULL::uuid) RETURNS TABLE(id uuid, outcome text, visible timestamp with time zone)
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -1186,6 +1428,7 @@ begin
     item.throttle := enqueue.throttle;
     item.expires := enqueue.expires;
     item.on_dead := enqueue.on_dead;
+    item.batch := enqueue.batch;
     item.id := enqueue.as_id;
     if minutehand.is_plain(item) and enqueue.on_conflict in ('replace', 'ignore', 'raise', 'merge') then
         id := coalesce(as_id, minutehand.uuid7());
@@ -1249,14 +1492,19 @@ begin
 
     insert into minutehand.jobs_live
            (id, enqueued, queue, kind, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout, personal, tenant,
-            expires, on_dead)
+            expires, on_dead, batch)
     select i.id, moment, job.queue, job.kind, job.group, i.payload, job.headers, i.run_at, i.run_at, job.priority, job.max_attempts,
-           job.retry, job.timeout, job.personal, job.tenant, job.expires, job.on_dead
+           job.retry, job.timeout, job.personal, job.tenant, job.expires, job.on_dead,
+           item.batch
       from (select p.id, p.payload,
                    greatest(coalesce(p.run_at, moment + p.delay, moment), moment)
                        + interval '1 microsecond' * greatest(p.place, 0) as run_at
               from rows from (unnest(ids), json_array_elements(payloads), unnest(offsets), unnest(run_ats), unnest(delays))
                    p (id, payload, place, run_at, delay)) i;
+    if item.batch is not null then
+        perform minutehand.add_to_batches(array_fill(item.batch, array[cardinality(ids)]), ids,
+                                          array_fill(job.tenant::text, array[cardinality(ids)]), minutehand.current_tenant());
+    end if;
     return moment;
 end
 $$;
@@ -2023,6 +2271,30 @@ CREATE FUNCTION minutehand.no_job() RETURNS uuid
     select uuid '00000000-0000-0000-0000-000000000000'
 $$;
 
+CREATE FUNCTION minutehand.open_batch(on_complete json DEFAULT NULL::json, on_failure json DEFAULT NULL::json, tenant text DEFAULT NULL::text, name text DEFAULT NULL::text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    new_id uuid;
+begin
+    insert into minutehand.batches (tenant, name, on_complete, on_failure)
+    values (minutehand.tenant_of(open_batch.tenant), open_batch.name, nullif(open_batch.on_complete::text, 'null')::json,
+            nullif(open_batch.on_failure::text, 'null')::json)
+    returning id into new_id;
+    return new_id;
+end
+$$;
+
+CREATE FUNCTION minutehand.open_jobs(of_batch uuid) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+begin
+    return (select coalesce((select sum(c.open) from minutehand.batch_counts c where c.batch = of_batch), 0)
+                 + coalesce((select sum(a.jobs) from minutehand.batch_added a where a.batch = of_batch), 0));
+end
+$$;
+
 CREATE TABLE minutehand.schedules (
     tenant minutehand.tenant DEFAULT minutehand.current_tenant() NOT NULL,
     name minutehand.schedule_name NOT NULL,
@@ -2072,12 +2344,13 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
       from (values
         ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
-                                                        enqueue enqueue_all enqueue_alike enqueue_incoming keep_events too_large uuid7
+                                                        enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch
+                                                        keep_events too_large uuid7
                                                         is_headers is_retry is_on_dead is_plain', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
-        ('worker operator tenant', 'select', 'jobs jobs_live controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy bounds_job copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
+        ('worker operator tenant', 'execute', 'state busy bounds_job batch_progress copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit', null),
@@ -2100,7 +2373,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'insert', 'attempts lanes budgets', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due', null),
+                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
@@ -2192,7 +2465,7 @@ begin
                coalesce(i.timeout, d.timeout, q.timeout)::minutehand.timeout as timeout,
                i.expires::minutehand.expires as expires,
                -- JSON null is none, not even the default.
-               nullif(coalesce(i.on_dead, d.on_dead, q.on_dead)::text, 'null')::minutehand.on_dead as on_dead,
+               nullif(coalesce(i.on_dead, d.on_dead, q.on_dead)::text, 'null')::minutehand.on_dead as on_dead, i.batch,
                moment + i.debounce_max as latest, i.every, i.zone, i.schedule, coalesce(i.personal, false) as personal,
                case when i.every is not null
                     then coalesce(i.nominal, i.run_at, moment + i.delay, minutehand.first_of(i.every, i.zone, moment))
@@ -2211,9 +2484,9 @@ begin
     ), written as (
         insert into minutehand.jobs_live as j
                (id, queue, kind, key, "group", payload, headers, run_at, visible, priority, max_attempts, retry, timeout,
-                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by)
+                latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, batch, enqueued_by)
         select id, queue, kind, key, "group", payload, headers, run_at, run_at, priority, max_attempts, retry, timeout,
-               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, enqueued_by
+               latest, every, zone, nominal, schedule, personal, tenant, expires, on_dead, batch, enqueued_by
           from (select * from requested where key is null union all select * from keyed) chosen
             on conflict (queue, key, tenant) where key is not null and claimed is null
             do update set kind = excluded.kind, "group" = excluded.group, payload = excluded.payload, headers = excluded.headers,
@@ -2241,7 +2514,10 @@ begin
                        (excluded.run_at, excluded.visible, excluded.kind, excluded.group, excluded.payload::text, minutehand.without_trace(excluded.headers), excluded.priority,
                         excluded.max_attempts, excluded.retry, excluded.timeout, excluded.latest, excluded.every,
                         excluded.zone, excluded.nominal, excluded.schedule, excluded.personal, excluded.expires, excluded.on_dead::text))
-        returning j.id, j.queue, j.key, j.tenant, j.visible
+        returning j.id, j.queue, j.key, j.tenant, j.visible, j.batch
+    ), added as materialized (
+        select minutehand.add_to_batches(array_agg(batch), array_agg(id), array_agg(tenant::text), session_tenant) as yes
+          from written where batch is not null having count(*) > 0
     ), outcome as (
         select a.ordinal, a.id as new_id, a.key, a.run_at, w.id as written_id, w.visible, k.id as chosen_id,
                case when a.key is not null and (w.id is null or k.id is null and put_all.on_conflict = 'raise')
@@ -2258,6 +2534,7 @@ begin
                 else 'ignored' end,
            coalesce((o.upcoming).visible, o.visible, o.run_at)::timestamptz
       from outcome o
+     where (select count(*) from added) >= 0
      order by o.ordinal;
 end
 $$;
@@ -2635,10 +2912,34 @@ CREATE FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) RETURNS TAB
            -- Two conditions, because claimed and unclaimed keys have an index each.
            and not exists (select from minutehand.jobs_live o where o.tenant = j.tenant and o.queue = j.queue and o.key = j.key and o.claimed is null)
            and not exists (select from minutehand.jobs_live o where o.tenant = j.tenant and o.queue = j.queue and o.key = j.key and o.claimed is not null)
-        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant,
+        returning j.id, j.queue, j.kind, j.key, j.attempts, j.max_attempts, j.tenant, j.batch,
                   case when j.key is not null then minutehand.regain_key(j.id, j.tenant, j.queue, j.key) end
+    ), returned as (
+        -- The snapshot of this statement has the states that the jobs had.
+        select minutehand.return_to_batches(array_agg(r.batch), array_agg(r.id), array_agg(minutehand.state(j)))
+          from retried r join minutehand.jobs j on j.id = r.id and j.deleted is not null
+         where r.batch is not null having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant from retried
+    select id, queue, kind, key, attempts, max_attempts, tenant from retried where (select count(*) from returned) >= 0
+$$;
+
+CREATE FUNCTION minutehand.return_to_batches(batches uuid[], jobs uuid[], states text[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    perform from minutehand.batches b where b.id = any (return_to_batches.batches) order by b.id for key share;
+    insert into minutehand.batch_added (batch, shard, jobs, dead, expired, cancelled)
+    select g.batch, minutehand.shard_of(g.job), count(*), - count(*) filter (where g.state = 'dead'),
+           - count(*) filter (where g.state = 'expired'), - count(*) filter (where g.state = 'cancelled')
+      from unnest(return_to_batches.batches, jobs, states) g (batch, job, state)
+     where exists (select from minutehand.batches b where b.id = g.batch)
+     group by 1, 2;
+    update minutehand.batches b set ended = null
+     where b.id in (select b.id from minutehand.batches b where b.id = any (return_to_batches.batches) and b.ended is not null
+                     order by b.id for no key update);
+    return true;
+end
 $$;
 
 CREATE FUNCTION minutehand.revoke_others(of_role text) RETURNS void
@@ -2746,6 +3047,7 @@ CREATE FUNCTION minutehand.sentence(rule text) RETURNS text
         when 'period_is_positive' then 'unique_for, debounce and throttle must be durations above zero'
         when 'debounce_max_is_longer' then
             'debounce_max requires debounce, and must not be shorter than it'
+        when 'batch_or_key' then 'a job of a batch must have no key and no every'
         when 'one_period' then 'set only one of unique_for, debounce and throttle'
         when 'run_at_or_debounce' then 'debounce cannot be combined with run_at or delay'
         when 'debounce_moves' then 'debounce requires on_conflict to be replace or merge'
@@ -2763,6 +3065,12 @@ CREATE FUNCTION minutehand.session_role() RETURNS name
 begin
     return coalesce(nullif(current_setting('role'), 'none'), session_user);
 end
+$$;
+
+CREATE FUNCTION minutehand.shard_of(job uuid) RETURNS smallint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select ((get_byte(uuid_send(job), 6) & 15) << 2 | get_byte(uuid_send(job), 7) >> 6)::smallint
 $$;
 
 CREATE TABLE minutehand.dispatcher (
@@ -3036,6 +3344,28 @@ CREATE TABLE minutehand.audit (
     facts minutehand.facts
 );
 
+CREATE TABLE minutehand.batch_added (
+    batch uuid NOT NULL,
+    shard smallint NOT NULL,
+    jobs integer NOT NULL,
+    dead integer DEFAULT 0 NOT NULL,
+    expired integer DEFAULT 0 NOT NULL,
+    cancelled integer DEFAULT 0 NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+CREATE TABLE minutehand.batch_counts (
+    batch uuid NOT NULL,
+    shard smallint NOT NULL,
+    open integer DEFAULT 0 NOT NULL,
+    done integer DEFAULT 0 NOT NULL,
+    dead integer DEFAULT 0 NOT NULL,
+    expired integer DEFAULT 0 NOT NULL,
+    cancelled integer DEFAULT 0 NOT NULL,
+    deleted integer DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='20', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
 CREATE TABLE minutehand.budgets (
     queue minutehand.queue NOT NULL,
     budget integer NOT NULL,
@@ -3145,7 +3475,8 @@ CREATE TABLE minutehand.jobs_done (
     expires minutehand.expires,
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
-    "group" minutehand.job_group
+    "group" minutehand.job_group,
+    batch uuid
 )
 PARTITION BY RANGE (deleted);
 
@@ -3187,7 +3518,8 @@ CREATE TABLE minutehand.jobs_done_default (
     expires minutehand.expires,
     on_dead minutehand.on_dead,
     expires_at timestamp with time zone GENERATED ALWAYS AS ((((run_at AT TIME ZONE 'UTC'::text) + (expires)::interval) AT TIME ZONE 'UTC'::text)) STORED,
-    "group" minutehand.job_group
+    "group" minutehand.job_group,
+    batch uuid
 );
 
 CREATE TABLE minutehand.kept_days (
@@ -3353,6 +3685,12 @@ ALTER TABLE ONLY minutehand.attempts_default
 ALTER TABLE ONLY minutehand.audit
     ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY minutehand.batch_counts
+    ADD CONSTRAINT batch_counts_pkey PRIMARY KEY (batch, shard);
+
+ALTER TABLE ONLY minutehand.batches
+    ADD CONSTRAINT batches_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY minutehand.budgets
     ADD CONSTRAINT budgets_pkey PRIMARY KEY (queue);
 
@@ -3433,13 +3771,27 @@ ALTER TABLE ONLY minutehand.uniques
 
 CREATE INDEX audit_job ON minutehand.audit USING btree (job) WHERE (job IS NOT NULL);
 
+CREATE INDEX batch_added_shard ON minutehand.batch_added USING btree (batch, shard);
+
+CREATE INDEX batches_ended ON minutehand.batches USING btree (ended) WHERE (ended IS NOT NULL);
+
+CREATE INDEX batches_open ON minutehand.batches USING btree (created) WHERE (closed IS NULL);
+
+CREATE INDEX batches_tenant ON minutehand.batches USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
+
 CREATE INDEX events_job ON ONLY minutehand.events USING btree (job, at);
 
 CREATE INDEX events_default_job_at_idx ON minutehand.events_default USING btree (job, at);
 
 CREATE INDEX firings_nominal ON minutehand.firings USING btree (nominal);
 
+CREATE INDEX jobs_batch ON ONLY minutehand.jobs USING btree (batch, id) WHERE (batch IS NOT NULL);
+
+CREATE INDEX jobs_done_batch_id_idx ON ONLY minutehand.jobs_done USING btree (batch, id) WHERE (batch IS NOT NULL);
+
 CREATE INDEX jobs_done_dead ON ONLY minutehand.jobs_done USING btree (deleted) WHERE (failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
+
+CREATE INDEX jobs_done_default_batch_id_idx ON minutehand.jobs_done_default USING btree (batch, id) WHERE (batch IS NOT NULL);
 
 CREATE INDEX jobs_done_default_deleted_idx ON minutehand.jobs_done_default USING btree (deleted) WHERE (failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
 
@@ -3456,6 +3808,8 @@ CREATE INDEX jobs_tenant ON ONLY minutehand.jobs USING btree (tenant, id) WHERE 
 CREATE INDEX jobs_done_tenant_id_idx ON ONLY minutehand.jobs_done USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
 
 CREATE INDEX jobs_done_default_tenant_id_idx ON minutehand.jobs_done_default USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
+
+CREATE INDEX jobs_live_batch_id_idx ON minutehand.jobs_live USING btree (batch, id) WHERE (batch IS NOT NULL);
 
 CREATE INDEX jobs_live_busy ON minutehand.jobs_live USING btree (visible) WHERE (COALESCE(offered, claimed) IS NOT NULL);
 
@@ -3491,6 +3845,10 @@ ALTER INDEX minutehand.events_job ATTACH PARTITION minutehand.events_default_job
 
 ALTER INDEX minutehand.events_pkey ATTACH PARTITION minutehand.events_default_pkey;
 
+ALTER INDEX minutehand.jobs_batch ATTACH PARTITION minutehand.jobs_done_batch_id_idx;
+
+ALTER INDEX minutehand.jobs_done_batch_id_idx ATTACH PARTITION minutehand.jobs_done_default_batch_id_idx;
+
 ALTER INDEX minutehand.jobs_done_dead ATTACH PARTITION minutehand.jobs_done_default_deleted_idx;
 
 ALTER INDEX minutehand.jobs_done_dropped ATTACH PARTITION minutehand.jobs_done_default_id_idx;
@@ -3502,6 +3860,8 @@ ALTER INDEX minutehand.jobs_done_key ATTACH PARTITION minutehand.jobs_done_defau
 ALTER INDEX minutehand.jobs_done_tenant_id_idx ATTACH PARTITION minutehand.jobs_done_default_tenant_id_idx;
 
 ALTER INDEX minutehand.jobs_tenant ATTACH PARTITION minutehand.jobs_done_tenant_id_idx;
+
+ALTER INDEX minutehand.jobs_batch ATTACH PARTITION minutehand.jobs_live_batch_id_idx;
 
 ALTER INDEX minutehand.jobs_tenant ATTACH PARTITION minutehand.jobs_live_tenant_id_idx;
 
@@ -3525,6 +3885,8 @@ ALTER TABLE minutehand.attempts_default ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE minutehand.audit ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE minutehand.batches ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE minutehand.controls ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE minutehand.events ENABLE ROW LEVEL SECURITY;
@@ -3546,6 +3908,8 @@ CREATE POLICY minutehand_operator ON minutehand.attempts TO minutehand_operator 
 CREATE POLICY minutehand_operator ON minutehand.attempts_default TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_operator ON minutehand.audit TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_operator ON minutehand.batches TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_operator ON minutehand.controls TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
@@ -3573,6 +3937,8 @@ CREATE POLICY minutehand_tenant ON minutehand.attempts_default TO minutehand_ten
 
 CREATE POLICY minutehand_tenant ON minutehand.audit TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
+CREATE POLICY minutehand_tenant ON minutehand.batches TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
+
 CREATE POLICY minutehand_tenant ON minutehand.controls TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.events TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
@@ -3598,6 +3964,8 @@ CREATE POLICY minutehand_worker ON minutehand.attempts TO minutehand_worker USIN
 CREATE POLICY minutehand_worker ON minutehand.attempts_default TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.audit TO minutehand_worker USING (true);
+
+CREATE POLICY minutehand_worker ON minutehand.batches TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.controls TO minutehand_worker USING (true);
 
@@ -3715,6 +4083,8 @@ REVOKE ALL ON TYPE minutehand.timeout FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.zone FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.add_to_batches(batches uuid[], jobs uuid[], tenants text[], session_tenant text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.as_micros(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.as_micros(moment timestamp with time zone) TO minutehand_operator;
 
@@ -3726,6 +4096,11 @@ GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT
 GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.as_tenant(tenant text, OUT was_tenant text, OUT was_role text) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) TO minutehand_operator;
@@ -3767,6 +4142,8 @@ GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minuteh
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.candidates(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.check_batch(of_batch uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
 
@@ -3829,14 +4206,33 @@ REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp wi
 
 REVOKE ALL ON FUNCTION minutehand.clear_personal() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.close_batch(of_batch uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.close_batch(of_batch uuid) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.close_batch(of_batch uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.close_batch(of_batch uuid) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.close_batch(of_batch uuid) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.count_added(of_batches uuid[], of_shards smallint[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint, OUT open bigint, OUT done bigint, OUT dead bigint, OUT expired bigint, OUT cancelled bigint) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_worker;
+
+GRANT SELECT ON TABLE minutehand.batches TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.batches TO minutehand_tenant;
+GRANT SELECT ON TABLE minutehand.batches TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.create_callback(of_batch minutehand.batches, callback json, counts json) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.create_occurrence(job minutehand.jobs_live, nominal timestamp with time zone) TO minutehand_worker;
@@ -3852,6 +4248,9 @@ GRANT ALL ON FUNCTION minutehand.current_tenant() TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.days() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.days() TO minutehand_operator;
+
+REVOKE ALL ON FUNCTION minutehand.delete_batches(ended_before timestamp with time zone, max_batches integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.delete_batches(ended_before timestamp with time zone, max_batches integer) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], max_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.delete_finished(before timestamp with time zone, of_queue text, of_kind text, states text[], max_jobs integer) TO minutehand_operator;
@@ -3882,14 +4281,16 @@ REVOKE ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_paylo
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.end_batch(of_batch uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.end_load(of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.end_load(of_run uuid) TO minutehand_operator;
 
-REVOKE ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_enqueuer;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, as_id uuid) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, as_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, as_id uuid) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, as_id uuid) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, as_id uuid) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.enqueue(kind text, payload json, queue text, key text, "group" text, run_at timestamp with time zone, delay interval, priority integer, max_attempts integer, retry jsonb, timeout interval, headers jsonb, on_conflict text, every text, zone text, personal boolean, tenant text, unique_while text, unique_for interval, debounce interval, debounce_max interval, throttle interval, expires interval, on_dead json, batch uuid, as_id uuid) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.enqueue_alike(item minutehand.new_jobs, payloads json, offsets integer[], ids uuid[], run_ats timestamp with time zone[], delays interval[], since timestamp with time zone) TO minutehand_enqueuer;
@@ -4008,6 +4409,14 @@ GRANT ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment tim
 
 REVOKE ALL ON FUNCTION minutehand.no_job() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.open_jobs(of_batch uuid) FROM PUBLIC;
+
 GRANT SELECT ON TABLE minutehand.schedules TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.schedules TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.schedules TO minutehand_worker;
@@ -4106,6 +4515,8 @@ REVOKE ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) FROM
 GRANT ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.retry_jobs(ids uuid[], delays interval[]) TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.return_to_batches(batches uuid[], jobs uuid[], states text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.revoke_others(of_role text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.save_schedule(of_name text, every text, zone text, starts timestamp with time zone, ends timestamp with time zone, jitter interval, ahead interval, catch_up text, max_catch_up integer, overlap text, job json, source text, hash text, next timestamp with time zone, wake timestamp with time zone) FROM PUBLIC;
@@ -4130,6 +4541,8 @@ GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.session_role() TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.shard_of(job uuid) FROM PUBLIC;
 
 GRANT SELECT ON TABLE minutehand.dispatcher TO minutehand_operator;
 GRANT SELECT,UPDATE ON TABLE minutehand.dispatcher TO minutehand_worker;

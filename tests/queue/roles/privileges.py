@@ -13,8 +13,8 @@ EVERY_ROLE = """
 """
 WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick expire extend finish
-    fire fold_lanes free_keys make_days offer prune_firings raise_floor read_due_schedules reap release remove_lanes retain
-    set_schedules_aside settle start_sweep start_tick supersede sweep take withdraw
+    fire fold_lanes free_keys make_days offer prune_firings raise_floor read_due_schedules reap release remove_lanes
+    retain set_schedules_aside settle start_sweep start_tick supersede sweep take withdraw
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """

@@ -39,6 +39,7 @@ LATER_BY = (
           set ticked = ticked - %(by)s, since = since - %(by)s, swept = swept - %(by)s,
               settled = settled - %(by)s, marked = marked - %(by)s""",
     "update minutehand.budgets set lapsed = lapsed - %(by)s",
+    "update minutehand.positions set visible = visible - %(by)s, swept = swept - %(by)s",
 )
 
 # From pg_locks alone: within a transaction, pg_stat_activity returns what it returned at first.

@@ -1,4 +1,24 @@
--- Candidates: the due jobs from which `choose` selects. In SQL and stable, so that they become a part of its query.
+-- Candidates: the due jobs from which `choose` selects.
+
+-- Returns how many rows the selection may read at a time. Its cost and its delays follow from these.
+create or replace function minutehand.scan_rows(of text) returns integer
+language sql immutable parallel safe
+as $$
+    select case of
+           -- At the head of a lane, and of the part of a tenant.
+           when 'head' then 1000
+           when 'part' then 100
+           -- The newest due jobs of a stream whose head is blocked, for as many streams as `newest streams`.
+           when 'newest' then 1000
+           when 'newest streams' then 20
+           -- In all sweeps of a tick or of a take, and in one step of a sweep.
+           when 'sweep' then 50000
+           when 'step' then 2000
+           -- Tenants, besides those for which there is room: visited in turn, and of those whose head is known to be blocked.
+           when 'visits' then 200
+           when 'blocked' then 50
+           end
+$$;
 
 -- Whether a due job may be offered or taken.
 create or replace function minutehand.may_start(
@@ -21,156 +41,76 @@ as $$
                 tenant || '/' || kind || '/' || key])
 $$;
 
--- Returns the tenants with jobs that are due in a lane, from one tenant to the end, and then from the beginning up to that
--- tenant. Reads one entry of the index for each tenant, when the caller asks for it.
-create or replace function minutehand.due_tenants(in_queue text, with_priority integer, after text, moment timestamptz)
-returns table (tenant text)
-language sql stable rows 1000
-as $$
-    select n.tenant
-      from (with recursive n (tenant, visible) as (
-                (select j.tenant::text, j.visible
-                   from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > after
-                  order by j.tenant, j.visible limit 1)
-                union all
-                select f.tenant, f.visible
-                  from n
-                 cross join lateral (
-                       select j.tenant::text, j.visible
-                         from minutehand.jobs_live j
-                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
-                        order by j.tenant, j.visible limit 1) f)
-            select * from n) n
-     where n.visible <= moment
-    union all
-    select n.tenant
-      from (with recursive n (tenant, visible) as (
-                (select j.tenant::text, j.visible
-                   from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= after
-                  order by j.tenant, j.visible limit 1)
-                union all
-                select f.tenant, f.visible
-                  from n
-                 cross join lateral (
-                       select j.tenant::text, j.visible
-                         from minutehand.jobs_live j
-                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
-                          and j.tenant <= after
-                        order by j.tenant, j.visible limit 1) f)
-            select * from n) n
-     where n.visible <= moment
-$$;
-
--- Returns the first due jobs of each lane, without those that were tried before and those for which a bound has no room.
--- The place of a job is that of its tenant in the queue's turns, which go on after the tenant that had the last one, and
--- the share is how many jobs a tenant may have in this round. Without turns, the jobs of a queue have one place.
---
--- Of a lane that tenants share, these are the jobs at its head, if it has no others. Else they are the first jobs of as
--- many tenants as there is room for, and of the jobs without a tenant, those at the head: to find more would read the
--- whole lane.
-create or replace function minutehand.candidates(
-    room integer, moment timestamptz, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean
-) returns table (id uuid, queue text, priority integer, visible timestamptz, tenant text, kind text, key text, place bigint, share bigint)
-language sql stable rows 100
+-- Returns the scopes without room in each of some queues; no row for a queue that has none itself.
+create or replace function minutehand.full_scopes(in_queues text[], bounds minutehand.bound[])
+returns table (queue text, kinds text[], tenants text[], others text[])
+language sql stable rows 10
 as $$
     with filled as materialized (
         select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
-    ), full_queue as materialized (
-        select l.queue,
-               coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}') as kinds,
-               coalesce(array_agg(f.tenant) filter (where f.tenant <> '' and f.kind = '' and f.key = ''), '{}') as tenants,
-               coalesce(array_agg(f.tenant || '/' || f.kind || '/' || f.key)
-                        filter (where f.key <> '' or f.tenant <> '' and f.kind <> ''), '{}') as others
-          from (select distinct queue from unnest(lanes)) l
-          left join filled f on f.queue in ('', l.queue)
-         group by l.queue
-        having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0
-    ), lane as materialized (
-        select l.queue, l.priority, l.floor, fair and l.shared as shared, coalesce(t.last, '') as last, f.kinds, f.tenants, f.others
-          from unnest(lanes) l
-          join full_queue f on f.queue = l.queue
-          left join minutehand.turns t on t.queue = l.queue
-    ), head as materialized (
-        select l.queue, l.priority, false as shared, true as may_start, j.*
-          from lane l
-         cross join lateral (
-               select j.id, j.visible, j.tenant::text, j.kind::text, coalesce(j.key, '') as key
-                 from minutehand.jobs_live j
-                where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
-                  and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
-                  and minutehand.has_room(j.tenant, j.kind, coalesce(j.key, ''), l.kinds, l.tenants, l.others)
-                  and j.id not in (select unnest(tried))
-                order by j.visible
-                -- Other workers may have locked some of them.
-                limit (select room + case when fair then 0 else 20 end)) j
-         where not l.shared
-        union all
-        select l.queue, l.priority, true, j.may_start and j.id not in (select unnest(tried)), j.id, j.visible, j.tenant, j.kind, j.key
-          from lane l
-         cross join lateral (
-               select j.id, j.visible, j.tenant::text, j.kind::text, coalesce(j.key, '') as key,
-                      minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
-                      and minutehand.has_room(j.tenant, j.kind, coalesce(j.key, ''), l.kinds, l.tenants, l.others) as may_start
-                 from minutehand.jobs_live j
-                where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
-                order by j.visible
-                limit (select greatest(room, 100) + cardinality(tried))) j
-         where l.shared
-    ), deep as materialized (
-        select queue, priority
-          from head
-         where shared
-         group by queue, priority
-        having count(*) >= (select greatest(room, 100) + cardinality(tried))
-    ), visited as materialized (
-        select l.*, t.tenant
-          from deep
-          join lane l using (queue, priority)
-         cross join lateral (
-               select d.tenant
-                 from minutehand.due_tenants(l.queue, l.priority, l.last, moment) d
-                cross join lateral (
-                      select
-                        from minutehand.jobs_live j
-                       where j.queue = l.queue and j.priority = l.priority and j.tenant = d.tenant and j.tenant <> ''
-                         and j.visible >= l.floor and j.visible <= moment
-                         and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
-                         and minutehand.has_room(d.tenant, j.kind, coalesce(j.key, ''), l.kinds, '{}', l.others)
-                         and j.id not in (select unnest(tried))
-                       limit 1) j
-                where d.tenant <> all (l.tenants)
-                limit room) t
-    ), entry as (
-        select l.*, h.tenant, h.id, h.visible, h.kind, h.key
-          from head h
-          join lane l using (queue, priority)
-         where h.may_start and (h.tenant = '' or (h.queue, h.priority) not in (select d.queue, d.priority from deep d))
-         union all
-        select v.*, null, null, null, null from visited v
-    ), placed as (
-        select e.*, case when fair then dense_rank() over (partition by e.queue order by e.tenant <= e.last, e.tenant) else 0 end as place
-          from entry e
-    ), shared as (
-        select p.*, case when fair then ceil(room::numeric / max(p.place) over (partition by p.queue))::bigint else room + 20 end as share
-          from placed p
     )
-    select s.id, s.queue, s.priority, s.visible, s.tenant, s.kind, s.key, s.place, s.share
-      from shared s
-     where s.id is not null and s.place <= room
-    union all
-    select j.id, s.queue, s.priority, j.visible, s.tenant, j.kind, j.key, s.place, s.share
-      from shared s
+    select q.queue,
+           coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}'),
+           coalesce(array_agg(f.tenant) filter (where f.tenant <> '' and f.kind = '' and f.key = ''), '{}'),
+           coalesce(array_agg(f.tenant || '/' || f.kind || '/' || f.key)
+                    filter (where f.key <> '' or f.tenant <> '' and f.kind <> ''), '{}')
+      from (select distinct unnest(in_queues) as queue) q
+      left join filled f on f.queue in ('', q.queue)
+     group by q.queue
+    having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0
+$$;
+
+-- Returns the candidates at the heads of streams, without the jobs that were tried before. Reads at most `head` rows of each.
+create or replace function minutehand.heads(
+    streams minutehand.stream[], moment timestamptz, bounds minutehand.bound[], tried uuid[]
+) returns table (number integer, candidate minutehand.candidate)
+language sql stable rows 100
+as $$
+    with stream as materialized (
+        select s.*, f.kinds, f.tenants, f.others
+          from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
+          join minutehand.full_scopes(array(select l.queue from unnest(streams) l), bounds) f on f.queue = s.queue
+    )
+    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, j.tenant, j.kind, j.key, null)::minutehand.candidate
+      from stream s
      cross join lateral (
-           select j.id, j.visible, j.kind::text, coalesce(j.key, '') as key
-             from minutehand.jobs_live j
-            where j.queue = s.queue and j.priority = s.priority and j.tenant = s.tenant and j.tenant <> ''
-              and j.visible >= s.floor and j.visible <= moment
-              and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
-              and minutehand.has_room(s.tenant, j.kind, coalesce(j.key, ''), s.kinds, '{}', s.others)
-              and j.id not in (select unnest(tried))
-            order by j.visible
-            limit s.share) j
-     where s.id is null and s.place <= room
+           select r.id, r.visible, r.tenant::text, r.kind::text, coalesce(r.key, '') as key
+             from (select j.*
+                     from minutehand.jobs_live j
+                    where j.queue = s.queue and j.priority = s.priority and j.visible >= s.floor and j.visible <= moment
+                    order by j.visible, j.id
+                    limit s.head + cardinality(tried)) r
+            where (s.whole or r.tenant = '')
+              and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+              and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
+              and r.id not in (select unnest(tried))
+            limit s.most) j
+     where s.whole or s.part = ''
+     union all
+    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, s.part, j.kind, j.key, null)::minutehand.candidate
+      from stream s
+     cross join lateral (
+           select r.id, r.visible, r.kind::text, coalesce(r.key, '') as key
+             from (select j.*
+                     from minutehand.jobs_live j
+                    where j.queue = s.queue and j.priority = s.priority and j.tenant = s.part and j.tenant <> ''
+                      and j.visible >= s.floor and j.visible <= moment
+                    order by j.visible, j.id
+                    limit s.head + cardinality(tried)) r
+            where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+              and minutehand.has_room(s.part, r.kind, coalesce(r.key, ''), s.kinds, '{}', s.others)
+              and r.id not in (select unnest(tried))
+            limit s.most) j
+     where not s.whole and s.part <> '' and s.part <> all (s.tenants)
+$$;
+
+-- Returns the candidates that still are: those for which every bound has room, without the jobs that were tried.
+create or replace function minutehand.still_candidates(candidates minutehand.candidate[], bounds minutehand.bound[], tried uuid[])
+returns setof minutehand.candidate
+language sql stable rows 100
+as $$
+    select c.*
+      from unnest(candidates) c
+      join minutehand.full_scopes(array(select l.queue from unnest(candidates) l), bounds) f on f.queue = c.queue
+     where minutehand.has_room(c.tenant, c.kind, c.key, f.kinds, f.tenants, f.others) and c.id not in (select unnest(tried))
 $$;

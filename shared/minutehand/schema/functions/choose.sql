@@ -1,10 +1,13 @@
 -- Choose: select the due jobs that may be offered or taken, if anything is paused or limited or tenants share a
--- queue. Otherwise no statement calls it. The candidates are in candidates.sql, the bounds in controls.sql.
+-- queue. Otherwise no statement calls it. The streams are in streams.sql and sweep.sql, their heads in candidates.sql, the
+-- bounds in controls.sql.
 
 -- Returns the due jobs that may be offered or taken, at most `room`, and locks them. Locks the limits' rows until the
 -- transaction ends: a session that counts against the same limit counts afterwards, in a new snapshot, so that
 -- no limit is ever exceeded.
 -- With `in_turn`, tenants that share a queue take turns. A resident worker takes the jobs that have been due the longest.
+--
+-- Its cost is bounded: each round reads the heads of the streams, and all rounds together sweep a bounded number of rows.
 -- A session plans the queries below once, and the plans do not depend on statistics: planning takes longer than a round,
 -- and a queue may get a million jobs before the next ANALYZE.
 create or replace function minutehand.choose(
@@ -15,10 +18,17 @@ language plpgsql volatile rows 100 security definer set search_path = minutehand
     set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set jit = off
 as $$
 declare
-    lanes  minutehand.due_lane[];
-    bounds minutehand.bound[];
-    tried  uuid[] := '{}';
-    step   record;
+    lanes   minutehand.due_lane[];
+    bounds  minutehand.bound[];
+    streams minutehand.stream[];
+    found_jobs minutehand.candidate[] := '{}';
+    heads   record;
+    swept   record;
+    step    record;
+    tried   uuid[] := '{}';
+    blocked integer[] := '{}';
+    rows    integer := minutehand.scan_rows('sweep');
+    served  text[] := '{}';
 begin
     perform from minutehand.controls c
       where c.max_running is not null and (only_queue is null or c.queue in ('', only_queue))
@@ -30,35 +40,60 @@ begin
     else
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l where l.queue = only_queue);
     end if;
+    streams := array(select s from minutehand.streams(lanes, room, moment, bounds, in_turn) s);
     while room > 0 loop
-        select * into step from minutehand.choose_round(room, moment, lanes, bounds, tried, in_turn);
+        found_jobs := array(select c from minutehand.still_candidates(found_jobs, bounds, tried) c);
+        select coalesce(array_agg(h.candidate), '{}') as candidates, coalesce(array_agg(distinct h.number), '{}') as numbers
+          into heads
+          from minutehand.heads(streams, moment, bounds, tried) h;
+        if rows > 0 then
+            select * into swept
+              from minutehand.sweep_blocked(
+                   streams, heads.numbers || array(select f.stream from unnest(found_jobs) f where f.stream is not null),
+                   room, moment, bounds, tried, rows, only_queue is null);
+            rows := rows - swept.read;
+            blocked := blocked || swept.swept;
+            found_jobs := found_jobs || swept.jobs;
+        end if;
+        select * into step from minutehand.choose_round(room, moment, heads.candidates || found_jobs, lanes, bounds, in_turn);
         return query select unnest(step.locked);
         room := room - cardinality(step.locked);
-        exit when room = 0 or not step.more;
+        served := served || step.served;
         tried := tried || step.selected;
+        exit when step.selected = '{}';
         bounds := minutehand.bounds_left(bounds, step.locked);
     end loop;
+    if in_turn or found_jobs <> '{}' then
+        perform minutehand.remember(streams, blocked, found_jobs, bounds, tried, served);
+    end if;
 end
 $$;
 
 -- Runs one round: selects the candidates for which every bound has room, and locks up to `room` of them. Returns the jobs
--- that it selected, those that it locked, and whether another round may find more. All jobs have a place in one order, so
--- that overlapping bounds never hold back the first of them, and each round makes progress. If `fair`, tenants that share
--- a queue take turns, whatever the priority of the others' jobs, and a round gives no tenant more than its share.
+-- that it selected, those that it locked, and the queues in which tenants were served in turn. All jobs have a place in one
+-- order, so that overlapping bounds never hold back the first of them, and each round makes progress. If `fair`, tenants that
+-- share a queue take turns, whatever the priority of the others' jobs, and a round gives no tenant more than its share. Turns
+-- go on after the tenant that had the last one.
 create or replace function minutehand.choose_round(
-    room integer, moment timestamptz, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean,
-    out selected uuid[], out locked uuid[], out more boolean
+    room integer, moment timestamptz, candidates minutehand.candidate[], lanes minutehand.due_lane[], bounds minutehand.bound[], fair boolean,
+    out selected uuid[], out locked uuid[], out served text[]
 )
 language plpgsql volatile
 as $$
 begin
     with candidate as materialized (
+        select p.*, case when fair then ceil(room::numeric / max(p.place) over (partition by p.queue))::bigint else room + 20 end as share
+          from (select c.*, case when fair then dense_rank() over (partition by c.queue order by c.tenant <= coalesce(t.last, ''), c.tenant)
+                                 else 0 end as place
+                  from (select distinct on (u.id) u.* from unnest(candidates) u order by u.id) c
+                  left join minutehand.turns t on t.queue = c.queue) p
+    ), own as materialized (
         select c.*, row_number() over (partition by c.queue, c.place order by c.priority desc, c.visible, c.id) as own
-          from minutehand.candidates(room, moment, lanes, bounds, tried, fair) c
-    ), turn as materialized (
-        select c.*, row_number() over (partition by c.queue order by c.own, c.place, c.priority desc, c.visible, c.id) as turn
           from candidate c
-         where c.own <= c.share
+    ), turn as materialized (
+        select o.*, row_number() over (partition by o.queue order by o.own, o.place, o.priority desc, o.visible, o.id) as turn
+          from own o
+         where o.own <= o.share
     ), scope as (
         select distinct b.tenant <> '' as by_tenant, b.queue <> '' as by_queue, b.kind <> '' as by_kind, b.key <> '' as by_key
           from unnest(bounds) b
@@ -95,10 +130,39 @@ begin
          order by h.queue, h.turn desc
             on conflict (queue) do update set last = excluded.last where t.last <> excluded.last
     )
-    -- If a lane had fewer candidates than there is room for, and all of them were chosen, it has no others.
-    select array(select f.id from free f), array(select h.id from held h),
-           exists (select from free) and ((select count(*) from candidate) > (select count(*) from held)
-                                          or exists (select from unnest(lanes) l where l.shared))
-      into selected, locked, more;
+    select array(select f.id from free f), array(select h.id from held h), array(select distinct h.queue from held h)
+      into selected, locked, served;
+end
+$$;
+
+-- Remembers where the next ticks go on: a stream whose sweep found jobs that may still start, with the first of these; the
+-- turns of a queue none of whose tenants was served, after the last one that was visited.
+create or replace function minutehand.remember(
+    streams minutehand.stream[], visited integer[], found_jobs minutehand.candidate[], bounds minutehand.bound[], tried uuid[],
+    served text[]
+) returns void
+language plpgsql volatile
+as $$
+begin
+    update minutehand.positions p
+       set visible = f.visible, id = f.id
+      from (select distinct on (c.stream) s.queue, s.priority, s.whole, s.part, c.visible, c.id
+              from minutehand.still_candidates(found_jobs, bounds, tried) c
+              join unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
+                on s.number = c.stream
+             order by c.stream, c.visible, c.id) f
+     where p.queue = f.queue and p.priority = f.priority and p.whole = f.whole and p.part = f.part;
+    update minutehand.positions p
+       set blocked = false
+      from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
+     where not s.whole and s.part <> '' and s.number <> all (visited)
+       and p.queue = s.queue and p.priority = s.priority and not p.whole and p.part = s.part and p.blocked;
+    insert into minutehand.turns as t (queue, last)
+    select distinct on (s.queue) s.queue, s.part
+      from unnest(streams) s
+      left join minutehand.turns o on o.queue = s.queue
+     where s.last and s.queue <> all (served)
+     order by s.queue, s.part <= coalesce(o.last, ''), s.part
+        on conflict (queue) do update set last = excluded.last;
 end
 $$;

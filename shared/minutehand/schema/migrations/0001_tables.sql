@@ -30,8 +30,7 @@ create domain minutehand.timeout as interval
 create domain minutehand.expires as interval
     constraint expires_is_positive check (value > interval '0' and value <= interval '3650 days');
 create domain minutehand.finite_time as timestamptz
-    constraint time_is_finite
-    check (isfinite(value) and value >= '0001-01-02 00:00+00' and value < '9999-12-31 00:00+00');
+    constraint time_is_finite check (isfinite(value) and value >= '0001-01-02 00:00+00' and value < '9999-12-31 00:00+00');
 create domain minutehand.headers as jsonb
     constraint headers_are_strings check (value is null or minutehand.is_headers(value));
 create domain minutehand.retry as jsonb
@@ -136,7 +135,7 @@ with (
     autovacuum_analyze_scale_factor = 0.05, autovacuum_analyze_threshold = 5000
 );
 alter table minutehand.jobs_live add primary key (id);
-create index jobs_live_due on minutehand.jobs_live (queue, priority, visible);
+create index jobs_live_due on minutehand.jobs_live (queue, priority, visible, id);
 -- `ack` has no index: every fence also names the id. With old statistics, the planner would read that index in full.
 -- Capacity is counted here: the scan begins at now(), past all entries that vacuum cannot remove yet. The condition is
 -- not `ack is not null`, or the planner would use it as an index on ack.
@@ -146,8 +145,9 @@ create index jobs_live_spent on minutehand.jobs_live (visible) where attempts >=
 create unique index jobs_live_upcoming on minutehand.jobs_live (queue, key, tenant) where key is not null and claimed is null;
 -- For `unique_while`.
 create index jobs_live_claimed on minutehand.jobs_live (queue, key, tenant) where key is not null and claimed is not null;
--- A tenant's jobs in a lane, the longest due first. Empty, and so free of cost, without tenants.
-create index jobs_live_tenant on minutehand.jobs_live (queue, priority, tenant, visible) where tenant <> '';
+-- A tenant's jobs in a lane, the longest due first. Empty, and so free of cost, without tenants. Both end with the id, so
+-- that a bounded scan can go on among many jobs of one moment.
+create index jobs_live_tenant on minutehand.jobs_live (queue, priority, tenant, visible, id) where tenant <> '';
 create index jobs_live_cancelling on minutehand.jobs_live (visible) where cancelling is not null;
 create index jobs_live_expiring on minutehand.jobs_live (expires_at) where expires_at is not null and attempts = 0;
 

@@ -1,0 +1,126 @@
+-- Streams: where `choose` looks for due jobs. A stream is a range of an index: a lane, or of a lane that tenants share, the
+-- jobs of one tenant, or those without a tenant.
+
+-- Returns the tenants with jobs in a lane, from one tenant to the end, and then from the beginning up to that tenant, and
+-- whether the first of these jobs is due. Reads one entry of the index for each tenant, when the caller asks for it.
+create or replace function minutehand.lane_tenants(in_queue text, with_priority integer, after text, moment timestamptz)
+returns table (tenant text, due boolean)
+language sql stable rows 1000
+as $$
+    select n.tenant, n.visible <= moment
+      from (with recursive n (tenant, visible) as (
+                (select j.tenant::text, j.visible
+                   from minutehand.jobs_live j
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > after
+                  order by j.tenant, j.visible limit 1)
+                union all
+                select f.tenant, f.visible
+                  from n
+                 cross join lateral (
+                       select j.tenant::text, j.visible
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
+                        order by j.tenant, j.visible limit 1) f)
+            select * from n) n
+    union all
+    select n.tenant, n.visible <= moment
+      from (with recursive n (tenant, visible) as (
+                (select j.tenant::text, j.visible
+                   from minutehand.jobs_live j
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= after
+                  order by j.tenant, j.visible limit 1)
+                union all
+                select f.tenant, f.visible
+                  from n
+                 cross join lateral (
+                       select j.tenant::text, j.visible
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
+                          and j.tenant <= after
+                        order by j.tenant, j.visible limit 1) f)
+            select * from n) n
+$$;
+
+-- Returns the streams of lanes. A lane that tenants do not share is one; so is one with few due jobs, or if not `fair`.
+create or replace function minutehand.streams(
+    lanes minutehand.due_lane[], room integer, moment timestamptz, bounds minutehand.bound[], fair boolean
+) returns setof minutehand.stream
+language plpgsql stable
+as $$
+declare
+    -- Of a shared lane with no more due jobs than these, the head has all of them.
+    few  constant integer := greatest(room, minutehand.scan_rows('part'));
+    head constant integer := greatest(2 * room, minutehand.scan_rows('head'));
+    lane record;
+begin
+    for lane in
+        select l.*, f.kinds, f.tenants, f.others,
+               fair and l.shared and exists (select from minutehand.jobs_live j
+                                              where j.queue = l.queue and j.priority = l.priority
+                                                and j.visible >= l.floor and j.visible <= moment
+                                              order by j.visible offset few) as deep
+          from unnest(lanes) l
+          join minutehand.full_scopes(array(select queue from unnest(lanes)), bounds) f on f.queue = l.queue
+    loop
+        if not lane.deep then
+            return query select lane.queue, lane.priority, lane.floor, true, '', head,
+                                -- Other workers may have locked some of them.
+                                case when not fair then room + 20 when lane.shared then few else room end::bigint, false;
+            continue;
+        end if;
+        return query select lane.queue, lane.priority, lane.floor, false, '', head, room::bigint, false;
+        return query
+        select lane.queue, lane.priority, lane.floor, false, t.part, minutehand.scan_rows('part'), ceil(room::numeric / count(*) over ())::bigint, t.last
+          from minutehand.visit_tenants(lane.queue, lane.priority, lane.floor, room, moment, lane.kinds, lane.tenants, lane.others) t;
+    end loop;
+end
+$$;
+
+-- Visits tenants of a shared lane in turn, until as many have a job at their head that may start as there is room for, and
+-- returns those with due jobs. Of those whose head is known to be blocked, returns those that were swept the longest ago.
+-- Paused tenants get no turn.
+create or replace function minutehand.visit_tenants(
+    in_queue text, with_priority integer, floor timestamptz, room integer, moment timestamptz,
+    kinds text[], tenants text[], others text[], out part text, out last boolean
+) returns setof record
+language plpgsql stable
+as $$
+declare
+    visited integer := 0;
+    opened  integer := 0;
+    visit   record;
+begin
+    return query
+    select p.part::text, false
+      from minutehand.positions p
+     where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
+       and p.part <> all (tenants)
+     order by p.swept
+     limit minutehand.scan_rows('blocked');
+    for visit in
+        select v.tenant, v.due and v.tenant <> all (tenants) as due, v.due and v.tenant <> all (tenants) and exists (
+               select from (select j.*
+                              from minutehand.jobs_live j
+                             where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
+                               and j.visible >= visit_tenants.floor and j.visible <= moment
+                             order by j.visible, j.id
+                             limit minutehand.scan_rows('part')) r
+                where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), kinds, '{}', others)) as open,
+               exists (select from minutehand.positions p
+                        where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = v.tenant
+                          and p.blocked) as known
+          from minutehand.lane_tenants(
+               in_queue, with_priority, coalesce((select t.last from minutehand.turns t where t.queue = in_queue), ''), moment) v
+    loop
+        visited := visited + 1;
+        opened := opened + (visit.open and not visit.known)::integer;
+        part := visit.tenant;
+        last := visited = room + minutehand.scan_rows('visits');
+        if visit.due and not visit.known or last then
+            return next;
+        end if;
+        exit when last or opened = room;
+    end loop;
+end
+$$;

@@ -28,6 +28,17 @@ CREATE TYPE minutehand.bound AS (
 	free integer
 );
 
+CREATE TYPE minutehand.candidate AS (
+	id uuid,
+	queue text,
+	priority integer,
+	visible timestamp with time zone,
+	tenant text,
+	kind text,
+	key text,
+	stream integer
+);
+
 CREATE TYPE minutehand.due_lane AS (
 	queue text,
 	priority integer,
@@ -158,6 +169,17 @@ CREATE DOMAIN minutehand.source AS text
 
 CREATE DOMAIN minutehand.staged_text AS text
 	CONSTRAINT staged_text_fits CHECK (((octet_length(VALUE) <= 65536) OR minutehand.too_large('staged_text'::text, (octet_length(VALUE))::bigint, (65536)::bigint, 'bytes'::text)));
+
+CREATE TYPE minutehand.stream AS (
+	queue text,
+	priority integer,
+	floor timestamp with time zone,
+	whole boolean,
+	part text,
+	head integer,
+	most bigint,
+	last boolean
+);
 
 CREATE DOMAIN minutehand.tenant AS text
 	CONSTRAINT tenant_is_a_name CHECK (((VALUE ~ '^([A-Za-z0-9][A-Za-z0-9_.:@-]*)?$'::text) AND (length(VALUE) <= 100)));
@@ -438,109 +460,6 @@ CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id
     select id, queue, kind, key, attempts, max_attempts, tenant from cancelled where (select count(*) from counted) >= 0
 $$;
 
-CREATE FUNCTION minutehand.candidates(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean) RETURNS TABLE(id uuid, queue text, priority integer, visible timestamp with time zone, tenant text, kind text, key text, place bigint, share bigint)
-    LANGUAGE sql STABLE ROWS 100
-    AS $$
-    with filled as materialized (
-        select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
-    ), full_queue as materialized (
-        select l.queue,
-               coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}') as kinds,
-               coalesce(array_agg(f.tenant) filter (where f.tenant <> '' and f.kind = '' and f.key = ''), '{}') as tenants,
-               coalesce(array_agg(f.tenant || '/' || f.kind || '/' || f.key)
-                        filter (where f.key <> '' or f.tenant <> '' and f.kind <> ''), '{}') as others
-          from (select distinct queue from unnest(lanes)) l
-          left join filled f on f.queue in ('', l.queue)
-         group by l.queue
-        having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0
-    ), lane as materialized (
-        select l.queue, l.priority, l.floor, fair and l.shared as shared, coalesce(t.last, '') as last, f.kinds, f.tenants, f.others
-          from unnest(lanes) l
-          join full_queue f on f.queue = l.queue
-          left join minutehand.turns t on t.queue = l.queue
-    ), head as materialized (
-        select l.queue, l.priority, false as shared, true as may_start, j.*
-          from lane l
-         cross join lateral (
-               select j.id, j.visible, j.tenant::text, j.kind::text, coalesce(j.key, '') as key
-                 from minutehand.jobs_live j
-                where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
-                  and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
-                  and minutehand.has_room(j.tenant, j.kind, coalesce(j.key, ''), l.kinds, l.tenants, l.others)
-                  and j.id not in (select unnest(tried))
-                order by j.visible
-                -- Other workers may have locked some of them.
-                limit (select room + case when fair then 0 else 20 end)) j
-         where not l.shared
-        union all
-        select l.queue, l.priority, true, j.may_start and j.id not in (select unnest(tried)), j.id, j.visible, j.tenant, j.kind, j.key
-          from lane l
-         cross join lateral (
-               select j.id, j.visible, j.tenant::text, j.kind::text, coalesce(j.key, '') as key,
-                      minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
-                      and minutehand.has_room(j.tenant, j.kind, coalesce(j.key, ''), l.kinds, l.tenants, l.others) as may_start
-                 from minutehand.jobs_live j
-                where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
-                order by j.visible
-                limit (select greatest(room, 100) + cardinality(tried))) j
-         where l.shared
-    ), deep as materialized (
-        select queue, priority
-          from head
-         where shared
-         group by queue, priority
-        having count(*) >= (select greatest(room, 100) + cardinality(tried))
-    ), visited as materialized (
-        select l.*, t.tenant
-          from deep
-          join lane l using (queue, priority)
-         cross join lateral (
-               select d.tenant
-                 from minutehand.due_tenants(l.queue, l.priority, l.last, moment) d
-                cross join lateral (
-                      select
-                        from minutehand.jobs_live j
-                       where j.queue = l.queue and j.priority = l.priority and j.tenant = d.tenant and j.tenant <> ''
-                         and j.visible >= l.floor and j.visible <= moment
-                         and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
-                         and minutehand.has_room(d.tenant, j.kind, coalesce(j.key, ''), l.kinds, '{}', l.others)
-                         and j.id not in (select unnest(tried))
-                       limit 1) j
-                where d.tenant <> all (l.tenants)
-                limit room) t
-    ), entry as (
-        select l.*, h.tenant, h.id, h.visible, h.kind, h.key
-          from head h
-          join lane l using (queue, priority)
-         where h.may_start and (h.tenant = '' or (h.queue, h.priority) not in (select d.queue, d.priority from deep d))
-         union all
-        select v.*, null, null, null, null from visited v
-    ), placed as (
-        select e.*, case when fair then dense_rank() over (partition by e.queue order by e.tenant <= e.last, e.tenant) else 0 end as place
-          from entry e
-    ), shared as (
-        select p.*, case when fair then ceil(room::numeric / max(p.place) over (partition by p.queue))::bigint else room + 20 end as share
-          from placed p
-    )
-    select s.id, s.queue, s.priority, s.visible, s.tenant, s.kind, s.key, s.place, s.share
-      from shared s
-     where s.id is not null and s.place <= room
-    union all
-    select j.id, s.queue, s.priority, j.visible, s.tenant, j.kind, j.key, s.place, s.share
-      from shared s
-     cross join lateral (
-           select j.id, j.visible, j.kind::text, coalesce(j.key, '') as key
-             from minutehand.jobs_live j
-            where j.queue = s.queue and j.priority = s.priority and j.tenant = s.tenant and j.tenant <> ''
-              and j.visible >= s.floor and j.visible <= moment
-              and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
-              and minutehand.has_room(s.tenant, j.kind, coalesce(j.key, ''), s.kinds, '{}', s.others)
-              and j.id not in (select unnest(tried))
-            order by j.visible
-            limit s.share) j
-     where s.id is null and s.place <= room
-$$;
-
 CREATE FUNCTION minutehand.check_batch(of_batch uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -782,10 +701,17 @@ CREATE FUNCTION minutehand.choose(room integer, moment timestamp with time zone,
     SET jit TO 'off'
     AS $$
 declare
-    lanes  minutehand.due_lane[];
-    bounds minutehand.bound[];
-    tried  uuid[] := '{}';
-    step   record;
+    lanes   minutehand.due_lane[];
+    bounds  minutehand.bound[];
+    streams minutehand.stream[];
+    found_jobs minutehand.candidate[] := '{}';
+    heads   record;
+    swept   record;
+    step    record;
+    tried   uuid[] := '{}';
+    blocked integer[] := '{}';
+    rows    integer := minutehand.scan_rows('sweep');
+    served  text[] := '{}';
 begin
     perform from minutehand.controls c
       where c.max_running is not null and (only_queue is null or c.queue in ('', only_queue))
@@ -797,28 +723,52 @@ begin
     else
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l where l.queue = only_queue);
     end if;
+    streams := array(select s from minutehand.streams(lanes, room, moment, bounds, in_turn) s);
     while room > 0 loop
-        select * into step from minutehand.choose_round(room, moment, lanes, bounds, tried, in_turn);
+        found_jobs := array(select c from minutehand.still_candidates(found_jobs, bounds, tried) c);
+        select coalesce(array_agg(h.candidate), '{}') as candidates, coalesce(array_agg(distinct h.number), '{}') as numbers
+          into heads
+          from minutehand.heads(streams, moment, bounds, tried) h;
+        if rows > 0 then
+            select * into swept
+              from minutehand.sweep_blocked(
+                   streams, heads.numbers || array(select f.stream from unnest(found_jobs) f where f.stream is not null),
+                   room, moment, bounds, tried, rows, only_queue is null);
+            rows := rows - swept.read;
+            blocked := blocked || swept.swept;
+            found_jobs := found_jobs || swept.jobs;
+        end if;
+        select * into step from minutehand.choose_round(room, moment, heads.candidates || found_jobs, lanes, bounds, in_turn);
         return query select unnest(step.locked);
         room := room - cardinality(step.locked);
-        exit when room = 0 or not step.more;
+        served := served || step.served;
         tried := tried || step.selected;
+        exit when step.selected = '{}';
         bounds := minutehand.bounds_left(bounds, step.locked);
     end loop;
+    if in_turn or found_jobs <> '{}' then
+        perform minutehand.remember(streams, blocked, found_jobs, bounds, tried, served);
+    end if;
 end
 $$;
 
-CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean, OUT selected uuid[], OUT locked uuid[], OUT more boolean) RETURNS record
+CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, candidates minutehand.candidate[], lanes minutehand.due_lane[], bounds minutehand.bound[], fair boolean, OUT selected uuid[], OUT locked uuid[], OUT served text[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
 begin
     with candidate as materialized (
+        select p.*, case when fair then ceil(room::numeric / max(p.place) over (partition by p.queue))::bigint else room + 20 end as share
+          from (select c.*, case when fair then dense_rank() over (partition by c.queue order by c.tenant <= coalesce(t.last, ''), c.tenant)
+                                 else 0 end as place
+                  from (select distinct on (u.id) u.* from unnest(candidates) u order by u.id) c
+                  left join minutehand.turns t on t.queue = c.queue) p
+    ), own as materialized (
         select c.*, row_number() over (partition by c.queue, c.place order by c.priority desc, c.visible, c.id) as own
-          from minutehand.candidates(room, moment, lanes, bounds, tried, fair) c
-    ), turn as materialized (
-        select c.*, row_number() over (partition by c.queue order by c.own, c.place, c.priority desc, c.visible, c.id) as turn
           from candidate c
-         where c.own <= c.share
+    ), turn as materialized (
+        select o.*, row_number() over (partition by o.queue order by o.own, o.place, o.priority desc, o.visible, o.id) as turn
+          from own o
+         where o.own <= o.share
     ), scope as (
         select distinct b.tenant <> '' as by_tenant, b.queue <> '' as by_queue, b.kind <> '' as by_kind, b.key <> '' as by_key
           from unnest(bounds) b
@@ -855,11 +805,8 @@ begin
          order by h.queue, h.turn desc
             on conflict (queue) do update set last = excluded.last where t.last <> excluded.last
     )
-    -- If a lane had fewer candidates than there is room for, and all of them were chosen, it has no others.
-    select array(select f.id from free f), array(select h.id from held h),
-           exists (select from free) and ((select count(*) from candidate) > (select count(*) from held)
-                                          or exists (select from unnest(lanes) l where l.shared))
-      into selected, locked, more;
+    select array(select f.id from free f), array(select h.id from held h), array(select distinct h.queue from held h)
+      into selected, locked, served;
 end
 $$;
 
@@ -1007,19 +954,26 @@ CREATE FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with
           from minutehand.controls c
          where c.paused and (c.until is null or c.until > moment)
     )
-    select l.queue, least(count(*), max_rows), moment - min(j.visible)
+    select l.queue, least(count(j.visible), max_rows), coalesce(moment - min(j.visible), interval '0')
       from minutehand.due_lanes(moment) l
-     cross join lateral (
+      left join lateral (
            select v.visible
-             from minutehand.jobs_live v
-            where v.queue = l.queue and v.priority = l.priority and v.visible >= l.floor and v.visible <= moment
-              and not exists (select from paused p
+             from (select f.visible, f.kind, f.queue, f.key, f.tenant
+                     from minutehand.jobs_live f
+                    where f.queue = l.queue and f.priority = l.priority and f.visible >= l.floor and f.visible <= moment
+                    order by f.visible
+                    limit (select greatest(minutehand.scan_rows('head'), 5 * max_rows))) v
+            where not exists (select from paused p
                                where (p.kind = '' or p.kind = v.kind) and (p.queue = '' or p.queue = v.queue)
                                  and (p.key = '' or p.key = v.key) and (p.tenant = '' or p.tenant = v.tenant))
-            order by v.visible
-            limit (select max_rows)) j
+            limit (select max_rows)) j on true
      where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
      group by l.queue
+    having count(j.visible) > 0
+        or bool_or(exists (select from minutehand.jobs_live f
+                            where f.queue = l.queue and f.priority = l.priority and f.visible >= l.floor and f.visible <= moment
+                            order by f.visible
+                           offset (select greatest(minutehand.scan_rows('head'), 5 * max_rows))))
 $$;
 
 CREATE TABLE minutehand.batches (
@@ -1294,45 +1248,6 @@ CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TA
              union all
             select queue, priority, visible, shared from minutehand.lane_changes where visible <= moment) l
      group by l.queue, l.priority
-$$;
-
-CREATE FUNCTION minutehand.due_tenants(in_queue text, with_priority integer, after text, moment timestamp with time zone) RETURNS TABLE(tenant text)
-    LANGUAGE sql STABLE
-    AS $$
-    select n.tenant
-      from (with recursive n (tenant, visible) as (
-                (select j.tenant::text, j.visible
-                   from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > after
-                  order by j.tenant, j.visible limit 1)
-                union all
-                select f.tenant, f.visible
-                  from n
-                 cross join lateral (
-                       select j.tenant::text, j.visible
-                         from minutehand.jobs_live j
-                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
-                        order by j.tenant, j.visible limit 1) f)
-            select * from n) n
-     where n.visible <= moment
-    union all
-    select n.tenant
-      from (with recursive n (tenant, visible) as (
-                (select j.tenant::text, j.visible
-                   from minutehand.jobs_live j
-                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= after
-                  order by j.tenant, j.visible limit 1)
-                union all
-                select f.tenant, f.visible
-                  from n
-                 cross join lateral (
-                       select j.tenant::text, j.visible
-                         from minutehand.jobs_live j
-                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
-                          and j.tenant <= after
-                        order by j.tenant, j.visible limit 1) f)
-            select * from n) n
-     where n.visible <= moment
 $$;
 
 CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, tenant text, priority integer, max_attempts integer, retry jsonb, timeout interval, expires interval, visible timestamp with time zone)
@@ -1844,6 +1759,23 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.full_scopes(in_queues text[], bounds minutehand.bound[]) RETURNS TABLE(queue text, kinds text[], tenants text[], others text[])
+    LANGUAGE sql STABLE ROWS 10
+    AS $$
+    with filled as materialized (
+        select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
+    )
+    select q.queue,
+           coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}'),
+           coalesce(array_agg(f.tenant) filter (where f.tenant <> '' and f.kind = '' and f.key = ''), '{}'),
+           coalesce(array_agg(f.tenant || '/' || f.kind || '/' || f.key)
+                    filter (where f.key <> '' or f.tenant <> '' and f.kind <> ''), '{}')
+      from (select distinct unnest(in_queues) as queue) q
+      left join filled f on f.queue in ('', q.queue)
+     group by q.queue
+    having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0
+$$;
+
 CREATE FUNCTION minutehand.grant_role(of_role text) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1916,6 +1848,47 @@ CREATE FUNCTION minutehand.has_room(tenant text, kind text, key text, full_kinds
            and (full_others = '{}' or not full_others && array[
                 tenant || '/' || kind || '/', tenant || '//' || key, '/' || kind || '/' || key, '//' || key,
                 tenant || '/' || kind || '/' || key])
+$$;
+
+CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[]) RETURNS TABLE(number integer, candidate minutehand.candidate)
+    LANGUAGE sql STABLE ROWS 100
+    AS $$
+    with stream as materialized (
+        select s.*, f.kinds, f.tenants, f.others
+          from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
+          join minutehand.full_scopes(array(select l.queue from unnest(streams) l), bounds) f on f.queue = s.queue
+    )
+    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, j.tenant, j.kind, j.key, null)::minutehand.candidate
+      from stream s
+     cross join lateral (
+           select r.id, r.visible, r.tenant::text, r.kind::text, coalesce(r.key, '') as key
+             from (select j.*
+                     from minutehand.jobs_live j
+                    where j.queue = s.queue and j.priority = s.priority and j.visible >= s.floor and j.visible <= moment
+                    order by j.visible, j.id
+                    limit s.head + cardinality(tried)) r
+            where (s.whole or r.tenant = '')
+              and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+              and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
+              and r.id not in (select unnest(tried))
+            limit s.most) j
+     where s.whole or s.part = ''
+     union all
+    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, s.part, j.kind, j.key, null)::minutehand.candidate
+      from stream s
+     cross join lateral (
+           select r.id, r.visible, r.kind::text, coalesce(r.key, '') as key
+             from (select j.*
+                     from minutehand.jobs_live j
+                    where j.queue = s.queue and j.priority = s.priority and j.tenant = s.part and j.tenant <> ''
+                      and j.visible >= s.floor and j.visible <= moment
+                    order by j.visible, j.id
+                    limit s.head + cardinality(tried)) r
+            where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+              and minutehand.has_room(s.part, r.kind, coalesce(r.key, ''), s.kinds, '{}', s.others)
+              and r.id not in (select unnest(tried))
+            limit s.most) j
+     where not s.whole and s.part <> '' and s.part <> all (s.tenants)
 $$;
 
 CREATE FUNCTION minutehand.hold_ticks() RETURNS void
@@ -2080,6 +2053,43 @@ begin
                         where c.queue = in_queue and c.priority = with_priority and c.visible <= lane_covers.visible
                           and (c.shared or not lane_covers.shared)));
 end
+$$;
+
+CREATE FUNCTION minutehand.lane_tenants(in_queue text, with_priority integer, after text, moment timestamp with time zone) RETURNS TABLE(tenant text, due boolean)
+    LANGUAGE sql STABLE
+    AS $$
+    select n.tenant, n.visible <= moment
+      from (with recursive n (tenant, visible) as (
+                (select j.tenant::text, j.visible
+                   from minutehand.jobs_live j
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > after
+                  order by j.tenant, j.visible limit 1)
+                union all
+                select f.tenant, f.visible
+                  from n
+                 cross join lateral (
+                       select j.tenant::text, j.visible
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
+                        order by j.tenant, j.visible limit 1) f)
+            select * from n) n
+    union all
+    select n.tenant, n.visible <= moment
+      from (with recursive n (tenant, visible) as (
+                (select j.tenant::text, j.visible
+                   from minutehand.jobs_live j
+                  where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant <= after
+                  order by j.tenant, j.visible limit 1)
+                union all
+                select f.tenant, f.visible
+                  from n
+                 cross join lateral (
+                       select j.tenant::text, j.visible
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant <> '' and j.tenant > n.tenant
+                          and j.tenant <= after
+                        order by j.tenant, j.visible limit 1) f)
+            select * from n) n
 $$;
 
 CREATE FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) RETURNS boolean
@@ -2359,7 +2369,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
                                         record_audit', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets take_locks', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -2369,9 +2379,10 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'uniques', 'until'),
         ('worker', 'update', 'lanes', 'floor shared idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
+        ('worker', 'update', 'positions', 'blocked'),
         ('worker', 'update', 'dispatcher budgets take_locks', null),
         ('worker', 'insert', 'attempts lanes budgets', null),
-        ('worker', 'delete', 'lanes lane_changes uniques superseded firings', null),
+        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches', null),
 
@@ -2620,6 +2631,90 @@ CREATE FUNCTION minutehand.queues_seen() RETURNS SETOF text
      where minutehand.sees_queue(q.queue)
 $$;
 
+CREATE FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], most integer) RETURNS SETOF minutehand.candidate
+    LANGUAGE sql STABLE ROWS 100
+    AS $$
+    with newest as (
+        (select j.*
+           from minutehand.jobs_live j
+          where ((stream).whole or (stream).part = '') and j.queue = (stream).queue and j.priority = (stream).priority
+            and j.visible >= (stream).floor and j.visible <= moment
+          order by j.visible desc, j.id desc
+          limit minutehand.scan_rows('newest'))
+         union all
+        (select j.*
+           from minutehand.jobs_live j
+          where not (stream).whole and j.queue = (stream).queue and j.priority = (stream).priority
+            and j.tenant = (stream).part and j.tenant <> '' and j.visible >= (stream).floor and j.visible <= moment
+          order by j.visible desc, j.id desc
+          limit minutehand.scan_rows('newest'))
+    )
+    select n.id, n.queue::text, n.priority::integer, n.visible::timestamptz, n.tenant::text, n.kind::text, coalesce(n.key, ''), null::integer
+      from newest n
+      join minutehand.full_scopes(array[(stream).queue], bounds) f on f.queue = n.queue
+     where ((stream).whole or n.tenant = (stream).part)
+       and minutehand.may_start(n.attempts, n.max_attempts, n.cancelling, n.expires_at, moment)
+       and minutehand.has_room(n.tenant, n.kind, coalesce(n.key, ''), f.kinds, f.tenants, f.others) and n.id <> all (tried)
+     order by n.visible, n.id
+     limit most
+$$;
+
+CREATE FUNCTION minutehand.read_stream(stream minutehand.stream, after_visible timestamp with time zone, after_id uuid, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, most integer, OUT jobs minutehand.candidate[], OUT read integer, OUT visible timestamp with time zone, OUT id uuid) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+    -- A field of a row would be looked up for each job.
+    is_whole constant boolean := (stream).whole;
+    of_part  constant text := (stream).part;
+    in_queue constant text := (stream).queue;
+    with_priority constant integer := (stream).priority;
+    seen     record;
+begin
+    if of_part = '' then
+        select array_agg(row(r.id, in_queue, with_priority, r.visible, r.tenant, r.kind, coalesce(r.key, ''), null)::minutehand.candidate)
+               filter (where (is_whole or r.tenant = '')
+                         and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                         and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), f.kinds, f.tenants, f.others)
+                         and r.id <> all (tried)) as jobs,
+               count(*) as rows, (array_agg(r.visible))[count(*)] as visible, (array_agg(r.id))[count(*)] as id
+          into seen
+          from minutehand.full_scopes(array[in_queue], bounds) f
+         cross join (
+               select j.*
+                 from minutehand.jobs_live j
+                where j.queue = in_queue and j.priority = with_priority
+                  -- Without another lower bound, from which the index would be read instead.
+                  and (j.visible, j.id) >= (after_visible, after_id) and j.visible <= moment
+                order by j.visible, j.id
+                limit rows) r;
+    else
+        select array_agg(row(r.id, in_queue, with_priority, r.visible, of_part, r.kind, coalesce(r.key, ''), null)::minutehand.candidate)
+               filter (where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                         and minutehand.has_room(of_part, r.kind, coalesce(r.key, ''), f.kinds, '{}', f.others)
+                         and r.id <> all (tried)) as jobs,
+               count(*) as rows, (array_agg(r.visible))[count(*)] as visible, (array_agg(r.id))[count(*)] as id
+          into seen
+          from minutehand.full_scopes(array[in_queue], bounds) f
+         cross join (
+               select j.*
+                 from minutehand.jobs_live j
+                where j.queue = in_queue and j.priority = with_priority and j.tenant = of_part and j.tenant <> ''
+                  and (j.visible, j.id) >= (after_visible, after_id) and j.visible <= moment
+                order by j.visible, j.id
+                limit rows) r;
+    end if;
+    jobs := coalesce(seen.jobs, '{}');
+    read := seen.rows;
+    visible := seen.visible;
+    id := seen.id;
+    if cardinality(jobs) > most then
+        jobs := jobs[:most];
+        visible := (jobs[most]).visible;
+        id := (jobs[most]).id;
+    end if;
+end
+$$;
+
 CREATE FUNCTION minutehand.recall_offers(of minutehand.bound) RETURNS TABLE(id uuid)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -2726,6 +2821,33 @@ begin
     end if;
     delete from minutehand.superseded s where s.job = of_job;
     return true;
+end
+$$;
+
+CREATE FUNCTION minutehand.remember(streams minutehand.stream[], visited integer[], found_jobs minutehand.candidate[], bounds minutehand.bound[], tried uuid[], served text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+    update minutehand.positions p
+       set visible = f.visible, id = f.id
+      from (select distinct on (c.stream) s.queue, s.priority, s.whole, s.part, c.visible, c.id
+              from minutehand.still_candidates(found_jobs, bounds, tried) c
+              join unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
+                on s.number = c.stream
+             order by c.stream, c.visible, c.id) f
+     where p.queue = f.queue and p.priority = f.priority and p.whole = f.whole and p.part = f.part;
+    update minutehand.positions p
+       set blocked = false
+      from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
+     where not s.whole and s.part <> '' and s.number <> all (visited)
+       and p.queue = s.queue and p.priority = s.priority and not p.whole and p.part = s.part and p.blocked;
+    insert into minutehand.turns as t (queue, last)
+    select distinct on (s.queue) s.queue, s.part
+      from unnest(streams) s
+      left join minutehand.turns o on o.queue = s.queue
+     where s.last and s.queue <> all (served)
+     order by s.queue, s.part <= coalesce(o.last, ''), s.part
+        on conflict (queue) do update set last = excluded.last;
 end
 $$;
 
@@ -2982,6 +3104,25 @@ CREATE FUNCTION minutehand.save_schedule(of_name text, every text, zone text, st
     returning s.*
 $$;
 
+CREATE FUNCTION minutehand.scan_rows(of text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select case of
+           -- At the head of a lane, and of the part of a tenant.
+           when 'head' then 1000
+           when 'part' then 100
+           -- The newest due jobs of a stream whose head is blocked, for as many streams as `newest streams`.
+           when 'newest' then 1000
+           when 'newest streams' then 20
+           -- In all sweeps of a tick or of a take, and in one step of a sweep.
+           when 'sweep' then 50000
+           when 'step' then 2000
+           -- Tenants, besides those for which there is room: visited in turn, and of those whose head is known to be blocked.
+           when 'visits' then 200
+           when 'blocked' then 50
+           end
+$$;
+
 CREATE FUNCTION minutehand.schedule_job(job json) RETURNS json
     LANGUAGE plpgsql STABLE
     AS $$
@@ -3138,6 +3279,47 @@ CREATE FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zon
         else 'running' end
 $$;
 
+CREATE FUNCTION minutehand.still_candidates(candidates minutehand.candidate[], bounds minutehand.bound[], tried uuid[]) RETURNS SETOF minutehand.candidate
+    LANGUAGE sql STABLE ROWS 100
+    AS $$
+    select c.*
+      from unnest(candidates) c
+      join minutehand.full_scopes(array(select l.queue from unnest(candidates) l), bounds) f on f.queue = c.queue
+     where minutehand.has_room(c.tenant, c.kind, c.key, f.kinds, f.tenants, f.others) and c.id not in (select unnest(tried))
+$$;
+
+CREATE FUNCTION minutehand.streams(lanes minutehand.due_lane[], room integer, moment timestamp with time zone, bounds minutehand.bound[], fair boolean) RETURNS SETOF minutehand.stream
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+    -- Of a shared lane with no more due jobs than these, the head has all of them.
+    few  constant integer := greatest(room, minutehand.scan_rows('part'));
+    head constant integer := greatest(2 * room, minutehand.scan_rows('head'));
+    lane record;
+begin
+    for lane in
+        select l.*, f.kinds, f.tenants, f.others,
+               fair and l.shared and exists (select from minutehand.jobs_live j
+                                              where j.queue = l.queue and j.priority = l.priority
+                                                and j.visible >= l.floor and j.visible <= moment
+                                              order by j.visible offset few) as deep
+          from unnest(lanes) l
+          join minutehand.full_scopes(array(select queue from unnest(lanes)), bounds) f on f.queue = l.queue
+    loop
+        if not lane.deep then
+            return query select lane.queue, lane.priority, lane.floor, true, '', head,
+                                -- Other workers may have locked some of them.
+                                case when not fair then room + 20 when lane.shared then few else room end::bigint, false;
+            continue;
+        end if;
+        return query select lane.queue, lane.priority, lane.floor, false, '', head, room::bigint, false;
+        return query
+        select lane.queue, lane.priority, lane.floor, false, t.part, minutehand.scan_rows('part'), ceil(room::numeric / count(*) over ())::bigint, t.last
+          from minutehand.visit_tenants(lane.queue, lane.priority, lane.floor, room, moment, lane.kinds, lane.tenants, lane.others) t;
+    end loop;
+end
+$$;
+
 CREATE FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -3163,6 +3345,101 @@ begin
      where j.tenant = of_tenant and j.queue = in_queue and j.key = with_key and j.claimed is null and j.id <> by_job
         on conflict do nothing;
     return found;
+end
+$$;
+
+CREATE FUNCTION minutehand.sweep(stream minutehand.stream, number integer, room integer, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT read integer) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+declare
+    place record;
+    chunk record;
+begin
+    jobs := '{}';
+    read := 0;
+    select p.* into place
+      from minutehand.positions p
+     where p.queue = (stream).queue and p.priority = (stream).priority and p.whole = (stream).whole and p.part = (stream).part
+       and (always or p.hit or p.swept not between moment - interval '1 second' and moment)
+       for update skip locked;
+    if not found then
+        -- An insert would wait for a session that has changed the row.
+        insert into minutehand.positions (queue, priority, whole, part, swept)
+        select (stream).queue, (stream).priority, (stream).whole, (stream).part, moment
+         where not exists (select from minutehand.positions p
+                            where p.queue = (stream).queue and p.priority = (stream).priority and p.whole = (stream).whole
+                              and p.part = (stream).part)
+            on conflict do nothing
+        returning * into place;
+        if not found then
+            return;
+        end if;
+    end if;
+    if place.visible < (stream).floor then
+        place.visible := null;
+        place.id := null;
+    end if;
+    loop
+        select * into chunk
+          from minutehand.read_stream(
+               stream, coalesce(place.visible, (stream).floor), coalesce(place.id, '00000000-0000-0000-0000-000000000000'),
+               moment, bounds, tried, minutehand.scan_rows('step'), room - cardinality(jobs));
+        read := read + chunk.read;
+        jobs := jobs || array(select row(j.id, j.queue, j.priority, j.visible, j.tenant, j.kind, j.key, number)::minutehand.candidate
+                                from unnest(chunk.jobs) j);
+        -- At the end of the stream, the next sweep begins at the beginning.
+        place.visible := case when chunk.read = minutehand.scan_rows('step') or cardinality(jobs) >= room then chunk.visible end;
+        place.id := case when place.visible is not null then chunk.id end;
+        exit when place.visible is null or read >= rows or cardinality(jobs) >= room;
+    end loop;
+    update minutehand.positions p
+       set visible = place.visible, id = place.id, swept = moment, hit = jobs <> '{}', blocked = true
+     where p.queue = (stream).queue and p.priority = (stream).priority and p.whole = (stream).whole and p.part = (stream).part;
+end
+$$;
+
+CREATE FUNCTION minutehand.sweep_blocked(streams minutehand.stream[], numbers integer[], room integer, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT swept integer[], OUT read integer) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+declare
+    ends   integer := minutehand.scan_rows('newest streams');
+    stream record;
+    found_jobs record;
+begin
+    jobs := '{}';
+    swept := '{}';
+    read := 0;
+    for stream in
+        select b.number, row(b.queue, b.priority, b.floor, b.whole, b.part, b.head, b.most, b.last)::minutehand.stream as self
+          from (select s.*, f.tenants
+                  from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
+                  join minutehand.full_scopes(array(select l.queue from unnest(streams) l), bounds) f on f.queue = s.queue
+                 where s.number <> all (numbers) and s.part <> all (f.tenants)) b
+          left join minutehand.positions p on p.queue = b.queue and p.priority = b.priority and p.whole = b.whole and p.part = b.part
+         where exists (select from minutehand.jobs_live j
+                        where b.part = '' and j.queue = b.queue and j.priority = b.priority
+                          and j.visible >= b.floor and j.visible <= moment
+                        order by j.visible, j.id offset b.head + cardinality(tried))
+            or exists (select from minutehand.jobs_live j
+                        where b.part <> '' and j.queue = b.queue and j.priority = b.priority and j.tenant = b.part and j.tenant <> ''
+                          and j.visible >= b.floor and j.visible <= moment
+                        order by j.visible, j.id offset b.head + cardinality(tried))
+         order by p.swept nulls first, b.number
+    loop
+        exit when read >= rows and ends <= 0;
+        swept := swept || stream.number::integer;
+        if ends > 0 then
+            ends := ends - 1;
+            jobs := jobs || array(select e from minutehand.read_end(stream.self, moment, bounds, tried, room) e);
+        end if;
+        if read < rows then
+            select * into found_jobs
+              from minutehand.sweep(stream.self, stream.number::integer, room, moment, bounds, tried, rows - read, always);
+            jobs := jobs || found_jobs.jobs;
+            -- A sweep costs as much as some hundred rows itself.
+            read := read + found_jobs.read + minutehand.scan_rows('step') / 4;
+        end if;
+    end loop;
 end
 $$;
 
@@ -3230,6 +3507,49 @@ CREATE FUNCTION minutehand.version_numbers(version text) RETURNS numeric[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     select coalesce(array_agg(found[1]::numeric), '{}') from regexp_matches(coalesce(version, ''), '\d{1,100}', 'g') found
+$$;
+
+CREATE FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, kinds text[], tenants text[], others text[], OUT part text, OUT last boolean) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+    visited integer := 0;
+    opened  integer := 0;
+    visit   record;
+begin
+    return query
+    select p.part::text, false
+      from minutehand.positions p
+     where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
+       and p.part <> all (tenants)
+     order by p.swept
+     limit minutehand.scan_rows('blocked');
+    for visit in
+        select v.tenant, v.due and v.tenant <> all (tenants) as due, v.due and v.tenant <> all (tenants) and exists (
+               select from (select j.*
+                              from minutehand.jobs_live j
+                             where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
+                               and j.visible >= visit_tenants.floor and j.visible <= moment
+                             order by j.visible, j.id
+                             limit minutehand.scan_rows('part')) r
+                where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), kinds, '{}', others)) as open,
+               exists (select from minutehand.positions p
+                        where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = v.tenant
+                          and p.blocked) as known
+          from minutehand.lane_tenants(
+               in_queue, with_priority, coalesce((select t.last from minutehand.turns t where t.queue = in_queue), ''), moment) v
+    loop
+        visited := visited + 1;
+        opened := opened + (visit.open and not visit.known)::integer;
+        part := visit.tenant;
+        last := visited = room + minutehand.scan_rows('visits');
+        if visit.due and not visit.known or last then
+            return next;
+        end if;
+        exit when last or opened = room;
+    end loop;
+end
 $$;
 
 CREATE FUNCTION minutehand.was_visible(created xid, snapshot pg_snapshot) RETURNS boolean
@@ -3569,6 +3889,19 @@ CREATE TABLE minutehand.migrations (
     applied timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+CREATE TABLE minutehand.positions (
+    queue minutehand.queue NOT NULL,
+    priority minutehand.priority NOT NULL,
+    whole boolean NOT NULL,
+    part minutehand.tenant NOT NULL,
+    visible timestamp with time zone,
+    id uuid,
+    swept timestamp with time zone NOT NULL,
+    hit boolean DEFAULT false NOT NULL,
+    blocked boolean DEFAULT true NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
 CREATE TABLE minutehand.queue_defaults (
     queue minutehand.queue NOT NULL,
     priority minutehand.priority,
@@ -3739,6 +4072,9 @@ ALTER TABLE ONLY minutehand.loads
 ALTER TABLE ONLY minutehand.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY minutehand.positions
+    ADD CONSTRAINT positions_pkey PRIMARY KEY (queue, priority, whole, part);
+
 ALTER TABLE ONLY minutehand.queue_defaults
     ADD CONSTRAINT queue_defaults_pkey PRIMARY KEY (queue);
 
@@ -3817,13 +4153,13 @@ CREATE INDEX jobs_live_cancelling ON minutehand.jobs_live USING btree (visible) 
 
 CREATE INDEX jobs_live_claimed ON minutehand.jobs_live USING btree (queue, key, tenant) WHERE ((key IS NOT NULL) AND (claimed IS NOT NULL));
 
-CREATE INDEX jobs_live_due ON minutehand.jobs_live USING btree (queue, priority, visible);
+CREATE INDEX jobs_live_due ON minutehand.jobs_live USING btree (queue, priority, visible, id);
 
 CREATE INDEX jobs_live_expiring ON minutehand.jobs_live USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (attempts = 0));
 
 CREATE INDEX jobs_live_spent ON minutehand.jobs_live USING btree (visible) WHERE (attempts >= (max_attempts)::integer);
 
-CREATE INDEX jobs_live_tenant ON minutehand.jobs_live USING btree (queue, priority, tenant, visible) WHERE ((tenant)::text <> ''::text);
+CREATE INDEX jobs_live_tenant ON minutehand.jobs_live USING btree (queue, priority, tenant, visible, id) WHERE ((tenant)::text <> ''::text);
 
 CREATE INDEX jobs_live_tenant_id_idx ON minutehand.jobs_live USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
 
@@ -3834,6 +4170,8 @@ CREATE INDEX lane_changes_lane ON minutehand.lane_changes USING btree (queue, pr
 CREATE INDEX lanes_floor ON minutehand.lanes USING btree (floor);
 
 CREATE INDEX load_runs_began ON minutehand.load_runs USING btree (began);
+
+CREATE INDEX positions_swept ON minutehand.positions USING btree (swept);
 
 CREATE INDEX schedules_wake ON minutehand.schedules USING btree (wake) WHERE ((NOT paused) AND (wake IS NOT NULL));
 
@@ -4011,6 +4349,8 @@ REVOKE ALL ON TYPE minutehand.any_queue FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.bound FROM PUBLIC;
 
+REVOKE ALL ON TYPE minutehand.candidate FROM PUBLIC;
+
 REVOKE ALL ON TYPE minutehand.due_lane FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text) FROM PUBLIC;
@@ -4077,6 +4417,8 @@ REVOKE ALL ON TYPE minutehand.source FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.staged_text FROM PUBLIC;
 
+REVOKE ALL ON TYPE minutehand.stream FROM PUBLIC;
+
 REVOKE ALL ON TYPE minutehand.tenant FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.timeout FROM PUBLIC;
@@ -4141,8 +4483,6 @@ REVOKE ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) FROM PUBL
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_tenant;
 
-REVOKE ALL ON FUNCTION minutehand.candidates(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION minutehand.check_batch(of_batch uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
@@ -4202,7 +4542,7 @@ REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) FRO
 REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text, in_turn boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text, in_turn boolean) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, lanes minutehand.due_lane[], bounds minutehand.bound[], tried uuid[], fair boolean, OUT selected uuid[], OUT locked uuid[], OUT more boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, candidates minutehand.candidate[], lanes minutehand.due_lane[], bounds minutehand.bound[], fair boolean, OUT selected uuid[], OUT locked uuid[], OUT served text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.clear_personal() FROM PUBLIC;
 
@@ -4275,8 +4615,6 @@ REVOKE ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) FRO
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.due_tenants(in_queue text, with_priority integer, after text, moment timestamp with time zone) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_tenant;
@@ -4337,6 +4675,8 @@ REVOKE ALL ON FUNCTION minutehand.forget_kept_days() FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.full_scopes(in_queues text[], bounds minutehand.bound[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.grant_role(of_role text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
@@ -4344,6 +4684,8 @@ REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.hand_over(new_owner name) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.has_room(tenant text, kind text, key text, full_kinds text[], full_tenants text[], full_others text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.hold_ticks() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.hold_ticks() TO minutehand_operator;
@@ -4385,6 +4727,8 @@ GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_ten
 GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.lane_tenants(in_queue text, with_priority integer, after text, moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) TO minutehand_worker;
@@ -4456,6 +4800,10 @@ REVOKE ALL ON FUNCTION minutehand.queues_seen() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.read_stream(stream minutehand.stream, after_visible timestamp with time zone, after_id uuid, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, most integer, OUT jobs minutehand.candidate[], OUT read integer, OUT visible timestamp with time zone, OUT id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.recall_offers(of minutehand.bound) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.recall_offers(of minutehand.bound) TO minutehand_operator;
 
@@ -4477,6 +4825,8 @@ REVOKE ALL ON FUNCTION minutehand.refuse_superseded(job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.refuse_superseded(job uuid) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.remember(streams minutehand.stream[], visited integer[], found_jobs minutehand.candidate[], bounds minutehand.bound[], tried uuid[], served text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.remove_schedule(of_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_operator;
@@ -4524,6 +4874,8 @@ GRANT ALL ON FUNCTION minutehand.save_schedule(of_name text, every text, zone te
 GRANT ALL ON FUNCTION minutehand.save_schedule(of_name text, every text, zone text, starts timestamp with time zone, ends timestamp with time zone, jitter interval, ahead interval, catch_up text, max_catch_up integer, overlap text, job json, source text, hash text, next timestamp with time zone, wake timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.save_schedule(of_name text, every text, zone text, starts timestamp with time zone, ends timestamp with time zone, jitter interval, ahead interval, catch_up text, max_catch_up integer, overlap text, job json, source text, hash text, next timestamp with time zone, wake timestamp with time zone) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.scan_rows(of text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.schedule_job(job json) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.schedule_tenant() FROM PUBLIC;
@@ -4557,10 +4909,18 @@ GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with ti
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.still_candidates(candidates minutehand.candidate[], bounds minutehand.bound[], tried uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.streams(lanes minutehand.due_lane[], room integer, moment timestamp with time zone, bounds minutehand.bound[], fair boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.sweep(stream minutehand.stream, number integer, room integer, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT read integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.sweep_blocked(streams minutehand.stream[], numbers integer[], room integer, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT swept integer[], OUT read integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.tenant_of(requested text) FROM PUBLIC;
 
@@ -4573,6 +4933,8 @@ REVOKE ALL ON FUNCTION minutehand.upcoming(of_tenant text, in_queue text, with_k
 REVOKE ALL ON FUNCTION minutehand.version_numbers(version text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, kinds text[], tenants text[], others text[], OUT part text, OUT last boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.was_visible(created xid, snapshot pg_snapshot) FROM PUBLIC;
 
@@ -4651,6 +5013,10 @@ GRANT SELECT ON TABLE minutehand.migrations TO minutehand_migrator;
 GRANT SELECT ON TABLE minutehand.migrations TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.migrations TO minutehand_tenant;
 GRANT SELECT ON TABLE minutehand.migrations TO minutehand_worker;
+
+GRANT SELECT,DELETE ON TABLE minutehand.positions TO minutehand_worker;
+
+GRANT UPDATE(blocked) ON TABLE minutehand.positions TO minutehand_worker;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.queue_defaults TO minutehand_operator;
 

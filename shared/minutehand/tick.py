@@ -19,6 +19,7 @@ from minutehand.model.failure import message_of
 from minutehand.offer import Offered, offer, withdraw
 from minutehand.settings import Settings
 from minutehand.tracing import spans
+from minutehand.waking.sleep import arrange_tick
 
 LOWEST_COUNT_LIMIT = 1000
 
@@ -74,6 +75,7 @@ def _tick(
     refused = {offer.id: offer for refusal in sent.refused for offer in refusal.invitation.offers}
     withdraw(database, list(refused.values()))
     publish(database, (emit.offered(offer) for offer in offered.offers if offer.id not in refused))
+    arrange_tick(database)
     return Tick(
         due={record["queue"]: record["due"] for record in due},
         limit=limit,

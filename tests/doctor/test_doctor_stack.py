@@ -69,6 +69,19 @@ def test_default_retries_of_lambda_are_found(account: Account, findings: Finding
     assert complaints(findings()) == {"retries", "event-age", "on-failure"}
 
 
+def test_stack_in_mode_sleep_has_a_sweep_and_repeats_failed_ticks(
+    account: Account, findings: Findings
+) -> None:
+    account.variables("shop-dispatcher", MINUTEHAND_MODE="sleep")
+    account.invoked("shop-dispatcher", MaximumRetryAttempts=2, MaximumEventAgeInSeconds=3600)
+    assert complaints(findings()) == {"schedule"}
+    account.schedule(ScheduleExpression="rate(360 minutes)")
+    assert complaints(findings()) == set()
+    account.variables("shop-dispatcher", MINUTEHAND_MODE="")
+
+    assert complaints(findings()) == {"retries", "event-age", "schedule"}
+
+
 def test_missing_stack_is_reported_without_a_traceback(findings: Findings, account: Account) -> None:
     found = findings("--stack", "without")
 

@@ -244,6 +244,8 @@ class Stock:
             "remove_lanes": {"now": None},
             "start_sweep": {"now": None},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},
+            "first_visible": {"ids": self.due},
+            "note_watch": {"name": "watch-1", "at": datetime.now(UTC)},
             "take": lease | {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},
             "end_tick": {"capacity": 70, "now": None},
         }

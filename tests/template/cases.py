@@ -72,6 +72,8 @@ CASES: dict[str, dict[str, Any]] = {
         "EncryptResults": "1",
     },
     "encrypted by KMS": {**EXISTING, "EncryptionKmsKeyArn": KEY, "EncryptionRequired": "1"},
+    "asleep": {**EXISTING, "Mode": "sleep", "SweepMinutes": 120},
+    "asleep, closed network": {**CREATED, "CreateEndpoints": "yes", "Mode": "sleep"},
     "own handlers": {
         **EXISTING,
         "HandlersLayer": "arn:aws:lambda:eu-central-1:123456789012:layer:handlers:1",

@@ -20,6 +20,7 @@ FUNCTION = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:functi
 ATTACHED = {
     "EncryptPayloads",
     "ReachPostgres",
+    "SetAlarms",
     "TellEvents",
     "UseEncryption",
     "UseKey",
@@ -27,11 +28,17 @@ ATTACHED = {
     "WriteTraces",
 }
 ROLES = {"ApiRole", "DispatcherRole", "MigrateRole", "WorkerRole"}
+DISPATCHER = (
+    "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${AWS::StackName}-dispatcher"
+)
+# The names of alarms contain their minutes.
+ALARMS = "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule/${AWS::StackName}/"
 INVOKES = "lambda:InvokeFunction"
 READS = "secretsmanager:GetSecretValue"
 TO_CONNECT = {"rds-db:connect", "kms:Decrypt"}
 TO_ENCRYPT = {"kms:GenerateDataKey", "kms:Decrypt"}
 TO_TELL = {"events:PutEvents", "sns:Publish"}
+TO_SET_ALARMS = {"scheduler:CreateSchedule", "iam:PassRole"}
 WRITES_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 
 

@@ -4,7 +4,9 @@ import pytest
 
 from tests.template.cases import CASES, KEY, SECRET
 from tests.template.permissions import (
+    ALARMS,
     ATTACHED,
+    DISPATCHER,
     FUNCTION,
     INVOKES,
     READS,
@@ -12,6 +14,7 @@ from tests.template.permissions import (
     STARS,
     TO_CONNECT,
     TO_ENCRYPT,
+    TO_SET_ALARMS,
     TO_TELL,
     WRITES_LOGS,
     invocations,
@@ -25,10 +28,9 @@ from tests.template.stack import Stack, arn, policies_of
 @pytest.mark.planted("Resource: !GetAtt WorkerFailures.Arn", 'Resource: "*"')
 @pytest.mark.planted("Action: lambda:InvokeFunction(\n +Resource)", r"NotAction: lambda:InvokeFunction\1")
 @pytest.mark.planted("ec2:DescribeSubnets", "ec2:DescribeInstances")
-@pytest.mark.planted(
-    "Resource: !GetAtt DispatcherFunction.Arn", "Resource: !Sub arn:aws:lambda:eu-central-1:*:function:*"
-)
+@pytest.mark.planted("Resource: \\*dispatcher", "Resource: !Sub arn:aws:lambda:eu-central-1:*:function:*")
 @pytest.mark.planted("worker:live\n", "worker-*\n")
+@pytest.mark.planted("/wake-\\*", "/*")
 @pytest.mark.planted("Action: rds-db:connect", 'Action: "rds-db:*"')
 @pytest.mark.planted("dbuser:\\${DatabaseIam}", "dbuser:*")
 @pytest.mark.planted("Action: kms:Decrypt, Resource: !Ref KmsKeyArn", 'Action: kms:Decrypt, Resource: "*"')
@@ -38,6 +40,9 @@ def test_wildcard_permissions_are_listed_with_a_reason(stack: Stack) -> None:
         for action, resource in rights(stack, role):
             assert "*" not in action
             if "*" in str(resource):
+                if action in ("scheduler:CreateSchedule", "scheduler:DeleteSchedule"):
+                    assert resource in ({"Fn::Sub": f"{ALARMS}wake-*"}, {"Fn::Sub": f"{ALARMS}watch-*"})
+                    continue
                 assert resource == "*"
                 assert action in STARS
                 seen.add(action)
@@ -62,14 +67,14 @@ def test_every_function_has_an_explicit_role(stack: Stack) -> None:
 @pytest.mark.planted("function:\\${AWS::StackName}-worker\n", "function:${AWS::StackName}-api\n")
 @pytest.mark.planted("Action: sqs:SendMessage", "Action: lambda:InvokeFunction")
 @pytest.mark.planted("Action: sqs:SendMessage", "Action: lambda:InvokeAsync")
-@pytest.mark.planted("Resource: !GetAtt DispatcherFunction.Arn", "Resource: !GetAtt WorkerFunction.Arn")
+@pytest.mark.planted("Resource: \\*dispatcher", "Resource: !GetAtt WorkerFunction.Arn")
 def test_functions_are_invoked_only_by_schedule_and_dispatcher(
     stack: Stack,
 ) -> None:
     for case, parameters in CASES.items():
         deployed = stack.deployed(**parameters)
         assert invocations(deployed) == {
-            "ScheduleRole": [(INVOKES, arn("DispatcherFunction"))],
+            "ScheduleRole": [(INVOKES, {"Fn::Sub": DISPATCHER})],
             "DispatcherRole": [
                 (INVOKES, {"Fn::Sub": FUNCTION}),
                 (INVOKES, {"Fn::Sub": FUNCTION + ":live"}),
@@ -98,11 +103,12 @@ def test_role_has_only_the_permissions_of_its_deploy_case(stack: Stack) -> None:
         "created, closed network": {"UseNetwork", "UseKey"},
         "snapshots": {"WriteTraces"},
         "events": {"TellEvents"},
+        "asleep": {"SetAlarms"},
     }
     for case, policies in wanted.items():
         for name, role in stack.deployed(**CASES[case]).of_type("AWS::IAM::Role").items():
             attached = {policy["Ref"] for policy in role.get("ManagedPolicyArns", [])}
-            needed = policies - ({"TellEvents"} if name == "MigrateRole" else set())
+            needed = policies - ({"TellEvents", "SetAlarms"} if name == "MigrateRole" else set())
             assert attached == (set() if name == "ScheduleRole" else {"ReachPostgres", *needed})
 
 
@@ -117,8 +123,8 @@ def test_worker_role_covers_its_log_failures_and_secrets(stack: Stack) -> None:
 
     own = [right for right in rights_of(stack, "WorkerFunction") if right[0] not in STARS]
 
-    theirs = {*WRITES_LOGS, *TO_CONNECT, *TO_ENCRYPT, *TO_TELL}
-    assert {action for action, _ in own} == {"sqs:SendMessage", READS, *theirs}
+    theirs = {*WRITES_LOGS, *TO_CONNECT, *TO_ENCRYPT, *TO_TELL, *TO_SET_ALARMS}
+    assert {action for action, _ in own} == {"sqs:SendMessage", "scheduler:DeleteSchedule", READS, *theirs}
     assert [failures] == [resource for action, resource in own if action == "sqs:SendMessage"]
 
 

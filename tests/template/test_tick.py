@@ -5,14 +5,16 @@ import re
 
 import pytest
 
+from tests.template.cases import CASES
+from tests.template.permissions import DISPATCHER
 from tests.template.stack import Properties, Stack, arn
 
 RATE = re.compile(r"rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)")
 AT_ITS_TIME = {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 60}
 
 
-def schedule(stack: Stack) -> Properties:
-    (schedule,) = stack.of_type("AWS::Scheduler::Schedule").values()
+def schedule(stack: Stack, case: str = "existing") -> Properties:
+    (schedule,) = stack.deployed(**CASES[case]).of_type("AWS::Scheduler::Schedule").values()
     return schedule
 
 
@@ -25,6 +27,36 @@ def test_tick_runs_every_minute(stack: Stack) -> None:
     assert RATE.fullmatch(expression)
     assert expression == "rate(1 minute)"
     assert schedule(stack)["FlexibleTimeWindow"] == {"Mode": "OFF"}
+
+
+@pytest.mark.planted(r"rate\(\$\{SweepMinutes\} minutes\)", "rate(${SweepMinutes} hours)")
+@pytest.mark.planted('Sub "\\${AWS::StackName}-sweep"', 'Sub "${AWS::StackName}-tick"')
+def test_sweep_of_mode_sleep_is_another_schedule(stack: Stack) -> None:
+    sweep = schedule(stack, "asleep")
+
+    assert sweep["ScheduleExpression"] == "rate(120 minutes)"
+    # A new rate schedule begins with an invocation, which requests the alarms of the jobs that wait.
+    assert sweep["Name"] != schedule(stack)["Name"]
+
+
+@pytest.mark.planted("Value: \\*dispatcher", "Value: !Ref DispatcherFunction")
+@pytest.mark.planted(
+    "MINUTEHAND_ALARM_ROLE: !If \\[Sleeps, !GetAtt", "MINUTEHAND_ALARM_ROLE: !If [OnArm, !GetAtt"
+)
+def test_alarms_invoke_the_dispatcher_with_the_role_of_the_schedule(stack: Stack) -> None:
+    asleep, awake = (stack.deployed(**CASES[case]) for case in ("asleep", "existing"))
+    outputs = {name: output["Value"] for name, output in asleep.outputs.items() if name.startswith("Alarm")}
+    for function in ("ApiFunction", "DispatcherFunction", "WorkerFunction"):
+        alarms = {name: value for name, value in asleep.variables(function).items() if "_ALARM_" in name}
+        assert alarms == {
+            "MINUTEHAND_ALARM_GROUP": outputs["AlarmGroup"],
+            "MINUTEHAND_ALARM_TARGET": outputs["AlarmTarget"],
+            "MINUTEHAND_ALARM_ROLE": outputs["AlarmRole"],
+        }
+        assert not any(value for name, value in awake.variables(function).items() if "_ALARM_" in name)
+    assert outputs["AlarmTarget"] == {"Fn::Sub": DISPATCHER}
+    assert outputs["AlarmRole"] == schedule(stack)["Target"]["RoleArn"] == arn("ScheduleRole")
+    assert outputs["AlarmGroup"] == {"Ref": "Schedules"}
 
 
 @pytest.mark.planted("RetryPolicy: {MaximumRetryAttempts: 0", "RetryPolicy: {MaximumRetryAttempts: 185")

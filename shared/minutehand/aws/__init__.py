@@ -7,14 +7,16 @@ if TYPE_CHECKING:
     from minutehand.aws.events import EventBus, Topic
     from minutehand.aws.invoke import LambdaInvoker
     from minutehand.aws.kms import KmsKeys
+    from minutehand.aws.scheduler import Scheduler
     from minutehand.aws.secrets import secret_text
     from minutehand.aws.tokens import database_token
 
-__all__ = ["EventBus", "KmsKeys", "LambdaInvoker", "Topic", "database_token", "secret_text"]
+__all__ = ["EventBus", "KmsKeys", "LambdaInvoker", "Scheduler", "Topic", "database_token", "secret_text"]
 MODULES = {
     "EventBus": "events",
     "KmsKeys": "kms",
     "LambdaInvoker": "invoke",
+    "Scheduler": "scheduler",
     "Topic": "events",
     "database_token": "tokens",
     "secret_text": "secrets",

@@ -50,7 +50,8 @@ def _read(stack: str, named: dict[str, str]) -> Stack:
         api=named["api"],
         functions=functions,
         schedule_name=f"{stack}-tick",
-        schedule=_schedule(stack, f"{stack}-tick"),
+        # The second one is that of mode sleep.
+        schedule=_schedule(stack, f"{stack}-tick") or _schedule(stack, f"{stack}-sweep"),
         unreserved=_client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"],
         failures={queue: _depth(queue) for queue in dict.fromkeys(queues)},
         reach=_reach(named["dispatcher"]) if dispatcher else Reach(error="no dispatcher function"),

@@ -1,10 +1,14 @@
 """Checks of how functions are invoked: the schedule, offers, Lambda's retries, and the network."""
 
+import re
+
 from minutehand.doctor.finding import Opinion, judged, ok, problem, skipped, warning
 from minutehand.doctor.stack import Stack, bare
 
 EVENT_AGE = 60
 EVERY_MINUTE = ("rate(1 minute)", "rate(1 minutes)", "cron(* * * * ? *)")
+# Of mode sleep.
+SWEEP = re.compile(r"rate\(\d+ (minutes|hours?)\)")
 
 
 def offer_ttl(stack: Stack) -> Opinion:
@@ -21,7 +25,11 @@ def offer_ttl(stack: Stack) -> Opinion:
 def retries(stack: Stack) -> Opinion:
     """Whether Lambda itself retries nothing, because the queue retries."""
     return judged(
-        [f"Lambda retries {each.name} {each.retries} times" for each in stack.invoked if each.retries],
+        [
+            f"Lambda retries {each.name} {each.retries} times"
+            for each in stack.invoked_in_time
+            if each.retries
+        ],
         "set EventInvokeConfig: MaximumRetryAttempts: 0; a job becomes due again by itself",
         "Lambda retries nothing",
     )
@@ -32,7 +40,7 @@ def event_age(stack: Stack) -> Opinion:
     return judged(
         [
             f"Lambda keeps events of {each.name} for {each.event_age} s"
-            for each in stack.invoked
+            for each in stack.invoked_in_time
             if each.event_age > EVENT_AGE
         ],
         f"set EventInvokeConfig: MaximumEventAgeInSeconds: {EVENT_AGE}; the offer of a later event has lapsed",
@@ -68,22 +76,27 @@ def failures(stack: Stack) -> Opinion:
 
 
 def schedule(stack: Stack) -> Opinion:
-    """Whether the dispatcher is invoked every minute, on time or not at all."""
+    """Whether the dispatcher is invoked every minute, on time or not at all, or in mode sleep by a sweep."""
     tick = stack.schedule
     if tick is None:
         return problem(
             f"the schedule does not exist: {stack.schedule_name}", "deploy the stack again: sam deploy"
         )
+    if stack.sleeps:
+        fits, rate = bool(SWEEP.fullmatch(tick.expression)), "a sweep every few hours"
+    else:
+        fits, rate = tick.expression in EVERY_MINUTE, "every minute"
     faults = {
         "is disabled": not tick.enabled,
-        f"is {tick.expression}, not every minute": tick.expression not in EVERY_MINUTE,
+        f"is {tick.expression}, not {rate}": not fits,
         f"invokes {bare(tick.target)}, not {stack.dispatcher}": bare(tick.target) != stack.dispatcher,
         f"retries {tick.retries} times": tick.retries > 0,
         f"keeps an event for {tick.event_age} s": tick.event_age > EVENT_AGE,
     }
     return judged(
         [f"{tick.name} {fault}" for fault, present in faults.items() if present],
-        f"use rate(1 minute), enabled, no retries, event age {EVENT_AGE} s, target {stack.dispatcher}: sam deploy",
+        f"use {'rate(360 minutes)' if stack.sleeps else 'rate(1 minute)'}, enabled, no retries, event age "
+        f"{EVENT_AGE} s, target {stack.dispatcher}: sam deploy",
         f"{tick.name}: {tick.expression}",
     )
 

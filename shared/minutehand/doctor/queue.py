@@ -9,8 +9,11 @@ from minutehand.operations.controls import pause_of_everything
 from minutehand.queries.statistics import UNSERVED_AFTER, unserved
 from minutehand.schema.migrate import check_schema
 from minutehand.schema.steps import migrations
+from minutehand.settings import sleeps
 
 TICK = timedelta(minutes=1)
+# SweepMinutes allows no longer ones.
+LONGEST_SWEEP = timedelta(hours=6)
 DEAD_PER_LIVE = 10
 FEW_ROWS = 1000
 LARGE_PAYLOAD = 4 * 1024 * 1024
@@ -69,7 +72,7 @@ def dead_rows(examined: ExaminedDatabase) -> Opinion:
 
 
 def last_tick(examined: ExaminedDatabase) -> Opinion:
-    """Whether the dispatcher ticks every minute."""
+    """Whether the dispatcher ticks every minute, or in mode sleep at least at each sweep."""
     queue = examined.query("examine_queue")
     if queue["ticked"] is None:
         never = problem if examined.stacked else warning
@@ -79,7 +82,7 @@ def last_tick(examined: ExaminedDatabase) -> Opinion:
         )
     since = queue["now"] - queue["ticked"]
     found = f"the last tick was {since.total_seconds():.0f} s ago"
-    if since > 3 * TICK:
+    if since > (LONGEST_SWEEP + TICK if sleeps() else 3 * TICK):
         return problem(found, "see the schedule, the dispatcher's log and its role, or: minutehand tick")
     return ok(found)
 

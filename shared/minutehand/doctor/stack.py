@@ -6,6 +6,7 @@ from typing import Any
 
 from minutehand.errors import ConfigurationError
 from minutehand.settings import Settings, read_settings
+from minutehand.settings.table import MODE
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,17 @@ class Stack:
     def invoked(self) -> list[Function]:
         """The functions that are invoked asynchronously: by the schedule, or by the dispatcher."""
         return [function for function in [self.dispatcher_function, *self.worker_functions] if function]
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether alarms start the ticks; the schedule is a sweep then."""
+        function = self.dispatcher_function
+        return function is not None and function.variables.get(MODE.name) == "sleep"
+
+    @property
+    def invoked_in_time(self) -> list[Function]:
+        """The functions whose late events another invocation makes up for. In mode sleep, nothing repeats a tick."""
+        return [each for each in self.invoked if not (self.sleeps and each.name == self.dispatcher)]
 
     @property
     def settings(self) -> Settings:

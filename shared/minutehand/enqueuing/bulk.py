@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID, uuid4
 
+from minutehand import waking
 from minutehand.database import Executor
 from minutehand.enqueuing.parameters import statement_parameters
 from minutehand.enqueuing.preparation import prepare_all
@@ -69,11 +70,13 @@ async def _write(
     # COPY decides on a single job, so that a statement of many jobs need not accept all that enqueue accepts.
     alike = len(jobs) > 1 and on_conflict in ON_CONFLICT and not encrypts()
     groups = grouped(jobs) if alike else None
-    results = await (
-        _copy(executor, jobs, first, on_conflict)
-        if groups is None
-        else _write_groups(executor, len(jobs), first, groups)
-    )
+    async with waking.transaction(executor):
+        results = await (
+            _copy(executor, jobs, first, on_conflict)
+            if groups is None
+            else _write_groups(executor, len(jobs), first, groups)
+        )
+        await waking.wake(executor, results)
     await publish(executor, _events(jobs, first, results))
     return results
 

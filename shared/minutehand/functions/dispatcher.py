@@ -19,6 +19,7 @@ from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
 from minutehand.settings.table import HANDLERS, SCHEDULES
 from minutehand.tick import Tick, tick
+from minutehand.waking.sleep import invocation
 
 if TYPE_CHECKING:
     from minutehand.schedules import Installed
@@ -42,6 +43,11 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """
     if event.get("check"):
         return check()
+    with invocation(default_database(), ticks=True):
+        return _handle(event, context)
+
+
+def _handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     lag_ms = _lag_ms(event)
     _try_to_install()
     until = monotonic() + context.get_remaining_time_in_millis() / 1000 - WITHDRAW_SECONDS

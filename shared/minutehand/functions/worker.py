@@ -2,19 +2,20 @@
 
 import os
 from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from minutehand.database import default_database
+from minutehand.database import Database, default_database
 from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
 from minutehand.invocations.running import Invocation
 from minutehand.model.event import Event
 from minutehand.model.invitation import parse
 from minutehand.model.worker import Worker
-from minutehand.settings import code_version, read_settings
+from minutehand.settings import code_version, read_settings, sleeps
 from minutehand.settings.table import HANDLERS
 from minutehand.tracing.context import current
 from minutehand.web.delivery.fallback import deliver_if_routed
@@ -35,10 +36,10 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     def remaining() -> timedelta:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())
 
-    settings = read_settings()
+    settings, database = read_settings(), default_database()
     invited = parse(event)
-    invocation = Invocation(
-        default_database(),
+    run = Invocation(
+        database,
         handlers,
         remaining,
         settings.grace,
@@ -46,8 +47,9 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
         identify(context),
         settings.concurrency,
     )
-    first = invocation.run(invited)
-    further = invocation.run_next(invited, settings.jobs_per_invocation - len(first))
+    with _resting(database):
+        first = run.run(invited)
+        further = run.run_next(invited, settings.jobs_per_invocation - len(first))
     counts = Counter[str](ending.ending for ending in (*first, *further))
     measured = {
         "claimed": len(first),
@@ -60,6 +62,16 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
         metrics.add_metric(name=name, value=value, unit=MetricUnit.Count)
     metrics.flush_metrics()
     return dict(counts)
+
+
+def _resting(database: Database) -> AbstractContextManager[None]:
+    """Leave the database alone after the invocation, if the mode is sleep."""
+    if not sleeps():
+        return nullcontext()
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.waking.sleep import invocation
+
+    return invocation(database)
 
 
 def identify(context: Any) -> Worker:

@@ -11,6 +11,7 @@ from minutehand.local.home import is_free
 from minutehand.project.configuration import Configuration, read_configuration
 from minutehand.project.link import PLACE, link_stack
 from minutehand.project.lock import NAME
+from minutehand.settings import sleeps
 from minutehand.stack import folder
 
 
@@ -45,6 +46,11 @@ def find_functions(root: Path, modules: Sequence[str]) -> Path:
 
 def check(plan: Plan) -> None:
     """Raise LocalError if the run cannot start; refresh the link to the stack in a project."""
+    if sleeps():
+        raise LocalError(
+            "minutehand dev has no EventBridge Scheduler, which the mode sleep needs; unset MINUTEHAND_MODE, or set it "
+            "to minute"
+        )
     if (plan.root / PLACE).is_symlink() or (plan.root / NAME).exists():
         link_stack(plan.root)
     sys.path.insert(0, str(plan.root))

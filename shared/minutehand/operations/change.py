@@ -12,6 +12,7 @@ from minutehand.events.publish import publish
 from minutehand.model.event import Name
 from minutehand.model.row import FINISHED, State
 from minutehand.operations import audit
+from minutehand.waking.sleep import request_for_jobs
 
 NO_FACTS: Mapping[str, Any] = {}
 EVENTS: Mapping[str, Name] = {
@@ -21,6 +22,8 @@ EVENTS: Mapping[str, Name] = {
     "retry": "retried",
     "edit": "edited",
 }
+# These make jobs due, or due earlier.
+STARTING = ("promote", "reschedule", "retry", "replay")
 KEY_IS_TAKEN = "another unfinished job has its key"
 RETRYABLE = ("dead", "expired", "cancelled")
 PAYLOAD_IS_ERASED = "its personal payload has been erased"
@@ -90,6 +93,8 @@ async def _write(
         rows = {row["id"]: row for row in await executor.run(statement, ids=ids, **parameters)}
         entries = [(job_id, facts(row) if callable(facts) else facts) for job_id, row in rows.items()]
         await audit.record_all(executor, statement, actor, entries, [row["tenant"] for row in rows.values()])
+        if statement in STARTING and rows:
+            await request_for_jobs(executor, [row.get("new") or job_id for job_id, row in rows.items()])
     return rows
 
 

@@ -12,6 +12,7 @@ from minutehand.model.event import Event, Name
 from minutehand.model.new_job import check_time
 from minutehand.model.row import Row
 from minutehand.operations import audit
+from minutehand.waking.sleep import NOW, request
 
 MAX_LISTED = 1000
 SCOPE = ("queue", "kind", "key", "tenant")
@@ -134,6 +135,8 @@ async def limit(
         async with executor.transaction():
             (record,) = await executor.run("set_control", **values, paused=None, until=None)
             await audit.record(executor, "limit", actor, **values)
+            # It may be higher than the last one.
+            await request(executor, [NOW])
         return record
 
     return Control(**await executor.retry_on_conflict(change))
@@ -191,6 +194,8 @@ async def _end(executor: Executor, verb: str, scope: dict[str, Any], actor: str 
             for record in records:
                 was = {"was_until": record["until"]} if pause else {"was_limit": record["limit"]}
                 await audit.record(executor, verb, actor, **scope, **was)
+            # A tick sees which of these jobs are due.
+            await request(executor, [NOW] if records else [])
         return records
 
     return [Control(**record) for record in await executor.retry_on_conflict(change)]

@@ -14,6 +14,7 @@ from minutehand.model.recurrence import REBOOT
 from minutehand.schedules.plan import Outcome
 from minutehand.schedules.schedule import Schedule, StoredSchedule, check
 from minutehand.schedules.template import encode_secret
+from minutehand.waking.sleep import NOW, request, trial
 
 MAX_LISTED = 1000
 
@@ -74,6 +75,7 @@ def write(
         wake=following and following - schedule.ahead,
         job=encode_secret(schedule.job, schedule.name, getattr(database, "tenant", "")),
     )
+    request(database, [following and following - schedule.ahead])
     return StoredSchedule.from_record(record[0])
 
 
@@ -108,6 +110,7 @@ def _set_paused(
             database.run("withdraw_ahead", name=name, now=now)
         wake = following and following - before.schedule.ahead
         records = database.run("pause_schedule", name=name, paused=paused, next=following, wake=wake)
+        request(database, [] if paused else [wake])
         _record(database, "pause" if paused else "resume", actor, name)
     return StoredSchedule.from_record(records[0])
 
@@ -124,6 +127,7 @@ def run_now(database: Database, name: str, *, actor: str | None = None, now: dat
 
     with database.transaction():
         job = enqueue_now(database, get(database, name), now or clock(database))
+        request(database, [NOW])
         _record(database, "run", actor, name, job=job)
     return job
 
@@ -195,7 +199,7 @@ def clock(database: Database) -> datetime:
 def _try_enqueue(database: Database, schedule: Schedule) -> None:
     """Enqueue the job and roll back, so that an invalid job is refused now and not at its occurrence."""
     options = {name: value for name, value in vars(schedule.job).items() if value is not None}
-    with suppress(_Undo, KeyTakenError), database.transaction():
+    with suppress(_Undo, KeyTakenError), trial(), database.transaction():
         enqueue(**options, connection=database)
         raise _Undo
 

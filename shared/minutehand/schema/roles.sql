@@ -44,7 +44,7 @@ as $$
                                         record_audit', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks watches', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -56,10 +56,11 @@ as $$
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
         ('worker', 'update', 'dispatcher budgets take_locks', null),
-        ('worker', 'insert', 'attempts lanes budgets', null),
-        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions', null),
+        ('worker', 'insert', 'attempts lanes budgets watches', null),
+        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches', null),
+                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches
+                              oldest_writer', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days

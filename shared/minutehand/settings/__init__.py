@@ -105,6 +105,11 @@ def code_version(environment: Mapping[str, str] = os.environ) -> str | None:
     return table.VERSION.read(environment) or None
 
 
+def sleeps(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the mode is sleep, in which alarms start the ticks."""
+    return table.MODE.read(environment) == "sleep"
+
+
 def connect_seconds(environment: Mapping[str, str] = os.environ) -> int:
     """Return the time limit for opening a connection, including retries."""
     return table.CONNECT_TIMEOUT.read(environment)

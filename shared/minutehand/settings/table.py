@@ -76,6 +76,29 @@ PREPARE = declare(
     *EVERYWHERE,
 )
 
+MODE = declare(
+    "MINUTEHAND_MODE",
+    choice("minute", "sleep"),
+    "minute",
+    "What starts ticks: `minute` a schedule once a minute; `sleep` one-off schedules at the times of jobs.",
+    *EVERYWHERE,
+    CLI,
+)
+ALARM_GROUP = declare_text(
+    "MINUTEHAND_ALARM_GROUP", "In mode `sleep`: the schedule group of the alarms.", *EVERYWHERE, CLI
+)
+ALARM_TARGET = declare_text(
+    "MINUTEHAND_ALARM_TARGET",
+    "In mode `sleep`: the ARN of the dispatcher, which alarms invoke.",
+    *EVERYWHERE,
+    CLI,
+)
+ALARM_ROLE = declare_text(
+    "MINUTEHAND_ALARM_ROLE",
+    "In mode `sleep`: the ARN of the role with which alarms invoke it.",
+    *EVERYWHERE,
+    CLI,
+)
 CAPACITY = declare(
     "MINUTEHAND_CAPACITY",
     integer(1, 10_000),

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from minutehand import Database, enqueue
+from minutehand.maintenance import run_maintenance
 from tests.queue.lanes.stage import finish_all, floor, found, idle, maintain, settle, tick, used
 from tests.queue.stage import DEADLINE, Queue
 
@@ -35,6 +36,19 @@ def test_floor_of_an_active_lane_waits_for_open_transactions(direct_queue: Queue
         job_id = enqueue("echo", connection=slow).id
         direct_queue.sql("update minutehand.dispatcher set marked = null, mark = null")
         tick(direct_queue, ahead=timedelta(minutes=5))
+
+    assert found(direct_queue) == {job_id}
+
+
+@pytest.mark.fault("functions/writers", r"own := pg_current_xact_id\(\)", "own := '9'")
+def test_floor_waits_for_the_latest_transaction_if_no_later_one_has_ended(direct_queue: Queue) -> None:
+    direct_queue.claimed()
+    direct_queue.sql("update minutehand.dispatcher set marked = null, mark = null, swept = now()")
+    slow = direct_queue.another()
+    with slow.transaction():
+        job_id = enqueue("echo", connection=slow).id
+        now = direct_queue.sql("select now() as now")[0]["now"]
+        run_maintenance(direct_queue.database, now + timedelta(minutes=5))
 
     assert found(direct_queue) == {job_id}
 

@@ -9,20 +9,20 @@ OPERATORS = ("operator", "tenant")
 EVERY_ROLE = """
     as_tenant clock close_batch copy_incoming enqueue enqueue_alike enqueue_incoming examine_process examine_roles
     examine_server examine_snapshots health leave_tenant lock_schedules migration_files migration_known
-    migration_status open_batch store_events
+    migration_status open_batch has_other_writers store_events
 """
 WORKER = """
-    adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick expire extend finish
-    fire fold_lanes free_keys make_days offer prune_firings raise_floor read_due_schedules reap release remove_lanes
-    retain set_schedules_aside settle start_sweep start_tick supersede sweep take withdraw
+    adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches expire
+    extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings raise_floor read_due_schedules
+    reap release remove_lanes retain set_schedules_aside settle start_sweep start_tick supersede sweep take withdraw
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
     check_claim count_finished count_jobs count_upcoming due_schedules encrypted_payloads expiring_recurring
-    failed_of_batch fire_now get get_batches get_by_key get_schedule get_states get_unfinished histogram
-    list_controls list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs list_schedules
-    outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload replay
-    save_schedule spent_recurring stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
+    failed_of_batch fire_now first_visible get get_batches get_by_key get_schedule get_states get_unfinished
+    histogram list_controls list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
+    list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
+    replay save_schedule spent_recurring stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
 """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
@@ -37,7 +37,7 @@ OPERATOR = """
 MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(EVERY_ROLE.split(), ROLES),
     **dict.fromkeys(WORKER.split(), ("worker",)),
-    **dict.fromkeys(["count_due", "max_result"], ("worker", "operator")),
+    **dict.fromkeys(["count_due", "max_result", "next_need"], ("worker", "operator")),
     **dict.fromkeys(WORKER_AND_OPERATORS.split(), ("worker", *OPERATORS)),
     **dict.fromkeys(BOTH_OPERATORS.split(), OPERATORS),
     **dict.fromkeys(OPERATOR.split(), ("operator",)),

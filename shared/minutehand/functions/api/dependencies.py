@@ -15,7 +15,7 @@ from minutehand.database import Database
 from minutehand.database.tenants import TenantDatabase
 from minutehand.functions.api.errors import ApiError, ProblemType
 from minutehand.functions.api.json_body import StrictRoute
-from minutehand.settings import database_url
+from minutehand.settings import database_url, sleeps
 
 POOL_SIZE = 8
 _idle: LifoQueue[Database] = LifoQueue()
@@ -38,6 +38,9 @@ def connect() -> Iterator[Database]:
     try:
         yield database
     finally:
+        if sleeps():
+            # An open connection keeps a database awake.
+            database.close()
         _idle.put(database)
 
 

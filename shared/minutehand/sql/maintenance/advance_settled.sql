@@ -1,23 +1,24 @@
 -- Advances `settled`, the latest known time of which all transactions that had begun to write have ended. Takes a mark,
--- the time and a snapshot, and waits until all transactions that were writing in the mark's snapshot have ended. Without
--- other writers, that is now. A dispatcher's row that another session has locked or changed, or that has a mark younger
+-- the time and the id of this transaction, and waits until all transactions with lower ids have ended. Without other
+-- writers, that is now. A dispatcher's row that another session has locked or changed, or that has a mark younger
 -- than `pause`, stays as it is.
 with before as materialized (
-    select xmin as was, mark, pg_current_snapshot() as current from minutehand.dispatcher
+    select xmin as was, mark from minutehand.dispatcher
+), writer as materialized (
+    select own, oldest from minutehand.oldest_writer()
 ), state as materialized (
-    select was, mark, current, pg_snapshot_xmin(current) = pg_snapshot_xmax(current) as quiet,
-           coalesce(pg_snapshot_xmax(mark) <= pg_snapshot_xmin(current), true) as ended,
+    select was, mark, own, oldest, oldest >= own as quiet, coalesce(pg_snapshot_xmax(mark) <= oldest, true) as ended,
            -- The database was restored on another server, where the transactions of the mark do not exist.
-           coalesce(pg_snapshot_xmax(mark) > pg_snapshot_xmax(current), false) as restored
-      from before
+           coalesce(pg_snapshot_xmax(mark) > own, false) as restored
+      from before, writer
 ), free as materialized (
     select from minutehand.dispatcher for update skip locked
 )
 update minutehand.dispatcher d
-   -- The start of this transaction, which is not later than the snapshot.
+   -- The start of this transaction, which is not later than its id.
    set settled = case when quiet then coalesce(%(now)s, now()) else coalesce(d.marked, d.settled) end,
-       settled_xid = case when quiet then pg_snapshot_xmin(current) when restored then '0' else coalesce(pg_snapshot_xmin(s.mark), '0') end,
-       marked = coalesce(%(now)s, now()), mark = current
+       settled_xid = case when quiet then oldest when restored then '0' else coalesce(pg_snapshot_xmin(s.mark), '0') end,
+       marked = coalesce(%(now)s, now()), mark = format('%%s:%%s:', own, own)::pg_snapshot
   from state s, free
  where d.xmin = s.was and (quiet or ended or restored)
    and (d.marked is null or d.marked <= coalesce(%(now)s, now()) - %(pause)s::interval or d.marked > coalesce(%(now)s, now()))

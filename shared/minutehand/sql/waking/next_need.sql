@@ -1,0 +1,46 @@
+-- Returns the time, the earliest time at which anything needs a tick, and when offered and running jobs need
+-- one: at the first end of a lease, or soon, if some are not claimed yet.
+-- A tick is needed when a job becomes due or is due, a job expires, a schedule fires, or a pause ends; the time may be in
+-- the past. Paused jobs need none. Reads one entry of each lane, after those of offered and running jobs. If anything is
+-- paused, it reads up to 1000, and then assumes that the next one is not.
+with clock as materialized (
+    select clock_timestamp() as now
+), paused as materialized (
+    select c.tenant, c.queue, c.kind, c.key
+      from minutehand.controls c, clock
+     where c.max_running = 0 or c.paused and (c.until is null or c.until > clock.now)
+), lane as materialized (
+    select l.queue, l.priority, min(l.floor) as floor
+      from (select queue::text, priority::integer, floor from minutehand.lanes where floor < 'infinity'
+             union all
+            select queue, priority, visible from minutehand.lane_changes where queue is not null) l
+     where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
+     group by l.queue, l.priority
+), job as (
+    select case when count(*) = 1000 then coalesce(min(j.visible) filter (where not j.waits), max(j.visible))
+                else min(j.visible) filter (where not j.waits) end as needed
+      from lane l
+     cross join lateral (
+           select v.visible,
+                  exists (select from paused p
+                           where p.queue in ('', l.queue) and p.kind in ('', v.kind) and p.key in ('', coalesce(v.key, ''))
+                             and p.tenant in ('', v.tenant)) as waits
+             from (select visible, kind, key, tenant
+                     from minutehand.jobs_live
+                    where queue = l.queue and priority = l.priority and visible >= l.floor
+                      and (coalesce(offered, claimed) is null or visible <= (select now from clock))
+                    order by visible
+                    -- A subquery hides the limit from the planner, which would sort what looks like few rows.
+                    limit (select case when exists (select from paused) then 1000 else 1 end)) v) j
+     group by l.queue, l.priority
+)
+select clock.now,
+       least((select min(needed) from job),
+             (select min(expires_at) from minutehand.jobs_live where expires_at is not null and attempts = 0),
+             (select min(wake) from minutehand.schedules where not paused and wake is not null),
+             (select min(until) from minutehand.controls where paused and until > clock.now)) as needed,
+       -- The lease of a job that is still to be claimed may end before its offer does.
+       (select min(case when claimed is null or offered > claimed then least(visible, clock.now) else visible end)
+          from minutehand.jobs_live
+         where coalesce(offered, claimed) is not null and visible > clock.now) as busy_until
+  from clock

@@ -1,0 +1,120 @@
+"""Alarms: one-off schedules that start a tick at a UTC minute.
+
+All writers share the alarm of a minute, whose name is that minute. It is never deleted. So a conflict proves that its
+tick will come, provided that no writer requests the alarm of a minute that has begun: see `minute_of`.
+"""
+
+import logging
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from time import monotonic
+from typing import Protocol
+from uuid import uuid4
+
+from minutehand.errors import AlarmError, ConfigurationError
+from minutehand.settings.table import ALARM_GROUP, ALARM_ROLE, ALARM_TARGET
+
+MINUTE = timedelta(minutes=1)
+# How far the clocks of the database and of AWS may differ, and how long a request may take: an alarm that has fired is
+# not requested again.
+LEAD = timedelta(seconds=5)
+# A function takes longer to start. Jobs of one call are microseconds apart, and do not each need a minute.
+TOLERANCE = timedelta(milliseconds=100)
+# Alarms of later times are created by the tick before them.
+HORIZON = timedelta(days=365)
+MOST = 10
+# After a failure, requests of this process do not wait for Scheduler until then.
+REST_SECONDS = 10.0
+
+logger = logging.getLogger(__name__)
+
+
+def minute_of(needed: datetime, now: datetime) -> datetime:
+    """Return the first full UTC minute at or after a time, and at least LEAD from now."""
+    earliest = (max(needed, now + LEAD + TOLERANCE) - TOLERANCE).astimezone(UTC)
+    begun = earliest.replace(second=0, microsecond=0)
+    return begun if begun == earliest else begun + MINUTE
+
+
+class AlarmClock(Protocol):
+    """Creates and deletes alarms: EventBridge Scheduler. Raises AlarmError."""
+
+    def create(self, name: str, minute: datetime) -> None:
+        """Create the alarm of this name, unless it exists."""
+
+    def delete(self, name: str) -> None:
+        """Delete the alarm of this name, if it exists."""
+
+
+class Alarms:
+    """Request alarms, those of a minute once in this process."""
+
+    def __init__(self, clock: AlarmClock) -> None:
+        """Remember where alarms are created."""
+        self._clock = clock
+        self._known: set[datetime] = set()
+        self._rests_until = 0.0
+
+    def request(self, times: Iterable[datetime], now: datetime) -> bool:
+        """Request the shared alarms of the earliest ten minutes of these times; the ticks then request the others.
+
+        Return whether they exist. A failure is logged and not raised: the next alarm or sweep finds the jobs.
+        """
+        soon = sorted({minute_of(time, now) for time in times if time < now + HORIZON})[:MOST]
+        self._known = {minute for minute in self._known if minute > now}
+        for minute in soon:
+            if minute not in self._known and self._try_to_create(f"wake-{_text(minute)}", minute):
+                self._known.add(minute)
+        return self._known.issuperset(soon)
+
+    def watch(self, time: datetime, now: datetime) -> tuple[str, datetime] | None:
+        """Request an alarm of its own; return its name and minute, or None if that failed."""
+        minute = minute_of(time, now)
+        name = f"watch-{_text(minute)}-{uuid4().hex[:12]}"
+        return (name, minute) if self._try_to_create(name, minute) else None
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete alarms that `watch` has created. One that remains starts a tick for nothing."""
+        try:
+            for name in names:
+                self._clock.delete(name)
+        except AlarmError as error:
+            logger.warning("an alarm was not deleted, so the next tick finds nothing to do: %s", error)
+
+    def _try_to_create(self, name: str, minute: datetime) -> bool:
+        try:
+            if monotonic() < self._rests_until:
+                raise AlarmError("EventBridge Scheduler failed a moment ago")
+            self._clock.create(name, minute)
+        except AlarmError as error:
+            self._rests_until = max(self._rests_until, monotonic() + REST_SECONDS)
+            logger.error(
+                "the alarm %s was not created, so its jobs wait for the next alarm or sweep: %s", name, error
+            )
+            return False
+        return True
+
+
+def _text(minute: datetime) -> str:
+    return f"{minute:%Y-%m-%dT%H-%M}"
+
+
+def alarms() -> Alarms:
+    """Return the alarms of the stack that the environment names; raise ConfigurationError if it names none."""
+    return alarms_of(ALARM_GROUP.read(), ALARM_TARGET.read(), ALARM_ROLE.read())
+
+
+@cache
+def alarms_of(group: str, target: str, role: str) -> Alarms:
+    """Return the alarms of a stack."""
+    names = {ALARM_GROUP.name: group, ALARM_TARGET.name: target, ALARM_ROLE.name: role}
+    if missing := [name for name, value in names.items() if not value]:
+        raise ConfigurationError(
+            f"MINUTEHAND_MODE=sleep needs {' and '.join(missing)}; copy them from the outputs of the stack, or set "
+            "MINUTEHAND_MODE=minute"
+        )
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.aws import Scheduler
+
+    return Alarms(Scheduler(group, target, role))

@@ -1,0 +1,140 @@
+"""Sleep: no polling. Alarms start a tick in the minutes that need one, and a sweep every few hours repairs the rest.
+
+Every write that needs the dispatcher requests an alarm before its commit, so that a crash leaves a useless alarm and
+never a job without one. Every tick requests the alarm of the next time at which anything needs the dispatcher: due jobs
+that wait, retries, ends of offers and leases, schedules. Idea: the minute buckets of field reports about databases that
+a poll keeps awake; see docs/waking.md.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from uuid import UUID
+
+from minutehand.database import Database, Executor, sync_or_async
+from minutehand.model.enqueued import Enqueued
+from minutehand.model.failure import message_of
+from minutehand.settings import sleeps
+from minutehand.waking import Wake
+from minutehand.waking.alarms import alarms
+
+# A time in the past means now.
+NOW = datetime.min.replace(tzinfo=UTC)
+
+logger = logging.getLogger(__name__)
+_trial: ContextVar[bool] = ContextVar("trial", default=False)
+
+
+class SleepWake(Wake):
+    """Requests the alarms of new jobs in their transaction."""
+
+    precedes_commit = True
+
+    def __init__(self) -> None:
+        """Begin without jobs."""
+        self._times: list[datetime] = []
+
+    def add(self, jobs: Iterable[Enqueued]) -> bool:
+        """Add jobs, except those that changed nothing; return whether there are any."""
+        self._times = [job.visible for job in jobs if job.outcome != "ignored"]
+        return bool(self._times)
+
+    async def before_commit(self, executor: Executor) -> None:
+        """Request the alarms of the jobs that were added last."""
+        await request(executor, self._times)
+
+
+@sync_or_async
+async def request(executor: Executor, times: Iterable[datetime | None]) -> None:
+    """In mode sleep, request alarms for these times, in the open transaction and after its writes.
+
+    A time in the past means now; None needs no alarm.
+    """
+    needed = _times(*times) if sleeps() and not _trial.get() else []
+    if needed:
+        now = (await executor.run("clock"))[0]["now"]
+        await executor.block(lambda: alarms().request(needed, now))
+
+
+async def request_for_jobs(executor: Executor, ids: Sequence[UUID]) -> None:
+    """In mode sleep, request the alarm of the first of these jobs; the ticks then request those of the others."""
+    if sleeps():
+        (record,) = await executor.run("first_visible", ids=list(ids))
+        await request(executor, [record["visible"]])
+
+
+@contextmanager
+def trial() -> Iterator[None]:
+    """Request no alarms for writes that this block rolls back."""
+    token = _trial.set(True)
+    try:
+        yield
+    finally:
+        _trial.reset(token)
+
+
+def arrange_tick(database: Database) -> None:
+    """In mode sleep, at the end of a tick, request the next one. Never raises: if anything fails, a minute later.
+
+    That is the next time at which anything needs it, and a watch over offers and leases. A tick cannot see the jobs of
+    open transactions, whose alarm it may be: then it is a minute later.
+    """
+    if not sleeps():
+        return
+    try:
+        # First the locks, then a new snapshot: a transaction that has ended in between is visible.
+        waits = database.run("has_other_writers")[0]["found"]
+        (record,) = database.run("next_need")
+        now, busy_until = record["now"], record["busy_until"]
+        alarms().request(_times(record["needed"], now if waits else None), now)
+        name, at = (alarms().watch(busy_until, now) if busy_until else None) or (None, None)
+        database.run("note_watch", name=name, at=at)
+    except Exception as error:
+        logger.error("the next alarm is unknown: %s: %s", type(error).__name__, message_of(error))
+        tick_again()
+
+
+def arrange_work(database: Database) -> None:
+    """In mode sleep, at the end of an invocation, request the next tick, and end the watches if no job is left.
+
+    Never raises: the watch over the jobs of this invocation remains.
+    """
+    try:
+        (record,) = database.run("next_need")
+        if alarms().request(_times(record["needed"]), record["now"]) and record["busy_until"] is None:
+            alarms().delete(watch["name"] for watch in database.run("end_watches"))
+    except Exception as error:
+        logger.error("the next alarm is unknown: %s: %s", type(error).__name__, message_of(error))
+
+
+def _times(*times: datetime | None) -> list[datetime]:
+    return [time for time in times if time is not None]
+
+
+def tick_again() -> None:
+    """Request an alarm of the next minute, by the clock of this process."""
+    now = datetime.now(UTC)
+    alarms().request([now], now)
+
+
+@contextmanager
+def invocation(database: Database, *, ticks: bool = False) -> Iterator[None]:
+    """In mode sleep, leave the database alone after an invocation, since an open connection keeps it awake.
+
+    A worker requests the next alarm. A dispatcher that fails is started again a minute later.
+    """
+    if not sleeps():
+        yield
+        return
+    try:
+        yield
+        if not ticks:
+            arrange_work(database)
+    except Exception:
+        if ticks:
+            tick_again()
+        raise
+    finally:
+        database.close()

@@ -1,0 +1,25 @@
+"""A simulated month of mode sleep: no job is lost, and the database is touched only when there is work."""
+
+import pytest
+
+from tests.sleep.checker import MINUTE
+from tests.sleep.event_bridge import EventBridge
+from tests.sleep.month import SWEEP, Month
+from tests.thorough import amount
+
+
+@pytest.mark.thorough
+def test_month_of_races_loses_no_job_and_wakes_only_for_work(
+    url_with_clock: str, event_bridge: EventBridge
+) -> None:
+    month = Month(url_with_clock, event_bridge, seed=14, days=amount(2, 30), races=amount(120, 10_000))
+    report = month.run(print)
+    checker = month.checker
+    print(dict(month.happened), report)
+
+    assert checker.unfinished() == 0
+    assert checker.absent() == []
+    assert "unexplained" not in checker.touched.values()
+    assert [late for late in checker.late if not late.is_excused(month.ledger.lost)] == []
+    assert all(late.found - late.previous <= SWEEP + MINUTE for late in checker.late)
+    month.close()

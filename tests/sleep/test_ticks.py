@@ -1,0 +1,197 @@
+"""In mode sleep, ticks and workers request the next tick, and leave no connection open."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from minutehand import Database, NewJob, Retry, enqueue
+from minutehand.claim import claim
+from minutehand.errors import UnreachableError
+from minutehand.handlers import HandlerTable
+from minutehand.invocations.running import run_event
+from minutehand.model.invitation import parse
+from minutehand.operations import controls
+from minutehand.schedules import manage
+from minutehand.schedules.schedule import Schedule
+from minutehand.settings import Settings
+from minutehand.testing import RecordingInvoker
+from minutehand.testing.statements import run
+from minutehand.tick import tick
+from minutehand.waking import sleep
+from minutehand.waking.alarms import LEAD
+from tests.queue.stage import until
+from tests.sleep.event_bridge import EventBridge
+
+MINUTE, HOUR, SECOND = timedelta(minutes=1), timedelta(hours=1), timedelta(seconds=1)
+NOON = datetime.fromisoformat("2031-03-01T12:00:00+00:00")
+LEASE = timedelta(seconds=30)
+SESSIONS = """
+    select count(*)
+      from pg_stat_activity
+     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()"""
+
+
+def fail(job: Any) -> None:
+    raise RuntimeError("planned")
+
+
+HANDLERS = HandlerTable({"echo": lambda job: None, "fail": fail})
+
+
+class Stage:
+    """A database at noon of a day of the future, a dispatcher and a worker."""
+
+    def __init__(self, url: str, event_bridge: EventBridge) -> None:
+        self.url, self.event_bridge = url, event_bridge
+        self.database, self.worker = Database(url), Database(url)
+        self.go(NOON)
+
+    def go(self, time: datetime) -> None:
+        run(self.database, "travel", to=time)
+
+    def enqueue(self, kind: str = "echo", **options: Any) -> Any:
+        return enqueue(kind, connection=self.database, **options)
+
+    def tick(self) -> list[dict[str, Any]]:
+        invoker = RecordingInvoker()
+        with sleep.invocation(self.worker, ticks=True):
+            tick(self.worker, invoker, Settings(capacity=100))
+        return invoker.events
+
+    def work(self, event: dict[str, Any]) -> None:
+        with sleep.invocation(self.worker):
+            run_event(self.worker, HANDLERS, event, lambda: LEASE, SECOND)
+
+    def alarms(self, prefix: str) -> list[datetime]:
+        return sorted(time for name, time in self.event_bridge.alarms.items() if name.startswith(prefix))
+
+
+@pytest.fixture
+def stage(url_with_clock: str, event_bridge: EventBridge) -> Iterator[Stage]:
+    stage = Stage(url_with_clock, event_bridge)
+    with closing(stage.database), closing(stage.worker):
+        yield stage
+
+
+def test_alarm_that_has_fired_is_not_requested_again(stage: Stage) -> None:
+    stage.enqueue()
+    assert stage.alarms("wake") == [NOON + MINUTE]
+    stage.go(NOON + MINUTE + 0.3 * SECOND)
+    (event,) = stage.tick()
+    # The alarm has fired, and EventBridge has not deleted it yet.
+    stage.go(NOON + MINUTE + 0.5 * SECOND)
+    stage.work(event)
+    stage.enqueue()
+    assert stage.alarms("wake") == [NOON + MINUTE, NOON + 2 * MINUTE]
+    # So close to the next minute that its alarm may fire first.
+    stage.go(NOON + 2 * MINUTE - LEAD / 2)
+    stage.enqueue()
+
+    assert stage.alarms("wake")[-1] == NOON + 3 * MINUTE
+
+
+def test_worker_that_ends_the_last_job_ends_the_watches(stage: Stage) -> None:
+    for _ in range(2):
+        stage.enqueue()
+    stage.go(NOON + MINUTE)
+    first, second = stage.tick()
+    assert stage.alarms("watch") == [NOON + 2 * MINUTE]
+    stage.work(first)
+    assert stage.alarms("watch") == [NOON + 2 * MINUTE]
+    stage.work(second)
+
+    assert stage.alarms("watch") == []
+    assert stage.alarms("wake") == [NOON + MINUTE]
+
+
+def test_lease_of_a_dead_worker_has_a_watch(stage: Stage) -> None:
+    stage.enqueue()
+    stage.go(NOON + MINUTE)
+    (event,) = stage.tick()
+    (job,) = claim(stage.worker, parse(event).offers, 10 * MINUTE, SECOND)
+    stage.go(stage.alarms("watch")[-1])
+    assert stage.tick() == []
+
+    assert job.attempt == 1
+    assert stage.alarms("watch")[-1] == NOON + 12 * MINUTE
+
+
+def test_retry_has_an_alarm_when_the_worker_ends(stage: Stage) -> None:
+    stage.enqueue("fail", retry=Retry(strategy="fixed", min=timedelta(minutes=30), jitter=False))
+    stage.go(NOON + MINUTE)
+    (event,) = stage.tick()
+    stage.work(event)
+
+    assert stage.alarms("wake")[-1] == NOON + timedelta(minutes=32)
+
+
+def test_jobs_of_an_open_transaction_are_found_a_minute_later(stage: Stage) -> None:
+    with psycopg.connect(stage.url) as connection:
+        enqueue("echo", connection=connection)
+        for minute in (1, 2, 3):
+            stage.go(NOON + minute * MINUTE)
+            assert stage.tick() == []
+            assert stage.alarms("wake")[-1] == NOON + (minute + 1) * MINUTE
+    stage.go(NOON + 4 * MINUTE)
+
+    assert len(stage.tick()) == 1
+
+
+def test_paused_jobs_need_no_tick_until_the_pause_ends(stage: Stage) -> None:
+    controls.pause(stage.database, queue="mail", until=NOON + 5 * HOUR)
+    controls.pause(stage.database, kind="echo", until=NOON + 7 * HOUR)
+    stage.enqueue(queue="mail")
+    stage.enqueue()
+    stage.enqueue("fail", delay=6 * HOUR)
+    stage.go(NOON + MINUTE)
+    assert stage.tick() == []
+
+    (record,) = stage.database.run("next_need")
+    assert record["needed"] == NOON + 5 * HOUR
+    assert stage.alarms("wake")[1] == NOON + 5 * HOUR
+
+
+def test_waiting_jobs_are_ticked_every_minute(stage: Stage) -> None:
+    controls.limit(stage.database, 1, queue="default")
+    for _ in range(2):
+        stage.enqueue()
+    stage.go(NOON + MINUTE)
+    assert len(stage.tick()) == 1
+
+    assert stage.alarms("wake")[-1] == NOON + 2 * MINUTE
+
+
+def test_first_tick_of_the_mode_requests_the_alarms_of_earlier_jobs(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEHAND_MODE", "minute")
+    stage.enqueue(delay=3 * HOUR)
+    manage.save(stage.database, Schedule("often", timedelta(hours=2), NewJob("echo")))
+    assert stage.tick() == []
+    assert stage.event_bridge.minutes == []
+    monkeypatch.setenv("MINUTEHAND_MODE", "sleep")
+    assert stage.tick() == []
+
+    assert len(stage.alarms("wake")) == 1
+    assert stage.alarms("wake")[0] <= NOON + 2 * HOUR + MINUTE
+
+
+def test_failed_tick_is_repeated_a_minute_later(stage: Stage) -> None:
+    unreachable = Database("postgresql://127.0.0.1:9/none?connect_timeout=1")
+    with pytest.raises(UnreachableError), sleep.invocation(unreachable, ticks=True):
+        unreachable.run("clock")
+
+    assert len(stage.alarms("wake")) == 1
+
+
+def test_invocations_leave_no_connection_open(stage: Stage) -> None:
+    stage.enqueue()
+    stage.go(NOON + MINUTE)
+    (event,) = stage.tick()
+    stage.work(event)
+
+    until(lambda: stage.database.connection.execute(SESSIONS).fetchone() == (0,))

@@ -2281,6 +2281,15 @@ CREATE FUNCTION minutehand.no_job() RETURNS uuid
     select uuid '00000000-0000-0000-0000-000000000000'
 $$;
 
+CREATE FUNCTION minutehand.oldest_writer(OUT own xid8, OUT oldest xid8) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+begin
+    own := pg_current_xact_id();
+    oldest := pg_snapshot_xmin(pg_current_snapshot());
+end
+$$;
+
 CREATE FUNCTION minutehand.open_batch(on_complete json DEFAULT NULL::json, on_failure json DEFAULT NULL::json, tenant text DEFAULT NULL::text, name text DEFAULT NULL::text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -2369,7 +2378,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
                                         record_audit', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks watches', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -2381,10 +2390,11 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
         ('worker', 'update', 'dispatcher budgets take_locks', null),
-        ('worker', 'insert', 'attempts lanes budgets', null),
-        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions', null),
+        ('worker', 'insert', 'attempts lanes budgets watches', null),
+        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches', null),
+                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches
+                              oldest_writer', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
@@ -3993,6 +4003,11 @@ CREATE TABLE minutehand.turns (
     last minutehand.tenant NOT NULL
 );
 
+CREATE TABLE minutehand.watches (
+    name minutehand.label NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
 ALTER TABLE ONLY minutehand.attempts ATTACH PARTITION minutehand.attempts_default DEFAULT;
 
 ALTER TABLE ONLY minutehand.events ATTACH PARTITION minutehand.events_default DEFAULT;
@@ -4104,6 +4119,9 @@ ALTER TABLE ONLY minutehand.turns
 
 ALTER TABLE ONLY minutehand.uniques
     ADD CONSTRAINT uniques_pkey PRIMARY KEY (queue, key, tenant);
+
+ALTER TABLE ONLY minutehand.watches
+    ADD CONSTRAINT watches_pkey PRIMARY KEY (name);
 
 CREATE INDEX audit_job ON minutehand.audit USING btree (job) WHERE (job IS NOT NULL);
 
@@ -4753,6 +4771,9 @@ GRANT ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment tim
 
 REVOKE ALL ON FUNCTION minutehand.no_job() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.oldest_writer(OUT own xid8, OUT oldest xid8) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.oldest_writer(OUT own xid8, OUT oldest xid8) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_operator;
@@ -5037,3 +5058,5 @@ GRANT UPDATE(keep_until_archived) ON TABLE minutehand.settings TO minutehand_ope
 GRANT SELECT,DELETE ON TABLE minutehand.superseded TO minutehand_worker;
 
 GRANT SELECT,UPDATE ON TABLE minutehand.take_locks TO minutehand_worker;
+
+GRANT SELECT,INSERT,DELETE ON TABLE minutehand.watches TO minutehand_worker;

@@ -69,6 +69,7 @@ JOBS = _schema(
     ("expires", T.DoubleType()),
     ("on_dead", TEXT),
     ("group", TEXT),
+    ("batch", TEXT),
 )
 
 ATTEMPTS = _schema(

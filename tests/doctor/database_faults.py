@@ -95,6 +95,12 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
             " jsonb_build_object('message', 'unknown zone'))"
         ),
     ),
+    "an open batch": (
+        "batches",
+        "problem",
+        "is open since 2026-01-01 00:00 UTC",
+        lambda w: w.sql("insert into minutehand.batches (created) values ('2026-01-01 00:00 UTC')"),
+    ),
     "large payloads": (
         "max-payload",
         "warning",

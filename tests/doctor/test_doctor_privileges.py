@@ -21,6 +21,7 @@ def test_checks_without_privileges_are_skipped(installation: Installation, exami
     assert complaints(findings) == set()
     assert skipped == {
         "autovacuum",
+        "batches",
         "dead-rows",
         "days",
         "default-day",

@@ -28,6 +28,7 @@ JOBS = {
     "version": "version",
     "on_dead": "on_dead::text",
     "group": '"group"::text',
+    "batch": "batch::text",
     "expires": "extract(epoch from expires)::double precision",
 }
 

@@ -39,6 +39,7 @@ DATABASE_CHECKS: Mapping[str, Callable[[ExaminedDatabase], Opinion]] = {
     "late": queue.late,
     "dead": queue.dead,
     "schedules": queue.schedules,
+    "batches": queue.batches,
     "max-payload": queue.max_payload,
 }
 STACK_CHECKS: Mapping[str, Callable[[Stack], Opinion]] = {

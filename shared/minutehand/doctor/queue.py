@@ -135,6 +135,15 @@ def schedules(examined: ExaminedDatabase) -> Opinion:
     )
 
 
+def batches(examined: ExaminedDatabase) -> Opinion:
+    """Whether a program left a batch open."""
+    return judged(
+        examined.query("examine_queue")["open_batches"],
+        "if the program that opened it has died, run: minutehand batches close",
+        "no batch has been open for more than a day",
+    )
+
+
 def max_payload(examined: ExaminedDatabase) -> Opinion:
     """Whether payloads may be larger than the API accepts."""
     limit = examined.query("examine_queue")["max_payload"]

@@ -52,6 +52,7 @@ class Row:
     zone: str | None = None
     nominal: datetime | None = None
     schedule: str | None = None
+    batch: UUID | None = None
     # The reason why a running job is to end at its next check.
     cancelling: str | None = None
 

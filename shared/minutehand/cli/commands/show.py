@@ -99,7 +99,7 @@ def _attempts(attempts: list[Attempt]) -> Iterator[str]:
 def _head(row: Row, now: datetime) -> Iterator[str]:
     yield f"{row.kind} in {row.queue}, {text.state(row, now)}"
     yield _fact("id", str(row.id))
-    for name in ("key", "group", "tenant", "version", "every", "zone", "schedule"):
+    for name in ("key", "group", "tenant", "version", "every", "zone", "schedule", "batch"):
         if value := getattr(row, name):
             yield _fact(name, str(value))
     if row.correlation_id:

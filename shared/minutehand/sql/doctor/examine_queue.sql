@@ -13,6 +13,10 @@ select (select nullif(ticked, '-infinity') from minutehand.dispatcher) as ticked
           from (select 'schedule ' || name || coalesce(' of tenant ' || nullif(tenant, ''), '') || ': '
                        || left(error ->> 'message', 200) as fault
                   from minutehand.schedules where error is not null and not paused order by tenant, name limit 5) failed) as failed_schedules,
+       (select coalesce(array_agg(fault), '{}')
+          from (select 'batch ' || id || ' is open since ' || to_char(created at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') as fault
+                  from minutehand.batches where closed is null and created < now() - interval '1 day' order by created limit 5) b
+       ) as open_batches,
        t.n_dead_tup as dead_rows, t.n_live_tup as live_rows,
        c.reloptions @> '{autovacuum_enabled=false}' or c.reloptions @> '{autovacuum_enabled=off}' as unvacuumed
   from pg_class c join pg_stat_all_tables t on t.relid = c.oid

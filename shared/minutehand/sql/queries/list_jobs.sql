@@ -1,6 +1,6 @@
 -- Lists a page of jobs without payloads, newest first.
 select j.id, j.queue, j.kind, j.key, j.group, j.priority, j.attempts, j.max_attempts, j.enqueued, j.run_at, j.visible, j.offered,
-       j.claimed, j.deleted, j.error, j.tenant, j.version, j.every, j.zone, j.nominal, j.schedule, j.cancelling,
+       j.claimed, j.deleted, j.error, j.tenant, j.version, j.every, j.zone, j.nominal, j.schedule, j.batch, j.cancelling,
        minutehand.state(j) as state
   from minutehand.jobs j
  where (%(before)s::uuid is null or j.id < %(before)s)

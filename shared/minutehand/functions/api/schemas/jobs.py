@@ -35,6 +35,7 @@ LISTED_FIELDS = (
     "zone",
     "nominal",
     "schedule",
+    "batch",
     "cancelling",
 )
 UNLISTED_FIELDS = ("retry", "timeout", "expires", "correlation_id")
@@ -149,6 +150,7 @@ class Job(BaseModel):
     zone: str | None = Field(description="the time zone of `every`")
     nominal: datetime | None = Field(description="the time of this occurrence")
     schedule: str | None = Field(description="the schedule that fired it")
+    batch: UUID | None = Field(description="the batch that it belongs to")
     cancelling: str | None = Field(description="the reason why a running job is to be cancelled")
     retry: dict[str, Any] | None = Field(None, description="durations in seconds; null for the default")
     timeout: float | None = Field(None, description="seconds")
@@ -211,6 +213,7 @@ JOB: dict[str, Any] = {
     "zone": None,
     "nominal": None,
     "schedule": None,
+    "batch": None,
     "cancelling": None,
 }
 FULL_JOB = {**JOB, "retry": None, "timeout": None, "expires": None, "correlation_id": "5c1f7b0e"}

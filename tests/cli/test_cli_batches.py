@@ -1,0 +1,25 @@
+"""`minutehand batches`."""
+
+NOBODY = "00000000-0000-0000-0000-000000000001"
+
+
+def test_commands_open_show_and_change_a_batch(invoke, lines):
+    batch = invoke("batches", "open", "--on-complete", "complete", "--name", "May").stdout.strip()
+    job = invoke("enqueue", "echo", "--batch", batch, "-o", "ids").stdout.strip()
+    assert invoke("batches", "close", batch).exit_code == 0
+    assert "was closed before" in invoke("batches", "close", batch).stderr
+
+    (listed,) = lines(invoke("batches", "ls", "-o", "json"))
+    (shown,) = lines(invoke("batches", "show", batch, "-o", "json"))
+    assert listed == shown
+    assert (shown["name"], shown["state"], shown["open"]) == ("May", "closed", 1)
+    assert "May" in invoke("batches", "ls").stdout
+    assert invoke("batches", "cancel", batch, "-o", "ids").stdout.split() == [job]
+    assert "ended" in invoke("batches", "show", batch).stdout
+    assert invoke("batches", "retry", batch, "-o", "ids").stdout.split() == [job]
+
+
+def test_unknown_batch_is_reported(invoke):
+    for verb in ("show", "cancel", "retry", "close"):
+        answer = invoke("batches", verb, NOBODY)
+        assert (answer.exit_code, "not found" in answer.stderr) == (1, True)

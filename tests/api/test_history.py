@@ -1,6 +1,6 @@
 """History over HTTP: pages, attempts, keys, queues, statistics and retention."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -162,3 +162,15 @@ def test_wait_returns_a_finished_job(api, jobs):
     finish(job, result=1)
 
     assert api.get(f"/jobs/{job.id}?wait=5").json()["state"] == "done"
+
+
+def test_why_explains_a_job_and_a_queue(api, jobs):
+    job = str(enqueue("echo", queue="mail", run_at=datetime(2030, 1, 31, 7, tzinfo=UTC), connection=jobs).id)
+
+    explained = api.get(f"/jobs/{job}/why?zone=Europe/Berlin").json()
+
+    assert (explained["reason"], explained["state"], explained["job"]) == ("scheduled", "scheduled", job)
+    assert "2030-01-31 08:00:00 CET" in explained["sentence"]
+    assert api.get("/queues/mail/why").json()["job"] == job
+    assert api.get("/queues/other/why").status_code == 404
+    assert api.get(f"/jobs/{job}/why?zone=Mars/Base").status_code == 422

@@ -40,6 +40,8 @@ OPERATIONS = [
     "POST /batches/{id}/cancel",
     "POST /batches/{id}/close",
     "POST /batches/{id}/retry",
+    "GET /jobs/{id}/why",
+    "GET /queues/{queue}/why",
     "GET /queues",
     "GET /queues/{queue}/keys/{key}",
     "GET /retention",

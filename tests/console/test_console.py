@@ -232,3 +232,15 @@ def test_replayed_job_is_shown(page: Page, serve: Serve, db: Database) -> None:
     new, old = list_jobs(db).rows
     expect(page.locator("#facts")).to_contain_text(str(new.id))
     assert (old.id, old.state) == (dead, "dead")
+
+
+def test_open_job_says_why_it_has_not_finished(page: Page, serve: Serve, db: Database) -> None:
+    enqueue("mail.send", queue="mail", connection=db)
+    pause(db, queue="mail", reason=SCRIPT)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+
+    page.locator("#rows tr").click()
+
+    expect(page.locator("#why")).to_contain_text("It is paused: queue mail by ")
+    expect(page.locator("#why")).to_contain_text(SCRIPT)
+    expect(page.locator("#why code")).to_have_text("minutehand resume --queue mail")

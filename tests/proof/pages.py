@@ -109,6 +109,14 @@ PAGES = {
     "end_tick": 20,
     "withdraw": 800,
     "withdraw_ahead": 60,
+    "why_actor": 20,
+    "why_clock": 0,
+    "why_controls": 20,
+    "why_dispatcher": 10,
+    "why_earliest": 100,
+    "why_line": 800,
+    "why_pace": 12_000,
+    "why_served": 100,
 }
 
 # Statements that read whole tables, or a week of them.

@@ -17,6 +17,7 @@ COMMANDS = {
     "enqueue": "Enqueue one job, or many from a file.",
     "ls": "List jobs, newest first.",
     "show": "Show a job and its attempts.",
+    "why": "Explain why a job or a queue is late.",
     "wait": "Wait until jobs are finished.",
     "stats": "Count jobs by queue and state.",
     "queues": "List queues.",

@@ -1,30 +1,16 @@
 """Jobs in words: states, times and durations as people write them."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from minutehand.model.display import error_line as error_line
 from minutehand.model.display import safe as safe
+from minutehand.model.display import span as span
 from minutehand.model.display import when as when
 from minutehand.model.retry import Retry
 from minutehand.model.row import Row
 
-UNITS = [("y", 365 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1)]
 # Failures that left the job done.
 STAGES = {"result": ", result dropped", "after": ", failed after its transaction"}
-
-
-def span(duration: timedelta) -> str:
-    """Return a duration in its two largest units."""
-    seconds = round(abs(duration).total_seconds())
-    if seconds < 1:
-        return "a moment"
-    place = next(place for place, (_, size) in enumerate(UNITS) if seconds >= size)
-    parts = []
-    for name, size in UNITS[place : place + 2]:
-        count, seconds = divmod(seconds, size)
-        if count:
-            parts.append(f"{count} {name}")
-    return " ".join(parts)
 
 
 def ago(moment: datetime, now: datetime) -> str:

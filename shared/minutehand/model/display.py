@@ -1,11 +1,12 @@
 """Display: what the command line and pages show of a stored job."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from minutehand.model.row import Row
 
 ERROR_CHARACTERS = 100
+UNITS = [("y", 365 * 86400), ("d", 86400), ("h", 3600), ("min", 60), ("s", 1)]
 
 
 def safe(text: str) -> str:
@@ -25,3 +26,17 @@ def error_line(error: Mapping[str, str]) -> str:
     kind = "" if error.get("type") in (None, "Cancelled", "Expired", "Superseded") else f"{error['type']}: "
     line = safe(f"{kind}{message}")
     return line if len(line) <= ERROR_CHARACTERS else line[: ERROR_CHARACTERS - 1] + "…"
+
+
+def span(duration: timedelta) -> str:
+    """Return a duration in its two largest units."""
+    seconds = round(abs(duration).total_seconds())
+    if seconds < 1:
+        return "a moment"
+    place = next(place for place, (_, size) in enumerate(UNITS) if seconds >= size)
+    parts = []
+    for name, size in UNITS[place : place + 2]:
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {name}")
+    return " ".join(parts)

@@ -12,10 +12,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 ROUTERS = "minutehand.functions.api.routers"
 # In the order of the documented schema.
 RESOURCES = {
-    "jobs": ("enqueue", "jobs", "bulk", "history"),
+    "jobs": ("enqueue", "jobs", "bulk", "history", "why"),
     "batches": ("batches",),
     "audit": ("history",),
-    "queues": ("queues",),
+    "queues": ("queues", "why"),
     "retention": ("retention",),
     "stats": ("statistics",),
     "controls": ("controls",),

@@ -114,12 +114,22 @@ async function showJob() {
     enqueued: when(job.enqueued), "run at": when(job.run_at), visible: when(job.visible), claimed: when(job.claimed), finished: when(job.deleted),
     every: job.every, schedule: job.schedule, "correlation id": job.correlation_id, "cancellation requested": job.cancelling, error: job.error && `${job.error.type}: ${job.error.message}` };
   $("facts").replaceChildren(...Object.entries(facts).filter(([, value]) => value != null && value !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value.nodeType ? value : String(value))]));
+  await showWhy(job);
   $("actions").replaceChildren(...Object.entries(ACTIONS).filter(([, states]) => states.includes(job.state)).map(([verb]) =>
     el("button", { type: "button", "data-verb": verb, onclick: () => act(verb, job) }, verb)));
   $("payload").hidden = true;
   $("unmask").hidden = false;
   await showAttempts();
   if (!$("job").open) $("job").showModal();
+}
+
+// Finished jobs need no explanation: their state, error and attempts are shown.
+async function showWhy(job) {
+  $("why").hidden = Boolean(job.deleted);
+  if (job.deleted) return;
+  const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC");
+  const { sentence, next_step: step } = await request(`/jobs/${job.id}/why?zone=${zone}`);
+  $("why").replaceChildren(el("p", {}, sentence), step ? el("p", { class: "next" }, "Next: ", el("code", {}, step)) : "");
 }
 
 async function showAttempts() {

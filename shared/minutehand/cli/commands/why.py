@@ -1,0 +1,61 @@
+"""`minutehand why`: the reason why a job, or the earliest job of a queue, has not finished."""
+
+from datetime import datetime
+from uuid import UUID
+
+import click
+
+from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
+from minutehand.cli.output import put_json
+from minutehand.cli.values import zone
+from minutehand.database import Database
+from minutehand.queries.why import Answer, why_key, why_queue
+from minutehand.queries.why import why as why_job
+
+
+@click.command()
+@click.argument("target", metavar="JOB|QUEUE", required=False)
+@click.option("--key", help="Explain the job with this key.")
+@click.option("--queue", default="default", show_default=True, help="The queue of the key.")
+@tz_option
+@output_option("table", "json")
+@tenant_option
+@connection_options
+def why(target: str | None, key: str | None, queue: str, tz: str | None, form: str) -> None:
+    """Explain why a job has not finished, in one sentence, and what to do next.
+
+    With the name of a queue, explain the job of it that has been due the longest.
+
+    \b
+    Examples:
+      minutehand why 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
+      minutehand why --key welcome/ada
+      minutehand why mail
+    """
+    with open_database() as database:
+        answer = _answer(database, target, key, queue, tz)
+    if form == "json":
+        put_json(vars(answer))
+        return
+    click.echo(f"{answer.kind} in {answer.queue}, {answer.state} ({answer.job})")
+    click.echo(f"  {answer.sentence}")
+    if answer.next_step:
+        click.echo(f"  Next: {answer.next_step}")
+
+
+def _answer(database: Database, target: str | None, key: str | None, queue: str, tz: str | None) -> Answer:
+    times = zone(tz) or datetime.now().astimezone().tzinfo
+    match target, key:
+        case None, str():
+            return why_key(database, queue, key, zone=times)
+        case str(), None:
+            job = _id(target)
+            return why_job(database, job, zone=times) if job else why_queue(database, target, zone=times)
+    raise click.UsageError("expected a job's ID, the name of a queue, or the --key of a job")
+
+
+def _id(target: str) -> UUID | None:
+    try:
+        return UUID(target)
+    except ValueError:
+        return None

@@ -1,0 +1,112 @@
+"""The evidence for an answer, and the answer itself."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID
+
+from minutehand.model.row import Row
+from minutehand.operations.controls import Control
+
+Reason = Literal[
+    "finished",
+    "running",
+    "offered",
+    "scheduled",
+    "retrying",
+    "read_only",
+    "paused",
+    "ending",
+    "silent_dispatcher",
+    "limited",
+    "unserved",
+    "throttled",
+    "behind",
+    "worker_stopped",
+    "next_tick",
+]
+# Jobs before another one are counted up to this number.
+COUNTED = 10_000
+# The schedule ticks once a minute.
+SILENT_AFTER = timedelta(minutes=3)
+UNSERVED_AFTER = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """Why a job has not finished: one reason, in one sentence, with the evidence and the next step.
+
+    `reason` is a stable name. `next_step` is a command or an instruction; it is empty if there is nothing to do.
+    """
+
+    job: UUID
+    queue: str
+    kind: str
+    state: str
+    reason: Reason
+    sentence: str
+    next_step: str
+    evidence: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """The jobs before a due job, up to 10,000, and how fast its queue was worked off in the last hour.
+
+    `finished` jobs ended between `since` and `until`. `running` is whether a worker runs a job of the queue now.
+    """
+
+    ahead: int
+    finished: int
+    since: datetime | None
+    until: datetime | None
+    running: bool
+
+    @property
+    def estimate(self) -> timedelta | None:
+        """How long the jobs before this one will take at the pace of the last hour; None if it is unknown."""
+        if self.finished < 2 or self.since is None or self.until is None or self.ahead >= COUNTED:
+            return None
+        return (self.until - self.since) / (self.finished - 1) * self.ahead
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dispatcher:
+    """When the dispatcher last ticked, and the budget of the queue, if offers of it lapsed at `lapsed`."""
+
+    ticked: datetime | None
+    budget: int | None
+    lapsed: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What is known about a job and its surroundings. `dispatcher` is None if the role may not read it."""
+
+    row: Row
+    now: datetime
+    read_only: bool
+    pause: Control | None = None
+    paused_by: str | None = None
+    limits: tuple[Control, ...] = ()
+    line: Line | None = None
+    dispatcher: Dispatcher | None = None
+
+    @property
+    def silent(self) -> bool:
+        """Whether the dispatcher has not ticked for minutes, or never did, and no worker runs jobs of the queue."""
+        if self.dispatcher is None or self.is_served:
+            return False
+        ticked = self.dispatcher.ticked
+        return ticked is None or self.now - ticked > SILENT_AFTER
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a worker runs a job of the queue, or finished one in the last minutes."""
+        line = self.line
+        recent = line and line.until and self.now - line.until < UNSERVED_AFTER
+        return bool(line and (line.running or recent))
+
+
+# A reason, its sentence, the next step and the evidence.
+Found = tuple[Reason, str, str, dict[str, Any]]

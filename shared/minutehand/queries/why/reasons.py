@@ -1,0 +1,94 @@
+"""Choose the one reason why a job has not finished, and put it into a sentence."""
+
+from collections.abc import Iterator
+from datetime import timedelta, tzinfo
+
+from minutehand.model.display import error_line, safe, span
+from minutehand.model.row import FINISHED
+from minutehand.queries.why.due import REASONS
+from minutehand.queries.why.evidence import Answer, Evidence, Found
+from minutehand.queries.why.words import attempts, time_in, zone_of
+
+SLOW_OFFER = timedelta(seconds=30)
+
+
+def answer(known: Evidence, zone: tzinfo | None = None) -> Answer:
+    """Return the first reason that applies; the most certain ones come first."""
+    row = known.row
+    reason, sentence, next_step, evidence = next(_reasons(known, zone_of(row, zone)))
+    return Answer(
+        job=row.id,
+        queue=row.queue,
+        kind=row.kind,
+        state=row.state,
+        reason=reason,
+        sentence=safe(sentence),
+        next_step=next_step,
+        evidence=evidence,
+    )
+
+
+def _reasons(known: Evidence, zone: tzinfo) -> Iterator[Found]:
+    row = known.row
+    if row.state in FINISHED:
+        yield _finished(known)
+    if row.state == "running":
+        yield _running(known, zone)
+    if known.read_only:
+        yield "read_only", "The database is read-only, so that no job can start.", "minutehand doctor", {}
+    if row.state == "offered":
+        yield _offered(known)
+    if row.state in ("scheduled", "retrying"):
+        yield _waiting(known, zone)
+    yield from filter(None, (reason(known, zone) for reason in REASONS))
+
+
+def _finished(known: Evidence) -> Found:
+    row = known.row
+    ended = row.deleted or known.now
+    cause = f": {error_line(row.error)}" if row.error else ""
+    sentence = (
+        f"It ended as {row.state} {span(known.now - ended)} ago, after {attempts(row.attempts)}{cause}."
+    )
+    again = f"minutehand retry {row.id}" if row.state != "done" else ""
+    return "finished", sentence, again, {"finished": ended}
+
+
+def _running(known: Evidence, zone: tzinfo) -> Found:
+    row = known.row
+    started = row.claimed or known.now
+    stop = f" Cancellation was requested: {row.cancelling}." if row.cancelling is not None else ""
+    sentence = (
+        f"A worker has been running it for {span(known.now - started)}, in attempt {row.attempts} of "
+        f"{row.max_attempts}; its lease ends at {time_in(row.visible, zone)}.{stop}"
+    )
+    return "running", sentence, "", {"claimed": started, "lease_ends": row.visible}
+
+
+def _offered(known: Evidence) -> Found:
+    row = known.row
+    since = known.now - (row.offered or known.now)
+    evidence = {"offered": row.offered, "offer_ends": row.visible}
+    sentence = f"A worker was invited {span(since)} ago and has not claimed it yet"
+    if since < SLOW_OFFER:
+        return "offered", f"{sentence}.", "", evidence
+    return (
+        "offered",
+        f"{sentence}: Lambda throttles the worker function, or it fails before it claims; "
+        f"the job is due again in {span(row.visible - known.now)}.",
+        "see the worker's alarm and log, and its reserved concurrency",
+        evidence,
+    )
+
+
+def _waiting(known: Evidence, zone: tzinfo) -> Found:
+    row = known.row
+    at = f"{time_in(row.visible, zone)}, in {span(row.visible - known.now)}"
+    pause = f" It is also paused ({known.pause.scope})." if known.pause else ""
+    evidence = {"visible": row.visible, "paused": bool(known.pause)}
+    promote = f"to run it now: minutehand promote {row.id}"
+    if row.state == "scheduled":
+        return "scheduled", f"It is scheduled for {at}.{pause}", promote, evidence
+    cause = f" failed: {error_line(row.error)}" if row.error else " did not finish"
+    sentence = f"Attempt {row.attempts} of {row.max_attempts}{cause}; it runs again at {at}.{pause}"
+    return "retrying", sentence, promote, evidence

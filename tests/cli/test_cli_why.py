@@ -1,0 +1,32 @@
+"""`minutehand why`: the reason for people and for programs."""
+
+
+def test_why_prints_the_reason_and_the_next_step(invoke):
+    invoke("enqueue", "echo", "--queue", "mail", "--key", "ada")
+    assert invoke("pause", "--queue", "mail", "--reason", "release").exit_code == 0
+    job = invoke("ls", "-o", "ids").stdout.strip()
+
+    head, sentence, step = invoke("why", job).stdout.splitlines()
+
+    assert head == f"echo in mail, due ({job})"
+    assert sentence.startswith("  It is paused: queue mail by ")
+    assert sentence.endswith(", until somebody resumes it (release).")
+    assert step == "  Next: minutehand resume --queue mail"
+    assert invoke("why", "mail").stdout == invoke("why", "--queue", "mail", "--key", "ada").stdout
+
+
+def test_why_prints_json(invoke, lines):
+    invoke("enqueue", "echo", "--in", "3d")
+
+    (answer,) = lines(invoke("why", "default", "-o", "json"))
+
+    assert (answer["reason"], answer["kind"]) == ("scheduled", "echo")
+    assert answer["next_step"] == f"to run it now: minutehand promote {answer['job']}"
+
+
+def test_why_rejects_what_it_cannot_find(invoke):
+    assert invoke("why").exit_code == 2
+    assert invoke("why", "mail", "--key", "ada").exit_code == 2
+    missing = invoke("why", "mail")
+    assert missing.exit_code == 1
+    assert "queue mail has no unfinished job" in missing.stderr

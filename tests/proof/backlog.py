@@ -113,6 +113,8 @@ class Stock:
             "encrypted_payloads": some,
             "outdated_schedules": {"name": "k"},
             "durations": which,
+            "finished_work": window | {"longest": 900.0},
+            "usage": window | {"overhead_ms": 15.0},
             "failures": which,
             "get_by_key": {"queue": "default", "key": "key/none", "tenant": ""},
             "histogram": which

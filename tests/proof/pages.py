@@ -129,6 +129,8 @@ WHOLE = {
     "find_finished": 40_000,
     "find_served": 1500,
     "durations": 12_000,
+    "finished_work": 30_000,
+    "usage": 12_000,
     "failures": 1500,
     "histogram": 30_000,
     "count_jobs": 12_000,

@@ -21,6 +21,7 @@ COMMANDS = {
     "wait": "Wait until jobs are finished.",
     "stats": "Count jobs by queue and state.",
     "queues": "List queues.",
+    "cost": "Report what a month of work cost, and would have cost elsewhere.",
     "events": "List stored events.",
     "retry": "Retry dead, expired and cancelled jobs, at once or at a rate.",
     "cancel": "Cancel jobs.",

@@ -1,0 +1,183 @@
+"""Report: the costs of a month's work, by kind, when idle, and of the same work elsewhere.
+
+The work is read from the history, the rest is computed from the prices and the figures in their section `functions`.
+The time of handlers costs the same on every service that runs them on Lambda.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil
+from typing import Literal
+
+from minutehand.costs.month import Month
+from minutehand.costs.prices import Prices
+from minutehand.queries.usage import FinishedWork, KindUsage
+
+Mode = Literal["minute", "prompt", "sleep"]
+MODES: tuple[Mode, ...] = ("minute", "prompt", "sleep")
+
+
+@dataclass(frozen=True)
+class KindCost:
+    """The dollars that a kind cost, and the figures that they are computed from."""
+
+    kind: str
+    memory_mb: int
+    attempts: int
+    invocations: float
+    gb_seconds: float
+    dollars: float
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What the same work would cost in the same part of the month, and what a whole month without work would.
+
+    `database` is the price of a database that could pause, for as long as this keeps it awake in a whole idle month.
+    """
+
+    name: str
+    dollars: float
+    idle: float
+    database: float | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """The costs of a month until `until`. The first alternative is the mode of this installation."""
+
+    month: str
+    until: datetime
+    mode: Mode
+    architecture: str
+    jobs: int
+    kinds: tuple[KindCost, ...]
+    wakes: float
+    alternatives: tuple[Alternative, ...]
+
+    @property
+    def work(self) -> float:
+        """The dollars for the workers."""
+        return sum(each.dollars for each in self.kinds)
+
+    @property
+    def total(self) -> float:
+        """The dollars for the workers and for the dispatcher with its schedule."""
+        return self.work + self.wakes
+
+    @property
+    def per_million(self) -> float | None:
+        """The dollars for the workers for a million jobs; None without jobs."""
+        return self.work / self.jobs * 1e6 if self.jobs else None
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Computes the costs of work with prices; `elapsed` is the part of the month that has passed, in minutes."""
+
+    prices: Prices
+    architecture: str
+    month: Month
+    elapsed: float
+    used: list[KindUsage]
+    work: FinishedWork
+
+    def report(self, mode: Mode) -> Report:
+        """Return the report."""
+        kinds = tuple(self._kind(each) for each in self.used)
+        others = (each for each in MODES if each != mode)
+        return Report(
+            month=str(self.month),
+            until=min(self.work.now, self.month.until),
+            mode=mode,
+            architecture=self.architecture,
+            jobs=self.work.jobs,
+            kinds=kinds,
+            wakes=self._wakes(mode),
+            alternatives=(self._mode(mode), *map(self._mode, others), *self._services()),
+        )
+
+    def _kind(self, used: KindUsage) -> KindCost:
+        billed = used.billed_ms + used.invocations * self._of("cold_share") * self._of("init_ms")
+        return KindCost(
+            kind=used.kind,
+            memory_mb=used.memory_mb,
+            attempts=used.attempts,
+            invocations=used.invocations,
+            gb_seconds=billed / 1000 * used.memory_mb / 1024,
+            dollars=self.prices.run(billed, used.memory_mb, self.architecture)
+            + self.prices.requests(used.invocations),
+        )
+
+    @property
+    def _worker_dollars(self) -> float:
+        return sum(self._kind(each).dollars for each in self.used)
+
+    @property
+    def _invocations(self) -> float:
+        return sum(each.invocations for each in self.used)
+
+    @property
+    def _attempts(self) -> int:
+        return sum(each.attempts for each in self.used)
+
+    def _mode(self, mode: Mode) -> Alternative:
+        idle_wakes = self._idle_wakes(mode, self.month.minutes)
+        return Alternative(
+            name=f"minutehand, mode {mode}",
+            dollars=self._worker_dollars + self._wakes(mode),
+            idle=idle_wakes * self._tick,
+            database=self._database(mode, idle_wakes),
+        )
+
+    def _wakes(self, mode: Mode) -> float:
+        """Return the dollars for the dispatcher so far in the month."""
+        ticks = self._idle_wakes(mode, self.elapsed)
+        if mode == "sleep":
+            # A minute with due jobs has one alarm.
+            ticks += self.work.minutes
+        waited = self.work.later_minutes * self._of("wait_seconds") * 1000 if mode == "prompt" else 0.0
+        return ticks * self._tick + self.prices.run(waited, self._of("tick_memory_mb"), self.architecture)
+
+    def _idle_wakes(self, mode: Mode, minutes: float) -> float:
+        return minutes / 60 / self._of("sweep_hours") if mode == "sleep" else minutes
+
+    @property
+    def _tick(self) -> float:
+        """The dollars for one tick with its schedule."""
+        run = self.prices.run(ceil(self._of("tick_ms")), self._of("tick_memory_mb"), self.architecture)
+        return self.prices("scheduler", "invocation") + self.prices.requests(1) + run
+
+    def _database(self, mode: Mode, wakes: float) -> float:
+        awake = self.month.minutes * 60
+        if mode == "sleep":
+            each = self.prices("database", "resume_seconds") + self.prices("database", "pause_seconds")
+            awake = min(awake, wakes * each)
+        units = self.prices("database", "units")
+        return awake / 3600 * units * self.prices("database", "unit_hour")
+
+    def _services(self) -> Iterator[Alternative]:
+        handlers, request = (
+            self._worker_dollars - self.prices.requests(self._invocations),
+            self.prices.requests,
+        )
+        attempts, jobs = self._attempts, self.work.jobs
+        message, delays = self.prices("sqs", "request"), max(0.0, self.work.hops - jobs)
+        sent = jobs * message + 2 * message * self._invocations
+        yield Alternative(
+            "SQS and Lambda",
+            # A delay beyond the longest one is a chain of messages, each forwarded by an invocation.
+            handlers + request(self._invocations) + sent + delays * (3 * message + request(1)),
+            self.prices("sqs", "idle_polls_a_month") * message,
+        )
+        yield Alternative(
+            "EventBridge Scheduler",
+            handlers + request(attempts) + jobs * self.prices("scheduler", "invocation"),
+            0.0,
+        )
+        steps = self.prices("step_functions", "transition") * self.prices("step_functions", "transitions")
+        yield Alternative("Step Functions", handlers + request(attempts) + jobs * steps, 0.0)
+
+    def _of(self, name: str) -> float:
+        return self.prices("functions", name)

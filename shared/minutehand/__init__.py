@@ -25,6 +25,7 @@ The modules at the root, in the order of the flow:
     handle        run the handler and return the outcome
     attempts      run the jobs of a chunk: one at a time, or async ones together
     finish        write the outcome, if the claim still holds
+    waking        start jobs without waiting for the next tick
     work          claim, handle and finish, for an invocation or as a resident worker
     errors        the errors that minutehand raises
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from minutehand.model.enqueued import Enqueued, Rejected
     from minutehand.model.new_job import NewJob
     from minutehand.queries.results import wait
+    from minutehand.waking.manual import wake
 
 __version__ = "0.1.0"
 
@@ -110,6 +112,7 @@ __all__ = [
     "enqueue_many",
     "job",
     "wait",
+    "wake",
 ]
 
 
@@ -124,6 +127,7 @@ _MODULES = {
     "batch": "minutehand.batches",
     "job": "minutehand.kinds.decorator",
     "wait": "minutehand.queries.results",
+    "wake": "minutehand.waking.manual",
 }
 
 

@@ -52,5 +52,5 @@ def _offer(database: Database, capacity: int, ttl: timedelta, now: datetime | No
             ttl=ttl,
             now=now,
         )
-        database.run("end_tick", capacity=capacity, now=now)
+        database.run("end_tick", capacity=capacity, ttl=ttl, now=now)
     return Offered(tuple(Offer(**record) for record in records), budgets)

@@ -70,11 +70,7 @@ def _tick(
     maintenance = run_maintenance(database, now)
     limit = max(settings.capacity, LOWEST_COUNT_LIMIT)
     due = _count_due(database, limit, now)
-    offered = offer(database, settings.capacity, settings.offer_ttl, now)
-    sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk, until)
-    refused = {offer.id: offer for refusal in sent.refused for offer in refusal.invitation.offers}
-    withdraw(database, list(refused.values()))
-    publish(database, (emit.offered(offer) for offer in offered.offers if offer.id not in refused))
+    offered, sent = dispatch(database, invoker, settings, now, until)
     arrange_tick(database)
     return Tick(
         due={record["queue"]: record["due"] for record in due},
@@ -85,6 +81,22 @@ def _tick(
         maintenance=maintenance,
         took=timedelta(seconds=monotonic() - began),
     )
+
+
+def dispatch(
+    database: Database,
+    invoker: Invoker,
+    settings: Settings,
+    now: datetime | None = None,
+    until: float = math.inf,
+) -> tuple[Offered, FanOut]:
+    """Offer as many due jobs as the capacity allows, and invite workers."""
+    offered = offer(database, settings.capacity, settings.offer_ttl, now)
+    sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk, until)
+    refused = {offer.id: offer for refusal in sent.refused for offer in refusal.invitation.offers}
+    withdraw(database, list(refused.values()))
+    publish(database, (emit.offered(offer) for offer in offered.offers if offer.id not in refused))
+    return offered, sent
 
 
 def _count_due(database: Database, limit: int, now: datetime | None) -> list[Record]:

@@ -119,6 +119,7 @@ EARLIER = (
               swept = swept - %(by)s::interval, settled = settled - %(by)s::interval,
               marked = marked - %(by)s::interval""",
     "update minutehand.budgets set lapsed = lapsed - %(by)s::interval",
+    "update minutehand.waiting set until = until - %(by)s::interval, scheduled = scheduled - %(by)s::interval",
 )
 
 

@@ -182,6 +182,11 @@ class Stock:
             "release": claims | ATTEMPTS_OF_A_WORKER | {"delays": [timedelta(minutes=1)], "refunds": [0]},
             "list_jobs": filters | {"before": None, "limit": 51},
             "start_tick": {"now": None},
+            "offer_now": {"ids": self.due[:1], "next": None, "others": False},
+            "withdraw_now": {"ids": list(self.offered), "acks": list(self.offered.values())},
+            "begin_wait": {"waiter": uuid4(), "lasts": timedelta(minutes=1), "scheduled": True},
+            "end_wait": {"waiter": uuid4()},
+            "look": {"waiter": uuid4(), "lasts": timedelta(minutes=1), "capacity": 70},
             "offer": {
                 "now": None,
                 "capacity": 70,
@@ -257,6 +262,6 @@ class Stock:
             "first_visible": {"ids": self.due},
             "note_watch": {"name": "watch-1", "at": datetime.now(UTC)},
             "take": lease | {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},
-            "end_tick": {"capacity": 70, "now": None},
+            "end_tick": {"capacity": 70, "ttl": timedelta(minutes=2), "now": None},
         }
         return known.get(name, {})

@@ -71,6 +71,7 @@ CASES: dict[str, dict[str, Any]] = {
         "PreviousEncryptionSecretArn": f"{SECRET}before",
         "EncryptResults": "1",
     },
+    "prompt": {**EXISTING, "Mode": "prompt"},
     "encrypted by KMS": {**EXISTING, "EncryptionKmsKeyArn": KEY, "EncryptionRequired": "1"},
     "asleep": {**EXISTING, "Mode": "sleep", "SweepMinutes": 120},
     "asleep, closed network": {**CREATED, "CreateEndpoints": "yes", "Mode": "sleep"},

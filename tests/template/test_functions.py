@@ -15,7 +15,7 @@ NAMES = {
     "WorkerFunction": "worker",
 }
 FUNCTIONS = set(NAMES)
-# Seconds: a tick must end before the next one, API Gateway waits 30 s, and Lambda allows 900 s.
+# Seconds: a tick must end before the next one, or wait for it; API Gateway waits 30 s, and Lambda allows 900 s.
 LONGEST = {"ApiFunction": 29, "DispatcherFunction": 60, "MigrateFunction": 300, "WorkerFunction": 900}
 API_LAYERS = [("layers/api", ["arm64"]), ("layers/api", ["x86_64"])]
 ENCRYPTION_LAYERS = [("layers/encryption", ["arm64"]), ("layers/encryption", ["x86_64"])]
@@ -32,17 +32,24 @@ def test_layers_are_built_for_a_supported_runtime(stack: Stack) -> None:
         assert [runtime] == layer["CompatibleRuntimes"]
 
 
-@pytest.mark.planted("Timeout: 60", "Timeout: 61")
+@pytest.mark.planted(r"\[Prompts, 90, 60\]", "[Prompts, 90, 61]")
 @pytest.mark.planted("Timeout: 29", "Timeout: 30")
 @pytest.mark.planted("MaxValue: 900(?=.{1,80}that an invocation)", "MaxValue: 1200")
 def test_every_function_has_a_reasonable_timeout(stack: Stack) -> None:
     assert set(stack.functions) == FUNCTIONS
-    for name, function in stack.functions.items():
-        timeout = function["Timeout"]
-        most = (
-            stack.template["Parameters"][timeout["Ref"]]["MaxValue"] if isinstance(timeout, dict) else timeout
-        )
+    functions = stack.deployed(**EXISTING).of_type("AWS::Lambda::Function")
+    for name, function in functions.items():
+        timeout = stack.functions[name]["Timeout"]
+        parameter = timeout.get("Ref") if isinstance(timeout, dict) else None
+        most = stack.template["Parameters"][parameter]["MaxValue"] if parameter else function["Timeout"]
         assert most <= LONGEST[name]
+
+
+@pytest.mark.planted(r"\[Prompts, 90, 60\]", "60")
+def test_dispatcher_that_waits_outlasts_the_start_of_the_next(stack: Stack) -> None:
+    prompt = stack.deployed(**CASES["prompt"]).of_type("AWS::Lambda::Function")["DispatcherFunction"]
+
+    assert prompt["Timeout"] >= 60 + 30
 
 
 @pytest.mark.planted(

@@ -71,16 +71,16 @@ def test_every_function_has_an_explicit_role(stack: Stack) -> None:
 def test_functions_are_invoked_only_by_schedule_and_dispatcher(
     stack: Stack,
 ) -> None:
+    workers = [(INVOKES, {"Fn::Sub": FUNCTION}), (INVOKES, {"Fn::Sub": FUNCTION + ":live"})]
+    dispatcher = (INVOKES, {"Fn::Sub": DISPATCHER})
     for case, parameters in CASES.items():
         deployed = stack.deployed(**parameters)
+        enqueuing = [*workers, dispatcher] if case == "prompt" else []
         assert invocations(deployed) == {
             "ScheduleRole": [(INVOKES, {"Fn::Sub": DISPATCHER})],
-            "DispatcherRole": [
-                (INVOKES, {"Fn::Sub": FUNCTION}),
-                (INVOKES, {"Fn::Sub": FUNCTION + ":live"}),
-            ],
-            "WorkerRole": [],
-            "ApiRole": [],
+            "DispatcherRole": workers,
+            "WorkerRole": enqueuing,
+            "ApiRole": enqueuing,
             "MigrateRole": [],
         }
         worker = deployed.variables("DispatcherFunction")["MINUTEHAND_WORKER"]
@@ -124,7 +124,13 @@ def test_worker_role_covers_its_log_failures_and_secrets(stack: Stack) -> None:
     own = [right for right in rights_of(stack, "WorkerFunction") if right[0] not in STARS]
 
     theirs = {*WRITES_LOGS, *TO_CONNECT, *TO_ENCRYPT, *TO_TELL, *TO_SET_ALARMS}
-    assert {action for action, _ in own} == {"sqs:SendMessage", "scheduler:DeleteSchedule", READS, *theirs}
+    assert {action for action, _ in own} == {
+        "sqs:SendMessage",
+        "scheduler:DeleteSchedule",
+        READS,
+        INVOKES,
+        *theirs,
+    }
     assert [failures] == [resource for action, resource in own if action == "sqs:SendMessage"]
 
 

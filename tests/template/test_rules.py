@@ -42,6 +42,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({**EXISTING, "ApiAuth": "jwt", "JwtIssuer": ISSUER}, "ApiAuth=jwt requires JwtIssuer and JwtAudience"),
     ({**EXISTING, "ApiAuth": "jwt", "JwtAudience": "jobs"}, "ApiAuth=jwt requires JwtIssuer and JwtAudience"),
     ({**EXISTING, "SnapStart": "on"}, "SnapStart=on requires a Release"),
+    ({**EXISTING, "Mode": "prompt", "DispatcherReservedConcurrency": 1}, "Mode=prompt requires"),
+    ({**EXISTING, "Mode": "prompt", "DispatcherReservedConcurrency": 2}, "Mode=prompt requires"),
     (
         {**EXISTING, "EncryptionSecretArn": f"{SECRET}encryption", "EncryptionKmsKeyArn": KEY},
         "EncryptionKmsKeyArn exclude each other",

@@ -31,6 +31,11 @@ class AsyncExecutor(Executor):
         """Use a connection, and thereby its transaction."""
         self.connection = connection
 
+    @property
+    def session(self) -> int:
+        """A number that identifies the connection, and thereby the open transaction."""
+        return id(self.connection)
+
     @abstractmethod
     def block_of_transaction(self) -> AbstractAsyncContextManager[None]:
         """Open a transaction, or a savepoint inside the one that is open, with the driver's means."""

@@ -33,6 +33,11 @@ class Executor(ABC):
     def autocommit(self) -> bool:
         """Whether statements outside `transaction` commit on their own."""
 
+    @property
+    @abstractmethod
+    def session(self) -> int:
+        """A number that identifies the connection, and thereby the open transaction."""
+
     @abstractmethod
     async def execute(self, name: str, parameters: Record) -> list[Record]:
         """Run a named statement once, and return its rows as dictionaries."""
@@ -98,6 +103,11 @@ class BlockingExecutor(Executor):
     def autocommit(self) -> bool:
         """Whether statements outside `transaction` commit on their own."""
         return self.database.autocommit
+
+    @property
+    def session(self) -> int:
+        """A number that identifies the connection, and thereby the open transaction."""
+        return id(self.database.connection)
 
     async def execute(self, name: str, parameters: Record) -> list[Record]:
         """Run a named statement once, and return its rows as dictionaries."""

@@ -13,11 +13,11 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from minutehand.aws import LambdaInvoker
 from minutehand.database import default_database
-from minutehand.errors import DatabaseError
+from minutehand.errors import DatabaseError, MinutehandError
 from minutehand.maintenance import check_health
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
-from minutehand.settings.table import HANDLERS, SCHEDULES
+from minutehand.settings.table import HANDLERS, MODE, SCHEDULES
 from minutehand.tick import Tick, tick
 from minutehand.waking.sleep import invocation
 
@@ -39,7 +39,8 @@ invoker = LambdaInvoker()
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Make one tick; the event may have the time it was scheduled for, as `time` or `scheduled`.
 
-    An event with `check` makes no tick: it tests the connections to the database and every worker.
+    An event with `check` makes no tick: it tests the connections to the database and every worker. One with `wake` is
+    from a process that enqueued jobs, in the mode `prompt`.
     """
     if event.get("check"):
         return check()
@@ -48,14 +49,36 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 def _handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    until = monotonic() + context.get_remaining_time_in_millis() / 1000 - WITHDRAW_SECONDS
+    if event.get("wake"):
+        return _wait(event, until)
+    facts = _tick(event, until)
+    return facts | (_wait(event, until) if MODE.read() == "prompt" else {})
+
+
+def _tick(event: dict[str, Any], until: float) -> dict[str, Any]:
     lag_ms = _lag_ms(event)
     _try_to_install()
-    until = monotonic() + context.get_remaining_time_in_millis() / 1000 - WITHDRAW_SECONDS
     result = tick(default_database(), invoker, read_settings(), until=until)
     facts = _facts(result) | _health() | ({} if lag_ms is None else {"lag_ms": lag_ms})
     logger.info("tick", extra=facts)
     _put_metrics(facts)
     _log_problems(result)
+    return facts
+
+
+def _wait(event: dict[str, Any], until: float) -> dict[str, Any]:
+    """Dispatch jobs that become due before the next tick. Errors are logged: that tick finds their jobs."""
+    # Imported here, because only this mode waits.
+    from minutehand.waking.dispatching import wait
+
+    facts = {}
+    try:
+        facts = wait(default_database(), invoker, read_settings(), event, until)
+    except MinutehandError as error:
+        logger.error("the dispatcher stopped waiting", extra={"reason": str(error)})
+    logger.info("waited", extra=facts)
+    _put_metrics(facts)
     return facts
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import Any
@@ -9,15 +10,17 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from minutehand.database import Database, default_database
+from minutehand.database import Database, default_database, executed
 from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
 from minutehand.invocations.running import Invocation
 from minutehand.model.event import Event
 from minutehand.model.invitation import parse
+from minutehand.model.outcome import Finish
 from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings, sleeps
-from minutehand.settings.table import HANDLERS
+from minutehand.settings.table import HANDLERS, MODE
 from minutehand.tracing.context import current
+from minutehand.waking.chain import begin
 from minutehand.web.delivery.fallback import deliver_if_routed
 
 logger = Logger(service="worker")
@@ -36,6 +39,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     def remaining() -> timedelta:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())
 
+    begin(event)
     settings, database = read_settings(), default_database()
     invited = parse(event)
     run = Invocation(
@@ -50,6 +54,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     with _resting(database):
         first = run.run(invited)
         further = run.run_next(invited, settings.jobs_per_invocation - len(first))
+    if MODE.read() == "prompt":
+        wake_later((*first, *further))
     counts = Counter[str](ending.ending for ending in (*first, *further))
     measured = {
         "claimed": len(first),
@@ -78,6 +84,16 @@ def identify(context: Any) -> Worker:
     """Return the worker as attempts record it. The code version lets jobs of an older version be found and rerun."""
     version = code_version() or context.function_version
     return Worker(context.function_name, context.aws_request_id, int(context.memory_limit_in_mb), version)
+
+
+def wake_later(endings: Iterable[Finish]) -> None:
+    """Let the dispatcher wait for jobs that are retried before the next tick."""
+    # Imported here, because only this mode wakes the dispatcher.
+    from minutehand.waking.prompt import PromptWake
+
+    wake = PromptWake()
+    if wake.add_times(ending.visible for ending in endings if ending.visible is not None):
+        executed(default_database(), wake.after_commit)
 
 
 def log_event(event: Event) -> None:

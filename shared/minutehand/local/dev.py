@@ -28,11 +28,11 @@ from minutehand.model.row import FINISHED, STATES
 from minutehand.project.configuration import read_configuration
 from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
-from minutehand.settings.table import HANDLERS, HTTP_ALLOW, HTTP_SECRETS, MIDDLEWARE, OFFER_TTL
+from minutehand.settings.table import HANDLERS, HTTP_ALLOW, HTTP_SECRETS, MIDDLEWARE, MODE, OFFER_TTL
 
 WATCH_SECONDS = 0.3
 UNFINISHED = [state for state in STATES if state not in FINISHED]
-DISPATCHER_SECONDS, WORKER_SECONDS = 30.0, 60.0
+DISPATCHER_SECONDS, WORKER_SECONDS = {"minute": 30.0, "prompt": 90.0}, 60.0
 
 
 @click.command()
@@ -45,10 +45,8 @@ DISPATCHER_SECONDS, WORKER_SECONDS = 30.0, 60.0
 )
 @click.option(
     "--every",
-    default=1.0,
-    show_default=True,
     type=click.FloatRange(0.1, 3600),
-    help="Seconds between ticks (60 on AWS).",
+    help="Seconds between ticks (60 on AWS).  [1, and 60 with MINUTEHAND_MODE=prompt]",
 )
 @click.option(
     "--workers",
@@ -77,7 +75,7 @@ DISPATCHER_SECONDS, WORKER_SECONDS = 30.0, 60.0
 def dev(
     root: Path,
     port: int,
-    every: float,
+    every: float | None,
     workers: int,
     seed: bool,
     until_idle: bool,
@@ -99,7 +97,7 @@ def dev(
         functions=find_functions(root.absolute(), modules),
         configuration=read_configuration(root, modules),
         port=port,
-        every=every,
+        every=every or (60.0 if MODE.read() == "prompt" else 1.0),
         workers=workers,
         seed=seed,
         until_idle=until_idle,
@@ -121,7 +119,10 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         signing = HTTP_SECRETS.text() or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
         receiver = stack.enter_context(receive(signing.split(",")[0].strip()))
         environment = _environment(plan, url, receiver, signing)
-        pools = stack.enter_context(_functions(plan, show, environment, stop))
+        functions: dict[str, Pool] = {}
+        endpoint = stack.enter_context(LambdaEndpoint(Pools(functions)))
+        environment["AWS_ENDPOINT_URL_LAMBDA"] = endpoint.url
+        functions |= stack.enter_context(_functions(plan, show, environment, stop))
         database = Database(url)
         # Before requests are accepted, so that the first job is printed too.
         newest = _newest(database)
@@ -129,7 +130,9 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         application = stack.enter_context(_application(plan, environment))
         _announce(plan, console, api, application)
         _seed(plan, database, receiver)
-        _watch(plan, show, database, newest, Reload(plan.root, pools, application, show), stop)
+        _watch(
+            plan, show, database, newest, Reload(plan.root, list(functions.values()), application, show), stop
+        )
     console.print(f"\nstopped: {show.summary()}")
 
 
@@ -156,6 +159,7 @@ def _environment(plan: Plan, url: str, receiver: Receiver, signing: str) -> dict
         "MINUTEHAND_MIDDLEWARE": MIDDLEWARE.text() or plan.configuration.middleware,
         "MINUTEHAND_LOCAL": "1",
         "MINUTEHAND_WORKER": "worker",
+        "MINUTEHAND_DISPATCHER": "dispatcher",
         "MINUTEHAND_OFFER_TTL": OFFER_TTL.text() or "15",
         "MINUTEHAND_HTTP_SECRETS": signing,
         "MINUTEHAND_HTTP_ALLOW": ",".join(filter(None, [HTTP_ALLOW.text(), allowed])),
@@ -168,25 +172,30 @@ def _environment(plan: Plan, url: str, receiver: Receiver, signing: str) -> dict
 
 
 @contextmanager
-def _functions(plan: Plan, show: Show, environment: dict[str, str], stop: Event) -> Iterator[list[Pool]]:
-    worker = Pool("worker", plan.functions / "worker", plan.workers, show.log, environment, WORKER_SECONDS)
-    with LambdaEndpoint(Pools({"worker": worker})) as endpoint:
-        reach = {**environment, "AWS_ENDPOINT_URL_LAMBDA": endpoint.url}
-        dispatcher = Pool("dispatcher", plan.functions / "dispatcher", 1, show.log, reach, DISPATCHER_SECONDS)
-        ticking = Thread(target=_tick, args=(dispatcher, plan.every, stop))
-        for pool in (worker, dispatcher):
-            pool.start()
-        ticking.start()
-        try:
-            yield [worker, dispatcher]
-        finally:
-            stop.set()
-            ticking.join()
-            dispatcher.close()
-            worker.close()
+def _functions(plan: Plan, show: Show, environment: dict[str, str], stop: Event) -> Iterator[dict[str, Pool]]:
+    def pool(name: str, size: int, seconds: float) -> Pool:
+        return Pool(name, plan.functions / name, size, show.log, environment, seconds)
+
+    worker = pool("worker", plan.workers, WORKER_SECONDS)
+    # One waits while the next tick starts, and another one while a process that enqueues invokes it.
+    dispatcher = pool(
+        "dispatcher", 3 if MODE.read() == "prompt" else 1, DISPATCHER_SECONDS.get(MODE.read(), 30.0)
+    )
+    ticking = Thread(target=_tick, args=(dispatcher, plan.every, stop))
+    for each in (worker, dispatcher):
+        each.start()
+    ticking.start()
+    try:
+        yield {"worker": worker, "dispatcher": dispatcher}
+    finally:
+        stop.set()
+        ticking.join()
+        dispatcher.close()
+        worker.close()
 
 
 def _tick(dispatcher: Pool, every: float, stop: Event) -> None:
+    dispatcher.invoke({"scheduled": datetime.now(UTC).isoformat()})
     while not stop.wait(every):
         dispatcher.invoke({"scheduled": datetime.now(UTC).isoformat()})
 

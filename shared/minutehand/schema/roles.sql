@@ -31,7 +31,7 @@ as $$
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
                                                         enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch
                                                         keep_events too_large uuid7
-                                                        is_headers is_retry is_on_dead is_plain', null),
+                                                        is_headers is_retry is_on_dead is_plain offer_now withdraw_now', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
@@ -44,7 +44,7 @@ as $$
                                         record_audit', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks watches', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -55,7 +55,7 @@ as $$
         ('worker', 'update', 'lanes', 'floor shared idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
-        ('worker', 'update', 'dispatcher budgets take_locks', null),
+        ('worker', 'update', 'dispatcher budgets take_locks waiting', null),
         ('worker', 'insert', 'attempts lanes budgets watches', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead

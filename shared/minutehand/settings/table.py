@@ -22,6 +22,8 @@ API, DISPATCHER, MIGRATE, WORKER = "api", "dispatcher", "migrate", "worker"
 # `library` is any other process that uses the library.
 LIBRARY, CLI, TESTS = "library", "cli", "tests"
 EVERYWHERE = (API, DISPATCHER, MIGRATE, WORKER, LIBRARY)
+# The processes that invoke workers: in the mode `prompt`, also those that enqueue.
+WAKING = (API, DISPATCHER, WORKER, LIBRARY, CLI)
 # The processes that may import the team's handlers.
 HANDLING = (DISPATCHER, WORKER, LIBRARY, CLI)
 
@@ -78,9 +80,9 @@ PREPARE = declare(
 
 MODE = declare(
     "MINUTEHAND_MODE",
-    choice("minute", "sleep"),
+    choice("minute", "prompt", "sleep"),
     "minute",
-    "What starts ticks: `minute` a schedule once a minute; `sleep` one-off schedules at the times of jobs.",
+    "When jobs start: `minute` at a tick, `prompt` after the commit, `sleep` at a tick that was requested for them.",
     *EVERYWHERE,
     CLI,
 )
@@ -107,9 +109,7 @@ CAPACITY = declare(
     DISPATCHER,
     CLI,
 )
-CHUNK = declare(
-    "MINUTEHAND_CHUNK", integer(1, 1000), 1, "Number of jobs offered to one invocation.", DISPATCHER, CLI
-)
+CHUNK = declare("MINUTEHAND_CHUNK", integer(1, 1000), 1, "Number of jobs offered to one invocation.", *WAKING)
 CONCURRENCY = declare(
     "MINUTEHAND_CONCURRENCY",
     integer(1, 1000),
@@ -141,14 +141,14 @@ GRACE = declare(
     WORKER,
     CLI,
 )
-WORKER_NAME = declare_text("MINUTEHAND_WORKER", "Name or ARN of the worker function.", DISPATCHER, CLI)
+WORKER_NAME = declare_text("MINUTEHAND_WORKER", "Name or ARN of the worker function.", *WAKING)
+DISPATCHER_NAME = declare_text("MINUTEHAND_DISPATCHER", "Name or ARN of the dispatcher function.", *WAKING)
 WORKER_ROUTES: Setting[tuple[WorkerRoute, ...]] = declare(
     "MINUTEHAND_WORKERS",
     json_object(EXAMPLE, parse_worker_routes),
     (),
     f"Other worker functions for some queues or kinds, such as `{EXAMPLE}`; the first match applies.",
-    DISPATCHER,
-    CLI,
+    *WAKING,
 )
 SCHEDULES = declare_text(
     "MINUTEHAND_SCHEDULES", "The schedules to install at the first tick, as module:NAME.", DISPATCHER

@@ -1,18 +1,22 @@
 """Waking: what an enqueue does so that its jobs start in time, in the modes that need it.
 
     minute   nothing: the next tick finds the jobs
+    prompt   after the commit, jobs that are due are offered and their workers invoked; see minutehand.waking.prompt
     sleep    before the commit, it requests the tick that will find them; see minutehand.waking.sleep
 
 A mode is a subclass of Wake. No job depends on it: a later tick finds every job that a mode missed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import ClassVar
 
 from minutehand.database import Executor
 from minutehand.model.enqueued import Enqueued
 from minutehand.settings.table import MODE
+
+# Those that a rolled back transaction left behind are dropped, the oldest first.
+MOST_OPEN = 1000
 
 
 class Wake:
@@ -25,8 +29,14 @@ class Wake:
         """Add jobs that were written; return whether anything is to be done about any of them."""
         raise NotImplementedError
 
+    def add_unknown(self) -> None:
+        """Add jobs of which nothing is known, except that some may be due."""
+
     async def before_commit(self, executor: Executor) -> None:
         """Act before the commit, after each `add`. An error fails the enqueue."""
+
+    async def after_commit(self, executor: Executor) -> None:
+        """Act once after the commit, for all jobs that were added. Must not raise."""
 
 
 def transaction(executor: Executor) -> AbstractAsyncContextManager[None]:
@@ -36,10 +46,47 @@ def transaction(executor: Executor) -> AbstractAsyncContextManager[None]:
 
 
 async def wake(executor: Executor, jobs: Iterable[Enqueued]) -> None:
-    """Do what the mode does about jobs that were written, in the same transaction."""
+    """Wake the workers of jobs that were written: after the commit of the open transaction, once for all its jobs.
+
+    In a transaction of yours whose commit is not visible here, nothing happens after the commit.
+    """
     mode = _mode()
-    if mode is not None and (batch := mode()).add(jobs):
+    if mode is None:
+        return
+    open_wake = _open.get(executor.session)
+    batch = open_wake if isinstance(open_wake, mode) else mode()
+    if not batch.add(jobs):
+        return
+    await batch.before_commit(executor)
+    if not executor.in_transaction:
+        await batch.after_commit(executor)
+    elif executor.after_commit(lambda: _committed(executor)):
+        _remember(executor.session, batch)
+
+
+async def wake_committed(executor: Executor, jobs: Sequence[Enqueued]) -> None:
+    """Wake the workers of jobs that are committed; without jobs, of those that may be due."""
+    mode = _mode()
+    if mode is None:
+        return
+    batch = mode()
+    if not jobs:
+        batch.add_unknown()
+    if not jobs or batch.add(jobs):
         await batch.before_commit(executor)
+        await batch.after_commit(executor)
+
+
+async def _committed(executor: Executor) -> None:
+    batch = _open.pop(executor.session, None)
+    if batch is not None:
+        await batch.after_commit(executor)
+
+
+def _remember(session: int, batch: Wake) -> None:
+    while len(_open) >= MOST_OPEN:
+        _open.pop(next(iter(_open)), None)
+    _open[session] = batch
 
 
 def _mode() -> type[Wake] | None:
@@ -53,5 +100,13 @@ def _sleep() -> type[Wake]:
     return SleepWake
 
 
+def _prompt() -> type[Wake]:
+    from minutehand.waking.prompt import PromptWake
+
+    return PromptWake
+
+
 # Imported when they are used, for the sake of cold starts.
-_MODES: dict[str, Callable[[], type[Wake]]] = {"sleep": _sleep}
+_MODES: dict[str, Callable[[], type[Wake]]] = {"prompt": _prompt, "sleep": _sleep}
+# By the connection, whose transaction it is.
+_open: dict[int, Wake] = {}

@@ -41,6 +41,10 @@ class SleepWake(Wake):
         self._times = [job.visible for job in jobs if job.outcome != "ignored"]
         return bool(self._times)
 
+    def add_unknown(self) -> None:
+        """Add jobs of which nothing is known, except that some may be due."""
+        self._times = [NOW]
+
     async def before_commit(self, executor: Executor) -> None:
         """Request the alarms of the jobs that were added last."""
         await request(executor, self._times)

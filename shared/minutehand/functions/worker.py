@@ -39,9 +39,9 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     def remaining() -> timedelta:
         return timedelta(milliseconds=context.get_remaining_time_in_millis())
 
-    begin(event)
     settings, database = read_settings(), default_database()
     invited = parse(event)
+    begin(event)
     run = Invocation(
         database,
         handlers,

@@ -752,6 +752,45 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.choose_alone(in_queue text, ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql
+    AS $$
+declare
+    chosen uuid[];
+begin
+    chosen := array(select minutehand.choose(cardinality(ids) + 1, now(), only_queue => in_queue));
+    if chosen @> ids and ids @> chosen then
+        return chosen;
+    end if;
+    raise triggered_action_exception using message = 'other jobs are due in the queue';
+end
+$$;
+
+CREATE FUNCTION minutehand.choose_now(due uuid[], capacity integer) RETURNS uuid[]
+    LANGUAGE plpgsql
+    AS $$
+declare
+    chosen uuid[] := '{}';
+    own    record;
+    room   integer := capacity - minutehand.count_busy(capacity);
+begin
+    for own in select j.queue::text, array_agg(j.id) as ids from minutehand.jobs_live j where j.id = any (due) group by j.queue loop
+        continue when cardinality(own.ids) > room
+                   or exists (select from minutehand.budgets b
+                               where b.queue = own.queue
+                                 and minutehand.budget_at(b.budget, b.lapsed, clock_timestamp()) < capacity);
+        begin
+            chosen := chosen || minutehand.choose_alone(own.queue, own.ids);
+            room := room - cardinality(own.ids);
+        exception
+            -- Undoes what the choice of others has changed.
+            when triggered_action_exception then null;
+        end;
+    end loop;
+    return chosen;
+end
+$$;
+
 CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, candidates minutehand.candidate[], lanes minutehand.due_lane[], bounds minutehand.bound[], fair boolean, OUT selected uuid[], OUT locked uuid[], OUT served text[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -889,6 +928,18 @@ CREATE FUNCTION minutehand.count_added(of_batches uuid[], of_shards smallint[]) 
        set open = c.open + s.jobs, dead = c.dead + s.dead, expired = c.expired + s.expired, cancelled = c.cancelled + s.cancelled
       from sums s
      where c.batch = s.batch and c.shard = s.shard
+$$;
+
+CREATE FUNCTION minutehand.count_busy(capacity integer) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+begin
+    return (select count(*)
+              from (select
+                      from minutehand.jobs_live j
+                     where coalesce(j.offered, j.claimed) is not null and j.visible > now()
+                     limit capacity) busy);
+end
 $$;
 
 CREATE FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) RETURNS boolean
@@ -1248,6 +1299,17 @@ CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TA
              union all
             select queue, priority, visible, shared from minutehand.lane_changes where visible <= moment) l
      group by l.queue, l.priority
+$$;
+
+CREATE FUNCTION minutehand.due_of(ids uuid[], scope text) RETURNS uuid[]
+    LANGUAGE plpgsql
+    AS $$
+begin
+    return array(select j.id
+                   from minutehand.jobs_live j
+                  where j.id = any (ids) and scope in ('', j.tenant) and j.visible <= now()
+                    and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, now()));
+end
 $$;
 
 CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, tenant text, priority integer, max_attempts integer, retry jsonb, timeout interval, expires interval, visible timestamp with time zone)
@@ -2281,6 +2343,52 @@ CREATE FUNCTION minutehand.no_job() RETURNS uuid
     select uuid '00000000-0000-0000-0000-000000000000'
 $$;
 
+CREATE FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) RETURNS TABLE(id uuid, ack uuid, queue text, kind text, tenant text, wake boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $$
+#variable_conflict use_column
+declare
+    scope    text := minutehand.current_tenant();
+    due      uuid[];
+    chosen   uuid[] := '{}';
+    capacity integer;
+    ttl      interval;
+begin
+    -- Ends a session that leaves the transaction open, and thereby its lock.
+    perform set_config('idle_in_transaction_session_timeout', '2s', true);
+    begin
+        if cardinality(ids) > 0 then
+            select coalesce(d.capacity, 0), least(d.offer_ttl, interval '45 seconds') into capacity, ttl
+              from minutehand.dispatcher d
+               for update;
+            -- As in start_tick.sql: workers give slots that they have freed to other jobs, until the busy jobs are counted.
+            perform from minutehand.take_locks l order by l.number for no key update;
+        end if;
+        due := minutehand.due_of(ids, scope);
+        chosen := minutehand.choose_now(due, capacity);
+    exception
+        when lock_not_available then due := ids;
+    end;
+    return query
+        update minutehand.jobs_live j
+           set ack = gen_random_uuid(), prior = case when j.claimed is null then j.ack else coalesce(j.prior, j.ack) end,
+               offered = clock_timestamp(), visible = clock_timestamp() + ttl
+         where j.id = any (chosen)
+        returning j.id, j.ack, j.queue::text, j.kind::text, j.tenant::text, false;
+    if chosen <> '{}' then
+        update minutehand.dispatcher d
+           set counted = clock_timestamp(), is_full = d.capacity <= minutehand.count_busy(d.capacity);
+    end if;
+    if cardinality(chosen) < cardinality(due) or others then
+        return query select null::uuid, null::uuid, null, null, null, true where minutehand.request_wait(clock_timestamp());
+    elsif next is not null then
+        return query select null::uuid, null::uuid, null, null, null, true where minutehand.request_wait(next);
+    end if;
+end
+$$;
+
 CREATE FUNCTION minutehand.oldest_writer(OUT own xid8, OUT oldest xid8) RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -2365,7 +2473,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
                                                         enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch
                                                         keep_events too_large uuid7
-                                                        is_headers is_retry is_on_dead is_plain', null),
+                                                        is_headers is_retry is_on_dead is_plain offer_now withdraw_now', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
@@ -2378,7 +2486,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
                                         record_audit', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks watches', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -2389,7 +2497,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'lanes', 'floor shared idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
-        ('worker', 'update', 'dispatcher budgets take_locks', null),
+        ('worker', 'update', 'dispatcher budgets take_locks waiting', null),
         ('worker', 'insert', 'attempts lanes budgets watches', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
@@ -2917,6 +3025,27 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.request_wait(moment timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    at timestamptz := clock_timestamp();
+begin
+    -- A read first, because it does not wait for others.
+    if moment > at + interval '60 seconds'
+       or exists (select from minutehand.waiting w
+                   where w.until > at or w.scheduled > at - interval '60 seconds' and moment > w.scheduled + interval '60 seconds')
+    then
+        return false;
+    end if;
+    update minutehand.waiting w set until = at + interval '1 second', waiter = null where w.until <= at;
+    return found;
+exception
+    when lock_not_available then return false;
+end
+$$;
+
 CREATE FUNCTION minutehand.reschedule_jobs(ids uuid[], to_time timestamp with time zone, delay interval) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -3236,6 +3365,7 @@ CREATE TABLE minutehand.dispatcher (
     counted timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     capacity integer,
     is_full boolean DEFAULT false NOT NULL,
+    offer_ttl interval,
     CONSTRAINT dispatcher_is_one_row CHECK (one)
 );
 
@@ -3599,6 +3729,16 @@ begin
     get diagnostics withdrawn = row_count;
     return withdrawn;
 end
+$$;
+
+CREATE FUNCTION minutehand.withdraw_now(ids uuid[], acks uuid[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    update minutehand.jobs_live j
+       set ack = j.prior, prior = null, offered = null, visible = clock_timestamp()
+      from unnest(ids, acks) as o (id, ack)
+     where j.id = any (ids) and j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
 $$;
 
 CREATE FUNCTION minutehand.without_trace(headers jsonb) RETURNS jsonb
@@ -4003,6 +4143,14 @@ CREATE TABLE minutehand.turns (
     last minutehand.tenant NOT NULL
 );
 
+CREATE TABLE minutehand.waiting (
+    one boolean DEFAULT true NOT NULL,
+    waiter uuid,
+    until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    scheduled timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    CONSTRAINT waiting_is_one_row CHECK (one)
+);
+
 CREATE TABLE minutehand.watches (
     name minutehand.label NOT NULL,
     at timestamp with time zone NOT NULL
@@ -4119,6 +4267,9 @@ ALTER TABLE ONLY minutehand.turns
 
 ALTER TABLE ONLY minutehand.uniques
     ADD CONSTRAINT uniques_pkey PRIMARY KEY (queue, key, tenant);
+
+ALTER TABLE ONLY minutehand.waiting
+    ADD CONSTRAINT waiting_pkey PRIMARY KEY (one);
 
 ALTER TABLE ONLY minutehand.watches
     ADD CONSTRAINT watches_pkey PRIMARY KEY (name);
@@ -4560,6 +4711,10 @@ REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) FRO
 REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text, in_turn boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text, in_turn boolean) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.choose_alone(in_queue text, ids uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.choose_now(due uuid[], capacity integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, candidates minutehand.candidate[], lanes minutehand.due_lane[], bounds minutehand.bound[], fair boolean, OUT selected uuid[], OUT locked uuid[], OUT served text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.clear_personal() FROM PUBLIC;
@@ -4576,6 +4731,8 @@ GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, ke
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.count_added(of_batches uuid[], of_shards smallint[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.count_busy(capacity integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) TO minutehand_worker;
@@ -4632,6 +4789,8 @@ REVOKE ALL ON FUNCTION minutehand.drop_day(home text, name text, day date, class
 REVOKE ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.due_of(ids uuid[], scope text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_operator;
@@ -4771,6 +4930,12 @@ GRANT ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment tim
 
 REVOKE ALL ON FUNCTION minutehand.no_job() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.oldest_writer(OUT own xid8, OUT oldest xid8) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.oldest_writer(OUT own xid8, OUT oldest xid8) TO minutehand_worker;
 
@@ -4869,6 +5034,8 @@ GRANT ALL ON FUNCTION minutehand.request_cancellation(ids uuid[], reason text) T
 
 REVOKE ALL ON FUNCTION minutehand.request_sweep() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.request_wait(moment timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_time timestamp with time zone, delay interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_time timestamp with time zone, delay interval) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.reschedule_jobs(ids uuid[], to_time timestamp with time zone, delay interval) TO minutehand_tenant;
@@ -4964,6 +5131,12 @@ GRANT ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text
 GRANT ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.withdraw_ahead(of_tenant text, of_schedule text, moment timestamp with time zone) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.withdraw_now(ids uuid[], acks uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.withdraw_now(ids uuid[], acks uuid[]) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.withdraw_now(ids uuid[], acks uuid[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.withdraw_now(ids uuid[], acks uuid[]) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.withdraw_now(ids uuid[], acks uuid[]) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.without_trace(headers jsonb) FROM PUBLIC;
 
 GRANT SELECT,INSERT,DELETE ON TABLE minutehand.archive_batches TO minutehand_operator;
@@ -5058,5 +5231,7 @@ GRANT UPDATE(keep_until_archived) ON TABLE minutehand.settings TO minutehand_ope
 GRANT SELECT,DELETE ON TABLE minutehand.superseded TO minutehand_worker;
 
 GRANT SELECT,UPDATE ON TABLE minutehand.take_locks TO minutehand_worker;
+
+GRANT SELECT,UPDATE ON TABLE minutehand.waiting TO minutehand_worker;
 
 GRANT SELECT,INSERT,DELETE ON TABLE minutehand.watches TO minutehand_worker;

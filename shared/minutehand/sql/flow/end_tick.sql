@@ -1,7 +1,7 @@
 -- Records when the tick had counted the busy jobs and made its offers, and whether they use up the capacity. A job that
 -- ended later was busy for it, so its slot still belongs to its worker.
 update minutehand.dispatcher
-   set counted = clock_timestamp(), capacity = %(capacity)s, offer_ttl = %(ttl)s,
+   set counted = clock_timestamp(), capacity = %(capacity)s::integer, offer_ttl = %(ttl)s::interval,
        is_full = %(capacity)s <= (select count(*)
                                     from (select
                                             from minutehand.jobs_live

@@ -112,6 +112,7 @@ def _sweep(database: Database, steps: Steps, now: datetime | None) -> tuple[Step
     steps.run("free keys", lambda: database.run("free_keys", now=now))
     steps.run("delete old firings", lambda: prune(database, now))
     steps.run("delete old batches", lambda: database.run("delete_batches", now=now))
+    steps.run("delete the times of rates", lambda: database.run("prune_rates", now=now))
     return steps.run("apply retention", lambda: apply_retention(database))
 
 

@@ -39,11 +39,11 @@ ATTEMPTS_OF_A_WORKER = {
     **{name: ATTEMPT[name] for name in ("worker", "request", "memory_mb", "version")},
 }
 JOB_OPTIONS = """
-    queue run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while unique_for
-    debounce debounce_max throttle id expires on_dead batch
+    queue group run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while
+    unique_for debounce debounce_max throttle id expires on_dead batch
 """
 FILTERS = (
-    "queue kind key priority headers version tenant since until finished_since finished_until finished states"
+    "queue kind key group priority headers version tenant since until finished_since finished_until finished states"
     " result_dropped"
 )
 
@@ -97,7 +97,7 @@ class Stock:
         claim, claims = {"id": job_id, "ack": ack}, {"ids": [job_id], "acks": [ack]}
         lease = {"lease": timedelta(minutes=5), "grace": timedelta(seconds=2)}
         some = {"ids": self.due[:10]}
-        named = {"tenant": "", "queue": "other", "kind": "", "key": ""}
+        named = {"tenant": "", "queue": "other", "kind": "", "key": "", "group": "", "per": ""}
         old = {"before": datetime.now(UTC) - timedelta(days=2), "queue": None, "kind": None, "states": None}
         job = dict.fromkeys(JOB_OPTIONS.split())
         window = {"since": datetime.now(UTC) - timedelta(days=1), "until": datetime.now(UTC)}
@@ -211,7 +211,12 @@ class Stock:
             "cancel_lapsed": {"now": None, "limit": 1000},
             "cancel_running": {"ids": list(self.claimed)[:10], "reason": "on request"},
             "check_claim": claim,
-            "set_control": named | {"paused": True, "limit": None, "until": None, "reason": None},
+            "set_pause": named | {"until": None, "reason": None},
+            "set_limit": named
+            | dict.fromkeys(["rate", "period", "burst", "in_order", "on_dead", "reason"])
+            | {"limit": 1},
+            "unblock_group": {"queue": "default", "tenant": "", "group": "a"},
+            "prune_rates": {"now": None},
             "end_control": named | {"pause": True, "limit": False},
             "recall_offers": named,
             "delete_upcoming": {"queue": "default", "limit": 100},
@@ -220,7 +225,7 @@ class Stock:
             | {"fields": ["priority"], "priority": 7}
             | dict.fromkeys(["payload", "headers", "max_attempts", "retry", "timeout", "expires", "on_dead"]),
             "find_served": {"queues": ["nobody"], "period": timedelta(minutes=5)},
-            "find_finished": dict.fromkeys(["queue", "kind", "key", "since", "before", "other_than"])
+            "find_finished": dict.fromkeys(["queue", "kind", "key", "group", "since", "before", "other_than"])
             | {"states": ["dead"], "older_than": "2", "mark": "older than 2", "limit": 100},
             "delete": some,
             "replay": {"ids": self.dead, "max_attempts": 1, "window": timedelta(), "suffix": ""},

@@ -1,6 +1,7 @@
 """Operations on jobs and queues, as rules of a state machine."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import hypothesis.strategies as st
@@ -62,7 +63,7 @@ class OperationRules(RuleBasedStateMachine):
 
     @rule(queue=st.sampled_from(["default", "other", ""]), on=st.booleans())
     def pauses(self, queue: str, on: bool) -> None:
-        named = {"queue": queue} if queue else {"kind": "echo"}
+        named: dict[str, Any] = {"queue": queue} if queue else {"kind": "echo"}
         if on:
             pause(self.db, **named)  # type: ignore[call-overload]
             self.model.pause(queue)
@@ -72,7 +73,7 @@ class OperationRules(RuleBasedStateMachine):
 
     @rule(queue=st.sampled_from(["default", "other", ""]), maximum=st.sampled_from([None, None, 0, 1, 2]))
     def limits(self, queue: str, maximum: int | None) -> None:
-        named = {"queue": queue} if queue else {"kind": "echo"}
+        named: dict[str, Any] = {"queue": queue} if queue else {"kind": "echo"}
         if maximum is None:
             assert unlimit(self.db, **named) == (queue in self.model.limits)
             self.model.limits.pop(queue, None)

@@ -26,7 +26,7 @@ def fill(stage: Queue, count: int, **options: Any) -> None:
 @pytest.mark.parametrize("what", WHAT, ids=str)
 def test_limit_bounds_offers_and_takes_together(queue: Queue, what: dict[str, str]) -> None:
     fill(queue, 5)
-    limit(queue.database, 3, **what)  # type: ignore[arg-type]
+    limit(queue.database, 3, **what)  # type: ignore[call-overload]
 
     first = queue.take(1, "mail")
     offers = queue.offer()
@@ -35,7 +35,7 @@ def test_limit_bounds_offers_and_takes_together(queue: Queue, what: dict[str, st
     assert queue.offer() == []
     finish(first[0], Done())
     assert len(queue.take(5, "mail")) == 1
-    assert unlimit(queue.database, **what)  # type: ignore[arg-type]
+    assert unlimit(queue.database, **what)  # type: ignore[call-overload]
     assert len(queue.offer()) == 1
 
 
@@ -112,7 +112,7 @@ def test_budget_that_equals_the_limit_does_not_lift_it(queue: Queue) -> None:
 def test_trap_eight_concurrent_sessions_never_exceed_a_limit(queue: Queue, what: dict[str, str]) -> None:
     """Eight sessions that count outside the lock exceed a limit of 2."""
     fill(queue, 200)
-    limit(queue.database, 2, **what)  # type: ignore[arg-type]
+    limit(queue.database, 2, **what)  # type: ignore[call-overload]
     barrier = Barrier(8)
 
     def session(place: int) -> int:

@@ -7,8 +7,9 @@ import pytest
 
 from minutehand import InvalidJobError
 from minutehand.finish import finish
+from minutehand.model.control import Control
 from minutehand.model.outcome import Done
-from minutehand.operations.controls import Control, limit, list_controls, pause, resume
+from minutehand.operations.controls import limit, list_controls, pause, resume
 from minutehand.settings import Settings
 from minutehand.tick import tick
 from tests.queue.stage import LONG, Queue

@@ -84,7 +84,7 @@ def test_paused_tenant_with_a_backlog_gets_no_turn(queue: Queue) -> None:
 def test_limited_tenant_with_a_backlog_leaves_the_rest_to_others(queue: Queue, what: dict[str, str]) -> None:
     fill(queue, BACKLOG, "loud")
     enqueue(queue, *"bbbb")
-    limit(queue.database, 2, **what)  # type: ignore[arg-type]
+    limit(queue.database, 2, **what)  # type: ignore[call-overload]
 
     assert offered(queue, 10) == {"loud": 2, "b": 4}
     assert offered(queue, 20) == {}

@@ -53,7 +53,8 @@ FENCES = (
     Fence(
         "lapsed offer under a limit",
         "sql/flow/claim.sql",
-        "(j.visible > clock_timestamp() or not exists (select from minutehand.controls where max_running is not null))",
+        "(j.visible > clock_timestamp() or j.group is null"
+        " and not exists (select from minutehand.controls where max_running is not null))",
         "true",
         (LIMITS,),
     ),

@@ -1,4 +1,4 @@
-"""The scope of pauses and limits: a queue, a kind, a key, a tenant, or a combination."""
+"""The scope of pauses and limits: a queue, a kind, a key, a group, a tenant, or a combination."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +12,8 @@ from minutehand.cli.options import connection_options, output_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.database import Database
 from minutehand.errors import ForbiddenError
-from minutehand.operations.controls import Control, pause_of_everything
+from minutehand.model.control import PER, Control
+from minutehand.operations.controls import pause_of_everything
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -23,12 +24,18 @@ def scope_options(command: Decorated) -> Decorated:
         connection_options,
         output_option("table", "json"),
         click.option("--of-tenant", "tenant", default="", help="Jobs of this tenant."),
+        click.option("--group", default="", help="Jobs of this group."),
         click.option("--key", default="", help="Jobs with this key."),
         click.option("--kind", default="", shell_complete=complete_kinds, help="Jobs of this kind."),
         click.option("--queue", default="", help="Jobs in this queue."),
     ):
         command = option(command)
     return command
+
+
+def per_option(command: Decorated) -> Decorated:
+    """Add `--per`, for limits of each group, key or tenant."""
+    return click.option("--per", type=click.Choice(PER), help="Limit each group, key or tenant.")(command)
 
 
 def everything_option(command: Decorated) -> Decorated:
@@ -52,8 +59,7 @@ def put_control(control: Control, form: str) -> None:
         return
     until = f" until {text.local(control.until)}" if control.until else ""
     paused = f"paused{until}" if control.paused else ""
-    limited = "" if control.limit is None else f"at most {control.limit} at once"
-    print_message(f"{control.scope}: {', '.join(filter(None, [paused, limited]))}")
+    print_message(f"{control.scope}: {', '.join(filter(None, [paused, control.limits]))}")
 
 
 def put_ended(ended: bool, what: str, form: str) -> int:

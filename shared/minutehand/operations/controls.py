@@ -1,57 +1,19 @@
-"""Pause and limit queues, kinds, keys and tenants, for every dispatcher and worker at once."""
+"""Pause and limit queues, kinds, keys, groups and tenants, for every dispatcher and worker at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from minutehand.database import Executor, Record, sync_or_async
 from minutehand.errors import InvalidJobError
 from minutehand.events.publish import publish
+from minutehand.model.control import LIMITING, Control, OnDead, Per, check_limit, check_scope
 from minutehand.model.event import Event, Name
 from minutehand.model.new_job import check_time
-from minutehand.model.row import Row
 from minutehand.operations import audit
 from minutehand.waking.sleep import NOW, request
 
 MAX_LISTED = 1000
-SCOPE = ("queue", "kind", "key", "tenant")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Control:
-    """A pause (`until` a time, or until `resume`), a `limit` of jobs offered or running at once, or both.
-
-    It applies to the jobs that match all of queue, kind, key and tenant; an empty one matches any, so a control without
-    names applies to all jobs. `busy` is the number of jobs offered or running.
-    """
-
-    queue: str = ""
-    kind: str = ""
-    key: str = ""
-    tenant: str = ""
-    paused: bool = False
-    limit: int | None = None
-    until: datetime | None = None
-    reason: str | None = None
-    changed: datetime | None = None
-    busy: int | None = None
-
-    @property
-    def scope(self) -> str:
-        """The jobs it applies to, in words: `queue mail, kind invoice`, or `all jobs`."""
-        return (
-            ", ".join(f"{name} {getattr(self, name)}" for name in SCOPE if getattr(self, name)) or "all jobs"
-        )
-
-    @property
-    def place(self) -> tuple[str, str, str, str]:
-        """Its place in a list: tenant, queue, kind and key."""
-        return self.tenant, self.queue, self.kind, self.key
-
-    def applies_to(self, row: Row) -> bool:
-        """Whether it applies to a job."""
-        return all(getattr(self, name) in ("", getattr(row, name)) for name in SCOPE)
 
 
 @sync_or_async
@@ -61,6 +23,7 @@ async def pause(
     queue: str = "",
     kind: str = "",
     key: str = "",
+    group: str = "",
     tenant: str = "",
     everything: bool = False,
     until: datetime | None = None,
@@ -73,13 +36,13 @@ async def pause(
     Unclaimed offers are recalled in the same transaction, while no tick makes offers: once this returns, no earlier
     offer of these jobs can be claimed.
     """
-    scope = _scope(queue, kind, key, tenant, everything)
+    scope = check_scope(queue, kind, key, group, tenant, everything=everything)
     values = {**scope, "until": check_time(until, "until"), "reason": reason}
 
     async def change() -> Record:
         async with executor.transaction():
             await executor.run("hold_ticks")
-            (record,) = await executor.run("set_control", **values, paused=True, limit=None)
+            (record,) = await executor.run("set_pause", **values)
             recalled = len(await executor.run("recall_offers", **scope))
             await audit.record(executor, "pause", actor, **values, recalled=recalled)
         return record
@@ -96,6 +59,7 @@ async def resume(
     queue: str = "",
     kind: str = "",
     key: str = "",
+    group: str = "",
     tenant: str = "",
     everything: bool = False,
     actor: str | None = None,
@@ -104,7 +68,8 @@ async def resume(
 
     Resuming everything does not end the pauses of single queues, kinds, keys or tenants.
     """
-    ended = await _end(executor, "resume", _scope(queue, kind, key, tenant, everything), actor)
+    scope = check_scope(queue, kind, key, group, tenant, everything=everything)
+    ended = await _end(executor, "resume", scope, actor)
     await publish(executor, [_event("resumed", control, actor) for control in ended])
     return bool(ended)
 
@@ -112,29 +77,39 @@ async def resume(
 @sync_or_async
 async def limit(
     executor: Executor,
-    limit: int,
+    limit: int | None = None,
     *,
     queue: str = "",
     kind: str = "",
     key: str = "",
+    group: str = "",
     tenant: str = "",
+    per: Per = "",
+    rate: int | None = None,
+    period: timedelta | None = None,
+    burst: int | None = None,
+    in_order: bool | None = None,
+    on_dead: OnDead | None = None,
     reason: str | None = None,
     actor: str | None = None,
 ) -> Control:
-    """Allow at most `limit` of these jobs to be offered or running at once, across all dispatchers and workers.
+    """Limit these jobs, across all dispatchers and workers; replaces the limit with the same names.
 
+    At most `limit` of them are offered or running at once. At most `rate` start in each `period`, in bursts of up to
+    `burst`, by default `rate`. `per` limits each group, key or tenant; a limit that names one of them, and has the same
+    other names, takes its place for that one. With `in_order`, the jobs of a group start in the order of `run_at`; a
+    dead job blocks its group, or with `on_dead="continue"`, the default, is passed over.
     Running jobs continue. A worker that exceeds its lease is not counted.
     """
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 2**31:
-        raise InvalidJobError(
-            "limit_is_at_least_0", f"limit must be an integer from 0 to 2147483647, got {limit!r}"
-        )
-    values = {**_scope(queue, kind, key, tenant), "limit": limit, "reason": reason}
+    scope = check_scope(queue, kind, key, group, tenant, per=per)
+    values = check_limit(
+        scope, limit=limit, rate=rate, period=period, burst=burst, in_order=in_order, on_dead=on_dead
+    )
 
     async def change() -> Record:
         async with executor.transaction():
-            (record,) = await executor.run("set_control", **values, paused=None, until=None)
-            await audit.record(executor, "limit", actor, **values)
+            (record,) = await executor.run("set_limit", **scope, **values, reason=reason)
+            await audit.record(executor, "limit", actor, **scope, **values, reason=reason)
             # It may be higher than the last one.
             await request(executor, [NOW])
         return record
@@ -149,11 +124,31 @@ async def unlimit(
     queue: str = "",
     kind: str = "",
     key: str = "",
+    group: str = "",
     tenant: str = "",
+    per: Per = "",
     actor: str | None = None,
 ) -> bool:
-    """Remove the limit with exactly this scope; return whether there was one."""
-    return bool(await _end(executor, "unlimit", _scope(queue, kind, key, tenant), actor))
+    """Remove the limit with exactly these names; return whether there was one."""
+    scope = check_scope(queue, kind, key, group, tenant, per=per)
+    return bool(await _end(executor, "unlimit", scope, actor))
+
+
+@sync_or_async
+async def unblock(
+    executor: Executor, group: str, *, queue: str = "default", tenant: str = "", actor: str | None = None
+) -> bool:
+    """Let an ordered group continue that a dead job blocks; return whether there was one. The job stays dead."""
+    scope: dict[str, Any] = {"queue": queue, "tenant": tenant, "group": group}
+
+    async def change() -> bool:
+        async with executor.transaction():
+            jobs = [record["job"] for record in await executor.run("unblock_group", **scope)]
+            if jobs:
+                await audit.record(executor, "unblock", actor, **scope, jobs=len(jobs))
+        return bool(jobs)
+
+    return await executor.retry_on_conflict(change)
 
 
 @sync_or_async
@@ -177,14 +172,6 @@ async def pause_of_everything(executor: Executor) -> Control | None:
     return Control(paused=True, **records[0]) if records else None
 
 
-def _scope(queue: str, kind: str, key: str, tenant: str, everything: bool = False) -> dict[str, Any]:
-    scope = {"queue": queue or "", "kind": kind or "", "key": key or "", "tenant": tenant or ""}
-    if any(scope.values()) == everything:
-        expected = "expected either everything or a scope" if everything else "expected at least one"
-        raise InvalidJobError("control_is_named", f"{expected} of queue, kind, key and tenant")
-    return scope
-
-
 async def _end(executor: Executor, verb: str, scope: dict[str, Any], actor: str | None) -> list[Control]:
     pause = verb == "resume"
 
@@ -192,7 +179,8 @@ async def _end(executor: Executor, verb: str, scope: dict[str, Any], actor: str 
         async with executor.transaction():
             records = await executor.run("end_control", **scope, pause=pause, limit=not pause)
             for record in records:
-                was = {"was_until": record["until"]} if pause else {"was_limit": record["limit"]}
+                parts = ("until",) if pause else LIMITING
+                was = {f"was_{name}": record[name] for name in parts}
                 await audit.record(executor, verb, actor, **scope, **was)
             # A tick sees which of these jobs are due.
             await request(executor, [NOW] if records else [])

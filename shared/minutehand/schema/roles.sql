@@ -41,10 +41,10 @@ as $$
         ('operator tenant', 'select', 'attempts events uniques audit', null),
         ('operator tenant', 'execute', 'version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
                                         retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads
-                                        record_audit', null),
+                                        record_audit unblock', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -52,12 +52,12 @@ as $$
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
         ('worker', 'update', 'schedules', 'next wake fired last error'),
         ('worker', 'update', 'uniques', 'until'),
-        ('worker', 'update', 'lanes', 'floor shared idle emptied'),
+        ('worker', 'update', 'lanes', 'floor shared grouped idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
-        ('worker', 'update', 'dispatcher budgets take_locks waiting', null),
+        ('worker', 'update', 'dispatcher budgets take_locks waiting rates', null),
         ('worker', 'insert', 'attempts lanes budgets watches', null),
-        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches', null),
+        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches
                               oldest_writer', null),

@@ -13,8 +13,8 @@ EVERY_ROLE = """
 """
 WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches expire
-    extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings raise_floor read_due_schedules
-    reap release remove_lanes retain set_schedules_aside settle start_sweep start_tick supersede sweep take withdraw
+    extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_rates raise_floor
+    read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep start_tick supersede sweep take withdraw
     begin_wait end_wait look
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
@@ -28,10 +28,11 @@ WORKER_AND_OPERATORS = """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
     list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
+    unblock_group
 """
 OPERATOR = """
-    recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_control
-    set_defaults set_keep_until_archived set_queue_defaults set_retention
+    recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_limit
+    set_pause set_defaults set_keep_until_archived set_queue_defaults set_retention
 """
 
 # The roles that may run each statement. The owner may run all.

@@ -171,7 +171,7 @@ OWN = r"and \(select minutehand.tenant_scope\(\)\) in \('', j.tenant\)"
 def test_operator_acting_as_a_tenant_recalls_no_offer_of_another(login: Login, queue: Queue) -> None:
     enqueue_as(queue, "b")
     offers = queue.offer()
-    recall = "select minutehand.recall_offers(row('', 'default', '', '', 0)::minutehand.bound)"
+    recall = "select minutehand.recall_offers(row(0, '', 'default', '', '', '', '', false, '', 0)::minutehand.bound)"
 
     assert query_as(login("operator"), "a", recall) == []
     assert len(queue.claim(*offers)) == 1

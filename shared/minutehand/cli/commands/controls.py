@@ -8,9 +8,10 @@ from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.paging import all_pages
-from minutehand.operations.controls import Control, list_controls
+from minutehand.model.control import Control
+from minutehand.operations.controls import list_controls
 
-HEADERS = ["queue", "kind", "key", "tenant", "paused", "limit", "busy", "reason", "since"]
+HEADERS = ["queue", "kind", "key", "group", "tenant", "per", "paused", "limit", "busy", "reason", "since"]
 
 
 @click.command()
@@ -39,13 +40,13 @@ def _row(control: Control) -> list[str]:
     return [
         *_names(control),
         until if control.paused else "",
-        "" if control.limit is None else str(control.limit),
+        control.limits,
         str(control.busy),
         control.reason or "",
         text.local(control.changed) if control.changed else "",
     ]
 
 
-def _names(control: Control) -> tuple[str, str, str, str]:
-    names = control.queue, control.kind, control.key, control.tenant
-    return names if any(names) else ("(all)", "", "", "")
+def _names(control: Control) -> tuple[str, ...]:
+    names = control.queue, control.kind, control.key, control.group, control.tenant, control.per
+    return names if any(names) else ("(all)", *names[1:])

@@ -1,26 +1,59 @@
-"""`minutehand limit`: limit how many jobs run at once."""
+"""`minutehand limit`: limit how many jobs run at once, how many start in a period, and in which order."""
+
+from datetime import timedelta
+from typing import Any
 
 import click
 
 from minutehand.cli.actor import actor
 from minutehand.cli.options import open_database
-from minutehand.cli.scope import put_control, scope_options
+from minutehand.cli.scope import per_option, put_control, scope_options
+from minutehand.cli.values import duration
+from minutehand.model.control import ON_DEAD
 from minutehand.operations import controls
 
 
 @click.command()
-@click.argument("jobs", type=click.IntRange(0))
+@click.argument("jobs", type=click.IntRange(0), required=False)
+@click.option("--rate", metavar="N/PERIOD", help="Start at most N jobs in each period, as in 100/1m or 5/s.")
+@click.option(
+    "--burst", type=click.IntRange(1), help="Start at most this many of them at the same time.  [N]"
+)
+@click.option(
+    "--in-order", is_flag=True, default=None, help="Start the jobs of a group in the order of run_at."
+)
+@click.option(
+    "--on-dead",
+    type=click.Choice(ON_DEAD),
+    help="Whether a dead job blocks its ordered group.  [continue]",
+)
 @click.option("--reason", help="Reason, shown in `controls` and the audit trail.")
+@per_option
 @scope_options
-def limit(jobs: int, reason: str | None, form: str, **scope: str) -> None:
-    """Limit a queue, kind, key or tenant to this number of JOBS offered or running at once.
+def limit(jobs: int | None, rate: str | None, form: str, **options: Any) -> None:
+    """Limit a queue, kind, key, group or tenant to this number of JOBS offered or running at once.
 
-    With several options, the limit is for the jobs that match all of them.
+    With several names, the limit is for the jobs that match all of them. With --per, it is for each group, key or
+    tenant, except those with a limit of their own. It replaces the limit with the same names.
 
     \b
     Examples:
       minutehand limit 2 --kind report
       minutehand limit 1 --queue mail --key customer/4711
+      minutehand limit 3 --per group --queue sync --rate 100/1m --burst 10
+      minutehand limit 1 --per group --queue orders --in-order --on-dead block
+      minutehand limit 10 --group customer-4711 --queue sync
     """
+    starts, period = (None, None) if rate is None else _rate(rate)
     with open_database() as database:
-        put_control(controls.limit(database, jobs, **scope, reason=reason, actor=actor()), form)
+        control = controls.limit(database, jobs, **options, rate=starts, period=period, actor=actor())
+        put_control(control, form)
+
+
+def _rate(text: str) -> tuple[int, timedelta]:
+    """Return the number of starts and the period of `100/1m`; `5/s` is `5/1s`."""
+    count, slash, period = text.partition("/")
+    if not (slash and count.isascii() and count.isdigit() and len(count) < 8):
+        raise click.BadParameter("expected a number and a period, as in 100/1m", param_hint="--rate")
+    span: timedelta = duration(period if period[:1].isdigit() else f"1{period}")
+    return int(count), span

@@ -1,4 +1,4 @@
-"""`minutehand pause`: stop a queue, kind, key or tenant, or everything."""
+"""`minutehand pause`: stop a queue, kind, key, group or tenant, or everything."""
 
 from datetime import timedelta
 from typing import Any
@@ -25,7 +25,7 @@ from minutehand.queries.jobs import clock
 def pause(
     until: str | None, span: timedelta | None, reason: str | None, tz: str | None, form: str, **scope: Any
 ) -> None:
-    """Pause a queue, kind, key or tenant, or everything, on all dispatchers and workers. Running jobs continue.
+    """Pause a queue, kind, key, group or tenant, or everything, on all dispatchers and workers. Running jobs continue.
 
     With several options, the jobs that match all of them are paused.
 

@@ -17,6 +17,8 @@ as $$
            -- Tenants, besides those for which there is room: visited in turn, and of those whose head is known to be blocked.
            when 'visits' then 200
            when 'blocked' then 50
+           -- Groups of a stream, in addition to those that are busy.
+           when 'groups' then 2000
            end
 $$;
 
@@ -47,7 +49,9 @@ returns table (queue text, kinds text[], tenants text[], others text[])
 language sql stable rows 10
 as $$
     with filled as materialized (
-        select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
+        select case when b.per = 'tenant' then b.value else b.tenant end as tenant, b.queue, b.kind, b.key
+          from unnest(bounds) b
+         where b.free <= 0 and b.group = '' and (b.per = '' or b.per = 'tenant' and b.value <> '')
     )
     select q.queue,
            coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}'),
@@ -71,7 +75,7 @@ as $$
           from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
           join minutehand.full_scopes(array(select l.queue from unnest(streams) l), bounds) f on f.queue = s.queue
     )
-    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, j.tenant, j.kind, j.key, null)::minutehand.candidate
+    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, j.tenant, j.kind, j.key, null, '')::minutehand.candidate
       from stream s
      cross join lateral (
            select r.id, r.visible, r.tenant::text, r.kind::text, coalesce(r.key, '') as key
@@ -80,14 +84,14 @@ as $$
                     where j.queue = s.queue and j.priority = s.priority and j.visible >= s.floor and j.visible <= moment
                     order by j.visible, j.id
                     limit s.head + cardinality(tried)) r
-            where (s.whole or r.tenant = '')
+            where (s.whole or r.tenant = '') and r.group is null
               and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
               and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
               and r.id not in (select unnest(tried))
             limit s.most) j
      where s.whole or s.part = ''
      union all
-    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, s.part, j.kind, j.key, null)::minutehand.candidate
+    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, s.part, j.kind, j.key, null, '')::minutehand.candidate
       from stream s
      cross join lateral (
            select r.id, r.visible, r.kind::text, coalesce(r.key, '') as key
@@ -97,7 +101,7 @@ as $$
                       and j.visible >= s.floor and j.visible <= moment
                     order by j.visible, j.id
                     limit s.head + cardinality(tried)) r
-            where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+            where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
               and minutehand.has_room(s.part, r.kind, coalesce(r.key, ''), s.kinds, '{}', s.others)
               and r.id not in (select unnest(tried))
             limit s.most) j

@@ -23,46 +23,59 @@ declare
     streams minutehand.stream[];
     found_jobs minutehand.candidate[] := '{}';
     heads   record;
+    grouped record;
     swept   record;
     step    record;
     tried   uuid[] := '{}';
+    taken   uuid[] := '{}';
     blocked integer[] := '{}';
     rows    integer := minutehand.scan_rows('sweep');
     served  text[] := '{}';
 begin
     perform from minutehand.controls c
-      where c.max_running is not null and (only_queue is null or c.queue in ('', only_queue))
-      order by c.tenant, c.queue, c.kind, c.key
+      where c.limited and (only_queue is null or c.queue in ('', only_queue))
+      order by c.id
         for update;
-    bounds := minutehand.bounds(moment, queues, budgets, only_queue);
     if only_queue is null then
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l);
     else
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l where l.queue = only_queue);
     end if;
+    perform minutehand.lock_groups(lanes);
+    bounds := minutehand.bounds(moment, queues, budgets, only_queue);
     streams := array(select s from minutehand.streams(lanes, room, moment, bounds, in_turn) s);
     while room > 0 loop
         found_jobs := array(select c from minutehand.still_candidates(found_jobs, bounds, tried) c);
         select coalesce(array_agg(h.candidate), '{}') as candidates, coalesce(array_agg(distinct h.number), '{}') as numbers
           into heads
           from minutehand.heads(streams, moment, bounds, tried) h;
+        select * into grouped from minutehand.visit_groups(streams, lanes, moment, bounds, tried, taken);
         if rows > 0 then
             select * into swept
               from minutehand.sweep_blocked(
-                   streams, heads.numbers || array(select f.stream from unnest(found_jobs) f where f.stream is not null),
+                   streams,
+                   heads.numbers || grouped.numbers || array(select f.stream from unnest(found_jobs) f where f.stream is not null),
                    room, moment, bounds, tried, rows, only_queue is null);
             rows := rows - swept.read;
             blocked := blocked || swept.swept;
             found_jobs := found_jobs || swept.jobs;
         end if;
-        select * into step from minutehand.choose_round(room, moment, heads.candidates || found_jobs, lanes, bounds, in_turn);
+        select * into step
+          from minutehand.choose_round(room, moment, heads.candidates || grouped.candidates || found_jobs, lanes, bounds, in_turn);
         return query select unnest(step.locked);
         room := room - cardinality(step.locked);
         served := served || step.served;
         tried := tried || step.selected;
+        taken := taken || step.locked;
+        if grouped.visits <> '{}' then
+            perform minutehand.remember_groups(grouped.visits, step.locked, room > 0);
+        end if;
         exit when step.selected = '{}';
-        bounds := minutehand.bounds_left(bounds, step.locked);
+        bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
     end loop;
+    if exists (select from unnest(bounds) b where b.starts) then
+        perform minutehand.count_starts(minutehand.counted_jobs(taken), bounds, moment);
+    end if;
     if in_turn or found_jobs <> '{}' then
         perform minutehand.remember(streams, blocked, found_jobs, bounds, tried, served);
     end if;
@@ -94,22 +107,13 @@ begin
         select o.*, row_number() over (partition by o.queue order by o.own, o.place, o.priority desc, o.visible, o.id) as turn
           from own o
          where o.own <= o.share
-    ), scope as (
-        select distinct b.tenant <> '' as by_tenant, b.queue <> '' as by_queue, b.kind <> '' as by_kind, b.key <> '' as by_key
-          from unnest(bounds) b
-    ), placed as (
-        select t.id, b.free, row_number() over (partition by b.tenant, b.queue, b.kind, b.key order by t.turn, t.visible, t.id) as place
-          from turn t
-         cross join scope s
-          join unnest(bounds) b on b.tenant = case when s.by_tenant then t.tenant else '' end
-                               and b.queue = case when s.by_queue then t.queue else '' end
-                               and b.kind = case when s.by_kind then t.kind else '' end
-                               and b.key = case when s.by_key then t.key else '' end
-         where (t.tenant <> '' or not s.by_tenant) and (t.key <> '' or not s.by_key)
     ), free as materialized (
         select t.id, t.queue, t.tenant, t.turn, t.visible
           from turn t
-         where t.id not in (select p.id from placed p where p.place > p.free)
+         where t.id not in (
+               select minutehand.over_bounds(array(
+                          select row(o.id, o.tenant, o.queue, o.kind, o.key, o.group, o.turn, o.visible)::minutehand.counted_job from turn o),
+                      bounds, moment))
          order by t.turn, t.visible, t.id
     ), held as materialized (
         select f.id, f.queue, f.tenant, f.turn

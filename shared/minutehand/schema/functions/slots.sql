@@ -44,7 +44,7 @@ as $$
          where coalesce(busy.jobs, 0) < (select jobs from own)
            and exists (select from minutehand.next_due(l.queue, 1, moment))
            and not exists (select from minutehand.controls c
-                            where c.queue in ('', l.queue) and c.tenant = '' and c.kind = '' and c.key = ''
+                            where c.queue in ('', l.queue) and c.tenant = '' and c.kind = '' and c.key = '' and c.group = '' and c.per = ''
                               and (c.paused and (c.until is null or c.until > moment) or c.max_running <= coalesce(busy.jobs, 0)))
     )
     select least((select minutehand.budget_at(b.budget, b.lapsed, moment) from minutehand.budgets b where b.queue = of_queue),

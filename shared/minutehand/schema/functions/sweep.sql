@@ -21,8 +21,8 @@ declare
     seen     record;
 begin
     if of_part = '' then
-        select array_agg(row(r.id, in_queue, with_priority, r.visible, r.tenant, r.kind, coalesce(r.key, ''), null)::minutehand.candidate)
-               filter (where (is_whole or r.tenant = '')
+        select array_agg(row(r.id, in_queue, with_priority, r.visible, r.tenant, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
+               filter (where (is_whole or r.tenant = '') and r.group is null
                          and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
                          and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), f.kinds, f.tenants, f.others)
                          and r.id <> all (tried)) as jobs,
@@ -38,8 +38,8 @@ begin
                 order by j.visible, j.id
                 limit rows) r;
     else
-        select array_agg(row(r.id, in_queue, with_priority, r.visible, of_part, r.kind, coalesce(r.key, ''), null)::minutehand.candidate)
-               filter (where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+        select array_agg(row(r.id, in_queue, with_priority, r.visible, of_part, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
+               filter (where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
                          and minutehand.has_room(of_part, r.kind, coalesce(r.key, ''), f.kinds, '{}', f.others)
                          and r.id <> all (tried)) as jobs,
                count(*) as rows, (array_agg(r.visible))[count(*)] as visible, (array_agg(r.id))[count(*)] as id
@@ -87,10 +87,11 @@ as $$
           order by j.visible desc, j.id desc
           limit minutehand.scan_rows('newest'))
     )
-    select n.id, n.queue::text, n.priority::integer, n.visible::timestamptz, n.tenant::text, n.kind::text, coalesce(n.key, ''), null::integer
+    select n.id, n.queue::text, n.priority::integer, n.visible::timestamptz, n.tenant::text, n.kind::text, coalesce(n.key, ''), null::integer,
+           ''::text
       from newest n
       join minutehand.full_scopes(array[(stream).queue], bounds) f on f.queue = n.queue
-     where ((stream).whole or n.tenant = (stream).part)
+     where ((stream).whole or n.tenant = (stream).part) and n.group is null
        and minutehand.may_start(n.attempts, n.max_attempts, n.cancelling, n.expires_at, moment)
        and minutehand.has_room(n.tenant, n.kind, coalesce(n.key, ''), f.kinds, f.tenants, f.others) and n.id <> all (tried)
      order by n.visible, n.id
@@ -141,7 +142,7 @@ begin
                stream, coalesce(place.visible, (stream).floor), coalesce(place.id, '00000000-0000-0000-0000-000000000000'),
                moment, bounds, tried, minutehand.scan_rows('step'), room - cardinality(jobs));
         read := read + chunk.read;
-        jobs := jobs || array(select row(j.id, j.queue, j.priority, j.visible, j.tenant, j.kind, j.key, number)::minutehand.candidate
+        jobs := jobs || array(select row(j.id, j.queue, j.priority, j.visible, j.tenant, j.kind, j.key, number, '')::minutehand.candidate
                                 from unnest(chunk.jobs) j);
         -- At the end of the stream, the next sweep begins at the beginning.
         place.visible := case when chunk.read = minutehand.scan_rows('step') or cardinality(jobs) >= room then chunk.visible end;
@@ -171,7 +172,8 @@ begin
     swept := '{}';
     read := 0;
     for stream in
-        select b.number, row(b.queue, b.priority, b.floor, b.whole, b.part, b.head, b.most, b.last)::minutehand.stream as self
+        select b.number, row(b.queue, b.priority, b.floor, b.whole, b.part, b.head, b.most, b.last)::minutehand.stream as self,
+               (select l.grouped from minutehand.lanes l where l.queue = b.queue and l.priority = b.priority) as grouped
           from (select s.*, f.tenants
                   from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
                   join minutehand.full_scopes(array(select l.queue from unnest(streams) l), bounds) f on f.queue = s.queue
@@ -195,7 +197,9 @@ begin
         end if;
         if read < rows then
             select * into found_jobs
-              from minutehand.sweep(stream.self, stream.number::integer, room, moment, bounds, tried, rows - read, always);
+              -- Where groups wait, only jobs without a group are found here.
+              from minutehand.sweep(stream.self, stream.number::integer, room, moment, bounds, tried,
+                                    least(rows - read, case when stream.grouped then minutehand.scan_rows('step') end), always);
             jobs := jobs || found_jobs.jobs;
             -- A sweep costs as much as some hundred rows itself.
             read := read + found_jobs.read + minutehand.scan_rows('step') / 4;

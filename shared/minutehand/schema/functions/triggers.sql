@@ -5,15 +5,15 @@ create or replace function minutehand.record_lanes() returns trigger
 language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
-    insert into minutehand.lane_changes (queue, priority, visible, shared)
-    select c.queue, c.priority, c.visible, c.shared
-      from (select queue, priority, bool_or(tenant <> '') as shared,
+    insert into minutehand.lane_changes (queue, priority, visible, shared, grouped)
+    select c.queue, c.priority, c.visible, c.shared, c.grouped
+      from (select queue, priority, bool_or(tenant <> '') as shared, bool_or("group" is not null) as grouped,
                    -- An offered or claimed job may be released at any time.
                    min(case when coalesce(offered, claimed) is null then visible else least(visible, clock_timestamp()) end) as visible
               from new_rows
              where deleted is null
              group by queue, priority) c
-     where not minutehand.lane_covers(c.queue, c.priority, c.visible, c.shared);
+     where not minutehand.lane_covers(c.queue, c.priority, c.visible, c.shared, c.grouped);
     return null;
 end
 $$;
@@ -26,8 +26,8 @@ declare
     visible timestamptz := case when coalesce(new.offered, new.claimed) is null then new.visible
                                 else least(new.visible, clock_timestamp()) end;
 begin
-    if not minutehand.lane_covers(new.queue, new.priority, visible, new.tenant <> '') then
-        insert into minutehand.lane_changes values (new.queue, new.priority, visible, new.tenant <> '');
+    if not minutehand.lane_covers(new.queue, new.priority, visible, new.tenant <> '', new."group" is not null) then
+        insert into minutehand.lane_changes values (new.queue, new.priority, visible, new.tenant <> '', new."group" is not null);
     end if;
     return null;
 end
@@ -55,7 +55,9 @@ $$;
 --
 -- The query below needs a new snapshot, which repeatable read does not take. A recorded change is as good as a lane: it is
 -- moved to the lane and deleted here in one statement.
-create or replace function minutehand.lane_covers(in_queue text, with_priority integer, visible timestamptz, shared boolean)
+create or replace function minutehand.lane_covers(
+    in_queue text, with_priority integer, visible timestamptz, shared boolean, grouped boolean
+)
 returns boolean
 language plpgsql volatile
 as $$
@@ -64,10 +66,10 @@ begin
        and visible >= clock_timestamp() - interval '3 seconds'
        and (exists (select from minutehand.lanes l
                      where l.queue = in_queue and l.priority = with_priority and l.floor <= lane_covers.visible
-                       and l.idle is null and (l.shared or not lane_covers.shared))
+                       and l.idle is null and (l.shared or not lane_covers.shared) and (l.grouped or not lane_covers.grouped))
             or exists (select from minutehand.lane_changes c
                         where c.queue = in_queue and c.priority = with_priority and c.visible <= lane_covers.visible
-                          and (c.shared or not lane_covers.shared)));
+                          and (c.shared or not lane_covers.shared) and (c.grouped or not lane_covers.grouped)));
 end
 $$;
 
@@ -89,6 +91,30 @@ language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
     delete from minutehand.kept_days;
+    return null;
+end
+$$;
+
+-- Blocks the group of a dead job, if its limit declares that.
+create or replace function minutehand.block_group() returns trigger
+language plpgsql security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    if minutehand.order_of(new.queue, new.tenant, new."group") = 'block' then
+        insert into minutehand.blocked_groups (queue, tenant, "group", job)
+        values (new.queue, new.tenant, new."group", new.id)
+            on conflict do nothing;
+    end if;
+    return null;
+end
+$$;
+
+-- Unblocks the group of a dead job that is retried: it is the first of its group again.
+create or replace function minutehand.unblock_group() returns trigger
+language plpgsql security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    delete from minutehand.blocked_groups where job = new.id;
     return null;
 end
 $$;

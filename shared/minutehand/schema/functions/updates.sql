@@ -170,7 +170,7 @@ as $$
            visible = least(j.visible, clock_timestamp())
      where j.deleted is null and coalesce(j.offered, j.claimed) is not null and j.offered is not null and j.ack is not null
        and (j.claimed is null or j.offered > j.claimed)
-       and minutehand.bounds_job(recall_offers.of, j.tenant, j.queue, j.kind, j.key)
+       and minutehand.bounds_job(recall_offers.of, j.tenant, j.queue, j.kind, j.key, j.group)
        and (select minutehand.tenant_scope()) in ('', j.tenant)
     returning j.id
 $$;

@@ -110,8 +110,6 @@ create table minutehand.controls (
     changed timestamptz          not null default clock_timestamp(),
     primary key (tenant, queue, kind, key)
 );
--- A bound on jobs, from a control or a budget, and how many more of them may be offered or taken.
-create type minutehand.bound as (tenant text, queue text, kind text, key text, free integer);
 
 -- A role in this table acts for its tenant whatever its session sets: a login per tenant enforces a separation that
 -- otherwise only prevents mistakes.

@@ -1,6 +1,6 @@
 -- Exchanges offered acks for claims. A duplicate or late event, or one for a replaced job, finds no such ack.
 -- A job that has expired since it was offered is not claimed: the next tick ends it.
--- If any limit is set, a lapsed offer is void: another job may have taken its place.
+-- If any limit is set, or the job has a group, a lapsed offer is void: another job may have taken its place.
 -- The array repeats the ids for the planner: if its statistics say that the table is empty, it would join by a full scan.
 -- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
 update minutehand.jobs_live j
@@ -9,7 +9,7 @@ update minutehand.jobs_live j
   from unnest(%(ids)s::uuid[], %(acks)s::uuid[]) as o (id, ack)
  where j.id = any (%(ids)s::uuid[]) and j.id = o.id and j.ack = o.ack and (j.claimed is null or j.offered > j.claimed)
    and (j.expires_at is null or j.expires_at > clock_timestamp() or j.attempts > 0)
-   and (j.visible > clock_timestamp() or not exists (select from minutehand.controls where max_running is not null))
+   and (j.visible > clock_timestamp() or j.group is null and not exists (select from minutehand.controls where max_running is not null))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch,
           case when j.attempts = 1 then j.expires_at - clock_timestamp() end as start_within, j.result as stored_result,

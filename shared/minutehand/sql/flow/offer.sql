@@ -1,7 +1,7 @@
 -- Gives due rows a fresh ack, up to the capacity, and hides them while the offer lasts. Queues take turns; within a
 -- queue, higher priorities go first, then the jobs that have been due the longest. Locked rows are skipped. A queue gets
--- no more offers than its budget allows. If anything is paused or limited, or tenants share a queue, the function
--- `choose` selects the rows.
+-- no more offers than its budget allows. If anything is paused or limited, or tenants share a queue, or jobs have groups, the
+-- function `choose` selects the rows.
 with busy as materialized (
     select queue, count(*) as jobs
       from (select queue, visible
@@ -17,9 +17,9 @@ with busy as materialized (
       from unnest(%(queues)s::text[], %(budgets)s::integer[]) as given (queue, budget)
       left join busy using (queue)
 ), lane as materialized (
-    select queue, priority, floor, shared from minutehand.due_lanes(coalesce(%(now)s, now()))
+    select queue, priority, floor, shared, grouped from minutehand.due_lanes(coalesce(%(now)s, now()))
 ), controlled as materialized (
-    select exists (select from minutehand.controls) or exists (select from lane where shared) as yes
+    select exists (select from minutehand.controls) or exists (select from lane where shared or grouped) as yes
 ), due as materialized (
     select l.queue, l.priority, l.floor, j.visible,
            row_number() over (partition by l.queue order by l.priority desc, j.visible) as turn

@@ -1,5 +1,5 @@
 -- Offers and claims in one statement, for a worker that was not invited: takes the next due rows of a queue, and skips
--- locked ones. If anything is paused or limited, the function `choose` selects the rows.
+-- locked ones. If anything is paused or limited, or jobs have groups, the function `choose` selects the rows.
 -- A worker of the stack, which has been invited for others before, takes no more rows than slots that these have freed, and
 -- `only` those that suit it, of the first ones. There, tenants that share the queue take turns.
 -- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
@@ -7,7 +7,8 @@ with slot as materialized (
     select case when %(freed)s::timestamptz[] is null then %(limit)s::bigint
                 else least(%(limit)s, minutehand.free_slots(%(queue)s, %(freed)s)) end as count
 ), controlled as materialized (
-    select exists (select from minutehand.controls where queue in ('', %(queue)s)) as yes
+    select exists (select from minutehand.controls where queue in ('', %(queue)s))
+           or exists (select from minutehand.due_lanes(coalesce(%(now)s, now())) where queue = %(queue)s and grouped) as yes
 ), shared as materialized (
     select %(freed)s::timestamptz[] is not null
            and exists (select from minutehand.due_lanes(coalesce(%(now)s, now())) where queue = %(queue)s and shared) as yes

@@ -22,35 +22,47 @@ with recursive used (queue, priority, first) as (
             where tenant <> '' and (queue, priority) > (t.queue, t.priority)
             order by queue, priority
             limit 1) n
+), grouped (queue, priority) as (
+    (select queue, priority from minutehand.jobs_live where "group" is not null order by queue, priority limit 1)
+    union all
+    select n.queue, n.priority
+      from grouped g
+     cross join lateral (
+           select queue, priority
+             from minutehand.jobs_live
+            where "group" is not null and (queue, priority) > (g.queue, g.priority)
+            order by queue, priority
+            limit 1) n
 ), busy as materialized (
     select distinct queue, priority
       from minutehand.jobs_live
      where coalesce(offered, claimed) is not null and visible > coalesce(%(now)s, now())
 ), found as (
     select u.queue, u.priority, case when b.queue is null then u.first else least(u.first, coalesce(%(now)s, now())) end as floor,
-           t.queue is not null as shared
+           t.queue is not null as shared, g.queue is not null as grouped
       from used u
       left join busy b on b.queue = u.queue and b.priority = u.priority
       left join tenants t on t.queue = u.queue and t.priority = u.priority
+      left join grouped g on g.queue = u.queue and g.priority = u.priority
 ), wrong as materialized (
-    select f.queue, f.priority, f.floor, f.shared, l.queue is null as missing
+    select f.queue, f.priority, f.floor, f.shared, f.grouped, l.queue is null as missing
       from found f
       left join minutehand.lanes l on l.queue = f.queue and l.priority = f.priority
-     where l.queue is null or f.floor < l.floor or f.shared and not l.shared
+     where l.queue is null or f.floor < l.floor or f.shared and not l.shared or f.grouped and not l.grouped
 ), new as (
-    insert into minutehand.lanes (queue, priority, floor, shared)
-    select queue, priority, floor, shared from wrong
+    insert into minutehand.lanes (queue, priority, floor, shared, grouped)
+    select queue, priority, floor, shared, grouped from wrong
      where missing
      order by queue, priority
         on conflict (queue, priority) do nothing
 ), lower as materialized (
-    select w.queue, w.priority, w.floor, w.shared
+    select w.queue, w.priority, w.floor, w.shared, w.grouped
       from wrong w
       join minutehand.lanes l on l.queue = w.queue and l.priority = w.priority
-     where not w.missing and (w.floor < l.floor or w.shared and not l.shared)
+     where not w.missing and (w.floor < l.floor or w.shared and not l.shared or w.grouped and not l.grouped)
        for update of l skip locked
 )
 update minutehand.lanes l
-   set floor = least(l.floor, lower.floor), shared = l.shared or lower.shared, idle = null, emptied = null
+   set floor = least(l.floor, lower.floor), shared = l.shared or lower.shared, grouped = l.grouped or lower.grouped, idle = null, emptied = null
   from lower
  where l.queue = lower.queue and l.priority = lower.priority

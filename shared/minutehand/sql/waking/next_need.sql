@@ -6,15 +6,15 @@
 with clock as materialized (
     select clock_timestamp() as now
 ), paused as materialized (
-    select c.tenant, c.queue, c.kind, c.key
+    select c.tenant, c.queue, c.kind, c.key, c.group
       from minutehand.controls c, clock
-     where c.max_running = 0 or c.paused and (c.until is null or c.until > clock.now)
+     where c.max_running = 0 and c.per = '' or c.paused and (c.until is null or c.until > clock.now)
 ), lane as materialized (
     select l.queue, l.priority, min(l.floor) as floor
       from (select queue::text, priority::integer, floor from minutehand.lanes where floor < 'infinity'
              union all
             select queue, priority, visible from minutehand.lane_changes where queue is not null) l
-     where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
+     where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '' and p.group = '')
      group by l.queue, l.priority
 ), job as (
     select case when count(*) = 1000 then coalesce(min(j.visible) filter (where not j.waits), max(j.visible))
@@ -24,8 +24,8 @@ with clock as materialized (
            select v.visible,
                   exists (select from paused p
                            where p.queue in ('', l.queue) and p.kind in ('', v.kind) and p.key in ('', coalesce(v.key, ''))
-                             and p.tenant in ('', v.tenant)) as waits
-             from (select visible, kind, key, tenant
+                             and p.tenant in ('', v.tenant) and p.group in ('', coalesce(v.group, ''))) as waits
+             from (select visible, kind, key, tenant, "group"
                      from minutehand.jobs_live
                     where queue = l.queue and priority = l.priority and visible >= l.floor
                       and (coalesce(offered, claimed) is null or visible <= (select now from clock))

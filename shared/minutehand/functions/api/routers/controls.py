@@ -1,6 +1,7 @@
-"""Pause and limit the jobs of queues, kinds, keys and tenants."""
+"""Pause and limit the jobs of queues, kinds, keys, groups and tenants."""
 
 from typing import Annotated
+from urllib.parse import quote, unquote
 
 from fastapi import Body, Query
 
@@ -10,13 +11,14 @@ from minutehand.functions.api.responses import Json
 from minutehand.functions.api.schemas import controls as schemas
 from minutehand.functions.api.schemas.controls import (
     ControlFilter,
-    ControlTarget,
     LimitRequest,
+    LimitTarget,
     PauseRequest,
     PauseTarget,
+    UnblockRequest,
 )
 from minutehand.functions.api.size import count_fitting
-from minutehand.operations.controls import limit, list_controls, pause, resume, unlimit
+from minutehand.operations.controls import limit, list_controls, pause, resume, unblock, unlimit
 
 LISTED = responds(200, "The pauses and limits", schemas.Controls, schemas.CONTROLS, *COMMON)
 CHANGED = responds(200, "The pause or limit", schemas.Control, {**schemas.CONTROL, "busy": None}, *WITH_BODY)
@@ -28,11 +30,11 @@ router = create_router("control", prefix="/controls")
 @router.get("", **LISTED)
 def get_controls(filters: Annotated[ControlFilter, Query()], database: ConnectedToAll) -> Json:
     """List pauses and limits, with the number of matching jobs that are offered or running; continue with `after`."""
-    # Only a key may contain a slash.
-    place = None if filters.after is None else filters.after.split("/", 3)
+    place = None if filters.after is None else [unquote(part) for part in filters.after.split("/")]
     found = list_controls(database, limit=filters.limit, after=place)
     count = count_fitting([vars(each) for each in found])
-    after = "/".join(found[count - 1].place) if count < len(found) or count == filters.limit else None
+    more = count < len(found) or count == filters.limit
+    after = "/".join(quote(name, safe="") for name in found[count - 1].place) if more else None
     return Json({"controls": [vars(each) for each in found[:count]], "after": after})
 
 
@@ -42,7 +44,7 @@ def pause_jobs(
     database: ConnectedToAll,
     actor: Actor,
 ) -> Json:
-    """Stop offering jobs of a queue, a kind, a key or a tenant, or all jobs; running jobs continue."""
+    """Stop offering jobs of a queue, a kind, a key, a group or a tenant, or all jobs; running jobs continue."""
     return Json(vars(pause(database, **vars(request), actor=actor)))
 
 
@@ -62,15 +64,27 @@ def limit_jobs(
     database: ConnectedToAll,
     actor: Actor,
 ) -> Json:
-    """Limit how many jobs of a queue, a kind, a key or a tenant may be offered or running at once."""
+    """Limit how many jobs may be offered or running at once, how many may start in a period, and in which order."""
     return Json(vars(limit(database, **vars(request), actor=actor)))
 
 
 @router.post("/unlimit", **ENDED)
 def unlimit_jobs(
-    target: Annotated[ControlTarget, Body(openapi_examples=schemas.TARGETS)],
+    target: Annotated[LimitTarget, Body(openapi_examples=schemas.TARGETS)],
     database: ConnectedToAll,
     actor: Actor,
 ) -> Json:
     """End the limit with the same names."""
     return Json({"ended": unlimit(database, **vars(target), actor=actor)})
+
+
+@router.post("/unblock", **ENDED)
+def unblock_group(
+    request: Annotated[UnblockRequest, Body(openapi_examples=schemas.UNBLOCK_REQUESTS)],
+    database: ConnectedToAll,
+    actor: Actor,
+) -> Json:
+    """Let an ordered group continue that a dead job blocks; the job stays dead."""
+    return Json(
+        {"ended": unblock(database, request.group, queue=request.queue, tenant=request.tenant, actor=actor)}
+    )

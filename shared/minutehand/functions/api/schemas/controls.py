@@ -1,23 +1,31 @@
 """Controls: pauses and limits."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi.openapi.models import Example
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
-from minutehand.functions.api.schemas.common import StrictModel, Time
+from minutehand.functions.api.schemas.common import Duration, StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB
+from minutehand.model.control import MOST_STARTS, OnDead
 from minutehand.operations.controls import MAX_LISTED
 
 
 class ControlTarget(StrictModel):
-    """The jobs of a queue, a kind, a key or a tenant, or of several of these together."""
+    """The jobs of a queue, a kind, a key, a group or a tenant, or of several of these together."""
 
     queue: str = Field("", max_length=100, description="jobs of this queue")
     kind: str = Field("", max_length=100, description="jobs of this kind")
     key: str = Field("", max_length=1024, description="jobs with this key")
+    group: str = Field("", max_length=1024, description="jobs of this group")
     tenant: str = Field("", max_length=100, description="jobs of this tenant")
+
+
+class LimitTarget(ControlTarget):
+    """The jobs of a limit: those with these names, or each group, key or tenant of them."""
+
+    per: Literal["", "group", "key", "tenant"] = Field("", description="a limit of each group, key or tenant")
 
 
 class PauseTarget(ControlTarget):
@@ -33,11 +41,32 @@ class PauseRequest(PauseTarget):
     reason: str | None = Field(None, max_length=1000, description="the reason")
 
 
-class LimitRequest(ControlTarget):
-    """The jobs to limit, and how many may be offered or running at once."""
+class LimitRequest(LimitTarget):
+    """The jobs to limit, how many may be offered or running at once, how many may start, and in which order."""
 
-    limit: Annotated[StrictInt, Field(ge=0, lt=2**31)]
+    limit: Annotated[StrictInt, Field(ge=0, lt=2**31)] | None = Field(
+        None, description="how many may be offered or running at once"
+    )
+    rate: Annotated[StrictInt, Field(ge=1, le=MOST_STARTS)] | None = Field(
+        None, description="how many may start in each period"
+    )
+    period: Duration = Field(None, description="the period of the rate: seconds, or ISO 8601 such as PT1M")
+    burst: Annotated[StrictInt, Field(ge=1, le=MOST_STARTS)] | None = Field(
+        None, description="how many may start at the same time; the default is the rate"
+    )
+    in_order: StrictBool | None = Field(None, description="the jobs of a group start in the order of run_at")
+    on_dead: OnDead | None = Field(
+        None, description="whether a dead job blocks its ordered group; the default is continue"
+    )
     reason: str | None = Field(None, max_length=1000, description="the reason")
+
+
+class UnblockRequest(StrictModel):
+    """The group that continues."""
+
+    group: str = Field(min_length=1, max_length=1024, description="the group")
+    queue: str = Field("default", max_length=100, description="the queue of the group")
+    tenant: str = Field("", max_length=100, description="the tenant of the group")
 
 
 class Control(BaseModel):
@@ -46,9 +75,16 @@ class Control(BaseModel):
     queue: str
     kind: str
     key: str
+    group: str
     tenant: str
+    per: Literal["", "group", "key", "tenant"]
     paused: bool
-    limit: int | None = Field(description="the limit")
+    limit: int | None = Field(description="how many may be offered or running at once")
+    rate: int | None = Field(description="how many may start in each period")
+    period: float | None = Field(description="seconds")
+    burst: int | None = Field(description="how many may start at the same time")
+    in_order: bool | None = Field(description="the jobs of a group start in the order of run_at")
+    on_dead: OnDead | None = Field(description="whether a dead job blocks its ordered group")
     until: datetime | None
     reason: str | None = Field(description="the reason")
     changed: datetime
@@ -61,14 +97,14 @@ class ControlFilter(StrictModel):
     limit: int = Field(100, ge=1, le=MAX_LISTED, description="the maximum number of pauses and limits")
     after: str | None = Field(
         None,
-        max_length=1400,
-        pattern="^[^/]*/[^/]*/[^/]*/",
+        max_length=7000,
+        pattern="^[^/]*(/[^/]*){5}$",
         description="the next page: the cursor `after` of this page",
     )
 
 
 class Controls(BaseModel):
-    """Pauses and limits, sorted by tenant, queue, kind and key."""
+    """Pauses and limits, sorted by tenant, queue, kind, key, group and per."""
 
     controls: list[Control]
     after: str | None = Field(description="the cursor of the next page, if there is one")
@@ -84,9 +120,16 @@ CONTROL = {
     "queue": "mail",
     "kind": "",
     "key": "",
+    "group": "",
     "tenant": "",
+    "per": "",
     "paused": True,
     "limit": None,
+    "rate": None,
+    "period": None,
+    "burst": None,
+    "in_order": None,
+    "on_dead": None,
     "until": None,
     "reason": "release",
     "changed": JOB["enqueued"],
@@ -99,4 +142,9 @@ PAUSE_REQUESTS: dict[str, Example] = {
     "all jobs": {"value": {"everything": True, "reason": "the database is being upgraded"}},
     "a kind, for some time": {"value": {"kind": "report", "until": "2026-01-31T08:00:00+01:00"}},
 }
-LIMIT_REQUESTS: dict[str, Example] = {"two of a kind": {"value": {"kind": "report", "limit": 2}}}
+LIMIT_REQUESTS: dict[str, Example] = {
+    "two of a kind": {"value": {"kind": "report", "limit": 2}},
+    "each group, in order": {"value": {"queue": "orders", "per": "group", "limit": 1, "in_order": True}},
+    "a rate": {"value": {"kind": "sync", "per": "tenant", "rate": 100, "period": "PT1M", "burst": 10}},
+}
+UNBLOCK_REQUESTS: dict[str, Example] = {"a group": {"value": {"group": "customer-4711", "queue": "orders"}}}

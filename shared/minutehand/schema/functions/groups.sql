@@ -1,0 +1,241 @@
+-- Groups: the next jobs of groups. A scan goes from one group to the next by an index, so that a group that is full costs one
+-- entry, however many of its jobs wait.
+--
+--   group_turns      where the scan of a stream goes on
+--   blocked_groups   ordered groups of which a job is dead
+
+-- Returns the order of a group: `block` or `continue` after a dead job, or null if it has none. A limit of the group precedes one
+-- per group, and one that names the queue or the tenant precedes others.
+create or replace function minutehand.order_of(in_queue text, of_tenant text, of_group text) returns text
+language sql stable security definer set search_path = minutehand, pg_temp
+as $$
+    select c.on_dead
+      from minutehand.controls c
+     where c.limited and c.tenant in ('', of_tenant) and c.queue in ('', in_queue) and c.kind = '' and c.key = ''
+       and (c.per = 'group' or c.per = '' and c.group = of_group)
+     order by c.group <> '' desc, c.queue <> '' desc, c.tenant <> '' desc
+     limit 1
+$$;
+
+-- Returns the groups of a lane after one of them, up to another one, each with its first time. Reads one entry of the index for
+-- each group, when the caller asks for it, and at most `steps` of them.
+create or replace function minutehand.lane_groups(
+    in_queue text, with_priority integer, after_tenant text, after_group text, until_tenant text, until_group text, steps integer
+) returns table (tenant text, "group" text, visible timestamptz, step integer)
+language sql stable rows 1000
+as $$
+    with recursive n (tenant, "group", visible, step) as (
+        (select j.tenant::text, j.group::text, j.visible::timestamptz, 1
+           from minutehand.jobs_live j
+          where j.queue = in_queue and j.priority = with_priority and j.group is not null
+            and (j.tenant, j.group) > (after_tenant, after_group)
+          order by j.tenant, j.group, j.visible limit 1)
+        union all
+        select f.tenant, f.group, f.visible, n.step + 1
+          from n
+         cross join lateral (
+               select j.tenant::text, j.group::text, j.visible::timestamptz
+                 from minutehand.jobs_live j
+                where j.queue = in_queue and j.priority = with_priority and j.group is not null
+                  and (j.tenant, j.group) > (n.tenant, n.group)
+                order by j.tenant, j.group, j.visible limit 1) f
+         where n.step < steps and (until_group is null or (n.tenant, n.group) < (until_tenant, until_group)))
+    select n.tenant, n.group, n.visible, n.step from n where until_group is null or (n.tenant, n.group) <= (until_tenant, until_group)
+$$;
+
+-- The same for the groups of one tenant, or with '' of none.
+create or replace function minutehand.tenant_groups(
+    in_queue text, with_priority integer, of_tenant text, after_group text, until_group text, steps integer
+) returns table (tenant text, "group" text, visible timestamptz, step integer)
+language sql stable rows 1000
+as $$
+    with recursive n ("group", visible, step) as (
+        (select j.group::text, j.visible::timestamptz, 1
+           from minutehand.jobs_live j
+          where j.queue = in_queue and j.priority = with_priority and j.tenant = of_tenant and j.group is not null
+            and j.group > after_group
+          order by j.group, j.visible limit 1)
+        union all
+        select f.group, f.visible, n.step + 1
+          from n
+         cross join lateral (
+               select j.group::text, j.visible::timestamptz
+                 from minutehand.jobs_live j
+                where j.queue = in_queue and j.priority = with_priority and j.tenant = of_tenant and j.group is not null
+                  and j.group > n.group
+                order by j.group, j.visible limit 1) f
+         where n.step < steps and (until_group is null or n.group < until_group))
+    select of_tenant, n.group, n.visible, n.step from n where until_group is null or n.group <= until_group
+$$;
+
+-- Returns the groups of a stream from its position to the end, and then from the beginning up to the position.
+create or replace function minutehand.stream_groups(stream minutehand.stream, at_tenant text, at_group text, steps integer)
+returns table (tenant text, "group" text, visible timestamptz, step integer)
+language sql stable rows 1000
+as $$
+    select g.tenant, g.group, g.visible, g.step
+      from minutehand.lane_groups((stream).queue, (stream).priority, at_tenant, at_group, null, null, steps) g
+     where (stream).whole
+     union all
+    select g.tenant, g.group, g.visible, steps + g.step
+      from minutehand.lane_groups((stream).queue, (stream).priority, '', '', at_tenant, at_group, steps) g
+     where (stream).whole and at_group <> ''
+     union all
+    select g.tenant, g.group, g.visible, g.step
+      from minutehand.tenant_groups((stream).queue, (stream).priority, (stream).part, at_group, null, steps) g
+     where not (stream).whole
+     union all
+    select g.tenant, g.group, g.visible, steps + g.step
+      from minutehand.tenant_groups((stream).queue, (stream).priority, (stream).part, '', at_group, steps) g
+     where not (stream).whole and at_group <> ''
+$$;
+
+-- Whether a bound without room applies to all jobs of a group, or a dead job blocks it.
+create or replace function minutehand.is_full(in_queue text, of_tenant text, of_group text, bounds minutehand.bound[], moment timestamptz) returns boolean
+language sql stable
+as $$
+    select exists (select from minutehand.blocked_groups g
+                    where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group)
+        or exists (select from unnest(bounds) b
+                    where b.per = '' and b.group = of_group and b.free <= 0 and b.kind = '' and b.key = ''
+                      and b.queue in ('', in_queue) and b.tenant in ('', of_tenant))
+        or exists (select from unnest(bounds) b
+                    where b.per = 'group' and b.starts and b.value = '' and b.kind = '' and b.key = ''
+                      and b.queue in ('', in_queue) and b.tenant in ('', of_tenant)
+                      and minutehand.free_of(b, of_tenant || '/' || in_queue || '/' || of_group, moment) <= 0
+                      and not exists (select from unnest(bounds) n where n.per = '' and n.starts and n.group = of_group))
+$$;
+
+-- Returns the next jobs of the groups of streams: of each stream up to `most` groups that are not full, and of each group as many
+-- jobs as it may have, but no more than ten. Of an ordered group this is the first job that is neither offered nor running, if it
+-- may start. `place` counts the groups that were visited; a stream without such groups returns the last one.
+create or replace function minutehand.group_heads(
+    streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamptz, bounds minutehand.bound[], tried uuid[],
+    taken uuid[], steps integer
+) returns table (number integer, queue text, priority integer, whole boolean, part text, tenant text, "group" text, place integer, candidate minutehand.candidate)
+language sql stable rows 100
+as $$
+    with stream as materialized (
+        select s.number::integer as number, s.queue, s.priority, s.whole, s.part, s.most, f.kinds, f.tenants, f.others, coalesce(t.tenant, '') as at_tenant,
+               coalesce(t.group, '') as at_group, row(s.queue, s.priority, s.floor, s.whole, s.part, s.head, s.most, s.last)::minutehand.stream as self
+          from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
+          join unnest(lanes) l on l.queue = s.queue and l.priority = s.priority and l.grouped
+          join minutehand.full_scopes(array(select u.queue from unnest(streams) u), bounds) f on f.queue = s.queue
+          left join minutehand.group_turns t on t.queue = s.queue and t.priority = s.priority and t.whole = s.whole and t.part = s.part
+         where s.part <> all (f.tenants)
+    ), filled as materialized (
+        select b.value from unnest(bounds) b
+         where b.per = 'group' and b.value <> '' and b.free <= 0 and b.kind = '' and b.key = ''
+    ), special as materialized (
+        select exists (select from minutehand.controls c where c.in_order) as ordered,
+               exists (select from minutehand.blocked_groups)
+               or exists (select from unnest(bounds) b where b.group <> '' and b.per = '' or b.per = 'group' and b.starts) as limited,
+               (select least(10, greatest(1, max(b.free))) from unnest(bounds) b
+                 where not b.starts and (b.per = 'group' and b.value = '' or b.per = '' and b.group <> '')) as width
+    )
+    select s.number, s.queue, s.priority, s.whole, s.part, g.tenant, g.group, g.step,
+           case when g.id is not null
+                then row(g.id, s.queue, s.priority, g.visible, g.tenant, g.kind, g.key, null, g.group)::minutehand.candidate end
+      from stream s
+     cross join lateral (
+           select d.tenant, d.group, d.step, j.id, j.visible, j.kind, j.key
+             from minutehand.stream_groups(s.self, s.at_tenant, s.at_group, steps) d
+            cross join special x
+             left join lateral (
+                  select true as free, case when x.ordered then minutehand.order_of(s.queue, d.tenant, d.group) end as on_dead
+                   where d.visible <= moment and d.tenant || '/' || s.queue || '/' || d.group not in (select value from filled)
+                     and not (x.limited and minutehand.is_full(s.queue, d.tenant, d.group, bounds, moment))) o on true
+             left join lateral (
+                  (select r.id, r.visible, r.kind::text, coalesce(r.key, '') as key
+                     from (select l.*
+                             from minutehand.jobs_live l
+                            where l.queue = s.queue and l.priority = s.priority and l.tenant = d.tenant and l.group = d.group
+                              and l.visible <= moment
+                            order by l.visible
+                            limit 1000) r
+                    where o.free and o.on_dead is null
+                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                      and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
+                      and r.id not in (select unnest(tried))
+                    limit x.width)
+                   union all
+                  (select r.id, r.visible, r.kind::text, coalesce(r.key, '')
+                     from (select l.*
+                             from minutehand.jobs_live l
+                            where l.queue = s.queue and l.tenant = d.tenant and l.group = d.group
+                              and not (coalesce(l.offered, l.claimed) is not null and l.visible > moment)
+                              and l.id not in (select unnest(taken))
+                            order by l.run_at, l.id
+                            limit 1) r
+                    where o.free and o.on_dead is not null and r.priority = s.priority and r.visible <= moment
+                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                      and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
+                      and r.id not in (select unnest(tried)))) j on true
+            where j.id is not null or d.step in (steps, 2 * steps)
+            limit s.most) g
+$$;
+
+-- Locks the queues of lanes with groups until the transaction ends.
+create or replace function minutehand.lock_groups(lanes minutehand.due_lane[]) returns void
+language plpgsql volatile
+as $$
+begin
+    insert into minutehand.grouped_queues (queue)
+    select distinct l.queue
+      from unnest(lanes) l
+     where l.grouped and not exists (select from minutehand.grouped_queues q where q.queue = l.queue)
+     order by l.queue
+        on conflict do nothing;
+    perform from minutehand.grouped_queues q
+      where q.queue in (select l.queue from unnest(lanes) l where l.grouped)
+      order by q.queue
+        for update;
+end
+$$;
+
+-- Returns the groups that a round visits, and their next jobs, with the numbers of their streams.
+create or replace function minutehand.visit_groups(
+    streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamptz, bounds minutehand.bound[], tried uuid[],
+    taken uuid[], out visits minutehand.group_visit[], out candidates minutehand.candidate[], out numbers integer[]
+)
+language plpgsql volatile
+as $$
+begin
+    if exists (select from unnest(lanes) l where l.grouped) then
+        select array_agg(row(h.queue, h.priority, h.whole, h.part, h.tenant, h.group, h.place, (h.candidate).id)::minutehand.group_visit),
+               array_agg(h.candidate) filter (where (h.candidate).id is not null),
+               array_agg(distinct h.number) filter (where (h.candidate).id is not null)
+          into visits, candidates, numbers
+          from minutehand.group_heads(streams, lanes, moment, bounds, tried, taken,
+                                      minutehand.scan_rows('groups') + cardinality(bounds)) h;
+    end if;
+    visits := coalesce(visits, '{}');
+    candidates := coalesce(candidates, '{}');
+    numbers := coalesce(numbers, '{}');
+end
+$$;
+
+-- Remembers where the next scan of the groups of a stream goes on: after the last group of which a job was locked, or if there was
+-- room for more, after the last one that was visited.
+create or replace function minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean) returns void
+language plpgsql volatile
+as $$
+begin
+    insert into minutehand.group_turns as t (queue, priority, whole, part, tenant, "group")
+    select distinct on (v.queue, v.priority, v.whole, v.part) v.queue, v.priority, v.whole, v.part, v.tenant, v.group
+      from unnest(visits) v
+     where more or v.id = any (locked)
+     order by v.queue, v.priority, v.whole, v.part, v.place desc
+        on conflict (queue, priority, whole, part) do update set tenant = excluded.tenant, "group" = excluded.group;
+end
+$$;
+
+-- Unblocks a group that dead jobs block; returns these jobs.
+create or replace function minutehand.unblock(in_queue text, of_tenant text, of_group text) returns setof uuid
+language sql volatile security definer set search_path = minutehand, pg_temp
+as $$
+    delete from minutehand.blocked_groups g
+     where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
+       and (select minutehand.tenant_scope()) in ('', g.tenant)
+    returning g.job
+$$;

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from minutehand.database import Executor, Record, sync_or_async
 from minutehand.errors import ForbiddenError, NotFoundError
+from minutehand.model.control import Control
 from minutehand.model.row import FINISHED, Row
-from minutehand.operations.controls import Control
 from minutehand.queries.jobs import get, get_by_key
 from minutehand.queries.why.evidence import COUNTED, Answer, Dispatcher, Evidence, Line
 from minutehand.queries.why.reasons import answer

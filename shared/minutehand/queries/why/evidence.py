@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
+from minutehand.model.control import Control
 from minutehand.model.row import Row
-from minutehand.operations.controls import Control
 
 Reason = Literal[
     "finished",

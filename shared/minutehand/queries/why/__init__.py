@@ -7,7 +7,7 @@ from uuid import UUID
 
 from minutehand.database import Executor, Record, sync_or_async
 from minutehand.errors import ForbiddenError, NotFoundError
-from minutehand.model.control import Control
+from minutehand.model.control import SCOPE, Control
 from minutehand.model.row import FINISHED, Row
 from minutehand.queries.jobs import get, get_by_key
 from minutehand.queries.why.evidence import COUNTED, Answer, Dispatcher, Evidence, Line
@@ -50,7 +50,7 @@ async def _evidence(executor: Executor, row: Row) -> Evidence:
     if row.state in FINISHED or row.state == "running":
         return known
     dispatcher = await _allowed(executor, "why_dispatcher", queue=row.queue)
-    names = {"queue": row.queue, "kind": row.kind, "key": row.key or "", "tenant": row.tenant}
+    names = {name: getattr(row, name) or "" for name in SCOPE}
     controls = [Control(**each) for each in await _allowed(executor, "why_controls", **names)]
     pause = next((each for each in controls if each.paused), None)
     return replace(

@@ -1,11 +1,12 @@
 -- Lists the pauses and limits that apply to a job, or to a queue as a whole, with the number of jobs offered or running
 -- under each, and who made the latest change of a pause among the last 1000 changes.
-select c.tenant, c.queue, c.kind, c.key, c.paused and (c.until is null or c.until > clock_timestamp()) as paused, c.max_running as "limit",
-       c.until, c.reason, c.changed, minutehand.busy(row(c.tenant, c.queue, c.kind, c.key, 0)::minutehand.bound) as busy
+select c.tenant, c.queue, c.kind, c.key, c.group, c.paused and (c.until is null or c.until > clock_timestamp()) as paused, c.max_running as "limit",
+       c.until, c.reason, c.changed, minutehand.busy(row(0, c.tenant, c.queue, c.kind, c.key, c.group, '', false, '', 0)::minutehand.bound) as busy
   from minutehand.controls c
- where (c.tenant, c.queue, c.kind, c.key) in (
-           select t, q, k, y
+ where c.per = '' and (c.tenant, c.queue, c.kind, c.key, c.group) in (
+           select t, q, k, y, g
              from unnest(array['', %(tenant)s::text]) t, unnest(array['', %(queue)s::text]) q,
-                  unnest(array['', %(kind)s::text]) k, unnest(array['', %(key)s::text]) y)
+                  unnest(array['', %(kind)s::text]) k, unnest(array['', %(key)s::text]) y,
+                  unnest(array['', %(group)s::text]) g)
    and (c.max_running is not null or c.paused and (c.until is null or c.until > clock_timestamp()))
- order by c.tenant, c.queue, c.kind, c.key
+ order by c.tenant, c.queue, c.kind, c.key, c.group

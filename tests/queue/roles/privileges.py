@@ -14,7 +14,8 @@ EVERY_ROLE = """
 WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches expire
     extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_rates raise_floor
-    read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep start_tick supersede sweep take withdraw
+    read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep start_tick supersede
+    sweep take withdraw
     begin_wait end_wait look
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.

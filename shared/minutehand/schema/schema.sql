@@ -2,6 +2,12 @@
 
 CREATE SCHEMA minutehand;
 
+CREATE DOMAIN minutehand.job_group AS text
+	CONSTRAINT group_fits CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 1024)));
+
+CREATE DOMAIN minutehand.any_group AS text
+	CONSTRAINT group_fits CHECK (((VALUE = ''::text) OR ((VALUE)::minutehand.job_group IS NOT NULL)));
+
 CREATE DOMAIN minutehand.key AS text
 	CONSTRAINT key_fits CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 1024)));
 
@@ -21,10 +27,15 @@ CREATE DOMAIN minutehand.any_queue AS text
 	CONSTRAINT queue_is_a_name CHECK (((VALUE = ''::text) OR ((VALUE)::minutehand.queue IS NOT NULL)));
 
 CREATE TYPE minutehand.bound AS (
+	id bigint,
 	tenant text,
 	queue text,
 	kind text,
 	key text,
+	"group" text,
+	per text,
+	starts boolean,
+	value text,
 	free integer
 );
 
@@ -36,14 +47,27 @@ CREATE TYPE minutehand.candidate AS (
 	tenant text,
 	kind text,
 	key text,
-	stream integer
+	stream integer,
+	"group" text
+);
+
+CREATE TYPE minutehand.counted_job AS (
+	id uuid,
+	tenant text,
+	queue text,
+	kind text,
+	key text,
+	"group" text,
+	turn bigint,
+	visible timestamp with time zone
 );
 
 CREATE TYPE minutehand.due_lane AS (
 	queue text,
 	priority integer,
 	floor timestamp with time zone,
-	shared boolean
+	shared boolean,
+	grouped boolean
 );
 
 CREATE FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text DEFAULT 'characters'::text) RETURNS boolean
@@ -70,6 +94,17 @@ CREATE DOMAIN minutehand.facts AS jsonb
 CREATE DOMAIN minutehand.finite_time AS timestamp with time zone
 	CONSTRAINT time_is_finite CHECK ((isfinite(VALUE) AND (VALUE >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (VALUE < '9999-12-31 00:00:00+00'::timestamp with time zone)));
 
+CREATE TYPE minutehand.group_visit AS (
+	queue text,
+	priority integer,
+	whole boolean,
+	part text,
+	tenant text,
+	"group" text,
+	place integer,
+	id uuid
+);
+
 CREATE FUNCTION minutehand.is_headers(headers jsonb) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $_$
@@ -83,9 +118,6 @@ $_$;
 
 CREATE DOMAIN minutehand.headers AS jsonb
 	CONSTRAINT headers_are_strings CHECK (((VALUE IS NULL) OR minutehand.is_headers(VALUE)));
-
-CREATE DOMAIN minutehand.job_group AS text
-	CONSTRAINT group_fits CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 1024)));
 
 CREATE DOMAIN minutehand.job_template AS json
 	CONSTRAINT job_fits CHECK (((octet_length((VALUE)::text) <= 68157440) OR minutehand.too_large('job'::text, (octet_length((VALUE)::text))::bigint, (68157440)::bigint, 'bytes'::text)));
@@ -135,6 +167,9 @@ CREATE DOMAIN minutehand.payload AS json
 
 CREATE DOMAIN minutehand.priority AS integer
 	CONSTRAINT priority_is_0_to_9 CHECK (((VALUE >= 0) AND (VALUE <= 9)));
+
+CREATE DOMAIN minutehand.rate_value AS text
+	CONSTRAINT rate_value_fits CHECK ((octet_length(VALUE) <= 2048));
 
 CREATE DOMAIN minutehand.reason AS text
 	CONSTRAINT reason_fits CHECK (((length(VALUE) <= 1000) OR minutehand.too_large('reason'::text, (length(VALUE))::bigint, (1000)::bigint)));
@@ -300,6 +335,20 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.block_group() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    if minutehand.order_of(new.queue, new.tenant, new."group") = 'block' then
+        insert into minutehand.blocked_groups (queue, tenant, "group", job)
+        values (new.queue, new.tenant, new."group", new.id)
+            on conflict do nothing;
+    end if;
+    return null;
+end
+$$;
+
 CREATE UNLOGGED TABLE minutehand.new_jobs (
     load uuid NOT NULL,
     ordinal bigint NOT NULL,
@@ -375,51 +424,102 @@ CREATE FUNCTION minutehand.bounds(moment timestamp with time zone, queues text[]
     AS $$
 declare
     most minutehand.bound[] := array(
-        select row(g.tenant, g.queue, g.kind, g.key, min(g.most))::minutehand.bound
-          from (select c.tenant, c.queue, c.kind, c.key,
-                       case when c.paused and (c.until is null or c.until > moment) then 0 else c.max_running end as most
-                  from minutehand.controls c
-                 where only_queue is null or c.queue in ('', only_queue)
-                 union all
-                select '', b.queue, '', '', b.budget from unnest(queues, budgets) b (queue, budget)) g
-         where g.most is not null
-         group by g.tenant, g.queue, g.kind, g.key);
+        select row(c.id, c.tenant, c.queue, c.kind, c.key, c.group, c.per, b.starts, '', b.free)::minutehand.bound
+          from minutehand.controls c
+         cross join lateral (
+               select false, case when c.paused and (c.until is null or c.until > moment) then 0 else c.max_running end
+                union all
+               select true, case when c.per = '' then minutehand.rate_free(c.rate, c.period, c.burst, (
+                      select r.due from minutehand.rates r where r.control = c.id and r.value = ''), moment) else c.burst end) b (starts, free)
+         where (only_queue is null or c.queue in ('', only_queue)) and b.free is not null
+         union all
+        select row(-n, '', b.queue, '', '', '', '', false, '', b.budget)::minutehand.bound
+          from unnest(queues, budgets) with ordinality b (queue, budget, n)
+         union all
+        -- Tenants whose rate is exhausted, so that no scan reads their jobs.
+        select row(c.id, c.tenant, c.queue, c.kind, c.key, c.group, c.per, true, r.value, 0)::minutehand.bound
+          from minutehand.controls c
+          join minutehand.rates r on r.control = c.id
+         where c.per = 'tenant' and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+         union all
+        -- A group without a limit runs one job at a time.
+        select row(0, '', '', '', '', '', 'group', false, '', 1)::minutehand.bound);
 begin
-    return minutehand.bounds_left(most, array(select j.id from minutehand.jobs_live j
-                                               where coalesce(j.offered, j.claimed) is not null and j.visible > moment));
+    return minutehand.bounds_left(most, array(
+        select row(j.id, j.tenant, j.queue, j.kind, coalesce(j.key, ''), coalesce(j.group, ''), 0, j.visible)::minutehand.counted_job
+          from minutehand.jobs_live j
+         where coalesce(j.offered, j.claimed) is not null and j.visible > moment), moment, false);
 end
 $$;
 
-CREATE FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) RETURNS boolean
+CREATE FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     select (bound).tenant in ('', tenant) and (bound).queue in ('', queue) and (bound).kind in ('', kind)
-           and (bound).key in ('', coalesce(key, ''))
+           and (bound).key in ('', coalesce(key, '')) and (bound).group in ('', coalesce("group", ''))
+           and case (bound).per when 'group' then "group" is not null when 'key' then key is not null when 'tenant' then tenant <> '' else true end
 $$;
 
-CREATE FUNCTION minutehand.bounds_left(bounds minutehand.bound[], ids uuid[]) RETURNS minutehand.bound[]
+CREATE FUNCTION minutehand.bounds_left(bounds minutehand.bound[], jobs minutehand.counted_job[], moment timestamp with time zone, starting boolean) RETURNS minutehand.bound[]
     LANGUAGE plpgsql
     AS $$
 begin
     return array(
-        with job as materialized (
-            select j.tenant, j.queue, j.kind, coalesce(j.key, '') as key from minutehand.jobs_live j where j.id = any (ids)
-        ), scope as (
-            select distinct b.tenant <> '' as by_tenant, b.queue <> '' as by_queue, b.kind <> '' as by_kind, b.key <> '' as by_key
-              from unnest(bounds) b
-        ), counted as (
-            select case when s.by_tenant then j.tenant else '' end as tenant, case when s.by_queue then j.queue else '' end as queue,
-                   case when s.by_kind then j.kind else '' end as kind, case when s.by_key then j.key else '' end as key,
-                   count(*)::integer as jobs
-              from scope s
-             cross join job j
-             where (j.tenant <> '' or not s.by_tenant) and (j.key <> '' or not s.by_key)
-             group by 1, 2, 3, 4
+        with counted as materialized (
+            select b.id, b.starts, b.value, count(*)::integer as jobs, min(b.free) as free
+              from minutehand.bounds_of(jobs, bounds) b
+             where starting or not b.starts
+             group by b.id, b.starts, b.value
         )
-        select row(b.tenant, b.queue, b.kind, b.key, b.free - coalesce(c.jobs, 0))::minutehand.bound
+        select row(b.id, b.tenant, b.queue, b.kind, b.key, b.group, b.per, b.starts, b.value, b.free - coalesce(c.jobs, 0))::minutehand.bound
           from unnest(bounds) b
-          left join counted c using (tenant, queue, kind, key));
+          left join counted c on c.id = b.id and c.starts = b.starts and c.value = b.value
+         union all
+        select row(b.id, b.tenant, b.queue, b.kind, b.key, b.group, b.per, b.starts, c.value,
+                   case when b.starts then minutehand.free_of(b, c.value, moment) else c.free end - c.jobs)::minutehand.bound
+          from counted c
+          join unnest(bounds) b on b.id = c.id and b.starts = c.starts and b.value = ''
+         where c.value <> ''
+           and not exists (select from unnest(bounds) o where o.id = c.id and o.starts = c.starts and o.value = c.value));
 end
+$$;
+
+CREATE FUNCTION minutehand.bounds_of(jobs minutehand.counted_job[], bounds minutehand.bound[]) RETURNS TABLE(job uuid, turn bigint, visible timestamp with time zone, id bigint, starts boolean, value text, free integer)
+    LANGUAGE sql STABLE
+    AS $$
+    with bound as materialized (
+        select b.* from unnest(bounds) b where b.per = '' or b.value = ''
+    ), scope as (
+        select distinct b.tenant <> '' as by_tenant, b.queue <> '' as by_queue, b.kind <> '' as by_kind, b.key <> '' as by_key,
+               b.group <> '' as by_group, b.per
+          from bound b
+    ), hit as materialized (
+        select j.id as job, j.turn, j.visible, b.id, b.starts, b.per, b.free, b.queue, b.kind,
+               case when b.per = 'tenant' then j.tenant else b.tenant end as tenant,
+               case when b.per = 'key' then j.key else b.key end as key,
+               case when b.per = 'group' then j.group else b.group end as "group",
+               case b.per when 'group' then j.tenant || '/' || j.queue || '/' || j.group
+                          when 'key' then j.tenant || '/' || j.queue || '/' || j.key
+                          when 'tenant' then j.tenant else '' end as value
+          from scope s
+         cross join unnest(jobs) j
+          join bound b on b.per = s.per
+                      and b.tenant = case when s.by_tenant then j.tenant else '' end
+                      and b.queue = case when s.by_queue then j.queue else '' end
+                      and b.kind = case when s.by_kind then j.kind else '' end
+                      and b.key = case when s.by_key then j.key else '' end
+                      and b.group = case when s.by_group then j.group else '' end
+         where (j.tenant <> '' or not s.by_tenant) and (j.key <> '' or not s.by_key) and (j.group <> '' or not s.by_group)
+           and case s.per when 'group' then j.group when 'key' then j.key when 'tenant' then j.tenant else '-' end <> ''
+    )
+    select h.job, h.turn, h.visible, h.id, h.starts, h.value, h.free
+      from hit h
+     where (h.per = '' or not exists (
+                select from bound n
+                 where n.per = '' and n.starts = h.starts and n.tenant = h.tenant and n.queue = h.queue and n.kind = h.kind
+                   and n.key = h.key and n.group = h.group))
+       and (h.id <> 0 or not exists (
+                select from hit o where o.job = h.job and o.id <> 0 and not o.starts and o.group <> ''))
 $$;
 
 CREATE FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) RETURNS integer
@@ -436,7 +536,7 @@ begin
     return (select count(*)
               from minutehand.jobs_live j
              where coalesce(j.offered, j.claimed) is not null and j.visible > now()
-               and minutehand.bounds_job(bound, j.tenant, j.queue, j.kind, j.key));
+               and minutehand.bounds_job(bound, j.tenant, j.queue, j.kind, j.key, j.group));
 end
 $$;
 
@@ -706,46 +806,59 @@ declare
     streams minutehand.stream[];
     found_jobs minutehand.candidate[] := '{}';
     heads   record;
+    grouped record;
     swept   record;
     step    record;
     tried   uuid[] := '{}';
+    taken   uuid[] := '{}';
     blocked integer[] := '{}';
     rows    integer := minutehand.scan_rows('sweep');
     served  text[] := '{}';
 begin
     perform from minutehand.controls c
-      where c.max_running is not null and (only_queue is null or c.queue in ('', only_queue))
-      order by c.tenant, c.queue, c.kind, c.key
+      where c.limited and (only_queue is null or c.queue in ('', only_queue))
+      order by c.id
         for update;
-    bounds := minutehand.bounds(moment, queues, budgets, only_queue);
     if only_queue is null then
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l);
     else
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l where l.queue = only_queue);
     end if;
+    perform minutehand.lock_groups(lanes);
+    bounds := minutehand.bounds(moment, queues, budgets, only_queue);
     streams := array(select s from minutehand.streams(lanes, room, moment, bounds, in_turn) s);
     while room > 0 loop
         found_jobs := array(select c from minutehand.still_candidates(found_jobs, bounds, tried) c);
         select coalesce(array_agg(h.candidate), '{}') as candidates, coalesce(array_agg(distinct h.number), '{}') as numbers
           into heads
           from minutehand.heads(streams, moment, bounds, tried) h;
+        select * into grouped from minutehand.visit_groups(streams, lanes, moment, bounds, tried, taken);
         if rows > 0 then
             select * into swept
               from minutehand.sweep_blocked(
-                   streams, heads.numbers || array(select f.stream from unnest(found_jobs) f where f.stream is not null),
+                   streams,
+                   heads.numbers || grouped.numbers || array(select f.stream from unnest(found_jobs) f where f.stream is not null),
                    room, moment, bounds, tried, rows, only_queue is null);
             rows := rows - swept.read;
             blocked := blocked || swept.swept;
             found_jobs := found_jobs || swept.jobs;
         end if;
-        select * into step from minutehand.choose_round(room, moment, heads.candidates || found_jobs, lanes, bounds, in_turn);
+        select * into step
+          from minutehand.choose_round(room, moment, heads.candidates || grouped.candidates || found_jobs, lanes, bounds, in_turn);
         return query select unnest(step.locked);
         room := room - cardinality(step.locked);
         served := served || step.served;
         tried := tried || step.selected;
+        taken := taken || step.locked;
+        if grouped.visits <> '{}' then
+            perform minutehand.remember_groups(grouped.visits, step.locked, room > 0);
+        end if;
         exit when step.selected = '{}';
-        bounds := minutehand.bounds_left(bounds, step.locked);
+        bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
     end loop;
+    if exists (select from unnest(bounds) b where b.starts) then
+        perform minutehand.count_starts(minutehand.counted_jobs(taken), bounds, moment);
+    end if;
     if in_turn or found_jobs <> '{}' then
         perform minutehand.remember(streams, blocked, found_jobs, bounds, tried, served);
     end if;
@@ -808,22 +921,13 @@ begin
         select o.*, row_number() over (partition by o.queue order by o.own, o.place, o.priority desc, o.visible, o.id) as turn
           from own o
          where o.own <= o.share
-    ), scope as (
-        select distinct b.tenant <> '' as by_tenant, b.queue <> '' as by_queue, b.kind <> '' as by_kind, b.key <> '' as by_key
-          from unnest(bounds) b
-    ), placed as (
-        select t.id, b.free, row_number() over (partition by b.tenant, b.queue, b.kind, b.key order by t.turn, t.visible, t.id) as place
-          from turn t
-         cross join scope s
-          join unnest(bounds) b on b.tenant = case when s.by_tenant then t.tenant else '' end
-                               and b.queue = case when s.by_queue then t.queue else '' end
-                               and b.kind = case when s.by_kind then t.kind else '' end
-                               and b.key = case when s.by_key then t.key else '' end
-         where (t.tenant <> '' or not s.by_tenant) and (t.key <> '' or not s.by_key)
     ), free as materialized (
         select t.id, t.queue, t.tenant, t.turn, t.visible
           from turn t
-         where t.id not in (select p.id from placed p where p.place > p.free)
+         where t.id not in (
+               select minutehand.over_bounds(array(
+                          select row(o.id, o.tenant, o.queue, o.kind, o.key, o.group, o.turn, o.visible)::minutehand.counted_job from turn o),
+                      bounds, moment))
          order by t.turn, t.visible, t.id
     ), held as materialized (
         select f.id, f.queue, f.tenant, f.turn
@@ -996,12 +1100,25 @@ CREATE FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint, OUT op
             select 0, 0, 0, 0, 0) c
 $$;
 
+CREATE FUNCTION minutehand.count_starts(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamp with time zone) RETURNS void
+    LANGUAGE sql
+    AS $$
+    insert into minutehand.rates as r (control, value, due)
+    select b.id, b.value, moment + count(*) * c.period / c.rate
+      from minutehand.bounds_of(jobs, bounds) b
+      join minutehand.controls c on c.id = b.id
+     where b.starts
+     group by b.id, b.value, c.period, c.rate
+     order by b.id, b.value
+        on conflict (control, value) do update set due = greatest(r.due, moment) + (excluded.due - moment)
+$$;
+
 CREATE FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) RETURNS TABLE(queue text, due bigint, late interval)
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
     with paused as materialized (
-        select c.tenant, c.queue, c.kind, c.key
+        select c.tenant, c.queue, c.kind, c.key, c.group
           from minutehand.controls c
          where c.paused and (c.until is null or c.until > moment)
     )
@@ -1009,22 +1126,33 @@ CREATE FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with
       from minutehand.due_lanes(moment) l
       left join lateral (
            select v.visible
-             from (select f.visible, f.kind, f.queue, f.key, f.tenant
+             from (select f.visible, f.kind, f.queue, f.key, f.group, f.tenant
                      from minutehand.jobs_live f
                     where f.queue = l.queue and f.priority = l.priority and f.visible >= l.floor and f.visible <= moment
                     order by f.visible
                     limit (select greatest(minutehand.scan_rows('head'), 5 * max_rows))) v
             where not exists (select from paused p
                                where (p.kind = '' or p.kind = v.kind) and (p.queue = '' or p.queue = v.queue)
-                                 and (p.key = '' or p.key = v.key) and (p.tenant = '' or p.tenant = v.tenant))
+                                 and (p.key = '' or p.key = v.key) and (p.group = '' or p.group = v.group) and (p.tenant = '' or p.tenant = v.tenant))
             limit (select max_rows)) j on true
-     where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '')
+     where not exists (select from paused p where p.tenant = '' and p.queue in ('', l.queue) and p.kind = '' and p.key = '' and p.group = '')
      group by l.queue
     having count(j.visible) > 0
         or bool_or(exists (select from minutehand.jobs_live f
                             where f.queue = l.queue and f.priority = l.priority and f.visible >= l.floor and f.visible <= moment
                             order by f.visible
                            offset (select greatest(minutehand.scan_rows('head'), 5 * max_rows))))
+$$;
+
+CREATE FUNCTION minutehand.counted_jobs(ids uuid[]) RETURNS minutehand.counted_job[]
+    LANGUAGE plpgsql
+    AS $$
+begin
+    return array(
+        select row(j.id, j.tenant, j.queue, j.kind, coalesce(j.key, ''), coalesce(j.group, ''), 0, j.visible)::minutehand.counted_job
+          from minutehand.jobs_live j
+         where j.id = any (ids));
+end
 $$;
 
 CREATE TABLE minutehand.batches (
@@ -1291,13 +1419,13 @@ exception
 end
 $$;
 
-CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TABLE(queue text, priority integer, floor timestamp with time zone, shared boolean)
+CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TABLE(queue text, priority integer, floor timestamp with time zone, shared boolean, grouped boolean)
     LANGUAGE sql STABLE ROWS 10
     AS $$
-    select l.queue, l.priority, min(l.floor), bool_or(l.shared)
-      from (select queue::text, priority::integer, floor, shared from minutehand.lanes where floor <= moment
+    select l.queue, l.priority, min(l.floor), bool_or(l.shared), bool_or(l.grouped)
+      from (select queue::text, priority::integer, floor, shared, grouped from minutehand.lanes where floor <= moment
              union all
-            select queue, priority, visible, shared from minutehand.lane_changes where visible <= moment) l
+            select queue, priority, visible, shared, grouped from minutehand.lane_changes where visible <= moment) l
      group by l.queue, l.priority
 $$;
 
@@ -1802,6 +1930,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.free_of(template minutehand.bound, value text, moment timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+    return coalesce((select minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment)
+                       from minutehand.rates r
+                       join minutehand.controls c on c.id = r.control
+                      where r.control = (template).id and r.value = free_of.value), (template).free);
+end
+$$;
+
 CREATE FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -1825,7 +1964,9 @@ CREATE FUNCTION minutehand.full_scopes(in_queues text[], bounds minutehand.bound
     LANGUAGE sql STABLE ROWS 10
     AS $$
     with filled as materialized (
-        select b.tenant, b.queue, b.kind, b.key from unnest(bounds) b where b.free <= 0
+        select case when b.per = 'tenant' then b.value else b.tenant end as tenant, b.queue, b.kind, b.key
+          from unnest(bounds) b
+         where b.free <= 0 and b.group = '' and (b.per = '' or b.per = 'tenant' and b.value <> '')
     )
     select q.queue,
            coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}'),
@@ -1880,6 +2021,69 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], taken uuid[], steps integer) RETURNS TABLE(number integer, queue text, priority integer, whole boolean, part text, tenant text, "group" text, place integer, candidate minutehand.candidate)
+    LANGUAGE sql STABLE ROWS 100
+    AS $$
+    with stream as materialized (
+        select s.number::integer as number, s.queue, s.priority, s.whole, s.part, s.most, f.kinds, f.tenants, f.others, coalesce(t.tenant, '') as at_tenant,
+               coalesce(t.group, '') as at_group, row(s.queue, s.priority, s.floor, s.whole, s.part, s.head, s.most, s.last)::minutehand.stream as self
+          from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
+          join unnest(lanes) l on l.queue = s.queue and l.priority = s.priority and l.grouped
+          join minutehand.full_scopes(array(select u.queue from unnest(streams) u), bounds) f on f.queue = s.queue
+          left join minutehand.group_turns t on t.queue = s.queue and t.priority = s.priority and t.whole = s.whole and t.part = s.part
+         where s.part <> all (f.tenants)
+    ), filled as materialized (
+        select b.value from unnest(bounds) b
+         where b.per = 'group' and b.value <> '' and b.free <= 0 and b.kind = '' and b.key = ''
+    ), special as materialized (
+        select exists (select from minutehand.controls c where c.in_order) as ordered,
+               exists (select from minutehand.blocked_groups)
+               or exists (select from unnest(bounds) b where b.group <> '' and b.per = '' or b.per = 'group' and b.starts) as limited,
+               (select least(10, greatest(1, max(b.free))) from unnest(bounds) b
+                 where not b.starts and (b.per = 'group' and b.value = '' or b.per = '' and b.group <> '')) as width
+    )
+    select s.number, s.queue, s.priority, s.whole, s.part, g.tenant, g.group, g.step,
+           case when g.id is not null
+                then row(g.id, s.queue, s.priority, g.visible, g.tenant, g.kind, g.key, null, g.group)::minutehand.candidate end
+      from stream s
+     cross join lateral (
+           select d.tenant, d.group, d.step, j.id, j.visible, j.kind, j.key
+             from minutehand.stream_groups(s.self, s.at_tenant, s.at_group, steps) d
+            cross join special x
+             left join lateral (
+                  select true as free, case when x.ordered then minutehand.order_of(s.queue, d.tenant, d.group) end as on_dead
+                   where d.visible <= moment and d.tenant || '/' || s.queue || '/' || d.group not in (select value from filled)
+                     and not (x.limited and minutehand.is_full(s.queue, d.tenant, d.group, bounds, moment))) o on true
+             left join lateral (
+                  (select r.id, r.visible, r.kind::text, coalesce(r.key, '') as key
+                     from (select l.*
+                             from minutehand.jobs_live l
+                            where l.queue = s.queue and l.priority = s.priority and l.tenant = d.tenant and l.group = d.group
+                              and l.visible <= moment
+                            order by l.visible
+                            limit 1000) r
+                    where o.free and o.on_dead is null
+                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                      and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
+                      and r.id not in (select unnest(tried))
+                    limit x.width)
+                   union all
+                  (select r.id, r.visible, r.kind::text, coalesce(r.key, '')
+                     from (select l.*
+                             from minutehand.jobs_live l
+                            where l.queue = s.queue and l.tenant = d.tenant and l.group = d.group
+                              and not (coalesce(l.offered, l.claimed) is not null and l.visible > moment)
+                              and l.id not in (select unnest(taken))
+                            order by l.run_at, l.id
+                            limit 1) r
+                    where o.free and o.on_dead is not null and r.priority = s.priority and r.visible <= moment
+                      and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+                      and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
+                      and r.id not in (select unnest(tried)))) j on true
+            where j.id is not null or d.step in (steps, 2 * steps)
+            limit s.most) g
+$$;
+
 CREATE FUNCTION minutehand.hand_over(new_owner name DEFAULT 'minutehand_migrator'::name) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1920,7 +2124,7 @@ CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp w
           from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
           join minutehand.full_scopes(array(select l.queue from unnest(streams) l), bounds) f on f.queue = s.queue
     )
-    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, j.tenant, j.kind, j.key, null)::minutehand.candidate
+    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, j.tenant, j.kind, j.key, null, '')::minutehand.candidate
       from stream s
      cross join lateral (
            select r.id, r.visible, r.tenant::text, r.kind::text, coalesce(r.key, '') as key
@@ -1929,14 +2133,14 @@ CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp w
                     where j.queue = s.queue and j.priority = s.priority and j.visible >= s.floor and j.visible <= moment
                     order by j.visible, j.id
                     limit s.head + cardinality(tried)) r
-            where (s.whole or r.tenant = '')
+            where (s.whole or r.tenant = '') and r.group is null
               and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
               and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), s.kinds, s.tenants, s.others)
               and r.id not in (select unnest(tried))
             limit s.most) j
      where s.whole or s.part = ''
      union all
-    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, s.part, j.kind, j.key, null)::minutehand.candidate
+    select s.number::integer, row(j.id, s.queue, s.priority, j.visible, s.part, j.kind, j.key, null, '')::minutehand.candidate
       from stream s
      cross join lateral (
            select r.id, r.visible, r.kind::text, coalesce(r.key, '') as key
@@ -1946,7 +2150,7 @@ CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp w
                       and j.visible >= s.floor and j.visible <= moment
                     order by j.visible, j.id
                     limit s.head + cardinality(tried)) r
-            where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+            where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
               and minutehand.has_room(s.part, r.kind, coalesce(r.key, ''), s.kinds, '{}', s.others)
               and r.id not in (select unnest(tried))
             limit s.most) j
@@ -2019,6 +2223,21 @@ exception
     when data_exception then return false;
 end
 $_$;
+
+CREATE FUNCTION minutehand.is_full(in_queue text, of_tenant text, of_group text, bounds minutehand.bound[], moment timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    select exists (select from minutehand.blocked_groups g
+                    where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group)
+        or exists (select from unnest(bounds) b
+                    where b.per = '' and b.group = of_group and b.free <= 0 and b.kind = '' and b.key = ''
+                      and b.queue in ('', in_queue) and b.tenant in ('', of_tenant))
+        or exists (select from unnest(bounds) b
+                    where b.per = 'group' and b.starts and b.value = '' and b.kind = '' and b.key = ''
+                      and b.queue in ('', in_queue) and b.tenant in ('', of_tenant)
+                      and minutehand.free_of(b, of_tenant || '/' || in_queue || '/' || of_group, moment) <= 0
+                      and not exists (select from unnest(bounds) n where n.per = '' and n.starts and n.group = of_group))
+$$;
 
 CREATE FUNCTION minutehand.is_plain(item minutehand.new_jobs) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -2102,7 +2321,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean) RETURNS boolean
+CREATE FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean, grouped boolean) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 begin
@@ -2110,11 +2329,33 @@ begin
        and visible >= clock_timestamp() - interval '3 seconds'
        and (exists (select from minutehand.lanes l
                      where l.queue = in_queue and l.priority = with_priority and l.floor <= lane_covers.visible
-                       and l.idle is null and (l.shared or not lane_covers.shared))
+                       and l.idle is null and (l.shared or not lane_covers.shared) and (l.grouped or not lane_covers.grouped))
             or exists (select from minutehand.lane_changes c
                         where c.queue = in_queue and c.priority = with_priority and c.visible <= lane_covers.visible
-                          and (c.shared or not lane_covers.shared)));
+                          and (c.shared or not lane_covers.shared) and (c.grouped or not lane_covers.grouped)));
 end
+$$;
+
+CREATE FUNCTION minutehand.lane_groups(in_queue text, with_priority integer, after_tenant text, after_group text, until_tenant text, until_group text, steps integer) RETURNS TABLE(tenant text, "group" text, visible timestamp with time zone, step integer)
+    LANGUAGE sql STABLE
+    AS $$
+    with recursive n (tenant, "group", visible, step) as (
+        (select j.tenant::text, j.group::text, j.visible::timestamptz, 1
+           from minutehand.jobs_live j
+          where j.queue = in_queue and j.priority = with_priority and j.group is not null
+            and (j.tenant, j.group) > (after_tenant, after_group)
+          order by j.tenant, j.group, j.visible limit 1)
+        union all
+        select f.tenant, f.group, f.visible, n.step + 1
+          from n
+         cross join lateral (
+               select j.tenant::text, j.group::text, j.visible::timestamptz
+                 from minutehand.jobs_live j
+                where j.queue = in_queue and j.priority = with_priority and j.group is not null
+                  and (j.tenant, j.group) > (n.tenant, n.group)
+                order by j.tenant, j.group, j.visible limit 1) f
+         where n.step < steps and (until_group is null or (n.tenant, n.group) < (until_tenant, until_group)))
+    select n.tenant, n.group, n.visible, n.step from n where until_group is null or (n.tenant, n.group) <= (until_tenant, until_group)
 $$;
 
 CREATE FUNCTION minutehand.lane_tenants(in_queue text, with_priority integer, after text, moment timestamp with time zone) RETURNS TABLE(tenant text, due boolean)
@@ -2186,6 +2427,23 @@ CREATE FUNCTION minutehand.load_conflict_action() RETURNS text
             excluded.max_attempts, excluded.retry, excluded.timeout, null, null, null, null, null, excluded.personal, null,
             excluded.on_dead::text)$q$
 $_$;
+
+CREATE FUNCTION minutehand.lock_groups(lanes minutehand.due_lane[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+    insert into minutehand.grouped_queues (queue)
+    select distinct l.queue
+      from unnest(lanes) l
+     where l.grouped and not exists (select from minutehand.grouped_queues q where q.queue = l.queue)
+     order by l.queue
+        on conflict do nothing;
+    perform from minutehand.grouped_queues q
+      where q.queue in (select l.queue from unnest(lanes) l where l.grouped)
+      order by q.queue
+        for update;
+end
+$$;
 
 CREATE FUNCTION minutehand.make_days(ahead integer DEFAULT 7, today date DEFAULT ((now() AT TIME ZONE 'UTC'::text))::date) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2422,6 +2680,32 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.order_of(in_queue text, of_tenant text, of_group text) RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    select c.on_dead
+      from minutehand.controls c
+     where c.limited and c.tenant in ('', of_tenant) and c.queue in ('', in_queue) and c.kind = '' and c.key = ''
+       and (c.per = 'group' or c.per = '' and c.group = of_group)
+     order by c.group <> '' desc, c.queue <> '' desc, c.tenant <> '' desc
+     limit 1
+$$;
+
+CREATE FUNCTION minutehand.over_bounds(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamp with time zone) RETURNS SETOF uuid
+    LANGUAGE sql STABLE ROWS 100
+    AS $$
+    with hit as materialized (
+        select b.*, row_number() over (partition by b.id, b.starts, b.value order by b.turn, b.visible, b.job) as place
+          from minutehand.bounds_of(jobs, bounds) b
+    )
+    select h.job
+      from hit h
+      left join unnest(bounds) o on o.id = h.id and o.starts = h.starts and o.value = h.value and h.value <> ''
+     where h.place > coalesce(o.free, case when h.starts and h.value <> '' then (
+                select minutehand.free_of(t, h.value, moment) from unnest(bounds) t where t.id = h.id and t.starts and t.value = '') end, h.free)
+$$;
+
 CREATE TABLE minutehand.schedules (
     tenant minutehand.tenant DEFAULT minutehand.current_tenant() NOT NULL,
     name minutehand.schedule_name NOT NULL,
@@ -2483,10 +2767,10 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('operator tenant', 'select', 'attempts events uniques audit', null),
         ('operator tenant', 'execute', 'version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
                                         retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads
-                                        record_audit', null),
+                                        record_audit unblock', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -2494,12 +2778,12 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
         ('worker', 'update', 'schedules', 'next wake fired last error'),
         ('worker', 'update', 'uniques', 'until'),
-        ('worker', 'update', 'lanes', 'floor shared idle emptied'),
+        ('worker', 'update', 'lanes', 'floor shared grouped idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
-        ('worker', 'update', 'dispatcher budgets take_locks waiting', null),
+        ('worker', 'update', 'dispatcher budgets take_locks waiting rates', null),
         ('worker', 'insert', 'attempts lanes budgets watches', null),
-        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches', null),
+        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches
                               oldest_writer', null),
@@ -2749,6 +3033,12 @@ CREATE FUNCTION minutehand.queues_seen() RETURNS SETOF text
      where minutehand.sees_queue(q.queue)
 $$;
 
+CREATE FUNCTION minutehand.rate_free(rate integer, period interval, burst integer, due timestamp with time zone, moment timestamp with time zone) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select burst - ceil(greatest(extract(epoch from due - moment), 0) * rate / extract(epoch from period))::integer
+$$;
+
 CREATE FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], most integer) RETURNS SETOF minutehand.candidate
     LANGUAGE sql STABLE ROWS 100
     AS $$
@@ -2767,10 +3057,11 @@ CREATE FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp w
           order by j.visible desc, j.id desc
           limit minutehand.scan_rows('newest'))
     )
-    select n.id, n.queue::text, n.priority::integer, n.visible::timestamptz, n.tenant::text, n.kind::text, coalesce(n.key, ''), null::integer
+    select n.id, n.queue::text, n.priority::integer, n.visible::timestamptz, n.tenant::text, n.kind::text, coalesce(n.key, ''), null::integer,
+           ''::text
       from newest n
       join minutehand.full_scopes(array[(stream).queue], bounds) f on f.queue = n.queue
-     where ((stream).whole or n.tenant = (stream).part)
+     where ((stream).whole or n.tenant = (stream).part) and n.group is null
        and minutehand.may_start(n.attempts, n.max_attempts, n.cancelling, n.expires_at, moment)
        and minutehand.has_room(n.tenant, n.kind, coalesce(n.key, ''), f.kinds, f.tenants, f.others) and n.id <> all (tried)
      order by n.visible, n.id
@@ -2789,8 +3080,8 @@ declare
     seen     record;
 begin
     if of_part = '' then
-        select array_agg(row(r.id, in_queue, with_priority, r.visible, r.tenant, r.kind, coalesce(r.key, ''), null)::minutehand.candidate)
-               filter (where (is_whole or r.tenant = '')
+        select array_agg(row(r.id, in_queue, with_priority, r.visible, r.tenant, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
+               filter (where (is_whole or r.tenant = '') and r.group is null
                          and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
                          and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), f.kinds, f.tenants, f.others)
                          and r.id <> all (tried)) as jobs,
@@ -2806,8 +3097,8 @@ begin
                 order by j.visible, j.id
                 limit rows) r;
     else
-        select array_agg(row(r.id, in_queue, with_priority, r.visible, of_part, r.kind, coalesce(r.key, ''), null)::minutehand.candidate)
-               filter (where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
+        select array_agg(row(r.id, in_queue, with_priority, r.visible, of_part, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
+               filter (where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
                          and minutehand.has_room(of_part, r.kind, coalesce(r.key, ''), f.kinds, '{}', f.others)
                          and r.id <> all (tried)) as jobs,
                count(*) as rows, (array_agg(r.visible))[count(*)] as visible, (array_agg(r.id))[count(*)] as id
@@ -2843,7 +3134,7 @@ CREATE FUNCTION minutehand.recall_offers(of minutehand.bound) RETURNS TABLE(id u
            visible = least(j.visible, clock_timestamp())
      where j.deleted is null and coalesce(j.offered, j.claimed) is not null and j.offered is not null and j.ack is not null
        and (j.claimed is null or j.offered > j.claimed)
-       and minutehand.bounds_job(recall_offers.of, j.tenant, j.queue, j.kind, j.key)
+       and minutehand.bounds_job(recall_offers.of, j.tenant, j.queue, j.kind, j.key, j.group)
        and (select minutehand.tenant_scope()) in ('', j.tenant)
     returning j.id
 $$;
@@ -2879,8 +3170,8 @@ declare
     visible timestamptz := case when coalesce(new.offered, new.claimed) is null then new.visible
                                 else least(new.visible, clock_timestamp()) end;
 begin
-    if not minutehand.lane_covers(new.queue, new.priority, visible, new.tenant <> '') then
-        insert into minutehand.lane_changes values (new.queue, new.priority, visible, new.tenant <> '');
+    if not minutehand.lane_covers(new.queue, new.priority, visible, new.tenant <> '', new."group" is not null) then
+        insert into minutehand.lane_changes values (new.queue, new.priority, visible, new.tenant <> '', new."group" is not null);
     end if;
     return null;
 end
@@ -2891,15 +3182,15 @@ CREATE FUNCTION minutehand.record_lanes() RETURNS trigger
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 begin
-    insert into minutehand.lane_changes (queue, priority, visible, shared)
-    select c.queue, c.priority, c.visible, c.shared
-      from (select queue, priority, bool_or(tenant <> '') as shared,
+    insert into minutehand.lane_changes (queue, priority, visible, shared, grouped)
+    select c.queue, c.priority, c.visible, c.shared, c.grouped
+      from (select queue, priority, bool_or(tenant <> '') as shared, bool_or("group" is not null) as grouped,
                    -- An offered or claimed job may be released at any time.
                    min(case when coalesce(offered, claimed) is null then visible else least(visible, clock_timestamp()) end) as visible
               from new_rows
              where deleted is null
              group by queue, priority) c
-     where not minutehand.lane_covers(c.queue, c.priority, c.visible, c.shared);
+     where not minutehand.lane_covers(c.queue, c.priority, c.visible, c.shared, c.grouped);
     return null;
 end
 $$;
@@ -2966,6 +3257,19 @@ begin
      where s.last and s.queue <> all (served)
      order by s.queue, s.part <= coalesce(o.last, ''), s.part
         on conflict (queue) do update set last = excluded.last;
+end
+$$;
+
+CREATE FUNCTION minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+    insert into minutehand.group_turns as t (queue, priority, whole, part, tenant, "group")
+    select distinct on (v.queue, v.priority, v.whole, v.part) v.queue, v.priority, v.whole, v.part, v.tenant, v.group
+      from unnest(visits) v
+     where more or v.id = any (locked)
+     order by v.queue, v.priority, v.whole, v.part, v.place desc
+        on conflict (queue, priority, whole, part) do update set tenant = excluded.tenant, "group" = excluded.group;
 end
 $$;
 
@@ -3259,6 +3563,8 @@ CREATE FUNCTION minutehand.scan_rows(of text) RETURNS integer
            -- Tenants, besides those for which there is room: visited in turn, and of those whose head is known to be blocked.
            when 'visits' then 200
            when 'blocked' then 50
+           -- Groups of a stream, in addition to those that are busy.
+           when 'groups' then 2000
            end
 $$;
 
@@ -3389,7 +3695,7 @@ CREATE FUNCTION minutehand.slots_left(of_queue text, state minutehand.dispatcher
          where coalesce(busy.jobs, 0) < (select jobs from own)
            and exists (select from minutehand.next_due(l.queue, 1, moment))
            and not exists (select from minutehand.controls c
-                            where c.queue in ('', l.queue) and c.tenant = '' and c.kind = '' and c.key = ''
+                            where c.queue in ('', l.queue) and c.tenant = '' and c.kind = '' and c.key = '' and c.group = '' and c.per = ''
                               and (c.paused and (c.until is null or c.until > moment) or c.max_running <= coalesce(busy.jobs, 0)))
     )
     select least((select minutehand.budget_at(b.budget, b.lapsed, moment) from minutehand.budgets b where b.queue = of_queue),
@@ -3426,6 +3732,26 @@ CREATE FUNCTION minutehand.still_candidates(candidates minutehand.candidate[], b
       from unnest(candidates) c
       join minutehand.full_scopes(array(select l.queue from unnest(candidates) l), bounds) f on f.queue = c.queue
      where minutehand.has_room(c.tenant, c.kind, c.key, f.kinds, f.tenants, f.others) and c.id not in (select unnest(tried))
+$$;
+
+CREATE FUNCTION minutehand.stream_groups(stream minutehand.stream, at_tenant text, at_group text, steps integer) RETURNS TABLE(tenant text, "group" text, visible timestamp with time zone, step integer)
+    LANGUAGE sql STABLE
+    AS $$
+    select g.tenant, g.group, g.visible, g.step
+      from minutehand.lane_groups((stream).queue, (stream).priority, at_tenant, at_group, null, null, steps) g
+     where (stream).whole
+     union all
+    select g.tenant, g.group, g.visible, steps + g.step
+      from minutehand.lane_groups((stream).queue, (stream).priority, '', '', at_tenant, at_group, steps) g
+     where (stream).whole and at_group <> ''
+     union all
+    select g.tenant, g.group, g.visible, g.step
+      from minutehand.tenant_groups((stream).queue, (stream).priority, (stream).part, at_group, null, steps) g
+     where not (stream).whole
+     union all
+    select g.tenant, g.group, g.visible, steps + g.step
+      from minutehand.tenant_groups((stream).queue, (stream).priority, (stream).part, '', at_group, steps) g
+     where not (stream).whole and at_group <> ''
 $$;
 
 CREATE FUNCTION minutehand.streams(lanes minutehand.due_lane[], room integer, moment timestamp with time zone, bounds minutehand.bound[], fair boolean) RETURNS SETOF minutehand.stream
@@ -3525,7 +3851,7 @@ begin
                stream, coalesce(place.visible, (stream).floor), coalesce(place.id, '00000000-0000-0000-0000-000000000000'),
                moment, bounds, tried, minutehand.scan_rows('step'), room - cardinality(jobs));
         read := read + chunk.read;
-        jobs := jobs || array(select row(j.id, j.queue, j.priority, j.visible, j.tenant, j.kind, j.key, number)::minutehand.candidate
+        jobs := jobs || array(select row(j.id, j.queue, j.priority, j.visible, j.tenant, j.kind, j.key, number, '')::minutehand.candidate
                                 from unnest(chunk.jobs) j);
         -- At the end of the stream, the next sweep begins at the beginning.
         place.visible := case when chunk.read = minutehand.scan_rows('step') or cardinality(jobs) >= room then chunk.visible end;
@@ -3550,7 +3876,8 @@ begin
     swept := '{}';
     read := 0;
     for stream in
-        select b.number, row(b.queue, b.priority, b.floor, b.whole, b.part, b.head, b.most, b.last)::minutehand.stream as self
+        select b.number, row(b.queue, b.priority, b.floor, b.whole, b.part, b.head, b.most, b.last)::minutehand.stream as self,
+               (select l.grouped from minutehand.lanes l where l.queue = b.queue and l.priority = b.priority) as grouped
           from (select s.*, f.tenants
                   from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
                   join minutehand.full_scopes(array(select l.queue from unnest(streams) l), bounds) f on f.queue = s.queue
@@ -3574,13 +3901,37 @@ begin
         end if;
         if read < rows then
             select * into found_jobs
-              from minutehand.sweep(stream.self, stream.number::integer, room, moment, bounds, tried, rows - read, always);
+              -- Where groups wait, only jobs without a group are found here.
+              from minutehand.sweep(stream.self, stream.number::integer, room, moment, bounds, tried,
+                                    least(rows - read, case when stream.grouped then minutehand.scan_rows('step') end), always);
             jobs := jobs || found_jobs.jobs;
             -- A sweep costs as much as some hundred rows itself.
             read := read + found_jobs.read + minutehand.scan_rows('step') / 4;
         end if;
     end loop;
 end
+$$;
+
+CREATE FUNCTION minutehand.tenant_groups(in_queue text, with_priority integer, of_tenant text, after_group text, until_group text, steps integer) RETURNS TABLE(tenant text, "group" text, visible timestamp with time zone, step integer)
+    LANGUAGE sql STABLE
+    AS $$
+    with recursive n ("group", visible, step) as (
+        (select j.group::text, j.visible::timestamptz, 1
+           from minutehand.jobs_live j
+          where j.queue = in_queue and j.priority = with_priority and j.tenant = of_tenant and j.group is not null
+            and j.group > after_group
+          order by j.group, j.visible limit 1)
+        union all
+        select f.group, f.visible, n.step + 1
+          from n
+         cross join lateral (
+               select j.group::text, j.visible::timestamptz
+                 from minutehand.jobs_live j
+                where j.queue = in_queue and j.priority = with_priority and j.tenant = of_tenant and j.group is not null
+                  and j.group > n.group
+                order by j.group, j.visible limit 1) f
+         where n.step < steps and (until_group is null or n.group < until_group))
+    select of_tenant, n.group, n.visible, n.step from n where until_group is null or n.group <= until_group
 $$;
 
 CREATE FUNCTION minutehand.tenant_of(requested text) RETURNS text
@@ -3626,6 +3977,26 @@ CREATE FUNCTION minutehand.tenants_tables() RETURNS SETOF regclass
        and c.relname not in ('new_jobs', 'tenant_roles')
 $$;
 
+CREATE FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) RETURNS SETOF uuid
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    delete from minutehand.blocked_groups g
+     where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
+       and (select minutehand.tenant_scope()) in ('', g.tenant)
+    returning g.job
+$$;
+
+CREATE FUNCTION minutehand.unblock_group() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    delete from minutehand.blocked_groups where job = new.id;
+    return null;
+end
+$$;
+
 CREATE FUNCTION minutehand.upcoming(of_tenant text, in_queue text, with_key text, on_conflict text) RETURNS minutehand.jobs_live
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -3647,6 +4018,24 @@ CREATE FUNCTION minutehand.version_numbers(version text) RETURNS numeric[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     select coalesce(array_agg(found[1]::numeric), '{}') from regexp_matches(coalesce(version, ''), '\d{1,100}', 'g') found
+$$;
+
+CREATE FUNCTION minutehand.visit_groups(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], taken uuid[], OUT visits minutehand.group_visit[], OUT candidates minutehand.candidate[], OUT numbers integer[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+begin
+    if exists (select from unnest(lanes) l where l.grouped) then
+        select array_agg(row(h.queue, h.priority, h.whole, h.part, h.tenant, h.group, h.place, (h.candidate).id)::minutehand.group_visit),
+               array_agg(h.candidate) filter (where (h.candidate).id is not null),
+               array_agg(distinct h.number) filter (where (h.candidate).id is not null)
+          into visits, candidates, numbers
+          from minutehand.group_heads(streams, lanes, moment, bounds, tried, taken,
+                                      minutehand.scan_rows('groups') + cardinality(bounds)) h;
+    end if;
+    visits := coalesce(visits, '{}');
+    candidates := coalesce(candidates, '{}');
+    numbers := coalesce(numbers, '{}');
+end
 $$;
 
 CREATE FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, kinds text[], tenants text[], others text[], OUT part text, OUT last boolean) RETURNS SETOF record
@@ -3836,6 +4225,14 @@ CREATE TABLE minutehand.batch_counts (
 )
 WITH (fillfactor='20', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
+CREATE TABLE minutehand.blocked_groups (
+    queue minutehand.queue NOT NULL,
+    tenant minutehand.tenant NOT NULL,
+    "group" minutehand.job_group NOT NULL,
+    job uuid NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 CREATE TABLE minutehand.budgets (
     queue minutehand.queue NOT NULL,
     budget integer NOT NULL,
@@ -3854,7 +4251,34 @@ CREATE TABLE minutehand.controls (
     until timestamp with time zone,
     reason minutehand.reason,
     changed timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT limit_is_at_least_0 CHECK ((max_running >= 0))
+    id bigint NOT NULL,
+    "group" minutehand.any_group DEFAULT ''::text NOT NULL,
+    per text DEFAULT ''::text NOT NULL,
+    rate integer,
+    period interval,
+    burst integer,
+    in_order boolean,
+    on_dead text,
+    limited boolean GENERATED ALWAYS AS ((num_nonnulls(max_running, rate, in_order) > 0)) STORED,
+    CONSTRAINT burst_is_at_least_1 CHECK (((burst >= 1) AND (burst <= 1000000))),
+    CONSTRAINT limit_is_at_least_0 CHECK ((max_running >= 0)),
+    CONSTRAINT order_ends CHECK (((on_dead = ANY (ARRAY['block'::text, 'continue'::text])) AND in_order)),
+    CONSTRAINT order_is_of_groups CHECK (((in_order IS NULL) OR (((kind)::text = ''::text) AND ((key)::text = ''::text) AND ((per = 'group'::text) OR (("group")::text <> ''::text))))),
+    CONSTRAINT pause_is_not_per CHECK (((NOT paused) OR (per = ''::text))),
+    CONSTRAINT per_is_known CHECK ((per = ANY (ARRAY[''::text, 'group'::text, 'key'::text, 'tenant'::text]))),
+    CONSTRAINT per_is_of_each CHECK ((NOT (((per = 'group'::text) AND (("group")::text <> ''::text)) OR ((per = 'key'::text) AND ((key)::text <> ''::text)) OR ((per = 'tenant'::text) AND ((tenant)::text <> ''::text))))),
+    CONSTRAINT period_is_bounded CHECK (((period >= '00:00:00.001'::interval) AND (period <= '31 days'::interval))),
+    CONSTRAINT rate_has_a_period CHECK ((num_nonnulls(rate, period, burst) = ANY (ARRAY[0, 3]))),
+    CONSTRAINT rate_is_at_least_1 CHECK (((rate >= 1) AND (rate <= 1000000)))
+);
+
+ALTER TABLE minutehand.controls ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME minutehand.controls_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 CREATE TABLE minutehand.defaults (
@@ -3905,6 +4329,20 @@ CREATE TABLE minutehand.firings (
     outcome minutehand.label NOT NULL,
     count integer DEFAULT 1 NOT NULL,
     job uuid
+);
+
+CREATE TABLE minutehand.group_turns (
+    queue minutehand.queue NOT NULL,
+    priority minutehand.priority NOT NULL,
+    whole boolean NOT NULL,
+    part minutehand.tenant NOT NULL,
+    tenant minutehand.tenant NOT NULL,
+    "group" minutehand.job_group NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+CREATE TABLE minutehand.grouped_queues (
+    queue minutehand.queue NOT NULL
 );
 
 CREATE TABLE minutehand.jobs_done (
@@ -4002,7 +4440,8 @@ CREATE TABLE minutehand.lane_changes (
     queue minutehand.queue,
     priority minutehand.priority,
     visible timestamp with time zone NOT NULL,
-    shared boolean DEFAULT false NOT NULL
+    shared boolean DEFAULT false NOT NULL,
+    grouped boolean DEFAULT false NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
@@ -4012,7 +4451,8 @@ CREATE TABLE minutehand.lanes (
     floor timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     shared boolean DEFAULT false NOT NULL,
     idle xid8,
-    emptied timestamp with time zone
+    emptied timestamp with time zone,
+    grouped boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE minutehand.load_runs (
@@ -4060,6 +4500,13 @@ CREATE TABLE minutehand.queue_defaults (
     retry minutehand.retry,
     on_dead minutehand.on_dead
 );
+
+CREATE TABLE minutehand.rates (
+    control bigint NOT NULL,
+    value minutehand.rate_value DEFAULT ''::text NOT NULL,
+    due timestamp with time zone NOT NULL
+)
+WITH (fillfactor='70');
 
 CREATE TABLE minutehand.retention (
     queue minutehand.any_queue DEFAULT ''::text NOT NULL,
@@ -4187,11 +4634,17 @@ ALTER TABLE ONLY minutehand.batch_counts
 ALTER TABLE ONLY minutehand.batches
     ADD CONSTRAINT batches_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY minutehand.blocked_groups
+    ADD CONSTRAINT blocked_groups_pkey PRIMARY KEY (queue, tenant, "group", job);
+
 ALTER TABLE ONLY minutehand.budgets
     ADD CONSTRAINT budgets_pkey PRIMARY KEY (queue);
 
 ALTER TABLE ONLY minutehand.controls
-    ADD CONSTRAINT controls_pkey PRIMARY KEY (tenant, queue, kind, key);
+    ADD CONSTRAINT controls_id_key UNIQUE (id);
+
+ALTER TABLE ONLY minutehand.controls
+    ADD CONSTRAINT controls_pkey PRIMARY KEY (tenant, queue, kind, key, "group", per);
 
 ALTER TABLE ONLY minutehand.defaults
     ADD CONSTRAINT defaults_pkey PRIMARY KEY (kind);
@@ -4210,6 +4663,12 @@ ALTER TABLE ONLY minutehand.events_default
 
 ALTER TABLE ONLY minutehand.firings
     ADD CONSTRAINT firings_pkey PRIMARY KEY (tenant, schedule, nominal);
+
+ALTER TABLE ONLY minutehand.group_turns
+    ADD CONSTRAINT group_turns_pkey PRIMARY KEY (queue, priority, whole, part);
+
+ALTER TABLE ONLY minutehand.grouped_queues
+    ADD CONSTRAINT grouped_queues_pkey PRIMARY KEY (queue);
 
 ALTER TABLE ONLY minutehand.jobs_done
     ADD CONSTRAINT jobs_done_pkey PRIMARY KEY (id, deleted);
@@ -4240,6 +4699,9 @@ ALTER TABLE ONLY minutehand.positions
 
 ALTER TABLE ONLY minutehand.queue_defaults
     ADD CONSTRAINT queue_defaults_pkey PRIMARY KEY (queue);
+
+ALTER TABLE ONLY minutehand.rates
+    ADD CONSTRAINT rates_pkey PRIMARY KEY (control, value);
 
 ALTER TABLE ONLY minutehand.retention
     ADD CONSTRAINT retention_pkey PRIMARY KEY (queue, what);
@@ -4284,6 +4746,8 @@ CREATE INDEX batches_open ON minutehand.batches USING btree (created) WHERE (clo
 
 CREATE INDEX batches_tenant ON minutehand.batches USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
 
+CREATE INDEX blocked_groups_job ON minutehand.blocked_groups USING btree (job);
+
 CREATE INDEX events_job ON ONLY minutehand.events USING btree (job, at);
 
 CREATE INDEX events_default_job_at_idx ON minutehand.events_default USING btree (job, at);
@@ -4326,6 +4790,10 @@ CREATE INDEX jobs_live_due ON minutehand.jobs_live USING btree (queue, priority,
 
 CREATE INDEX jobs_live_expiring ON minutehand.jobs_live USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (attempts = 0));
 
+CREATE INDEX jobs_live_group ON minutehand.jobs_live USING btree (queue, priority, tenant, "group", visible) WHERE ("group" IS NOT NULL);
+
+CREATE INDEX jobs_live_group_order ON minutehand.jobs_live USING btree (queue, tenant, "group", run_at, id) WHERE ("group" IS NOT NULL);
+
 CREATE INDEX jobs_live_spent ON minutehand.jobs_live USING btree (visible) WHERE (attempts >= (max_attempts)::integer);
 
 CREATE INDEX jobs_live_tenant ON minutehand.jobs_live USING btree (queue, priority, tenant, visible, id) WHERE ((tenant)::text <> ''::text);
@@ -4341,6 +4809,8 @@ CREATE INDEX lanes_floor ON minutehand.lanes USING btree (floor);
 CREATE INDEX load_runs_began ON minutehand.load_runs USING btree (began);
 
 CREATE INDEX positions_swept ON minutehand.positions USING btree (swept);
+
+CREATE INDEX rates_due ON minutehand.rates USING btree (due);
 
 CREATE INDEX schedules_wake ON minutehand.schedules USING btree (wake) WHERE ((NOT paused) AND (wake IS NOT NULL));
 
@@ -4372,6 +4842,8 @@ ALTER INDEX minutehand.jobs_batch ATTACH PARTITION minutehand.jobs_live_batch_id
 
 ALTER INDEX minutehand.jobs_tenant ATTACH PARTITION minutehand.jobs_live_tenant_id_idx;
 
+CREATE TRIGGER block_group AFTER INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (((new."group" IS NOT NULL) AND new.failed AND (NOT new.cancelled) AND ((new.attempts > 0) OR (new.expires IS NULL)))) EXECUTE FUNCTION minutehand.block_group();
+
 CREATE TRIGGER clear_personal BEFORE INSERT ON minutehand.jobs_done FOR EACH ROW WHEN (new.personal) EXECUTE FUNCTION minutehand.clear_personal();
 
 CREATE TRIGGER forget_kept_days AFTER INSERT OR DELETE OR UPDATE ON minutehand.retention FOR EACH STATEMENT EXECUTE FUNCTION minutehand.forget_kept_days();
@@ -4385,6 +4857,8 @@ CREATE TRIGGER record_lanes AFTER INSERT ON minutehand.jobs_live REFERENCING NEW
 CREATE TRIGGER record_return AFTER INSERT ON minutehand.jobs_live FOR EACH ROW WHEN ((new.error IS NOT NULL)) EXECUTE FUNCTION minutehand.record_lane();
 
 CREATE TRIGGER request_sweep AFTER UPDATE OF visible ON minutehand.jobs FOR EACH STATEMENT EXECUTE FUNCTION minutehand.request_sweep();
+
+CREATE TRIGGER unblock_group AFTER INSERT ON minutehand.jobs_live FOR EACH ROW WHEN (((new."group" IS NOT NULL) AND (new.error IS NOT NULL))) EXECUTE FUNCTION minutehand.unblock_group();
 
 ALTER TABLE minutehand.attempts ENABLE ROW LEVEL SECURITY;
 
@@ -4418,6 +4892,8 @@ CREATE POLICY minutehand_operator ON minutehand.audit TO minutehand_operator USI
 
 CREATE POLICY minutehand_operator ON minutehand.batches TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
+CREATE POLICY minutehand_operator ON minutehand.blocked_groups TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
+
 CREATE POLICY minutehand_operator ON minutehand.controls TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_operator ON minutehand.events TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
@@ -4425,6 +4901,8 @@ CREATE POLICY minutehand_operator ON minutehand.events TO minutehand_operator US
 CREATE POLICY minutehand_operator ON minutehand.events_default TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_operator ON minutehand.firings TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
+
+CREATE POLICY minutehand_operator ON minutehand.group_turns TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_operator ON minutehand.jobs TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
@@ -4446,6 +4924,8 @@ CREATE POLICY minutehand_tenant ON minutehand.audit TO minutehand_tenant USING (
 
 CREATE POLICY minutehand_tenant ON minutehand.batches TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
+CREATE POLICY minutehand_tenant ON minutehand.blocked_groups TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
+
 CREATE POLICY minutehand_tenant ON minutehand.controls TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.events TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
@@ -4453,6 +4933,8 @@ CREATE POLICY minutehand_tenant ON minutehand.events TO minutehand_tenant USING 
 CREATE POLICY minutehand_tenant ON minutehand.events_default TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.firings TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
+
+CREATE POLICY minutehand_tenant ON minutehand.group_turns TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.jobs TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
@@ -4474,6 +4956,8 @@ CREATE POLICY minutehand_worker ON minutehand.audit TO minutehand_worker USING (
 
 CREATE POLICY minutehand_worker ON minutehand.batches TO minutehand_worker USING (true);
 
+CREATE POLICY minutehand_worker ON minutehand.blocked_groups TO minutehand_worker USING (true);
+
 CREATE POLICY minutehand_worker ON minutehand.controls TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.events TO minutehand_worker USING (true);
@@ -4481,6 +4965,8 @@ CREATE POLICY minutehand_worker ON minutehand.events TO minutehand_worker USING 
 CREATE POLICY minutehand_worker ON minutehand.events_default TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.firings TO minutehand_worker USING (true);
+
+CREATE POLICY minutehand_worker ON minutehand.group_turns TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.jobs TO minutehand_worker USING (true);
 
@@ -4504,6 +4990,10 @@ GRANT USAGE ON SCHEMA minutehand TO minutehand_operator;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_tenant;
 GRANT USAGE ON SCHEMA minutehand TO minutehand_worker;
 
+REVOKE ALL ON TYPE minutehand.job_group FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.any_group FROM PUBLIC;
+
 REVOKE ALL ON TYPE minutehand.key FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.any_key FROM PUBLIC;
@@ -4519,6 +5009,8 @@ REVOKE ALL ON TYPE minutehand.any_queue FROM PUBLIC;
 REVOKE ALL ON TYPE minutehand.bound FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.candidate FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.counted_job FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.due_lane FROM PUBLIC;
 
@@ -4538,6 +5030,8 @@ REVOKE ALL ON TYPE minutehand.facts FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.finite_time FROM PUBLIC;
 
+REVOKE ALL ON TYPE minutehand.group_visit FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.is_headers(headers jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_operator;
@@ -4545,8 +5039,6 @@ GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.is_headers(headers jsonb) TO minutehand_worker;
 
 REVOKE ALL ON TYPE minutehand.headers FROM PUBLIC;
-
-REVOKE ALL ON TYPE minutehand.job_group FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.job_template FROM PUBLIC;
 
@@ -4567,6 +5059,8 @@ REVOKE ALL ON TYPE minutehand.on_dead FROM PUBLIC;
 REVOKE ALL ON TYPE minutehand.payload FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.priority FROM PUBLIC;
+
+REVOKE ALL ON TYPE minutehand.rate_value FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.reason FROM PUBLIC;
 
@@ -4616,6 +5110,8 @@ GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_worker
 REVOKE ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) TO minutehand_operator;
 
+REVOKE ALL ON FUNCTION minutehand.block_group() FROM PUBLIC;
+
 GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_enqueuer;
 GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_operator;
 GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_tenant;
@@ -4633,12 +5129,14 @@ REVOKE ALL ON FUNCTION minutehand.bounded_facts(facts jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.bounds(moment timestamp with time zone, queues text[], budgets integer[], only_queue text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_operator;
-GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_tenant;
-GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.bounds_left(bounds minutehand.bound[], ids uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.bounds_left(bounds minutehand.bound[], jobs minutehand.counted_job[], moment timestamp with time zone, starting boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.bounds_of(jobs minutehand.counted_job[], bounds minutehand.bound[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.budget_at(budget integer, lapsed timestamp with time zone, moment timestamp with time zone) TO minutehand_worker;
@@ -4739,9 +5237,13 @@ GRANT ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcome
 
 REVOKE ALL ON FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint, OUT open bigint, OUT done bigint, OUT dead bigint, OUT expired bigint, OUT cancelled bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.count_starts(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.counted_jobs(ids uuid[]) FROM PUBLIC;
 
 GRANT SELECT ON TABLE minutehand.batches TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.batches TO minutehand_tenant;
@@ -4849,6 +5351,8 @@ REVOKE ALL ON FUNCTION minutehand.fitting(payload json) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.forget_kept_days() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.free_of(template minutehand.bound, value text, moment timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) TO minutehand_worker;
 
@@ -4857,6 +5361,8 @@ REVOKE ALL ON FUNCTION minutehand.full_scopes(in_queues text[], bounds minutehan
 REVOKE ALL ON FUNCTION minutehand.grant_role(of_role text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], taken uuid[], steps integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.hand_over(new_owner name) FROM PUBLIC;
 
@@ -4876,6 +5382,8 @@ GRANT ALL ON FUNCTION minutehand.in_the_lake(home text, name text, day date) TO 
 REVOKE ALL ON FUNCTION minutehand.inspect_day(name text, classifier text, ends timestamp with time zone, at timestamp with time zone, OUT whole boolean, OUT part boolean, OUT next timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_every(every text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.is_full(in_queue text, of_tenant text, of_group text, bounds minutehand.bound[], moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_plain(item minutehand.new_jobs) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.is_plain(item minutehand.new_jobs) TO minutehand_enqueuer;
@@ -4903,7 +5411,9 @@ GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_ope
 GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean, grouped boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.lane_groups(in_queue text, with_priority integer, after_tenant text, after_group text, until_tenant text, until_group text, steps integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.lane_tenants(in_queue text, with_priority integer, after text, moment timestamp with time zone) FROM PUBLIC;
 
@@ -4911,6 +5421,8 @@ REVOKE ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, st
 GRANT ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, started timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.load_conflict_action() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.lock_groups(lanes minutehand.due_lane[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.make_days(ahead integer, today date) FROM PUBLIC;
 
@@ -4946,6 +5458,10 @@ GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, t
 GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.open_jobs(of_batch uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.order_of(in_queue text, of_tenant text, of_group text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.over_bounds(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamp with time zone) FROM PUBLIC;
 
 GRANT SELECT ON TABLE minutehand.schedules TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.schedules TO minutehand_tenant;
@@ -4986,6 +5502,8 @@ REVOKE ALL ON FUNCTION minutehand.queues_seen() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.rate_free(rate integer, period interval, burst integer, due timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.read_stream(stream minutehand.stream, after_visible timestamp with time zone, after_id uuid, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, most integer, OUT jobs minutehand.candidate[], OUT read integer, OUT visible timestamp with time zone, OUT id uuid) FROM PUBLIC;
@@ -5013,6 +5531,8 @@ GRANT ALL ON FUNCTION minutehand.refuse_superseded(job uuid) TO minutehand_worke
 REVOKE ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.remember(streams minutehand.stream[], visited integer[], found_jobs minutehand.candidate[], bounds minutehand.bound[], tried uuid[], served text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.remove_schedule(of_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_operator;
@@ -5099,6 +5619,8 @@ GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with ti
 
 REVOKE ALL ON FUNCTION minutehand.still_candidates(candidates minutehand.candidate[], bounds minutehand.bound[], tried uuid[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.stream_groups(stream minutehand.stream, at_tenant text, at_group text, steps integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.streams(lanes minutehand.due_lane[], room integer, moment timestamp with time zone, bounds minutehand.bound[], fair boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) FROM PUBLIC;
@@ -5110,17 +5632,27 @@ REVOKE ALL ON FUNCTION minutehand.sweep(stream minutehand.stream, number integer
 
 REVOKE ALL ON FUNCTION minutehand.sweep_blocked(streams minutehand.stream[], numbers integer[], room integer, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT swept integer[], OUT read integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.tenant_groups(in_queue text, with_priority integer, of_tenant text, after_group text, until_group text, steps integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.tenant_of(requested text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.tenant_scope() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.tenants_tables() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.unblock_group() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.upcoming(of_tenant text, in_queue text, with_key text, on_conflict text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.version_numbers(version text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.visit_groups(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], taken uuid[], OUT visits minutehand.group_visit[], OUT candidates minutehand.candidate[], OUT numbers integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, kinds text[], tenants text[], others text[], OUT part text, OUT last boolean) FROM PUBLIC;
 
@@ -5198,6 +5730,8 @@ GRANT UPDATE(idle) ON TABLE minutehand.lanes TO minutehand_worker;
 
 GRANT UPDATE(emptied) ON TABLE minutehand.lanes TO minutehand_worker;
 
+GRANT UPDATE(grouped) ON TABLE minutehand.lanes TO minutehand_worker;
+
 GRANT SELECT ON TABLE minutehand.load_runs TO minutehand_operator;
 
 GRANT SELECT ON TABLE minutehand.loads TO minutehand_operator;
@@ -5213,6 +5747,8 @@ GRANT SELECT,DELETE ON TABLE minutehand.positions TO minutehand_worker;
 GRANT UPDATE(blocked) ON TABLE minutehand.positions TO minutehand_worker;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.queue_defaults TO minutehand_operator;
+
+GRANT SELECT,DELETE,UPDATE ON TABLE minutehand.rates TO minutehand_worker;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.retention TO minutehand_operator;
 

@@ -30,6 +30,8 @@ from minutehand.model.outcome import (
 from minutehand.model.payload import encode
 from minutehand.settings.table import REDACT_ERRORS
 
+# The outcome of most handlers.
+DONE = Done()
 SHORTEST_DEPLOY_WAIT, LONGEST_DEPLOY_WAIT = timedelta(seconds=30), timedelta(minutes=15)
 
 logger = logging.getLogger(__name__)
@@ -136,7 +138,7 @@ def _with_result(outcome: Outcome, result: object) -> Outcome:
 def _done(result: object) -> Done:
     """Store the result. If it is not JSON, the job is still done, with an error that explains it."""
     if result is None:
-        return Done()
+        return DONE
     if isinstance(result, DroppedResult):
         return Done(error=result_error(result.reason))
     try:

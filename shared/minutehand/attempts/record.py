@@ -37,8 +37,8 @@ def attempt_columns(writes: Sequence[Write]) -> dict[str, Any]:
     return {
         "ids": uuid_array([claim.id for claim in claims]),
         "acks": uuid_array([claim.lease.ack for claim in claims]),
-        "outcomes": [write.ending for write in writes],
-        "seconds": [claim.lease.ran for claim in claims],
+        "outcomes": plain_array([write.ending for write in writes]),
+        "seconds": plain_array([claim.lease.ran for claim in claims]),
         "results": column([stored_result(write.claim, write.result) for write in writes]),
         "errors": column([error_text(write.error) for write in writes]),
         **_worker(claims[0].lease.worker),
@@ -63,6 +63,11 @@ def attempt_parameters(
 def uuid_array(ids: Sequence[UUID]) -> str:
     """Return the text of an array, which takes a tenth of the time of the driver's."""
     return "{" + ",".join([each.hex for each in ids]) + "}"
+
+
+def plain_array(values: Sequence[str | float]) -> str:
+    """Return the text of an array of numbers or of words that need no quotes; the driver would look at each."""
+    return "{" + ",".join(map(str, values)) + "}"
 
 
 def column(values: list[Any]) -> list[Any] | None:

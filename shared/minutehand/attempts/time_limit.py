@@ -1,6 +1,7 @@
 """Time limit: raise OutOfTime at the end of an attempt's time."""
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import inf
@@ -15,7 +16,7 @@ from minutehand.model.outcome import OutOfTime
 MESSAGE = "the attempt ran out of time"
 SHORTEST_ALARM = 0.001
 # Without the conversion to an enum, for which each call raises and catches an error if the handler is a function.
-_handler_of = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+_handler_of = sys.modules.get("_signal", signal).getsignal
 
 
 class _Alarm:

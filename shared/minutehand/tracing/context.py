@@ -5,7 +5,7 @@ Formats: W3C Trace Context (https://www.w3.org/TR/trace-context/) and Baggage (h
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -68,12 +68,19 @@ class TraceContext:
 
 # Of a process outside of any request, attempt or traced invocation.
 _EMPTY = TraceContext()
-_current: ContextVar[TraceContext | None] = ContextVar("minutehand_trace", default=None)
+# A context, or what makes it: most attempts never need theirs.
+Given = TraceContext | Callable[[], TraceContext]
+_current: ContextVar[Given | None] = ContextVar("minutehand_trace", default=None)
 
 
 def current() -> TraceContext:
     """Return the context of this request or attempt; outside of both, that of the Lambda invocation."""
-    return _current.get() or of_invocation()
+    return _known() or of_invocation()
+
+
+def _known() -> TraceContext | None:
+    given = _current.get()
+    return given() if callable(given) else given
 
 
 def of_invocation() -> TraceContext:
@@ -82,14 +89,14 @@ def of_invocation() -> TraceContext:
     return TraceContext(parent) if parent else _EMPTY
 
 
-def use(context: TraceContext) -> AbstractContextManager[None]:
+def use(context: Given) -> AbstractContextManager[None]:
     """Make this the context of all jobs that are enqueued inside the block."""
     return _Use(context)
 
 
 class _Use:
     # Faster than a generator, and entered for every attempt.
-    def __init__(self, context: TraceContext) -> None:
+    def __init__(self, context: Given) -> None:
         self._context = context
 
     def __enter__(self) -> None:
@@ -105,7 +112,7 @@ def inject(job: "NewJob", invocation: TraceContext | None = None) -> "NewJob":
     `invocation` is that of `of_invocation`, which a bulk reads once. Nothing is added if the headers would become too
     large, because a trace must not make an enqueue fail.
     """
-    context = _current.get() or invocation or of_invocation()
+    context = _known() or invocation or of_invocation()
     # Usually the same object, whose comparison takes longer.
     if context is _EMPTY or context == _EMPTY:
         return job

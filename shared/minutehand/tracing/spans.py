@@ -7,7 +7,7 @@ Names and attributes follow OpenTelemetry's conventions for messaging
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from minutehand.claimed_job import Job
@@ -52,7 +52,7 @@ def prepare(job: "NewJob", tracer: Tracer | None, invocation: TraceContext) -> "
 
 def without_span(job: Job) -> AbstractContextManager[None]:
     """Make the job's trace the current one while its attempt runs."""
-    return use(_context(job))
+    return use(partial(_context, job))
 
 
 @contextmanager

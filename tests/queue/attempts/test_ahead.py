@@ -1,7 +1,9 @@
 """The outcomes of a worker's last jobs and its next take are one transaction, in which each has its own fence."""
 
+import signal
 from collections.abc import Callable
 from threading import Event as Flag
+from threading import main_thread
 from typing import Any
 
 import pytest
@@ -12,9 +14,9 @@ from minutehand.claim import ANY_TIME_AND_SLOT
 from minutehand.database.preparing import USES
 from minutehand.finish import finish_all
 from minutehand.handlers import HandlerTable
-from minutehand.model.outcome import Done, Failed, Finish, Outcome
+from minutehand.model.outcome import Done, Failed, Finish, Interrupted, Outcome
 from minutehand.work import work
-from tests.queue.stage import GRACE, LEASE, LONG, Queue
+from tests.queue.stage import GRACE, LEASE, LONG, WAITING, Queue, until
 
 TAKE = {"queue": "default", "limit": 1, "lease": LEASE, "grace": GRACE, **ANY_TIME_AND_SLOT}
 ERROR = {"type": "ValueError", "message": "no", "trace": ""}
@@ -102,6 +104,31 @@ def test_outcome_that_brings_a_job_back_takes_nothing(warm: Queue) -> None:
     assert finish_one(job, Failed(ERROR, LONG), ahead).ending == "retrying"
 
     assert ahead.rows is None
+
+
+def test_interrupted_transaction_leaves_a_usable_database(warm: Queue) -> None:
+    job, ahead = warm.claimed(), Ahead("take", TAKE)
+    former = signal.signal(signal.SIGALRM, raise_interrupted)
+    with warm.another().transaction() as connection:
+        connection.execute("select from minutehand.jobs_live for update")
+        interrupting = warm.start(interrupt_main_thread, warm)
+        with pytest.raises(Interrupted):
+            finish_one(job, ahead=ahead)
+        interrupting.result()
+    signal.signal(signal.SIGALRM, former)
+
+    assert (ahead.rows, warm.row(job.id).state) == (None, "running")
+    assert finish_one(job, ahead=ahead).ending == "done"
+    assert ahead.rows == []
+
+
+def raise_interrupted(*_: object) -> None:
+    raise Interrupted
+
+
+def interrupt_main_thread(queue: Queue) -> None:
+    until(lambda: queue.sql(WAITING)[0]["waiting"])
+    signal.pthread_kill(main_thread().ident or 0, signal.SIGALRM)
 
 
 def drain(queue: Queue, handle: Callable[[Any], object], stop: Flag, **options: Any) -> int:

@@ -159,7 +159,11 @@ class Month:
         self.checker.work(self.now)
         self.log.append((self.now, "work", event))
         with sleep.invocation(self.worker):
-            run_event(self.worker, self, event, lambda: LEASE, GRACE)
+            finishes = run_event(self.worker, self, event, lambda: LEASE, GRACE)
+        for finish in finishes:
+            # A retry or a snooze, which may be cancelled or moved before its time.
+            if finish.visible is not None:
+                self.ledger.plan(finish.visible, self.now)
 
     def find(self, kind: str) -> Handler:
         """Return the handler of every kind: it follows the plan in the payload."""

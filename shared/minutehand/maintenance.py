@@ -109,6 +109,7 @@ def _sweep(database: Database, steps: Steps, now: datetime | None) -> tuple[Step
     steps.run("derive the lanes", lambda: database.run("sweep", now=now))
     steps.run("remove empty lanes", lambda: database.run("remove_lanes", now=now))
     steps.run("create partitions", lambda: database.run("make_days"))
+    steps.run("forget times", lambda: database.run("forget_times", now=now))
     steps.run("free keys", lambda: database.run("free_keys", now=now))
     steps.run("delete old firings", lambda: prune(database, now))
     steps.run("delete old batches", lambda: database.run("delete_batches", now=now))

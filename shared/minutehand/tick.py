@@ -13,7 +13,8 @@ from time import monotonic
 from minutehand.database import Database, Record
 from minutehand.events import emit
 from minutehand.events.publish import publish
-from minutehand.fan_out import FanOut, Invoker, fan_out
+from minutehand.fan_out import FanOut, Invoker, invitations
+from minutehand.invocations.forwarding import invite
 from minutehand.maintenance import MaintenanceReport, run_maintenance
 from minutehand.model.failure import message_of
 from minutehand.offer import Offered, offer, withdraw
@@ -49,14 +50,16 @@ def tick(
     settings: Settings,
     now: datetime | None = None,
     until: float = math.inf,
+    dispatcher: str = "",
 ) -> Tick:
     """Make one pass of the dispatcher. Concurrent and repeated ticks are safe.
 
-    No worker is invited after the monotonic second `until`. An offer whose invitation was refused is withdrawn, since
-    it would only block its job and use up capacity.
+    No worker is invited after the monotonic second `until`. More than 2,000 invitations are sent by the function
+    `dispatcher`, if there is one. An offer whose invitation was refused is withdrawn, since it would only block its job
+    and use up capacity.
     """
     with spans.ticking() as span:
-        result = _tick(database, invoker, settings, now, until)
+        result = _tick(database, invoker, settings, now, until, dispatcher)
         span.set(
             {"minutehand.offered": len(result.offered.offers), "minutehand.invoked": result.fan_out.invoked}
         )
@@ -64,13 +67,18 @@ def tick(
 
 
 def _tick(
-    database: Database, invoker: Invoker, settings: Settings, now: datetime | None, until: float
+    database: Database,
+    invoker: Invoker,
+    settings: Settings,
+    now: datetime | None,
+    until: float,
+    dispatcher: str,
 ) -> Tick:
     began = monotonic()
     maintenance = run_maintenance(database, now)
     limit = max(settings.capacity, LOWEST_COUNT_LIMIT)
     due = _count_due(database, limit, now)
-    offered, sent = dispatch(database, invoker, settings, now, until)
+    offered, sent = dispatch(database, invoker, settings, now, until, dispatcher)
     arrange_tick(database)
     return Tick(
         due={record["queue"]: record["due"] for record in due},
@@ -89,10 +97,13 @@ def dispatch(
     settings: Settings,
     now: datetime | None = None,
     until: float = math.inf,
+    dispatcher: str = "",
 ) -> tuple[Offered, FanOut]:
     """Offer as many due jobs as the capacity allows, and invite workers."""
     offered = offer(database, settings.capacity, settings.offer_ttl, now)
-    sent = fan_out(invoker, offered.offers, settings.workers, settings.chunk, until)
+    parts = _parts(database, offered, settings.chunk)
+    planned = invitations(offered.offers, settings.workers, settings.chunk, parts)
+    sent = invite(invoker, planned, until, dispatcher)
     refused = {offer.id: offer for refusal in sent.refused for offer in refusal.invitation.offers}
     withdraw(database, list(refused.values()))
     publish(database, (emit.offered(offer) for offer in offered.offers if offer.id not in refused))
@@ -106,3 +117,16 @@ def _count_due(database: Database, limit: int, now: datetime | None) -> list[Rec
     except Exception as error:
         logger.error("due jobs could not be counted: %s: %s", type(error).__name__, message_of(error))
         return []
+
+
+def _parts(database: Database, offered: Offered, chunk: int) -> dict[str, float]:
+    """Return which part of an invocation a job of each kind takes, as far as workers have measured it."""
+    kinds = {offer.kind for offer in offered.offers}
+    if chunk == 1 or not kinds:
+        return {}
+    try:
+        return {record["kind"]: record["part"] for record in database.run("kind_times", kinds=[*kinds])}
+    # The chunks then have the configured size.
+    except Exception as error:
+        logger.error("the times of kinds are unknown: %s: %s", type(error).__name__, message_of(error))
+        return {}

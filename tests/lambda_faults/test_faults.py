@@ -64,7 +64,8 @@ def test_concurrent_jobs_of_a_killed_worker_restart(new_stage: NewStage) -> None
     stage.lambda_.settle()
 
     meter = stage.lambda_.meter.functions["WorkerFunction"]
-    assert (meter.invocations, meter.errors) == (2, 1)
+    # Those that had not ended run alone.
+    assert (meter.invocations, meter.errors) == (3, 1)
     assert [(row.state, row.attempts) for row in killed] == [("running", 1), ("running", 1), ("done", 1)]
     assert [(row.state, row.result) for row in map(stage.row, jobs)] == [
         ("done", 2),
@@ -72,6 +73,29 @@ def test_concurrent_jobs_of_a_killed_worker_restart(new_stage: NewStage) -> None
         ("done", 1),
     ]
     assert sorted(stage.endings()) == sorted(jobs)
+
+
+def test_job_that_kills_its_worker_costs_others_one_attempt(new_stage: NewStage) -> None:
+    stage = new_stage(MINUTEHAND_GRACE="60", MINUTEHAND_CHUNK="10")
+    others = [stage.enqueue("echo", number) for number in range(9)]
+    culprit = stage.enqueue("crash", max_attempts=3, priority=7)
+
+    def run() -> set[tuple[str, int]]:
+        stage.lambda_.tick()
+        stage.lambda_.settle()
+        stage.pass_time(3600)
+        return {(row.state, row.attempts) for row in map(stage.row, others)}
+
+    first, second = run(), run()
+    run()
+    stage.lambda_.tick()
+
+    assert {attempts for _, attempts in first} == {1}
+    assert second <= {("done", 1), ("done", 2)}
+    until(lambda: stage.row(culprit).state == "dead")
+    assert stage.row(culprit).attempts == 3
+    assert stage.lambda_.meter.functions["WorkerFunction"].errors == 3
+    assert sorted(stage.endings()) == sorted([*others, culprit])
 
 
 def test_worker_thawed_after_its_lease_writes_nothing(

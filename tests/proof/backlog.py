@@ -42,6 +42,8 @@ JOB_OPTIONS = """
     queue group run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while
     unique_for debounce debounce_max throttle id expires on_dead batch
 """
+AT_A_TIME = "delete_batches forget_times raise_floor remove_lanes start_sweep start_tick sweep"
+OF_A_QUEUE = "why_dispatcher why_earliest why_pace why_served"
 FILTERS = (
     "queue kind key group priority headers version tenant since until finished_since finished_until finished states"
     " result_dropped"
@@ -181,7 +183,6 @@ class Stock:
             "get": {"id": self.dead[0]},
             "release": claims | ATTEMPTS_OF_A_WORKER | {"delays": [timedelta(minutes=1)], "refunds": [0]},
             "list_jobs": filters | {"before": None, "limit": 51},
-            "start_tick": {"now": None},
             "offer_now": {"ids": self.due[:1], "next": None, "others": False},
             "withdraw_now": {"ids": list(self.offered), "acks": list(self.offered.values())},
             "begin_wait": {"waiter": uuid4(), "lasts": timedelta(minutes=1), "scheduled": True},
@@ -197,7 +198,6 @@ class Stock:
             "promote": some,
             "delete_finished": old | {"limit": 100},
             "count_finished": old,
-            "raise_floor": {"now": None},
             "reschedule": some | {"run_at": datetime.now(UTC), "delay": None},
             "retry": {"ids": self.dead, "delays": [timedelta()] * len(self.dead)},
             "list_audit": dict.fromkeys(["actor", "verb", "before"]) | {"job": self.dead[0], "limit": 50},
@@ -247,26 +247,22 @@ class Stock:
             "list_batches": {"before": None, "limit": 50},
             "unfinished_of_batch": {"batch": self.batch, "after": UUID(int=0), "limit": 1000},
             "failed_of_batch": {"batch": self.batch, "after": UUID(int=0), "limit": 1000},
-            "delete_batches": {"now": None},
             "supersede": claim | ATTEMPT | {"reason": None},
             "settle": claim | {"ended": datetime.now(UTC), "result": "1", "error": '{"type": "E"}'},
             "get_unfinished": {"id": job_id},
-            "sweep": {"now": None},
+            **{each: {"now": None} for each in AT_A_TIME.split()},
+            **{each: {"queue": "default"} for each in OF_A_QUEUE.split()},
             "advance_settled": {"now": None, "pause": timedelta()},
-            "remove_lanes": {"now": None},
-            "start_sweep": {"now": None},
             "why_actor": named,
             "why_controls": named,
-            "why_dispatcher": {"queue": "default"},
-            "why_earliest": {"queue": "default"},
             "why_line": {"queue": "default", "id": self.due[0], "priority": 5, "limit": 10_000}
             | {"visible": datetime.now(UTC)},
-            "why_pace": {"queue": "default"},
-            "why_served": {"queue": "default"},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},
             "first_visible": {"ids": self.due},
             "note_watch": {"name": "watch-1", "at": datetime.now(UTC)},
             "take": lease | {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},
             "end_tick": {"capacity": 70, "ttl": timedelta(minutes=2), "now": None},
+            "record_times": {"kinds": ["echo"], "seconds": [0.5], "invocation": 60.0},
+            "kind_times": {"kinds": ["echo"]},
         }
         return known.get(name, {})

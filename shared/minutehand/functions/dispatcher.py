@@ -14,7 +14,10 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.aws import LambdaInvoker
 from minutehand.database import default_database
 from minutehand.errors import DatabaseError, MinutehandError
+from minutehand.fan_out import FanOut
+from minutehand.invocations.forwarding import forward
 from minutehand.maintenance import check_health
+from minutehand.offer import withdraw
 from minutehand.schedules.fire import Fired
 from minutehand.settings import code_version, read_settings
 from minutehand.settings.table import HANDLERS, MODE, SCHEDULES
@@ -40,7 +43,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Make one tick; the event may have the time it was scheduled for, as `time` or `scheduled`.
 
     An event with `check` makes no tick: it tests the connections to the database and every worker. One with `wake` is
-    from a process that enqueued jobs, in the mode `prompt`.
+    from a process that enqueued jobs, in the mode `prompt`, and one with `invitations` from a tick that forwarded them.
     """
     if event.get("check"):
         return check()
@@ -50,16 +53,18 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 def _handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     until = monotonic() + context.get_remaining_time_in_millis() / 1000 - WITHDRAW_SECONDS
+    if "invitations" in event:
+        return send_forwarded(event, until)
     if event.get("wake"):
         return _wait(event, until)
-    facts = _tick(event, until)
+    facts = _tick(event, until, context.function_name)
     return facts | (_wait(event, until) if MODE.read() == "prompt" else {})
 
 
-def _tick(event: dict[str, Any], until: float) -> dict[str, Any]:
+def _tick(event: dict[str, Any], until: float, dispatcher: str) -> dict[str, Any]:
     lag_ms = _lag_ms(event)
     _try_to_install()
-    result = tick(default_database(), invoker, read_settings(), until=until)
+    result = tick(default_database(), invoker, read_settings(), until=until, dispatcher=dispatcher)
     facts = _facts(result) | _health() | ({} if lag_ms is None else {"lag_ms": lag_ms})
     logger.info("tick", extra=facts)
     _put_metrics(facts)
@@ -79,6 +84,17 @@ def _wait(event: dict[str, Any], until: float) -> dict[str, Any]:
         logger.error("the dispatcher stopped waiting", extra={"reason": str(error)})
     logger.info("waited", extra=facts)
     _put_metrics(facts)
+    return facts
+
+
+def send_forwarded(event: dict[str, Any], until: float) -> dict[str, int]:
+    """Send the invitations that a tick has forwarded."""
+    sent = forward(invoker, event, until)
+    withdraw(default_database(), [offer for refusal in sent.refused for offer in refusal.invitation.offers])
+    facts = {"invoked": sent.invoked, "refused": len(sent.refused)}
+    logger.info("forwarded", extra=facts)
+    _put_metrics(facts)
+    _log_refusals(sent)
     return facts
 
 
@@ -130,6 +146,7 @@ def _facts(result: Tick) -> dict[str, int]:
         "lapsed": sum(budget.lapsed for budget in result.offered.budgets),
         "throttled": len(result.offered.budgets),
         "invoked": result.fan_out.invoked,
+        "forwarded": result.fan_out.forwarded,
         "refused": len(result.fan_out.refused),
         "dead": len(result.maintenance.reaped),
         "expired": result.maintenance.expired,
@@ -179,7 +196,11 @@ def _log_problems(result: Tick) -> None:
     for budget in result.offered.budgets:
         if budget.lapsed:
             logger.warning("offers lapsed", extra=asdict(budget))
-    for worker, reason in {(refusal.invitation.worker, refusal.reason) for refusal in result.fan_out.refused}:
+    _log_refusals(result.fan_out)
+
+
+def _log_refusals(sent: FanOut) -> None:
+    for worker, reason in {(refusal.invitation.worker, refusal.reason) for refusal in sent.refused}:
         logger.error("invocation refused", extra={"worker": worker, "reason": reason})
 
 

@@ -13,6 +13,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from minutehand.database import Database, default_database, executed
 from minutehand.handlers import DEFAULT_PACKAGE, HandlerPackage
 from minutehand.invocations.running import Invocation
+from minutehand.invocations.times import HandlerTimes
 from minutehand.model.event import Event
 from minutehand.model.invitation import parse
 from minutehand.model.outcome import Finish
@@ -26,6 +27,7 @@ from minutehand.web.delivery.fallback import deliver_if_routed
 logger = Logger(service="worker")
 metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="worker")
 # The modules that the team names, then the folder next to app.py.
+times = HandlerTimes()
 handlers = HandlerPackage([*HANDLERS.read(), DEFAULT_PACKAGE], deliver_if_routed)
 
 
@@ -50,10 +52,12 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
         log_event,
         identify(context),
         settings.concurrency,
+        times,
     )
     with _resting(database):
         first = run.run(invited)
         further = run.run_next(invited, settings.jobs_per_invocation - len(first))
+        run.store_times()
     if MODE.read() == "prompt":
         wake_later((*first, *further))
     counts = Counter[str](ending.ending for ending in (*first, *further))

@@ -13,6 +13,7 @@ from minutehand.database import Database
 from minutehand.errors import MinutehandError
 from minutehand.events import emit
 from minutehand.handlers import Handlers
+from minutehand.invocations.times import HandlerTimes
 from minutehand.model.event import Hook
 from minutehand.model.invitation import Invited, parse
 from minutehand.model.outcome import Finish
@@ -39,8 +40,10 @@ class Invocation:
         hook: Hook = emit.ignore,
         worker: Worker = UNNAMED,
         concurrency: int = 1,
+        times: HandlerTimes | None = None,
     ) -> None:
-        """Run nothing yet."""
+        """Run nothing yet. `times` are those of this process."""
+        self._times = times or HandlerTimes()
         self._database, self._handlers, self._hook = database, handlers, hook
         self._worker, self._concurrency = worker, concurrency
         self._remaining, self._grace = remaining, grace + FINISH_TIME
@@ -69,6 +72,13 @@ class Invocation:
             done += self._run(jobs)
         return done
 
+    def store_times(self) -> None:
+        """Store how long the kinds take. An error does not concern the jobs."""
+        try:
+            self._times.store(self._database, self._whole)
+        except MinutehandError as error:
+            logger.warning("the times of kinds were not stored: %s: %s", type(error).__name__, error)
+
     @property
     def _lease(self) -> timedelta:
         return self._remaining() - FINISH_TIME
@@ -95,13 +105,15 @@ class Invocation:
         )
 
     def _run(self, jobs: Sequence[Job]) -> list[Finish]:
-        end = monotonic() + self._lease.total_seconds()
+        began = monotonic()
+        end = began + self._lease.total_seconds()
         last_start = end - FINISH_TIME.total_seconds()
         finishes = run_jobs(
             jobs, self._handlers, lambda: monotonic() > last_start, end, self._hook, self._concurrency
         )
         for job in jobs:
             self._seconds[job.kind] = max(self._seconds.get(job.kind, 0.0), job.lease.ran)
+        self._times.add(jobs, monotonic() - began)
         self._freed = _freed(jobs, finishes)
         return finishes
 

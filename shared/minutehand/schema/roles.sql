@@ -44,7 +44,8 @@ as $$
                                         record_audit unblock', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates
+                              kind_times', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -55,9 +56,9 @@ as $$
         ('worker', 'update', 'lanes', 'floor shared grouped idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
-        ('worker', 'update', 'dispatcher budgets take_locks waiting rates', null),
-        ('worker', 'insert', 'attempts lanes budgets watches', null),
-        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates', null),
+        ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times', null),
+        ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
+        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches
                               oldest_writer', null),

@@ -8,7 +8,7 @@ from functools import cache
 from time import monotonic
 from typing import Any
 
-from minutehand.fan_out import FanOut, Invoker, fan_out
+from minutehand.fan_out import FanOut, Invoker, fan_out, invitations
 from minutehand.model.offer import Offer
 from minutehand.model.worker_route import WorkerRoutes
 from minutehand.settings import read_worker_routes
@@ -45,7 +45,7 @@ class Target:
 
     def invoke_workers(self, offers: Sequence[Offer], chain: Chain) -> FanOut:
         """Invoke the worker of each chunk of offers, and return the refused invitations too."""
-        sent = fan_out(InChain(self.invoker, chain), offers, self.routes, self.chunk)
+        sent = fan_out(InChain(self.invoker, chain), invitations(offers, self.routes, self.chunk))
         if sent.refused:
             _pause(sent.refused[0].reason)
         return sent

@@ -55,13 +55,13 @@ $$;
 
 -- Returns the first due jobs of a queue that may start, up to a number, and locks none.
 create or replace function minutehand.next_due(of_queue text, most bigint, moment timestamptz)
-returns table (id uuid, priority integer, visible timestamptz, kind text, timeout interval)
+returns table (id uuid, priority integer, visible timestamptz, kind text, timeout interval, alone boolean)
 language sql stable rows 20
 as $$
-    select j.id, l.priority, j.visible, j.kind, j.timeout
+    select j.id, l.priority, j.visible, j.kind, j.timeout, j.alone
       from minutehand.due_lanes(moment) l
      cross join lateral (
-           select j.id, j.visible, j.kind::text, j.timeout::interval
+           select j.id, j.visible, j.kind::text, j.timeout::interval, coalesce(j.claimed, j.lapsed) is not null as alone
              from minutehand.jobs_live j
             where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
               and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
@@ -82,18 +82,20 @@ as $$
 $$;
 
 -- Whether a job suits a worker: the worker serves its kind, and the time left is enough for it. The time needed is the job's
--- timeout, or else that of the kind in this invocation. `only` has the three of the worker:
+-- timeout, or else that of the kind in this invocation or in others. `only` has the three of the worker:
 --
 --   kinds       pairs of a regular expression and whether the worker serves such kinds; the first match applies
 --   seconds     how long the longest attempt at each kind took
 --   otherwise   the seconds for a kind that has not been measured
 create or replace function minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) returns boolean
-language sql immutable parallel safe
+language sql stable
 as $$
-    select coalesce(timeout, coalesce("only" -> 'seconds' ->> kind, "only" ->> 'otherwise')::float8 * interval '1 second') <= lease
+    select coalesce(timeout, coalesce(("only" -> 'seconds' ->> suits.kind)::float8,
+                                      (select t.seconds from minutehand.kind_times t where t.kind = suits.kind),
+                                      ("only" ->> 'otherwise')::float8) * interval '1 second') <= lease
            and coalesce((select (k.pair ->> 1)::boolean
                            from jsonb_array_elements("only" -> 'kinds') with ordinality k (pair, place)
-                          where kind ~ (k.pair ->> 0)
+                          where suits.kind ~ (k.pair ->> 0)
                           order by k.place
                           limit 1), true)
 $$;

@@ -2,6 +2,7 @@
 -- locked ones. If anything is paused or limited, or jobs have groups, the function `choose` selects the rows.
 -- A worker of the stack, which has been invited for others before, takes no more rows than slots that these have freed, and
 -- `only` those that suit it, of the first ones. There, tenants that share the queue take turns.
+-- A row whose last claim lapsed is taken alone: it may have ended its worker's process, together with other jobs.
 -- minutehand.lapse() records the former attempt as lapsed if it has no outcome.
 with slot as materialized (
     select case when %(freed)s::timestamptz[] is null then %(limit)s::bigint
@@ -13,10 +14,10 @@ with slot as materialized (
     select %(freed)s::timestamptz[] is not null
            and exists (select from minutehand.due_lanes(coalesce(%(now)s, now())) where queue = %(queue)s and shared) as yes
 ), head as materialized (
-    select j.id
+    select j.id, l.priority, j.visible, j.alone
       from minutehand.due_lanes(coalesce(%(now)s, now())) l
      cross join lateral (
-           select id, visible
+           select id, visible, coalesce(claimed, lapsed) is not null as alone
              from minutehand.jobs_live
             where queue = l.queue and priority = l.priority
               and visible >= l.floor and visible <= coalesce(%(now)s, now()) and attempts < max_attempts
@@ -29,13 +30,13 @@ with slot as materialized (
      order by l.priority desc, j.visible
      limit (select count from slot)
 ), bounded as materialized (
-    select j.id, j.priority, j.visible, j.kind, j.timeout
+    select j.id, j.priority, j.visible, j.kind, j.timeout, coalesce(j.claimed, j.lapsed) is not null as alone
       from minutehand.choose((select count + case when count > 0 and %(only)s::jsonb ? 'kinds' then 20 else 0 end from slot)::integer,
                              coalesce(%(now)s, now()), only_queue => %(queue)s, in_turn => %(freed)s::timestamptz[] is not null) chosen
       join minutehand.jobs_live j on j.id = chosen
      where (select yes from controlled) or (select yes from shared)
 ), suitable as materialized (
-    select id
+    select id, priority, visible, alone
       from (select * from bounded
              union all
             select n.* from minutehand.next_due(%(queue)s, (select count + 20 from slot where count > 0), coalesce(%(now)s, now())) n
@@ -43,7 +44,7 @@ with slot as materialized (
      where %(only)s::jsonb is null or minutehand.suits(%(only)s, kind, timeout, %(lease)s)
      order by priority desc, visible
 ), held as materialized (
-    select s.id
+    select s.*
       from suitable s
      cross join lateral (
            select
@@ -52,12 +53,16 @@ with slot as materialized (
             limit 1
               for update skip locked) j
      limit (select count from slot)
+), placed as materialized (
+    select id, alone, first_value(alone) over places as first_alone, row_number() over places as place
+      from (select * from head union all select * from held) found
+    window places as (order by priority desc, visible)
 )
 update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, offered = null, lapsed = coalesce(j.claimed, j.lapsed),
        claimed = clock_timestamp(), attempts = j.attempts + 1,
        visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
- where j.id = any (array(select id from head) || array(select id from held))
+ where j.id = any (array(select id from placed where place = 1 or not (alone or first_alone)))
 returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch,
           case when j.attempts = 1 then j.expires_at - clock_timestamp() end as start_within, j.result as stored_result,

@@ -2578,13 +2578,13 @@ exception
 end
 $$;
 
-CREATE FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) RETURNS TABLE(id uuid, priority integer, visible timestamp with time zone, kind text, timeout interval)
+CREATE FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) RETURNS TABLE(id uuid, priority integer, visible timestamp with time zone, kind text, timeout interval, alone boolean)
     LANGUAGE sql STABLE ROWS 20
     AS $$
-    select j.id, l.priority, j.visible, j.kind, j.timeout
+    select j.id, l.priority, j.visible, j.kind, j.timeout, j.alone
       from minutehand.due_lanes(moment) l
      cross join lateral (
-           select j.id, j.visible, j.kind::text, j.timeout::interval
+           select j.id, j.visible, j.kind::text, j.timeout::interval, coalesce(j.claimed, j.lapsed) is not null as alone
              from minutehand.jobs_live j
             where j.queue = l.queue and j.priority = l.priority and j.visible >= l.floor and j.visible <= moment
               and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, moment)
@@ -2770,7 +2770,8 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
                                         record_audit unblock', null),
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
-        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates', null),
+        ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates
+                              kind_times', null),
         ('worker', 'select', 'settings', 'max_result'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -2781,9 +2782,9 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'lanes', 'floor shared grouped idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
-        ('worker', 'update', 'dispatcher budgets take_locks waiting rates', null),
-        ('worker', 'insert', 'attempts lanes budgets watches', null),
-        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates', null),
+        ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times', null),
+        ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
+        ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches
                               oldest_writer', null),
@@ -3787,12 +3788,14 @@ end
 $$;
 
 CREATE FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE sql STABLE
     AS $$
-    select coalesce(timeout, coalesce("only" -> 'seconds' ->> kind, "only" ->> 'otherwise')::float8 * interval '1 second') <= lease
+    select coalesce(timeout, coalesce(("only" -> 'seconds' ->> suits.kind)::float8,
+                                      (select t.seconds from minutehand.kind_times t where t.kind = suits.kind),
+                                      ("only" ->> 'otherwise')::float8) * interval '1 second') <= lease
            and coalesce((select (k.pair ->> 1)::boolean
                            from jsonb_array_elements("only" -> 'kinds') with ordinality k (pair, place)
-                          where kind ~ (k.pair ->> 0)
+                          where suits.kind ~ (k.pair ->> 0)
                           order by k.place
                           limit 1), true)
 $$;
@@ -4436,6 +4439,15 @@ CREATE TABLE minutehand.kept_days (
     until timestamp with time zone
 );
 
+CREATE TABLE minutehand.kind_times (
+    kind minutehand.kind NOT NULL,
+    seconds double precision NOT NULL,
+    invocation double precision NOT NULL,
+    measured timestamp with time zone NOT NULL,
+    CONSTRAINT invocation_is_positive CHECK ((invocation > (0)::double precision)),
+    CONSTRAINT seconds_are_positive CHECK ((seconds >= (0)::double precision))
+);
+
 CREATE TABLE minutehand.lane_changes (
     queue minutehand.queue,
     priority minutehand.priority,
@@ -4681,6 +4693,9 @@ ALTER TABLE ONLY minutehand.jobs_live
 
 ALTER TABLE ONLY minutehand.kept_days
     ADD CONSTRAINT kept_days_pkey PRIMARY KEY (home, day);
+
+ALTER TABLE ONLY minutehand.kind_times
+    ADD CONSTRAINT kind_times_pkey PRIMARY KEY (kind);
 
 ALTER TABLE ONLY minutehand.lanes
     ADD CONSTRAINT lanes_pkey PRIMARY KEY (queue, priority);
@@ -5713,6 +5728,8 @@ GRANT SELECT ON TABLE minutehand.firings TO minutehand_tenant;
 GRANT SELECT,DELETE ON TABLE minutehand.firings TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.jobs_done_default TO minutehand_operator;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.kind_times TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.lane_changes TO minutehand_operator;
 GRANT SELECT,DELETE ON TABLE minutehand.lane_changes TO minutehand_worker;

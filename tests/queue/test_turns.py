@@ -36,7 +36,7 @@ def offered(stage: Queue, capacity: int) -> Counter[str]:
 
 @pytest.mark.every_version
 @pytest.mark.parametrize("backlog", [0, BACKLOG], ids=["few due jobs", "a backlog"])
-@pytest.mark.fault("functions/choose", r"set last = excluded.last where t", "set last = t.last where t")
+@pytest.mark.fault("functions/choose", r"do update set ends = excluded.ends", "do nothing")
 def test_turns_continue_at_the_next_tick(queue: Queue, backlog: int) -> None:
     fill(queue, backlog, "e")
     enqueue(queue, *"abcde", *"abcde")
@@ -70,7 +70,7 @@ def test_backlog_of_a_tenant_keeps_its_priorities(queue: Queue) -> None:
     ]
 
 
-@pytest.mark.fault("functions/streams", r"v.due and v.tenant <> all \(tenants\)", "v.due")
+@pytest.mark.fault("functions/streams", r"l.tenant <> all \(paused\)", "true")
 def test_paused_tenant_with_a_backlog_gets_no_turn(queue: Queue) -> None:
     fill(queue, BACKLOG, "loud")
     enqueue(queue, "z")

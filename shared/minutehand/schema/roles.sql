@@ -46,7 +46,7 @@ as $$
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates
                               kind_times', null),
-        ('worker', 'select', 'settings', 'max_result'),
+        ('worker', 'select', 'settings', 'max_result priority_step'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
         ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
@@ -65,11 +65,11 @@ as $$
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
-                                jobs_done_default', null),
-        ('operator', 'insert', 'defaults queue_defaults controls retention archived_days', null),
-        ('operator', 'update', 'defaults queue_defaults controls retention archived_days', null),
+                                jobs_done_default shares', null),
+        ('operator', 'insert', 'defaults queue_defaults controls retention archived_days shares', null),
+        ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
-        ('operator', 'delete', 'controls retention archived_days', null),
+        ('operator', 'delete', 'controls retention archived_days shares', null),
         ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),

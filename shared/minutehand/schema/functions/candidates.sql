@@ -14,7 +14,8 @@ as $$
            -- In all sweeps of a tick or of a take, and in one step of a sweep.
            when 'sweep' then 50000
            when 'step' then 2000
-           -- Tenants, besides those for which there is room: visited in turn, and of those whose head is known to be blocked.
+           -- Tenants, besides those for which there is room: listed, visited in turn, and of those whose head is known to be blocked.
+           when 'listed' then 1000
            when 'visits' then 200
            when 'blocked' then 50
            -- Groups of a stream, in addition to those that are busy.

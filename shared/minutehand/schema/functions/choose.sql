@@ -83,32 +83,34 @@ end
 $$;
 
 -- Runs one round: selects the candidates for which every bound has room, and locks up to `room` of them. Returns the jobs
--- that it selected, those that it locked, and the queues in which tenants were served in turn. All jobs have a place in one
--- order, so that overlapping bounds never hold back the first of them, and each round makes progress. If `fair`, tenants that
--- share a queue take turns, whatever the priority of the others' jobs, and a round gives no tenant more than its share. Turns
--- go on after the tenant that had the last one.
+-- that it selected, those that it locked, and the queues of these. All jobs have a place in one order, so that overlapping
+-- bounds never hold back the first of them, and each round makes progress. If `fair`, tenants that share a queue take turns in
+-- proportion to their weights, whatever the priority of the others' jobs. A candidate's turn is its tenant's until another
+-- column takes its place here, in `start` and in turn_ends.
 create or replace function minutehand.choose_round(
     room integer, moment timestamptz, candidates minutehand.candidate[], lanes minutehand.due_lane[], bounds minutehand.bound[], fair boolean,
     out selected uuid[], out locked uuid[], out served text[]
 )
 language plpgsql volatile
 as $$
+declare
+    step constant interval := (select s.priority_step from minutehand.settings s);
 begin
     with candidate as materialized (
-        select p.*, case when fair then ceil(room::numeric / max(p.place) over (partition by p.queue))::bigint else room + 20 end as share
-          from (select c.*, case when fair then dense_rank() over (partition by c.queue order by c.tenant <= coalesce(t.last, ''), c.tenant)
-                                 else 0 end as place
-                  from (select distinct on (u.id) u.* from unnest(candidates) u order by u.id) c
-                  left join minutehand.turns t on t.queue = c.queue) p
+        select c.*, c.visible - c.priority * step as rank, coalesce(s.weight, 1) as weight, greatest(e.ends, t.now, 0) as start
+          from (select distinct on (u.id) u.* from unnest(candidates) u order by u.id) c
+          left join minutehand.turns t on fair and t.queue = c.queue
+          left join minutehand.turn_ends e on fair and e.queue = c.queue and e.turn = c.tenant
+          left join minutehand.shares s on fair and s.turn = c.tenant
     ), own as materialized (
-        select c.*, row_number() over (partition by c.queue, c.place order by c.priority desc, c.visible, c.id) as own
+        select c.*, c.start + (row_number() over (partition by c.queue, case when fair then c.tenant end
+                                                  order by c.rank, c.id) - 1) / c.weight::double precision as begins
           from candidate c
     ), turn as materialized (
-        select o.*, row_number() over (partition by o.queue order by o.own, o.place, o.priority desc, o.visible, o.id) as turn
+        select o.*, row_number() over (partition by o.queue order by o.begins, o.tenant, o.rank, o.id) as turn
           from own o
-         where o.own <= o.share
     ), free as materialized (
-        select t.id, t.queue, t.tenant, t.turn, t.visible
+        select t.*
           from turn t
          where t.id not in (
                select minutehand.over_bounds(array(
@@ -116,7 +118,7 @@ begin
                       bounds, moment))
          order by t.turn, t.visible, t.id
     ), held as materialized (
-        select f.id, f.queue, f.tenant, f.turn
+        select f.*
           from free f
          cross join lateral (
                select
@@ -126,21 +128,24 @@ begin
                 limit 1
                   for update skip locked) j
          limit room
-    ), served as (
-        insert into minutehand.turns as t (queue, last)
-        select distinct on (h.queue) h.queue, h.tenant
-          from held h
-         where fair and h.queue in (select l.queue from unnest(lanes) l where l.shared)
-         order by h.queue, h.turn desc
-            on conflict (queue) do update set last = excluded.last where t.last <> excluded.last
+    ), shared as (
+        select h.* from held h where fair and h.queue in (select l.queue from unnest(lanes) l where l.shared)
+    ), ended as (
+        insert into minutehand.turn_ends (queue, turn, ends)
+        select s.queue, s.tenant, max(s.begins + 1 / s.weight::double precision) from shared s group by s.queue, s.tenant
+            on conflict (queue, turn) do update set ends = excluded.ends
+    ), went_on as (
+        insert into minutehand.turns as t (queue, now)
+        select s.queue, max(s.begins) from shared s group by s.queue
+            on conflict (queue) do update set now = greatest(t.now, excluded.now)
     )
-    select array(select f.id from free f), array(select h.id from held h), array(select distinct h.queue from held h)
+    select array(select f.id from free f), array(select h.id from held h), array(select distinct s.queue from shared s)
       into selected, locked, served;
 end
 $$;
 
 -- Remembers where the next ticks go on: a stream whose sweep found jobs that may still start, with the first of these; the
--- turns of a queue none of whose tenants was served, after the last one that was visited.
+-- list of a queue's tenants, after the last one, if it was too long. Forgets turns that are over.
 create or replace function minutehand.remember(
     streams minutehand.stream[], visited integer[], found_jobs minutehand.candidate[], bounds minutehand.bound[], tried uuid[],
     served text[]
@@ -165,8 +170,11 @@ begin
     select distinct on (s.queue) s.queue, s.part
       from unnest(streams) s
       left join minutehand.turns o on o.queue = s.queue
-     where s.last and s.queue <> all (served)
+     where s.last
      order by s.queue, s.part <= coalesce(o.last, ''), s.part
         on conflict (queue) do update set last = excluded.last;
+    delete from minutehand.turn_ends e
+     using minutehand.turns t
+     where e.queue = any (served) and t.queue = e.queue and e.ends <= t.now;
 end
 $$;

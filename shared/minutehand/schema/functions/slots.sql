@@ -68,7 +68,7 @@ as $$
             order by j.visible
             limit most) j
      where l.queue = of_queue and most > 0
-     order by l.priority desc, j.visible
+     order by j.visible - l.priority * (select priority_step from minutehand.settings)
      limit most
 $$;
 

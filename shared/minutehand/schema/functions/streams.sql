@@ -70,35 +70,38 @@ begin
         end if;
         return query select lane.queue, lane.priority, lane.floor, false, '', head, room::bigint, false;
         return query
-        select lane.queue, lane.priority, lane.floor, false, t.part, minutehand.scan_rows('part'), ceil(room::numeric / count(*) over ())::bigint, t.last
+        select lane.queue, lane.priority, lane.floor, false, t.part, minutehand.scan_rows('part'),
+               ceil(room * t.weight::numeric / greatest(t.weight, sum(t.weight) filter (where t.open) over ()))::bigint, t.last
           from minutehand.visit_tenants(lane.queue, lane.priority, lane.floor, room, moment, lane.kinds, lane.tenants, lane.others) t;
     end loop;
 end
 $$;
 
--- Visits tenants of a shared lane in turn, until as many have a job at their head that may start as there is room for, and
--- returns those with due jobs. Of those whose head is known to be blocked, returns those that were swept the longest ago.
--- Paused tenants get no turn.
+-- Visits tenants of a shared lane in the order of their turns, until as many have a job at their head that may start as there is
+-- room for, and returns those with due jobs. Of those whose head is known to be blocked, returns the ones that were swept the
+-- longest ago. Paused tenants get no turn.
 create or replace function minutehand.visit_tenants(
     in_queue text, with_priority integer, floor timestamptz, room integer, moment timestamptz,
-    kinds text[], tenants text[], others text[], out part text, out last boolean
+    kinds text[], tenants text[], others text[], out part text, out weight integer, out open boolean, out last boolean
 ) returns setof record
 language plpgsql stable
 as $$
 declare
     visited integer := 0;
     opened  integer := 0;
+    most    constant integer := room + minutehand.scan_rows('listed');
     visit   record;
 begin
     return query
-    select p.part::text, false
+    select p.part::text, coalesce(s.weight, 1), false, false
       from minutehand.positions p
+      left join minutehand.shares s on s.turn = p.part
      where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
        and p.part <> all (tenants)
      order by p.swept
      limit minutehand.scan_rows('blocked');
     for visit in
-        select v.tenant, v.due and v.tenant <> all (tenants) as due, v.due and v.tenant <> all (tenants) and exists (
+        select v.tenant, v.weight, v.due, v.listed, v.due and exists (
                select from (select j.*
                               from minutehand.jobs_live j
                              where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
@@ -106,21 +109,38 @@ begin
                              order by j.visible, j.id
                              limit minutehand.scan_rows('part')) r
                 where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
-                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), kinds, '{}', others)) as open,
-               exists (select from minutehand.positions p
-                        where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = v.tenant
-                          and p.blocked) as known
-          from minutehand.lane_tenants(
-               in_queue, with_priority, coalesce((select t.last from minutehand.turns t where t.queue = in_queue), ''), moment) v
+                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), kinds, '{}', others)) as open
+          from minutehand.turn_order(in_queue, with_priority, most, moment, tenants) v
     loop
-        visited := visited + 1;
-        opened := opened + (visit.open and not visit.known)::integer;
+        visited := visited + visit.due::integer;
+        opened := opened + visit.open::integer;
         part := visit.tenant;
-        last := visited = room + minutehand.scan_rows('visits');
-        if visit.due and not visit.known or last then
+        weight := visit.weight;
+        open := visit.open;
+        last := visit.listed = most;
+        if visit.due or last then
             return next;
         end if;
-        exit when last or opened = room;
+        exit when opened = room or visited = room + minutehand.scan_rows('visits');
     end loop;
 end
+$$;
+
+-- Lists up to `most` tenants with jobs in a lane in the order of their turns. `due` is whether a tenant has a due job and its
+-- turn: it is not paused, and its head not known to be blocked.
+create or replace function minutehand.turn_order(in_queue text, with_priority integer, most integer, moment timestamptz, paused text[])
+returns table (tenant text, weight integer, due boolean, listed bigint)
+language sql stable rows 1000
+as $$
+    select l.tenant, coalesce(s.weight, 1), l.due and l.tenant <> all (paused) and p.part is null, l.listed
+      from (select t.*, row_number() over () as listed
+              from minutehand.lane_tenants(
+                   in_queue, with_priority, coalesce((select o.last from minutehand.turns o where o.queue = in_queue), ''), moment) t
+             limit most) l
+      left join minutehand.shares s on s.turn = l.tenant
+      left join minutehand.turn_ends e on e.queue = in_queue and e.turn = l.tenant
+      left join minutehand.positions p on p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = l.tenant
+                                      and p.blocked
+     -- The last one is where the next tick goes on, even if this one does not get that far.
+     order by l.listed = most desc, greatest(e.ends, (select o.now from minutehand.turns o where o.queue = in_queue), 0), l.listed
 $$;

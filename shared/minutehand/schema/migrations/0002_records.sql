@@ -7,7 +7,6 @@
 --   settings         settings of the whole database
 --   dispatcher       when it last ticked; its row is the lock under which capacity is counted
 --   budgets          how many jobs of a queue may be offered or running at once, reduced when offers lapse
---   turns            the tenant that had the last turn, for each queue that tenants share
 --   controls         pauses and limits, by queue, kind, key, tenant or a combination
 --   tenant_roles     roles that are bound to one tenant
 --   attempts         every attempt at a job, in day partitions by its end
@@ -55,7 +54,10 @@ create table minutehand.settings (
     -- Workers read it only for results that are larger than the minimum.
     max_result          integer not null default 262144
                         constraint max_result_is_16_kib_to_64_mib check (max_result between 16384 and 67108864),
-    keep_until_archived boolean not null default false
+    keep_until_archived boolean not null default false,
+    -- A job that has waited for so long counts one priority higher.
+    priority_step       interval not null default '1 hour'
+                        constraint priority_step_is_bounded check (priority_step between '1 second' and '36500 days')
 );
 insert into minutehand.settings default values;
 
@@ -85,12 +87,6 @@ create table minutehand.budgets (
 
 -- A lane that may have due jobs, and where to scan it from.
 create type minutehand.due_lane as (queue text, priority integer, floor timestamptz, shared boolean);
-
--- The next tick goes on after the tenant that had the last turn: it treats tenants equally without visiting all of them.
-create table minutehand.turns (
-    queue minutehand.queue  primary key,
-    last  minutehand.tenant not null
-);
 
 -- '' matches any.
 create domain minutehand.any_queue as text constraint queue_is_a_name check (value = '' or value::minutehand.queue is not null);

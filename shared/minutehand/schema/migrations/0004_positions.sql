@@ -1,6 +1,9 @@
--- The selection of due jobs behind many that cannot start.
+-- The selection of due jobs: behind many that cannot start, and in turns.
 --
 --   positions         where the sweep of a stream goes on
+--   turns             the virtual time of each queue that tenants share
+--   turn_ends         when the last job of a tenant ends in that time
+--   shares            weights of tenants
 
 -- Where to look for due jobs, in the order of an index: a whole lane, or a part of a lane that tenants share: the jobs of a
 -- tenant, or for part '' those without one. `head` is the number of rows that every round may read, `most` the number of
@@ -32,3 +35,25 @@ create table minutehand.positions (
     primary key (queue, priority, whole, part)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 create index positions_swept on minutehand.positions (swept);
+
+-- Tenants of a queue share its offers by start-time fair queueing (Goyal, Vin and Cheng, 1996). Time is virtual: a job of a
+-- tenant with weight 3 takes a third of a unit. The next job is that of the tenant whose last one ended first.
+create table minutehand.turns (
+    queue minutehand.queue  primary key,
+    -- The start of the last job that was chosen. A tenant without a job in the meantime starts here.
+    now   double precision  not null default 0,
+    -- The last tenant that a tick listed, if it may not list all of them; the next tick goes on there.
+    last  minutehand.tenant not null default ''
+);
+create table minutehand.turn_ends (
+    queue minutehand.queue  not null,
+    -- A tenant; '' for the jobs without one.
+    turn  minutehand.tenant not null,
+    ends  double precision  not null,
+    primary key (queue, turn)
+) with (fillfactor = 50);
+-- A tenant without a row has weight 1.
+create table minutehand.shares (
+    turn   minutehand.tenant primary key,
+    weight integer not null constraint weight_is_1_to_1000 check (weight between 1 and 1000)
+);

@@ -20,9 +20,12 @@ with busy as materialized (
     select queue, priority, floor, shared, grouped from minutehand.due_lanes(coalesce(%(now)s, now()))
 ), controlled as materialized (
     select exists (select from minutehand.controls) or exists (select from lane where shared or grouped) as yes
+), aging as materialized (
+    -- A job that has waited for a step counts one priority higher.
+    select priority_step as step from minutehand.settings
 ), due as materialized (
     select l.queue, l.priority, l.floor, j.visible,
-           row_number() over (partition by l.queue order by l.priority desc, j.visible) as turn
+           row_number() over (partition by l.queue order by j.visible - l.priority * (select step from aging)) as turn
       from lane l
      cross join lateral (
            select visible

@@ -27,7 +27,7 @@ with slot as materialized (
             limit (select count from slot)
               for update skip locked) j
      where l.queue = %(queue)s and %(only)s::jsonb is null and not (select yes from controlled)
-     order by l.priority desc, j.visible
+     order by j.visible - l.priority * (select priority_step from minutehand.settings)
      limit (select count from slot)
 ), bounded as materialized (
     select j.id, j.priority, j.visible, j.kind, j.timeout, coalesce(j.claimed, j.lapsed) is not null as alone
@@ -42,7 +42,7 @@ with slot as materialized (
             select n.* from minutehand.next_due(%(queue)s, (select count + 20 from slot where count > 0), coalesce(%(now)s, now())) n
              where %(only)s::jsonb is not null and not (select yes from controlled) and not (select yes from shared)) due
      where %(only)s::jsonb is null or minutehand.suits(%(only)s, kind, timeout, %(lease)s)
-     order by priority desc, visible
+     order by visible - priority * (select priority_step from minutehand.settings)
 ), held as materialized (
     select s.*
       from suitable s

@@ -1,0 +1,48 @@
+"""Aging: a job that has waited for an hour counts one priority higher, so that no priority waits for ever."""
+
+import pytest
+
+from minutehand.operations.controls import limit
+from tests.queue.stage import Queue
+
+AGE = """
+update minutehand.jobs_live set visible = visible - %(hours)s * interval '1 hour', run_at = run_at where kind = 'old'
+"""
+
+
+@pytest.fixture(params=["plain", "with a limit"])
+def stage(request: pytest.FixtureRequest, queue: Queue) -> Queue:
+    """A queue whose jobs are selected by the statement itself, or by `choose`."""
+    if request.param != "plain":
+        limit(queue.database, 100, kind="old")
+    return queue
+
+
+@pytest.mark.fault(
+    "offer", r"order by j.visible - l.priority \* \(select step from aging\)", "order by l.priority desc"
+)
+@pytest.mark.parametrize(("hours", "first"), [(3, "new"), (5, "old")])
+def test_waiting_job_is_offered_before_a_higher_priority(stage: Queue, hours: int, first: str) -> None:
+    stage.enqueue("old", priority=5)
+    stage.enqueue("new", priority=9)
+    stage.sql(AGE, hours=hours)
+
+    assert [offer.kind for offer in stage.offer(1)] == [first]
+
+
+@pytest.mark.parametrize(("hours", "first"), [(3, "new"), (5, "old")])
+def test_waiting_job_is_taken_before_a_higher_priority(stage: Queue, hours: int, first: str) -> None:
+    stage.enqueue("old", priority=5)
+    stage.enqueue("new", priority=9)
+    stage.sql(AGE, hours=hours)
+
+    assert [job.kind for job in stage.take(1)] == [first]
+
+
+def test_step_is_a_setting(queue: Queue) -> None:
+    queue.sql("update minutehand.settings set priority_step = '1 minute'")
+    queue.enqueue("old", priority=0)
+    queue.enqueue("new", priority=9)
+    queue.sql(AGE, hours=1)
+
+    assert [job.kind for job in queue.take(1)] == ["old"]

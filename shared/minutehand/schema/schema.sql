@@ -907,22 +907,24 @@ $$;
 CREATE FUNCTION minutehand.choose_round(room integer, moment timestamp with time zone, candidates minutehand.candidate[], lanes minutehand.due_lane[], bounds minutehand.bound[], fair boolean, OUT selected uuid[], OUT locked uuid[], OUT served text[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
+declare
+    step constant interval := (select s.priority_step from minutehand.settings s);
 begin
     with candidate as materialized (
-        select p.*, case when fair then ceil(room::numeric / max(p.place) over (partition by p.queue))::bigint else room + 20 end as share
-          from (select c.*, case when fair then dense_rank() over (partition by c.queue order by c.tenant <= coalesce(t.last, ''), c.tenant)
-                                 else 0 end as place
-                  from (select distinct on (u.id) u.* from unnest(candidates) u order by u.id) c
-                  left join minutehand.turns t on t.queue = c.queue) p
+        select c.*, c.visible - c.priority * step as rank, coalesce(s.weight, 1) as weight, greatest(e.ends, t.now, 0) as start
+          from (select distinct on (u.id) u.* from unnest(candidates) u order by u.id) c
+          left join minutehand.turns t on fair and t.queue = c.queue
+          left join minutehand.turn_ends e on fair and e.queue = c.queue and e.turn = c.tenant
+          left join minutehand.shares s on fair and s.turn = c.tenant
     ), own as materialized (
-        select c.*, row_number() over (partition by c.queue, c.place order by c.priority desc, c.visible, c.id) as own
+        select c.*, c.start + (row_number() over (partition by c.queue, case when fair then c.tenant end
+                                                  order by c.rank, c.id) - 1) / c.weight::double precision as begins
           from candidate c
     ), turn as materialized (
-        select o.*, row_number() over (partition by o.queue order by o.own, o.place, o.priority desc, o.visible, o.id) as turn
+        select o.*, row_number() over (partition by o.queue order by o.begins, o.tenant, o.rank, o.id) as turn
           from own o
-         where o.own <= o.share
     ), free as materialized (
-        select t.id, t.queue, t.tenant, t.turn, t.visible
+        select t.*
           from turn t
          where t.id not in (
                select minutehand.over_bounds(array(
@@ -930,7 +932,7 @@ begin
                       bounds, moment))
          order by t.turn, t.visible, t.id
     ), held as materialized (
-        select f.id, f.queue, f.tenant, f.turn
+        select f.*
           from free f
          cross join lateral (
                select
@@ -940,15 +942,18 @@ begin
                 limit 1
                   for update skip locked) j
          limit room
-    ), served as (
-        insert into minutehand.turns as t (queue, last)
-        select distinct on (h.queue) h.queue, h.tenant
-          from held h
-         where fair and h.queue in (select l.queue from unnest(lanes) l where l.shared)
-         order by h.queue, h.turn desc
-            on conflict (queue) do update set last = excluded.last where t.last <> excluded.last
+    ), shared as (
+        select h.* from held h where fair and h.queue in (select l.queue from unnest(lanes) l where l.shared)
+    ), ended as (
+        insert into minutehand.turn_ends (queue, turn, ends)
+        select s.queue, s.tenant, max(s.begins + 1 / s.weight::double precision) from shared s group by s.queue, s.tenant
+            on conflict (queue, turn) do update set ends = excluded.ends
+    ), went_on as (
+        insert into minutehand.turns as t (queue, now)
+        select s.queue, max(s.begins) from shared s group by s.queue
+            on conflict (queue) do update set now = greatest(t.now, excluded.now)
     )
-    select array(select f.id from free f), array(select h.id from held h), array(select distinct h.queue from held h)
+    select array(select f.id from free f), array(select h.id from held h), array(select distinct s.queue from shared s)
       into selected, locked, served;
 end
 $$;
@@ -2591,7 +2596,7 @@ CREATE FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp
             order by j.visible
             limit most) j
      where l.queue = of_queue and most > 0
-     order by l.priority desc, j.visible
+     order by j.visible - l.priority * (select priority_step from minutehand.settings)
      limit most
 $$;
 
@@ -2772,7 +2777,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates
                               kind_times', null),
-        ('worker', 'select', 'settings', 'max_result'),
+        ('worker', 'select', 'settings', 'max_result priority_step'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
         ('worker', 'update', 'jobs_live', 'ack prior offered claimed visible attempts error lapsed result'),
@@ -2791,11 +2796,11 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
-                                jobs_done_default', null),
-        ('operator', 'insert', 'defaults queue_defaults controls retention archived_days', null),
-        ('operator', 'update', 'defaults queue_defaults controls retention archived_days', null),
+                                jobs_done_default shares', null),
+        ('operator', 'insert', 'defaults queue_defaults controls retention archived_days shares', null),
+        ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
-        ('operator', 'delete', 'controls retention archived_days', null),
+        ('operator', 'delete', 'controls retention archived_days shares', null),
         ('operator', 'execute', 'days hold_ticks recall_offers due_lanes count_unpaused', null),
         -- Copy days to a lake.
         ('operator', 'select', 'attempts_default events_default archive_batches erased', null),
@@ -3255,9 +3260,12 @@ begin
     select distinct on (s.queue) s.queue, s.part
       from unnest(streams) s
       left join minutehand.turns o on o.queue = s.queue
-     where s.last and s.queue <> all (served)
+     where s.last
      order by s.queue, s.part <= coalesce(o.last, ''), s.part
         on conflict (queue) do update set last = excluded.last;
+    delete from minutehand.turn_ends e
+     using minutehand.turns t
+     where e.queue = any (served) and t.queue = e.queue and e.ends <= t.now;
 end
 $$;
 
@@ -3561,7 +3569,8 @@ CREATE FUNCTION minutehand.scan_rows(of text) RETURNS integer
            -- In all sweeps of a tick or of a take, and in one step of a sweep.
            when 'sweep' then 50000
            when 'step' then 2000
-           -- Tenants, besides those for which there is room: visited in turn, and of those whose head is known to be blocked.
+           -- Tenants, besides those for which there is room: listed, visited in turn, and of those whose head is known to be blocked.
+           when 'listed' then 1000
            when 'visits' then 200
            when 'blocked' then 50
            -- Groups of a stream, in addition to those that are busy.
@@ -3781,7 +3790,8 @@ begin
         end if;
         return query select lane.queue, lane.priority, lane.floor, false, '', head, room::bigint, false;
         return query
-        select lane.queue, lane.priority, lane.floor, false, t.part, minutehand.scan_rows('part'), ceil(room::numeric / count(*) over ())::bigint, t.last
+        select lane.queue, lane.priority, lane.floor, false, t.part, minutehand.scan_rows('part'),
+               ceil(room * t.weight::numeric / greatest(t.weight, sum(t.weight) filter (where t.open) over ()))::bigint, t.last
           from minutehand.visit_tenants(lane.queue, lane.priority, lane.floor, room, moment, lane.kinds, lane.tenants, lane.others) t;
     end loop;
 end
@@ -3980,6 +3990,22 @@ CREATE FUNCTION minutehand.tenants_tables() RETURNS SETOF regclass
        and c.relname not in ('new_jobs', 'tenant_roles')
 $$;
 
+CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, most integer, moment timestamp with time zone, paused text[]) RETURNS TABLE(tenant text, weight integer, due boolean, listed bigint)
+    LANGUAGE sql STABLE
+    AS $$
+    select l.tenant, coalesce(s.weight, 1), l.due and l.tenant <> all (paused) and p.part is null, l.listed
+      from (select t.*, row_number() over () as listed
+              from minutehand.lane_tenants(
+                   in_queue, with_priority, coalesce((select o.last from minutehand.turns o where o.queue = in_queue), ''), moment) t
+             limit most) l
+      left join minutehand.shares s on s.turn = l.tenant
+      left join minutehand.turn_ends e on e.queue = in_queue and e.turn = l.tenant
+      left join minutehand.positions p on p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = l.tenant
+                                      and p.blocked
+     -- The last one is where the next tick goes on, even if this one does not get that far.
+     order by l.listed = most desc, greatest(e.ends, (select o.now from minutehand.turns o where o.queue = in_queue), 0), l.listed
+$$;
+
 CREATE FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) RETURNS SETOF uuid
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -4041,23 +4067,25 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, kinds text[], tenants text[], others text[], OUT part text, OUT last boolean) RETURNS SETOF record
+CREATE FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, kinds text[], tenants text[], others text[], OUT part text, OUT weight integer, OUT open boolean, OUT last boolean) RETURNS SETOF record
     LANGUAGE plpgsql STABLE
     AS $$
 declare
     visited integer := 0;
     opened  integer := 0;
+    most    constant integer := room + minutehand.scan_rows('listed');
     visit   record;
 begin
     return query
-    select p.part::text, false
+    select p.part::text, coalesce(s.weight, 1), false, false
       from minutehand.positions p
+      left join minutehand.shares s on s.turn = p.part
      where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
        and p.part <> all (tenants)
      order by p.swept
      limit minutehand.scan_rows('blocked');
     for visit in
-        select v.tenant, v.due and v.tenant <> all (tenants) as due, v.due and v.tenant <> all (tenants) and exists (
+        select v.tenant, v.weight, v.due, v.listed, v.due and exists (
                select from (select j.*
                               from minutehand.jobs_live j
                              where j.queue = in_queue and j.priority = with_priority and j.tenant = v.tenant and j.tenant <> ''
@@ -4065,21 +4093,19 @@ begin
                              order by j.visible, j.id
                              limit minutehand.scan_rows('part')) r
                 where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
-                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), kinds, '{}', others)) as open,
-               exists (select from minutehand.positions p
-                        where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = v.tenant
-                          and p.blocked) as known
-          from minutehand.lane_tenants(
-               in_queue, with_priority, coalesce((select t.last from minutehand.turns t where t.queue = in_queue), ''), moment) v
+                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), kinds, '{}', others)) as open
+          from minutehand.turn_order(in_queue, with_priority, most, moment, tenants) v
     loop
-        visited := visited + 1;
-        opened := opened + (visit.open and not visit.known)::integer;
+        visited := visited + visit.due::integer;
+        opened := opened + visit.open::integer;
         part := visit.tenant;
-        last := visited = room + minutehand.scan_rows('visits');
-        if visit.due and not visit.known or last then
+        weight := visit.weight;
+        open := visit.open;
+        last := visit.listed = most;
+        if visit.due or last then
             return next;
         end if;
-        exit when last or opened = room;
+        exit when opened = room or visited = room + minutehand.scan_rows('visits');
     end loop;
 end
 $$;
@@ -4554,9 +4580,17 @@ CREATE TABLE minutehand.settings (
     max_payload integer DEFAULT 262144 NOT NULL,
     max_result integer DEFAULT 262144 NOT NULL,
     keep_until_archived boolean DEFAULT false NOT NULL,
+    priority_step interval DEFAULT '01:00:00'::interval NOT NULL,
     CONSTRAINT max_payload_is_1_byte_to_64_mib CHECK (((max_payload >= 1) AND (max_payload <= 67108864))),
     CONSTRAINT max_result_is_16_kib_to_64_mib CHECK (((max_result >= 16384) AND (max_result <= 67108864))),
+    CONSTRAINT priority_step_is_bounded CHECK (((priority_step >= '00:00:01'::interval) AND (priority_step <= '36500 days'::interval))),
     CONSTRAINT settings_are_one_row CHECK (one)
+);
+
+CREATE TABLE minutehand.shares (
+    turn minutehand.tenant NOT NULL,
+    weight integer NOT NULL,
+    CONSTRAINT weight_is_1_to_1000 CHECK (((weight >= 1) AND (weight <= 1000)))
 );
 
 CREATE UNLOGGED TABLE minutehand.staged (
@@ -4597,9 +4631,17 @@ CREATE TABLE minutehand.tenant_roles (
     CONSTRAINT tenant_is_set CHECK (((tenant)::text <> ''::text))
 );
 
+CREATE TABLE minutehand.turn_ends (
+    queue minutehand.queue NOT NULL,
+    turn minutehand.tenant NOT NULL,
+    ends double precision NOT NULL
+)
+WITH (fillfactor='50');
+
 CREATE TABLE minutehand.turns (
     queue minutehand.queue NOT NULL,
-    last minutehand.tenant NOT NULL
+    now double precision DEFAULT 0 NOT NULL,
+    last minutehand.tenant DEFAULT ''::text NOT NULL
 );
 
 CREATE TABLE minutehand.waiting (
@@ -4730,6 +4772,9 @@ ALTER TABLE ONLY minutehand.schema_files
 ALTER TABLE ONLY minutehand.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (one);
 
+ALTER TABLE ONLY minutehand.shares
+    ADD CONSTRAINT shares_pkey PRIMARY KEY (turn);
+
 ALTER TABLE ONLY minutehand.superseded
     ADD CONSTRAINT superseded_pkey PRIMARY KEY (job);
 
@@ -4738,6 +4783,9 @@ ALTER TABLE ONLY minutehand.take_locks
 
 ALTER TABLE ONLY minutehand.tenant_roles
     ADD CONSTRAINT tenant_roles_pkey PRIMARY KEY (role);
+
+ALTER TABLE ONLY minutehand.turn_ends
+    ADD CONSTRAINT turn_ends_pkey PRIMARY KEY (queue, turn);
 
 ALTER TABLE ONLY minutehand.turns
     ADD CONSTRAINT turns_pkey PRIMARY KEY (queue);
@@ -5655,6 +5703,8 @@ REVOKE ALL ON FUNCTION minutehand.tenant_scope() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.tenants_tables() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.turn_order(in_queue text, with_priority integer, most integer, moment timestamp with time zone, paused text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) TO minutehand_tenant;
@@ -5669,7 +5719,7 @@ GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_ten
 
 REVOKE ALL ON FUNCTION minutehand.visit_groups(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], taken uuid[], OUT visits minutehand.group_visit[], OUT candidates minutehand.candidate[], OUT numbers integer[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, kinds text[], tenants text[], others text[], OUT part text, OUT last boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, kinds text[], tenants text[], others text[], OUT part text, OUT weight integer, OUT open boolean, OUT last boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.was_visible(created xid, snapshot pg_snapshot) FROM PUBLIC;
 
@@ -5780,6 +5830,10 @@ GRANT SELECT ON TABLE minutehand.settings TO minutehand_operator;
 GRANT SELECT(max_result) ON TABLE minutehand.settings TO minutehand_worker;
 
 GRANT UPDATE(keep_until_archived) ON TABLE minutehand.settings TO minutehand_operator;
+
+GRANT SELECT(priority_step) ON TABLE minutehand.settings TO minutehand_worker;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE minutehand.shares TO minutehand_operator;
 
 GRANT SELECT,DELETE ON TABLE minutehand.superseded TO minutehand_worker;
 

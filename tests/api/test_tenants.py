@@ -72,6 +72,8 @@ def routes_of(router: Any) -> Iterator[str]:
 
 
 def test_route_list_is_complete(function) -> None:
+    function.resources.add_all()
+
     assert {*routes_of(function.app)} == {*CALLS} | NO_DATA
 
 

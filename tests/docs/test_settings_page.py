@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
+from minutehand.settings.processes import EVERYWHERE
 from minutehand.settings.report import format_default
-from minutehand.settings.table import EVERYWHERE, SETTINGS
+from minutehand.settings.table import SETTINGS
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 BEGIN, END = "<!-- settings -->", "<!-- end of settings -->"

@@ -5,6 +5,17 @@ read when this module is imported. The table in docs/settings.md is generated fr
 """
 
 from minutehand.model.worker_route import EXAMPLE, WorkerRoute, parse_worker_routes
+from minutehand.settings.database_table import (
+    CONNECT_TIMEOUT,
+    DATABASE_HOST,
+    DATABASE_IAM,
+    DATABASE_NAME,
+    DATABASE_PORT,
+    DATABASE_SECRET,
+    DATABASE_TLS,
+    DATABASE_URL,
+    PREPARE,
+)
 from minutehand.settings.declaring import (
     SETTINGS,
     declare,
@@ -15,68 +26,30 @@ from minutehand.settings.declaring import (
 )
 from minutehand.settings.kinds import LIST, Setting, choice, integer, json_object
 from minutehand.settings.masks import mask_database_url, mask_sinks
+from minutehand.settings.processes import (
+    API,
+    CLI,
+    DISPATCHER,
+    EVERYWHERE,
+    HANDLING,
+    LIBRARY,
+    TESTS,
+    WAKING,
+    WORKER,
+)
 
-__all__ = ["SETTINGS"]
-
-API, DISPATCHER, MIGRATE, WORKER = "api", "dispatcher", "migrate", "worker"
-# `library` is any other process that uses the library.
-LIBRARY, CLI, TESTS = "library", "cli", "tests"
-EVERYWHERE = (API, DISPATCHER, MIGRATE, WORKER, LIBRARY)
-# The processes that invoke workers: in the mode `prompt`, also those that enqueue.
-WAKING = (API, DISPATCHER, WORKER, LIBRARY, CLI)
-# The processes that may import the team's handlers.
-HANDLING = (DISPATCHER, WORKER, LIBRARY, CLI)
-
-DATABASE_URL = declare_text(
+__all__ = [
+    "CONNECT_TIMEOUT",
+    "DATABASE_HOST",
+    "DATABASE_IAM",
+    "DATABASE_NAME",
+    "DATABASE_PORT",
+    "DATABASE_SECRET",
+    "DATABASE_TLS",
     "DATABASE_URL",
-    "The database, as postgresql://user:password@host/database.",
-    *EVERYWHERE,
-    mask=mask_database_url,
-)
-DATABASE_SECRET = declare_text(
-    "MINUTEHAND_DATABASE_SECRET",
-    "Name or ARN of a secret in Secrets Manager that holds the URL or RDS's JSON; read if DATABASE_URL is empty.",
-    *EVERYWHERE,
-)
-DATABASE_HOST = declare_text(
-    "MINUTEHAND_DATABASE_HOST", "The host, if the database secret does not contain it.", *EVERYWHERE
-)
-DATABASE_PORT = declare(
-    "MINUTEHAND_DATABASE_PORT",
-    integer(1, 65535),
-    5432,
-    "The port, if the database secret does not contain it.",
-    *EVERYWHERE,
-)
-DATABASE_NAME = declare_text(
-    "MINUTEHAND_DATABASE_NAME",
-    "The database's name, if the database secret does not contain it.",
-    *EVERYWHERE,
-)
-DATABASE_IAM = declare_flag(
-    "MINUTEHAND_DATABASE_IAM", "Authenticate with a signed RDS token instead of a password.", *EVERYWHERE
-)
-DATABASE_TLS = declare(
-    "MINUTEHAND_DATABASE_TLS",
-    choice("verify"),
-    "",
-    "`verify` verifies the server's certificate, unless the URL contains `sslmode`.",
-    *EVERYWHERE,
-)
-CONNECT_TIMEOUT = declare(
-    "MINUTEHAND_CONNECT_TIMEOUT",
-    integer(1, 900, "seconds"),
-    5,
-    "Time limit for opening a connection, including retries.",
-    *EVERYWHERE,
-)
-PREPARE = declare(
-    "MINUTEHAND_PREPARE",
-    choice("auto", "always", "never"),
-    "auto",
-    "Whether to prepare statements; `auto` prepares on connections without a transaction pooler.",
-    *EVERYWHERE,
-)
+    "PREPARE",
+    "SETTINGS",
+]
 
 MODE = declare(
     "MINUTEHAND_MODE",

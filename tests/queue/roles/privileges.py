@@ -9,7 +9,7 @@ OPERATORS = ("operator", "tenant")
 EVERY_ROLE = """
     as_tenant clock close_batch copy_incoming enqueue enqueue_alike enqueue_incoming examine_process examine_roles
     examine_server examine_snapshots health leave_tenant lock_schedules migration_files migration_known
-    migration_status open_batch has_other_writers store_events offer_now withdraw_now
+    migration_status open_batch has_other_writers store_events offer_now withdraw_now why_clock
 """
 WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches
@@ -24,11 +24,12 @@ WORKER_AND_OPERATORS = """
     histogram list_controls list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
     replay save_schedule spent_recurring stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
+    why_controls why_earliest why_line why_pace why_served
 """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
     list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
-    unblock_group
+    unblock_group usage finished_work why_actor
 """
 OPERATOR = """
     recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_limit
@@ -39,7 +40,7 @@ OPERATOR = """
 MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(EVERY_ROLE.split(), ROLES),
     **dict.fromkeys(WORKER.split(), ("worker",)),
-    **dict.fromkeys(["count_due", "max_result", "next_need"], ("worker", "operator")),
+    **dict.fromkeys(["count_due", "max_result", "next_need", "why_dispatcher"], ("worker", "operator")),
     **dict.fromkeys(WORKER_AND_OPERATORS.split(), ("worker", *OPERATORS)),
     **dict.fromkeys(BOTH_OPERATORS.split(), OPERATORS),
     **dict.fromkeys(OPERATOR.split(), ("operator",)),

@@ -24,12 +24,12 @@ WORKER_AND_OPERATORS = """
     histogram list_controls list_batches list_enqueued list_firings list_jobs list_installed list_newer_jobs
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
     replay save_schedule spent_recurring stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
-    why_controls why_earliest why_line why_pace why_served
+    finished_work why_controls why_earliest why_line why_pace why_served
 """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
     list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
-    unblock_group usage finished_work why_actor
+    unblock_group usage why_actor
 """
 OPERATOR = """
     recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_limit

@@ -62,6 +62,7 @@ def test_login_without_a_role_cannot_access_the_schema(login: Login) -> None:
         "leave_tenant",
         "lock_schedules",
         "migration_known",
+        "why_clock",
     }
 
 

@@ -2761,8 +2761,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
                                                         enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch
-                                                        keep_events too_large uuid7
-                                                        is_headers is_retry is_on_dead is_plain offer_now withdraw_now', null),
+                                                        keep_events too_large uuid7 is_headers is_retry is_on_dead is_plain offer_now withdraw_now', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),

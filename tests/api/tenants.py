@@ -112,6 +112,9 @@ CALLS = {
     "POST /controls/resume": Call("/controls/resume", {"queue": "<mark>", "tenant": "b"}, True),
     "POST /controls/limit": Call("/controls/limit", {"queue": "<mark>", "tenant": "b", "limit": 1}, True),
     "POST /controls/unlimit": Call("/controls/unlimit", {"queue": "<mark>", "tenant": "b"}, True),
+    "POST /controls/unblock": Call(
+        "/controls/unblock", {"queue": "<mark>", "group": "<mark>", "tenant": "b"}, True
+    ),
     "GET /audit": Call("/audit"),
     "GET /retention": Call("/retention", closed=True),
     "PUT /retention": Call("/retention", {"queue": "<mark>", "done": "P1D"}, True),

@@ -71,6 +71,7 @@ OPERATIONS = [
     "POST /controls/resume",
     "POST /controls/limit",
     "POST /controls/unlimit",
+    "POST /controls/unblock",
     "POST /queues/{queue}/delete",
     "GET /audit",
     "GET /health",

@@ -21,9 +21,9 @@ from tests import servers
 MOST = {
     "idle tick": (18, 18),
     "busy tick": (18, 18),
-    # A claim, an outcome, and the take that looks for the next job in the slot.
-    "worker, 1 job": (3, 3),
-    "worker, 10 jobs": (3, 3),
+    # A claim, the outcomes, the take that looks for the next job in the slots, and once a minute the time of the kind.
+    "worker, 1 job": (4, 4),
+    "worker, 10 jobs": (4, 4),
     "POST /jobs": (1, 1),
     "GET /jobs/{id}": (1, 1),
 }

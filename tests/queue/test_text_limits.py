@@ -24,6 +24,7 @@ ON_DEAD = '{"kind": "a", "payload": {"a": "%s"}}'
 KIB, MIB = 1024, 1024 * 1024
 # The domains of texts: the largest size, and an expression for a value of the size n.
 DOMAINS: dict[str, tuple[int, str]] = {
+    "any_group": (KIB, "repeat('x', {n})"),
     "any_key": (KIB, "repeat('x', {n})"),
     "any_kind": (100, "repeat('x', {n})"),
     "any_queue": (100, "repeat('x', {n})"),
@@ -40,6 +41,7 @@ DOMAINS: dict[str, tuple[int, str]] = {
     "on_dead": (8 * KIB, f"format('{ON_DEAD}', repeat('x', {{n}} - {len(ON_DEAD) - 2}))::json"),
     "payload": (64 * MIB, "to_json(repeat('x', {n} - 2))"),
     "queue": (100, "repeat('x', {n})"),
+    "rate_value": (2 * KIB, "repeat('x', {n})"),
     "reason": (1000, "repeat('x', {n})"),
     "result": (128 * MIB, "to_json(repeat('x', {n} - 2))"),
     "retry": (1000, f"format('{RETRY}', repeat('0', {{n}} - {len(RETRY) - 2}))::jsonb"),
@@ -78,7 +80,9 @@ STAGED = [
 def bounded(column: str, kind: str, checks: list[str]) -> bool:
     """Return whether a column has a domain with a limit, or a CHECK that casts it to one or lists its values."""
     casts = {
-        domain for check in checks for domain in re.findall(rf"\(?\b{column}\)?::minutehand\.(\w+)", check)
+        domain
+        for check in checks
+        for domain in re.findall(rf'\(?"?\b{column}"?\)?::minutehand\.(\w+)', check)
     }
     listed = any(re.search(rf"\b{column} = ANY \(ARRAY\[", check) for check in checks)
     return kind in DOMAINS or bool(casts & DOMAINS.keys()) or listed
@@ -127,7 +131,7 @@ def test_staged_item_is_checked(queue: Queue, column: str) -> None:
 
     with pytest.raises(psycopg.errors.CheckViolation):
         queue.sql(
-            f"insert into minutehand.new_jobs (load, ordinal, {column}) values (gen_random_uuid(), 1, {expression})",  # type: ignore[arg-type]
+            f'insert into minutehand.new_jobs (load, ordinal, "{column}") values (gen_random_uuid(), 1, {expression})',  # type: ignore[arg-type]
             value=value,
         )
 

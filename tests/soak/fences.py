@@ -61,8 +61,8 @@ FENCES = (
     Fence(
         "lock of limits",
         "schema/functions/choose.sql",
-        "        for update;\n    bounds",
-        "        ;\n    bounds",
+        "        for update;\n    if only_queue",
+        "        ;\n    if only_queue",
         (LIMITS,),
     ),
     Fence(

@@ -40,7 +40,9 @@ def test_leaky_function_sees_no_row_of_another_tenant(tenant: Database, queue: Q
 # Functions that run with the rights of the owner, so no policy applies, and that a tenant may call. Each checks the
 # tenant of the session, or returns nothing about a job. Before you add one, review it and add a test of it below.
 REVIEWED_FUNCTIONS = {
+    "batch_progress",
     "cancel_jobs",
+    "close_batch",
     "current_tenant",
     "delete_finished",
     "delete_jobs",
@@ -51,6 +53,8 @@ REVIEWED_FUNCTIONS = {
     "enqueue_incoming",
     "fire_now",
     "keep_events",
+    "offer_now",
+    "open_batch",
     "pause_schedule",
     "promote_jobs",
     "queues_seen",
@@ -62,7 +66,10 @@ REVIEWED_FUNCTIONS = {
     "reschedule_jobs",
     "retry_jobs",
     "save_schedule",
+    "unblock",
     "withdraw_ahead",
+    # Fenced by the ack of an offer.
+    "withdraw_now",
 }
 
 
@@ -100,6 +107,10 @@ FORGED: list[str] = [
            '[{{"id": "01a1fe30-d3a6-7c72-8ab3-9322193cd77e", "tenant": "b", "name": "done"}}]')""",
     """select minutehand.keep_events(
            '[{{"id": "01a1fe30-d3a6-7c72-8ab3-9322193cd77e", "job": "{upcoming}", "name": "done"}}]')""",
+    "select minutehand.close_batch('{batch}')",
+    "select minutehand.open_batch(tenant => 'b')",
+    "select minutehand.unblock('other', 'b', 'blocked')",
+    "select * from minutehand.offer_now(array['{due}']::uuid[], null, false)",
     "select * from minutehand.enqueue('echo', key => 'k', tenant => 'b')",
     """select minutehand.enqueue_alike(
            json_populate_record(null::minutehand.new_jobs, '{{"kind": "echo", "tenant": "b"}}'), '[1]', '{{0}}',
@@ -122,6 +133,13 @@ def with_rows_of_b(queue: Queue) -> dict[str, UUID]:
         "deleted": enqueue_as(queue, "b", delay=timedelta(hours=1)),
     }
     delete(queue.database, [ids["deleted"]])
+    (batch,) = queue.sql("insert into minutehand.batches (tenant) values ('b') returning id")
+    ids |= {"batch": batch["id"], "due": queue.enqueue(tenant="b", queue="prompt")}
+    queue.sql("update minutehand.dispatcher set capacity = 10, offer_ttl = interval '1 minute'")
+    queue.sql(
+        """insert into minutehand.blocked_groups (queue, tenant, "group", job)
+           values ('other', 'b', 'blocked', gen_random_uuid())"""
+    )
     queue.sql(ROWS["schedules"], tenant="b")
     queue.sql(
         "insert into minutehand.firings (tenant, schedule, nominal, outcome, job) "
@@ -140,7 +158,7 @@ def test_login_that_also_enqueues_for_all_tenants_sees_no_queue(tenant: Database
 
 
 # An enqueuer may name any tenant in these.
-ENQUEUER_MAY = ("keep_events(", "enqueue(", "enqueue_alike(")
+ENQUEUER_MAY = ("keep_events(", "enqueue(", "enqueue_alike(", "open_batch(", "close_batch(", "offer_now(")
 CASES = [
     (text, role)
     for text in FORGED
@@ -180,6 +198,8 @@ def test_operator_acting_as_a_tenant_recalls_no_offer_of_another(login: Login, q
 ROWS_OF_B: dict[str, LiteralString] = {
     "jobs": "select * from minutehand.jobs where tenant = 'b' order by id",
     "attempts": "select * from minutehand.attempts where tenant = 'b'",
+    "batches": "select * from minutehand.batches where tenant = 'b'",
+    "blocked groups": "select * from minutehand.blocked_groups where tenant = 'b'",
     "events": "select * from minutehand.events where tenant = 'b' or job is not null",
     "schedules": "select * from minutehand.schedules where tenant = 'b'",
     "firings": "select * from minutehand.firings",

@@ -104,3 +104,6 @@ create type minutehand.counted_job as (
 create type minutehand.group_visit as (
     queue text, priority integer, whole boolean, part text, tenant text, "group" text, place integer, id uuid
 );
+
+alter table minutehand.group_turns enable row level security;
+alter table minutehand.blocked_groups enable row level security;

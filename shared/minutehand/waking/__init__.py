@@ -9,34 +9,14 @@ A mode is a subclass of Wake. No job depends on it: a later tick finds every job
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import ClassVar
 
 from minutehand.database import Executor
 from minutehand.model.enqueued import Enqueued
 from minutehand.settings.table import MODE
+from minutehand.waking.mode import Wake
 
 # Those that a rolled back transaction left behind are dropped, the oldest first.
 MOST_OPEN = 1000
-
-
-class Wake:
-    """What a mode does about the jobs of one transaction."""
-
-    # Whether `before_commit` needs a transaction that is still open.
-    precedes_commit: ClassVar[bool] = False
-
-    def add(self, jobs: Iterable[Enqueued]) -> bool:
-        """Add jobs that were written; return whether anything is to be done about any of them."""
-        raise NotImplementedError
-
-    def add_unknown(self) -> None:
-        """Add jobs of which nothing is known, except that some may be due."""
-
-    async def before_commit(self, executor: Executor) -> None:
-        """Act before the commit, after each `add`. An error fails the enqueue."""
-
-    async def after_commit(self, executor: Executor) -> None:
-        """Act once after the commit, for all jobs that were added. Must not raise."""
 
 
 def transaction(executor: Executor) -> AbstractAsyncContextManager[None]:

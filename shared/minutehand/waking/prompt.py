@@ -18,9 +18,9 @@ from minutehand.model.enqueued import Enqueued
 from minutehand.model.failure import message_of
 from minutehand.model.offer import Offer
 from minutehand.settings import database_url, names_database
-from minutehand.waking import Wake
 from minutehand.waking.chain import Chain
 from minutehand.waking.invoking import Target, target
+from minutehand.waking.mode import Wake
 
 # With more jobs at once, the dispatcher offers them.
 MOST_OFFERED = 32

@@ -18,9 +18,8 @@ from minutehand.invocations.forwarding import invite
 from minutehand.maintenance import MaintenanceReport, run_maintenance
 from minutehand.model.failure import message_of
 from minutehand.offer import Offered, offer, withdraw
-from minutehand.settings import Settings
+from minutehand.settings import Settings, sleeps
 from minutehand.tracing import spans
-from minutehand.waking.sleep import arrange_tick
 
 LOWEST_COUNT_LIMIT = 1000
 
@@ -79,7 +78,7 @@ def _tick(
     limit = max(settings.capacity, LOWEST_COUNT_LIMIT)
     due = _count_due(database, limit, now)
     offered, sent = dispatch(database, invoker, settings, now, until, dispatcher)
-    arrange_tick(database)
+    _arrange_next(database)
     return Tick(
         due={record["queue"]: record["due"] for record in due},
         limit=limit,
@@ -108,6 +107,14 @@ def dispatch(
     withdraw(database, list(refused.values()))
     publish(database, (emit.offered(offer) for offer in offered.offers if offer.id not in refused))
     return offered, sent
+
+
+def _arrange_next(database: Database) -> None:
+    if sleeps():
+        # Imported only when used, for the sake of cold starts.
+        from minutehand.waking.sleep import arrange_tick
+
+        arrange_tick(database)
 
 
 def _count_due(database: Database, limit: int, now: datetime | None) -> list[Record]:

@@ -36,9 +36,11 @@ LATER = {
     "minutehand.queries",
     "minutehand.operations",
 }
+# What enqueues, ticks and workers do in modes other than `minute`.
+OTHER_MODES = {"minutehand.waking"}
 # The most modules that each function imports, those of the interpreter included. The layers import fewer: see
 # tests/layers/test_versions.py.
-MOST = {"worker": 440, "dispatcher": 435}
+MOST = {"worker": 443, "dispatcher": 435}
 # Powertools only checks whether botocore is installed.
 BOTOCORE = {"boto3", "botocore.auth", "botocore.session", "botocore.utils"}
 AWS = BOTOCORE | {"minutehand.aws"}
@@ -65,8 +67,8 @@ def imported(statements: str, function: str) -> set[str]:
 @pytest.mark.parametrize(
     ("function", "needless"),
     [
-        ("dispatcher", ELSEWHERE | BOTOCORE | NEW_JOBS | {"msgspec", "urllib3"}),
-        ("worker", ELSEWHERE | AWS | FIRST_JOB | ASYNC_JOBS | NEW_JOBS | LATER),
+        ("dispatcher", ELSEWHERE | OTHER_MODES | BOTOCORE | NEW_JOBS | {"msgspec", "urllib3"}),
+        ("worker", ELSEWHERE | OTHER_MODES | AWS | FIRST_JOB | ASYNC_JOBS | NEW_JOBS | LATER),
     ],
 )
 def test_function_imports_only_required_modules(function: str, needless: set[str]) -> None:

@@ -19,10 +19,9 @@ from minutehand.invocations.forwarding import forward
 from minutehand.maintenance import check_health
 from minutehand.offer import withdraw
 from minutehand.schedules.fire import Fired
-from minutehand.settings import code_version, read_settings
+from minutehand.settings import code_version, read_settings, sleeps
 from minutehand.settings.table import HANDLERS, MODE, SCHEDULES
 from minutehand.tick import Tick, tick
-from minutehand.waking.sleep import invocation
 
 if TYPE_CHECKING:
     from minutehand.schedules import Installed
@@ -47,6 +46,11 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """
     if event.get("check"):
         return check()
+    if not sleeps():
+        return _handle(event, context)
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.waking.sleep import invocation
+
     with invocation(default_database(), ticks=True):
         return _handle(event, context)
 

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import Any
@@ -21,7 +21,6 @@ from minutehand.model.worker import Worker
 from minutehand.settings import code_version, read_settings, sleeps
 from minutehand.settings.table import HANDLERS, MODE
 from minutehand.tracing.context import current
-from minutehand.waking.chain import begin
 from minutehand.web.delivery.fallback import deliver_if_routed
 
 logger = Logger(service="worker")
@@ -43,7 +42,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
 
     settings, database = read_settings(), default_database()
     invited = parse(event)
-    begin(event)
+    if prompts := MODE.read() == "prompt":
+        _begin_chain(event)
     run = Invocation(
         database,
         handlers,
@@ -58,8 +58,13 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
         first = run.run(invited)
         further = run.run_next(invited, settings.jobs_per_invocation - len(first))
         run.store_times()
-    if MODE.read() == "prompt":
+    if prompts:
         wake_later((*first, *further))
+    return _count(event, first, further)
+
+
+def _count(event: dict[str, Any], first: Sequence[Finish], further: Sequence[Finish]) -> dict[str, int]:
+    """Put the metrics of an invocation, and return the number of jobs by how they ended."""
     counts = Counter[str](ending.ending for ending in (*first, *further))
     measured = {
         "claimed": len(first),
@@ -88,6 +93,13 @@ def identify(context: Any) -> Worker:
     """Return the worker as attempts record it. The code version lets jobs of an older version be found and rerun."""
     version = code_version() or context.function_version
     return Worker(context.function_name, context.aws_request_id, int(context.memory_limit_in_mb), version)
+
+
+def _begin_chain(event: dict[str, Any]) -> None:
+    # Imported here, because only the mode prompt invokes functions for the jobs that handlers enqueue.
+    from minutehand.waking.chain import begin
+
+    begin(event)
 
 
 def wake_later(endings: Iterable[Finish]) -> None:

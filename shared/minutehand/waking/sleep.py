@@ -17,8 +17,8 @@ from minutehand.database import Database, Executor, sync_or_async
 from minutehand.model.enqueued import Enqueued
 from minutehand.model.failure import message_of
 from minutehand.settings import sleeps
-from minutehand.waking import Wake
 from minutehand.waking.alarms import alarms
+from minutehand.waking.mode import Wake
 
 # A time in the past means now.
 NOW = datetime.min.replace(tzinfo=UTC)
@@ -80,13 +80,11 @@ def trial() -> Iterator[None]:
 
 
 def arrange_tick(database: Database) -> None:
-    """In mode sleep, at the end of a tick, request the next one. Never raises: if anything fails, a minute later.
+    """At the end of a tick in mode sleep, request the next one. Never raises: if anything fails, a minute later.
 
     That is the next time at which anything needs it, and a watch over offers and leases. A tick cannot see the jobs of
     open transactions, whose alarm it may be: then it is a minute later.
     """
-    if not sleeps():
-        return
     try:
         # First the locks, then a new snapshot: a transaction that has ended in between is visible.
         waits = database.run("has_other_writers")[0]["found"]

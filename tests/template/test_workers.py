@@ -86,7 +86,7 @@ def test_dispatcher_may_invoke_an_additional_worker(stack: Stack) -> None:
     assert workers.worker("reports", "any") == NAME
     assert workers.worker("default", "any") == "minutehand-worker"
     (policy,) = deployed.of_type("AWS::IAM::Role")["DispatcherRole"]["Policies"]
-    (statement,) = [
+    statement, itself = [
         statement
         for statement in policy["PolicyDocument"]["Statement"]
         if statement["Action"] == "lambda:InvokeFunction"
@@ -97,6 +97,7 @@ def test_dispatcher_may_invoke_an_additional_worker(stack: Stack) -> None:
         "minutehand-worker:live",
     ]
     assert additional == arn("ReportsFunction")
+    assert named(itself["Resource"]).endswith("function:minutehand-dispatcher")
     assert json.loads(routes) == {"queue:reports": NAME}
 
 

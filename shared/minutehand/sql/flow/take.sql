@@ -41,7 +41,7 @@ with slot as materialized (
              union all
             select n.* from minutehand.next_due(%(queue)s, (select count + 20 from slot where count > 0), coalesce(%(now)s, now())) n
              where %(only)s::jsonb is not null and not (select yes from controlled) and not (select yes from shared)) due
-     where %(only)s::jsonb is null or minutehand.suits(%(only)s, kind, timeout, %(lease)s)
+     where %(only)s::jsonb is null or minutehand.suits(%(only)s::jsonb, kind, timeout, %(lease)s::interval)
      order by visible - priority * (select priority_step from minutehand.settings)
 ), held as materialized (
     select s.*

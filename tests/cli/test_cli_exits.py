@@ -214,7 +214,7 @@ def without(module, *arguments):
         ("click", ["ls"], "minutehand[cli]", 1),
         ("minutehand.local.dev", ["dev"], "minutehand[local]", 2),
         ("minutehand_pipeline", ["pipeline"], "minutehand-pipeline[spark]", 2),
-        ("boto3", ["tick"], "minutehand[aws]", 2),
+        ("urllib3", ["tick"], "minutehand[aws]", 2),
     ],
 )
 def test_missing_extra_is_named(monkeypatch, direct_database, module, arguments, extra, code):

@@ -85,6 +85,8 @@ def _summary(ticked: Tick) -> str:
 
 def _invoker() -> Invoker:
     try:
+        # LambdaInvoker itself imports it with the first invocation, when jobs are already offered.
+        import minutehand.aws.service  # noqa: F401
         from minutehand.aws import LambdaInvoker
     except ModuleNotFoundError as error:
         raise ConfigurationError(

@@ -16,6 +16,7 @@ WITHOUT = {
     "defaults",
     "retention",
     "reencrypt",
+    "cost",
     "schedules preview",
     "tick",
     "work",

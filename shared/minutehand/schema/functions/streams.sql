@@ -134,8 +134,9 @@ language sql stable rows 1000
 as $$
     select l.tenant, coalesce(s.weight, 1), l.due and l.tenant <> all (paused) and p.part is null, l.listed
       from (select t.*, row_number() over () as listed
-              from minutehand.lane_tenants(
-                   in_queue, with_priority, coalesce((select o.last from minutehand.turns o where o.queue = in_queue), ''), moment) t
+              from (select coalesce(max(o.last), '') as last from minutehand.turns o where o.queue = in_queue) former
+             -- With a subquery as an argument, the function would list all tenants before the limit applies.
+             cross join lateral minutehand.lane_tenants(in_queue, with_priority, former.last, moment) t
              limit most) l
       left join minutehand.shares s on s.turn = l.tenant
       left join minutehand.turn_ends e on e.queue = in_queue and e.turn = l.tenant

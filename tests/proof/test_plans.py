@@ -10,7 +10,7 @@ from pages import PAGES, WHOLE
 from proving import GRACE, LEASE
 
 import minutehand
-from minutehand.claim import claim
+from minutehand.claim import ANY_TIME_AND_SLOT, claim
 from minutehand.database import Connection, connect
 from minutehand.database.preparing import PREPARED
 from minutehand.database.statements import statement_names
@@ -189,6 +189,6 @@ def cost(connection: Connection, name: str, now: datetime) -> int:
     parameters: dict[str, dict[str, object]] = {
         "count_due": {"limit": 1000},
         "offer": {"capacity": 50, "queues": [], "budgets": [], "ttl": LEASE},
-        "take": {"queue": "default", "limit": 1, "lease": LEASE, "grace": GRACE},
+        "take": {"queue": "default", "limit": 1, "lease": LEASE, "grace": GRACE, **ANY_TIME_AND_SLOT},
     }
     return explain(connection, name, {**parameters.get(name, {}), "now": now}).buffers

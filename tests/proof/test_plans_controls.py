@@ -7,6 +7,7 @@ import pytest
 from explain import explain, explain_prepared
 from proving import GRACE, LEASE
 
+from minutehand.claim import ANY_TIME_AND_SLOT
 from minutehand.database import Connection, connect
 from tests import servers
 
@@ -15,7 +16,7 @@ pytestmark = [pytest.mark.every_version, pytest.mark.plans]
 CAPACITY = 50
 PARAMETERS: dict[str, dict[str, Any]] = {
     "offer": {"capacity": CAPACITY, "queues": [], "budgets": [], "ttl": LEASE, "now": None},
-    "take": {"queue": "default", "limit": CAPACITY, "lease": LEASE, "grace": GRACE, "now": None},
+    "take": {"queue": "default", "limit": CAPACITY, "lease": LEASE, "grace": GRACE, **ANY_TIME_AND_SLOT},
     "count_due": {"limit": 1000, "now": None},
     "raise_floor": {"now": None},
 }
@@ -101,6 +102,11 @@ def about(pages: int) -> float:
     return pages * 1.5 + 40
 
 
+# In a lane that tenants share, an offer sweeps up to 50,000 rows for jobs without a tenant, and lists up to 1050 tenants.
+SWEEP = 1500
+LIST = 3000
+
+
 @pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("name", ["offer", "take"])
 @pytest.mark.parametrize("tenants", ["", " with tenants"], ids=["no tenants", "200 tenants"])
@@ -109,7 +115,7 @@ def test_cost_under_a_limit_is_independent_of_due_jobs(
 ) -> None:
     small, large = (measured[size + tenants][name, limits] for size in ("small", "large"))
 
-    assert large <= about(small)
+    assert large <= about(small) + (SWEEP if tenants and name == "offer" else 0)
 
 
 @pytest.mark.parametrize("limits", LIMITS)
@@ -118,7 +124,7 @@ def test_cost_of_an_offer_is_independent_of_tenants(measured: dict[str, Figures]
         measured[f"large with {tenants}"]["offer", limits] for tenants in ("tenants", "many tenants")
     )
 
-    assert many <= about(few)
+    assert many <= about(few) + LIST
 
 
 @pytest.mark.parametrize("name", ["offer", "take"])

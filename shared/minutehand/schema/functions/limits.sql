@@ -31,11 +31,11 @@ begin
 end
 $$;
 
--- Returns how many jobs a rate allows at a time.
+-- Returns how many jobs a rate allows at a time; if it was replaced by a much faster one, its time may be far ahead.
 create or replace function minutehand.rate_free(rate integer, period interval, burst integer, due timestamptz, moment timestamptz) returns integer
 language sql immutable parallel safe
 as $$
-    select burst - ceil(greatest(extract(epoch from due - moment), 0) * rate / extract(epoch from period))::integer
+    select (burst - least(ceil(greatest(extract(epoch from due - moment), 0) * rate / extract(epoch from period)), 2000000))::integer
 $$;
 
 -- Returns the bounds at a time, from the controls and the budgets of queues, less the jobs that are offered or running.

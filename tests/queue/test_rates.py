@@ -1,9 +1,25 @@
 """Rates: how many jobs start in a period, and what a rate leaves of its past."""
 
+from datetime import timedelta
+
+from minutehand.operations.controls import limit
 from tests.queue.stage import Queue
+
+HOUR = timedelta(hours=1)
 
 
 def test_rate_that_was_far_slower_is_exhausted(queue: Queue) -> None:
     (left,) = queue.sql("select minutehand.rate_free(1000, '1 s', 1000, now() + interval '31 days', now()) as free")
 
     assert left["free"] < 0
+
+
+def test_replaced_rate_starts_anew(queue: Queue) -> None:
+    for _ in range(8):
+        queue.enqueue()
+    limit(queue.database, queue="default", rate=1, period=HOUR)
+    assert len(queue.offer()) == 1
+    limit(queue.database, queue="default", rate=3, period=HOUR)
+    assert len(queue.offer()) == 3
+    limit(queue.database, 9, queue="default", rate=3, period=HOUR, reason="the same rate")
+    assert queue.offer() == []

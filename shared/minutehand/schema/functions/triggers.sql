@@ -118,3 +118,13 @@ begin
     return null;
 end
 $$;
+
+-- Forgets what started under a rate that was replaced.
+create or replace function minutehand.forget_rate() returns trigger
+language plpgsql security definer set search_path = minutehand, pg_temp
+as $$
+begin
+    delete from minutehand.rates where control = new.id;
+    return null;
+end
+$$;

@@ -1,0 +1,5 @@
+-- A rate that replaces another starts anew, whichever statement replaces it.
+
+create trigger forget_rate after update on minutehand.controls
+    for each row when ((old.rate, old.period, old.burst) is distinct from (new.rate, new.period, new.burst))
+    execute function minutehand.forget_rate();

@@ -68,7 +68,8 @@ begin
         tried := tried || step.selected;
         taken := taken || step.locked;
         if grouped.visits <> '{}' then
-            perform minutehand.remember_groups(grouped.visits, step.locked, room > 0);
+            perform minutehand.remember_groups(
+                grouped.visits, step.locked, room > 0, minutehand.scan_rows('groups') + cardinality(bounds));
         end if;
         exit when step.selected = '{}';
         bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);

@@ -216,8 +216,9 @@ end
 $$;
 
 -- Remembers where the next scan of the groups of a stream goes on: after the last group of which a job was locked, or if there was
--- room for more, after the last one that was visited.
-create or replace function minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean) returns void
+-- room for more, after the last one that was visited. If the scan did not reach the end of the stream, it goes on from there: the
+-- groups from the beginning come before those.
+create or replace function minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean, steps integer) returns void
 language plpgsql volatile
 as $$
 begin
@@ -225,7 +226,11 @@ begin
     select distinct on (v.queue, v.priority, v.whole, v.part) v.queue, v.priority, v.whole, v.part, v.tenant, v.group
       from unnest(visits) v
      where more or v.id = any (locked)
-     order by v.queue, v.priority, v.whole, v.part, v.place desc
+     order by v.queue, v.priority, v.whole, v.part,
+              v.place > steps and exists (
+              select from unnest(visits) o
+               where (o.queue, o.priority, o.whole, o.part) = (v.queue, v.priority, v.whole, v.part) and o.place = steps),
+              v.place desc
         on conflict (queue, priority, whole, part) do update set tenant = excluded.tenant, "group" = excluded.group;
 end
 $$;

@@ -59,11 +59,16 @@ def take(
 
 
 def _taken(
-    records: list[Record], database: Database, lease: timedelta, grace: timedelta, worker: Worker
+    records: list[Record],
+    database: Database,
+    lease: timedelta,
+    grace: timedelta,
+    worker: Worker,
+    at: float | None = None,
 ) -> list[Job]:
     if len(records) > 1:
         records.sort(key=lambda record: (-record["priority"], record["run_at"]))
-    return [Job.from_record(record, database, lease, grace, worker) for record in records]
+    return [Job.from_record(record, database, lease, grace, worker, at) for record in records]
 
 
 @dataclass
@@ -106,7 +111,7 @@ class Taker:
         if ahead is None or ahead.rows is None:
             return []
         _count(self.turns, self._queue, len(ahead.rows), self.limit)
-        return _taken(ahead.rows, self.database, self.lease, self.grace, self.worker)
+        return _taken(ahead.rows, self.database, self.lease, self.grace, self.worker, ahead.sent)
 
 
 def take_in_turns(

@@ -212,9 +212,10 @@ class Claim:
         duration: timedelta,
         grace: timedelta,
         worker: Worker = UNNAMED,
+        at: float | None = None,
     ) -> Self:
         """Build a claim from the row that a claiming statement returned."""
-        duration, now = min(duration, record["timeout"] or duration), monotonic()
+        duration, now = min(duration, record["timeout"] or duration), monotonic() if at is None else at
         start_within = record.get("start_within")
         lease = Lease(
             id=record["id"],

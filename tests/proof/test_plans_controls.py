@@ -102,7 +102,8 @@ def about(pages: int) -> float:
     return pages * 1.5 + 40
 
 
-# In a lane that tenants share, an offer sweeps up to 50,000 rows for jobs without a tenant, and lists up to 1050 tenants.
+# In a lane that tenants share, an offer sweeps up to 50,000 rows for jobs without a tenant,
+# and lists up to 1050 tenants.
 SWEEP = 1500
 LIST = 3000
 

@@ -207,3 +207,10 @@ def test_refused_statement_logs_no_values(queue: Queue, caplog: pytest.LogCaptur
 
     assert {each.outcome for each in bulk(queue, jobs)} == {"rejected"}
     assert caplog.messages == []
+
+
+def test_job_without_options_is_rejected_alone(direct_queue: Queue) -> None:
+    rejected, made = bulk(direct_queue, [NewJob(None), NewJob("echo")])  # type: ignore[arg-type]
+
+    assert isinstance(rejected, Rejected)
+    assert isinstance(made, Enqueued)

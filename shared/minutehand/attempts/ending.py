@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 from minutehand.attempts.record import Write, attempt_columns, column
@@ -21,6 +22,8 @@ class Ahead:
     name: str
     parameters: Mapping[str, Any]
     rows: list[Record] | None = field(default=None, repr=False)
+    # The monotonic second before it was sent, from which leases count.
+    sent: float = 0.0
 
     def run_after(self, database: Database, name: str, parameters: dict[str, Any]) -> list[Record] | None:
         """Run a statement and then this one, in one transaction; return None if that is not possible.
@@ -29,6 +32,7 @@ class Ahead:
         """
         if self.rows is not None:
             return None
+        self.sent = monotonic()
         both = database.run_together((name, parameters), (self.name, dict(self.parameters)))
         if both is None:
             return None

@@ -7,10 +7,11 @@ from contextlib import suppress
 from random import SystemRandom
 from time import sleep
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from urllib3 import PoolManager, ProxyManager, Timeout
 from urllib3.exceptions import HTTPError
+from urllib3.util import make_headers, parse_url
 
 from minutehand.aws.role import credentials, endpoint
 from minutehand.aws.signing import signed_headers
@@ -119,7 +120,12 @@ def _pool(url: str, connections: int, timeout: Timeout) -> PoolManager:
     if authorities := os.environ.get("AWS_CA_BUNDLE"):
         settings["ca_certs"] = authorities
     proxy = _proxy(url)
-    return ProxyManager(proxy, **settings) if proxy else PoolManager(**settings)
+    if proxy is None:
+        return PoolManager(**settings)
+    # urllib3 ignores the user and the password in the URL.
+    user = parse_url(proxy).auth
+    headers = make_headers(proxy_basic_auth=unquote(user)) if user else None
+    return ProxyManager(proxy, proxy_headers=headers, **settings)
 
 
 def _proxy(url: str) -> str | None:
@@ -129,7 +135,9 @@ def _proxy(url: str) -> str | None:
     from urllib.request import getproxies, proxy_bypass
 
     parts = urlsplit(url)
-    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    # As in botocore, a proxy may be given without a scheme.
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
 def _fields(content: bytes) -> dict[str, Any]:

@@ -121,8 +121,9 @@ def _results(pgconn: Any, count: int) -> PQGen[list[PGresult]]:
     found: list[PGresult] = []
     for _ in range(count):
         found += yield from fetch_many(pgconn)
-    # That of the sync.
-    yield from fetch_many(pgconn)
+    # The sync, before which the commit may have failed.
+    while (last := (yield from fetch_many(pgconn))) and last[-1].status != ExecStatus.PIPELINE_SYNC:
+        found += last
     return found
 
 

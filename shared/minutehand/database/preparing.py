@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 from psycopg import errors
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 
 from minutehand.database.completing import complete
 from minutehand.database.fetching import Record, fetch_async
@@ -71,7 +71,14 @@ class Preparing:
             self._began, self._renewed = time(), False
             self._uses.clear()
         self._uses[name] = uses = self._uses.get(name, 0) + 1
-        return uses > USES and self._connection.pgconn.transaction_status == TransactionStatus.IDLE
+        pgconn = self._connection.pgconn
+        return (
+            uses > USES
+            and pgconn.transaction_status == TransactionStatus.IDLE
+            and pgconn.pipeline_status == PipelineStatus.OFF
+            # Values are encoded once for all connections.
+            and pgconn.parameter_status(b"client_encoding") == b"UTF8"
+        )
 
     async def renew(self, run: Callable[[LiteralString], Awaitable[object]]) -> bool:
         """Once in a period, compare the process ids and discard the plans; return whether preparing is safe."""

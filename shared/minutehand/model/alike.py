@@ -106,7 +106,7 @@ class _Groups:
         """Find at most this many groups."""
         self._most = most
         self._found: list[tuple[Options, Group]] = []
-        self._options: Options = {}
+        self._options: Options | None = None
         # Whether equal options may still differ.
         self._strict = False
 
@@ -119,7 +119,7 @@ class _Groups:
         """Add a job. Return False if no further group can be made, or if the job depends on others."""
         given = {name: value for name, value in vars(job).items() if name not in OWN and value is not None}
         # The options of most jobs are those of the job before.
-        is_same = given == self._options and (not self._strict or _are_same(self._options, given))
+        is_same = given == self._options and (not self._strict or _are_same(self._options or {}, given))
         if not is_same and not self._select(given):
             return False
         self._group.places.append(place)

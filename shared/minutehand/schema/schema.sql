@@ -851,7 +851,8 @@ begin
         tried := tried || step.selected;
         taken := taken || step.locked;
         if grouped.visits <> '{}' then
-            perform minutehand.remember_groups(grouped.visits, step.locked, room > 0);
+            perform minutehand.remember_groups(
+                grouped.visits, step.locked, room > 0, minutehand.scan_rows('groups') + cardinality(bounds));
         end if;
         exit when step.selected = '{}';
         bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
@@ -1935,6 +1936,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.forget_rate() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    delete from minutehand.rates where control = new.id;
+    return null;
+end
+$$;
+
 CREATE FUNCTION minutehand.free_of(template minutehand.bound, value text, moment timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql STABLE
     AS $$
@@ -2652,10 +2663,11 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.oldest_writer(OUT own xid8, OUT oldest xid8) RETURNS record
+CREATE FUNCTION minutehand.oldest_writer(OUT before xid8, OUT own xid8, OUT oldest xid8) RETURNS record
     LANGUAGE plpgsql
     AS $$
 begin
+    before := pg_snapshot_xmin(pg_current_snapshot());
     own := pg_current_xact_id();
     oldest := pg_snapshot_xmin(pg_current_snapshot());
 end
@@ -2911,11 +2923,16 @@ begin
                           -- A debounced job is postponed until `latest` at most. After that it stays where it is,
                           -- and so does its offer; otherwise endless enqueues would withdraw every offer.
                           run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)),
-                          visible = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.visible
+                          visible = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                                         then case when (j.kind, j.group) is not distinct from (excluded.kind, excluded.group)
+                                                   then j.visible else clock_timestamp() end
                                          else least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)) end,
-                          ack = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.ack end,
-                          prior = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.prior end,
-                          offered = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.offered end,
+                          ack = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                                     and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.ack end,
+                          prior = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                                     and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.prior end,
+                          offered = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                                     and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.offered end,
                           latest = coalesce(minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest), excluded.latest),
                           priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
                           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,
@@ -3041,7 +3058,7 @@ $$;
 CREATE FUNCTION minutehand.rate_free(rate integer, period interval, burst integer, due timestamp with time zone, moment timestamp with time zone) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
-    select burst - ceil(greatest(extract(epoch from due - moment), 0) * rate / extract(epoch from period))::integer
+    select (burst - least(ceil(greatest(extract(epoch from due - moment), 0) * rate / extract(epoch from period)), 2000000))::integer
 $$;
 
 CREATE FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], most integer) RETURNS SETOF minutehand.candidate
@@ -3268,7 +3285,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean) RETURNS void
+CREATE FUNCTION minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean, steps integer) RETURNS void
     LANGUAGE plpgsql
     AS $$
 begin
@@ -3276,7 +3293,11 @@ begin
     select distinct on (v.queue, v.priority, v.whole, v.part) v.queue, v.priority, v.whole, v.part, v.tenant, v.group
       from unnest(visits) v
      where more or v.id = any (locked)
-     order by v.queue, v.priority, v.whole, v.part, v.place desc
+     order by v.queue, v.priority, v.whole, v.part,
+              v.place > steps and exists (
+              select from unnest(visits) o
+               where (o.queue, o.priority, o.whole, o.part) = (v.queue, v.priority, v.whole, v.part) and o.place = steps),
+              v.place desc
         on conflict (queue, priority, whole, part) do update set tenant = excluded.tenant, "group" = excluded.group;
 end
 $$;
@@ -3994,8 +4015,9 @@ CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, most
     AS $$
     select l.tenant, coalesce(s.weight, 1), l.due and l.tenant <> all (paused) and p.part is null, l.listed
       from (select t.*, row_number() over () as listed
-              from minutehand.lane_tenants(
-                   in_queue, with_priority, coalesce((select o.last from minutehand.turns o where o.queue = in_queue), ''), moment) t
+              from (select coalesce(max(o.last), '') as last from minutehand.turns o where o.queue = in_queue) former
+             -- With a subquery as an argument, the function would list all tenants before the limit applies.
+             cross join lateral minutehand.lane_tenants(in_queue, with_priority, former.last, moment) t
              limit most) l
       left join minutehand.shares s on s.turn = l.tenant
       left join minutehand.turn_ends e on e.queue = in_queue and e.turn = l.tenant
@@ -4910,6 +4932,8 @@ CREATE TRIGGER clear_personal BEFORE INSERT ON minutehand.jobs_done FOR EACH ROW
 
 CREATE TRIGGER forget_kept_days AFTER INSERT OR DELETE OR UPDATE ON minutehand.retention FOR EACH STATEMENT EXECUTE FUNCTION minutehand.forget_kept_days();
 
+CREATE TRIGGER forget_rate AFTER UPDATE ON minutehand.controls FOR EACH ROW WHEN ((((old.rate IS DISTINCT FROM new.rate) OR (old.period IS DISTINCT FROM new.period)) OR (old.burst IS DISTINCT FROM new.burst))) EXECUTE FUNCTION minutehand.forget_rate();
+
 CREATE TRIGGER record_lane AFTER UPDATE OF run_at, queue, priority ON minutehand.jobs_live FOR EACH ROW WHEN ((((new.visible)::timestamp with time zone < (old.visible)::timestamp with time zone) OR ((new.queue)::text <> (old.queue)::text) OR ((new.priority)::integer <> (old.priority)::integer))) EXECUTE FUNCTION minutehand.record_lane();
 
 CREATE TRIGGER record_lanes AFTER INSERT ON minutehand.jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION minutehand.record_lanes();
@@ -5417,6 +5441,8 @@ REVOKE ALL ON FUNCTION minutehand.fitting(payload json) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.forget_kept_days() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.forget_rate() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.free_of(template minutehand.bound, value text, moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) FROM PUBLIC;
@@ -5514,8 +5540,8 @@ GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time 
 GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.offer_now(ids uuid[], next timestamp with time zone, others boolean) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.oldest_writer(OUT own xid8, OUT oldest xid8) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.oldest_writer(OUT own xid8, OUT oldest xid8) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.oldest_writer(OUT before xid8, OUT own xid8, OUT oldest xid8) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.oldest_writer(OUT before xid8, OUT own xid8, OUT oldest xid8) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.open_batch(on_complete json, on_failure json, tenant text, name text) TO minutehand_enqueuer;
@@ -5598,7 +5624,7 @@ REVOKE ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_que
 
 REVOKE ALL ON FUNCTION minutehand.remember(streams minutehand.stream[], visited integer[], found_jobs minutehand.candidate[], bounds minutehand.bound[], tried uuid[], served text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean, steps integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.remove_schedule(of_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_operator;

@@ -160,3 +160,29 @@ def test_failed_worker_releases_the_job_that_it_has_taken(direct_queue: Queue) -
         drain(direct_queue, handled.append, Flag(), hook=hook)
 
     assert direct_queue.sql("select id from minutehand.jobs_live where claimed is not null") == []
+
+
+COMMIT_FAILS_ONCE = """
+    create sequence commits;
+    create function fail_once() returns trigger language plpgsql as $$
+    begin
+        if nextval('commits') = 12 then raise exception 'no' using errcode = '40001'; end if;
+        return null;
+    end $$;
+    create constraint trigger fail_once after insert on minutehand.attempts
+        initially deferred for each row execute function fail_once()
+"""
+
+
+def test_failed_commit_is_no_outcome_and_no_claim(direct_queue: Queue) -> None:
+    handled: list[object] = []
+    direct_queue.sql(COMMIT_FAILS_ONCE)
+    for number in range(4 * USES):
+        direct_queue.enqueue(payload=number)
+
+    drain(direct_queue, handled.append, Flag(), queues="default")
+
+    assert handled == [*range(4 * USES)]
+    assert direct_queue.sql("select distinct deleted is not null as ended from minutehand.jobs") == [
+        {"ended": True}
+    ]

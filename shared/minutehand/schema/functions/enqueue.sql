@@ -182,11 +182,16 @@ begin
                           -- A debounced job is postponed until `latest` at most. After that it stays where it is,
                           -- and so does its offer; otherwise endless enqueues would withdraw every offer.
                           run_at = least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)),
-                          visible = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.visible
+                          visible = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                                         then case when (j.kind, j.group) is not distinct from (excluded.kind, excluded.group)
+                                                   then j.visible else clock_timestamp() end
                                          else least(excluded.run_at, minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest)) end,
-                          ack = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.ack end,
-                          prior = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.prior end,
-                          offered = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp() then j.offered end,
+                          ack = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                                     and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.ack end,
+                          prior = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                                     and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.prior end,
+                          offered = case when minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest) <= clock_timestamp()
+                                     and (j.kind, j.group) is not distinct from (excluded.kind, excluded.group) then j.offered end,
                           latest = coalesce(minutehand.kept_latest(j.attempts, j.expires_at > moment, j.latest, excluded.latest), excluded.latest),
                           priority = excluded.priority, max_attempts = excluded.max_attempts, retry = excluded.retry,
                           timeout = excluded.timeout, enqueued = clock_timestamp(), attempts = 0, error = null, result = null,

@@ -21,9 +21,8 @@ class Lease:
     """A claim on a job, proved by its ack. It holds until `until`, and longer if nobody else claims the job.
 
     `duration` is the time of the attempt; `grace` follows it, to write the outcome. All floats are seconds of this
-    process's monotonic clock: `start_by` (the job expires unless its attempt has begun), `started` and `ended`
-    (those of the attempt), `deadline` (the attempt must end) and `limit` (the worker itself ends). `waiting` are those
-    of the chunk's jobs that have not started.
+    process's monotonic clock: `start_by` (the job expires unless its attempt has begun), `started` and `ended` (those of
+    the attempt), `deadline` (it must end), `limit` (the worker ends). `waiting` are jobs of the chunk not yet started.
     """
 
     id: UUID

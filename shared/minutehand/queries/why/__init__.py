@@ -57,7 +57,8 @@ async def _evidence(executor: Executor, row: Row) -> Evidence:
         known,
         pause=pause,
         paused_by=await _actor(executor, pause) if pause else None,
-        limits=tuple(each for each in controls if each.limit is not None),
+        limits=tuple(each for each in controls if each.limit is not None and not each.per),
+        held=tuple(each for each in controls if each.per or each.rate is not None),
         line=await _line(executor, row) if row.state == "due" else None,
         dispatcher=Dispatcher(**dispatcher[0]) if dispatcher else None,
     )
@@ -73,7 +74,7 @@ async def _line(executor: Executor, row: Row) -> Line:
 
 
 async def _actor(executor: Executor, pause: Control) -> str | None:
-    scope = {name: asdict(pause)[name] for name in ("queue", "kind", "key", "tenant")}
+    scope = {name: asdict(pause)[name] for name in SCOPE}
     records = await _allowed(executor, "why_actor", **scope)
     return records[0]["actor"] if records else None
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import tzinfo
 
+from minutehand.model.control import SCOPE
 from minutehand.model.display import span
 from minutehand.queries.why.evidence import UNSERVED_AFTER, Evidence, Found
 from minutehand.queries.why.words import place, time_in
@@ -20,7 +21,7 @@ def _paused(known: Evidence, zone: tzinfo) -> Found | None:
     until = f" until {time_in(pause.until, zone)}" if pause.until else ", until somebody resumes it"
     because = f" ({pause.reason})" if pause.reason else ""
     names = {
-        name: getattr(pause, name) for name in ("queue", "kind", "key", "tenant") if getattr(pause, name)
+        name: getattr(pause, name) for name in SCOPE if getattr(pause, name)
     }
     flags = " ".join(f"--{OPTIONS.get(name, name)} {value}" for name, value in names.items()) or "--all"
     evidence = names | {"since": pause.changed, "until": pause.until, "by": known.paused_by}
@@ -68,6 +69,19 @@ def _limited(known: Evidence, _: tzinfo) -> Found | None:
         f"The limit of {full.limit} for {full.scope} is reached: {full.busy} are offered or running{place(known)}.",
         "minutehand controls",
         {"limit": full.limit, "busy": full.busy, "scope": full.scope},
+    )
+
+
+def _held(known: Evidence, _: tzinfo) -> Found | None:
+    if not known.held and not known.row.group:
+        return None
+    limits = [f"{each.scope}: {each.limits}" for each in known.held]
+    rules = "; ".join(limits) or f"group {known.row.group}: at most 1 at once"
+    return (
+        "held",
+        f"It has been due for {span(known.now - known.row.visible)}, and a limit may hold it ({rules}){place(known)}.",
+        f"minutehand controls; minutehand ls --queue {known.row.queue} --state running",
+        {"rules": rules},
     )
 
 
@@ -134,6 +148,7 @@ REASONS: tuple[Callable[[Evidence, tzinfo], Found | None], ...] = (
     _limited,
     _unserved,
     _throttled,
+    _held,
     _behind,
     _stopped,
     _next,

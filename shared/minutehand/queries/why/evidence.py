@@ -19,6 +19,7 @@ Reason = Literal[
     "ending",
     "silent_dispatcher",
     "limited",
+    "held",
     "unserved",
     "throttled",
     "behind",
@@ -89,6 +90,8 @@ class Evidence:
     pause: Control | None = None
     paused_by: str | None = None
     limits: tuple[Control, ...] = ()
+    # Rates, and limits of each group, key or tenant.
+    held: tuple[Control, ...] = ()
     line: Line | None = None
     dispatcher: Dispatcher | None = None
 

@@ -1,4 +1,4 @@
--- A rate that replaces another starts anew, whichever statement replaces it.
+-- A rate that replaces another starts again, whichever statement replaces it.
 
 create trigger forget_rate after update on minutehand.controls
     for each row when ((old.rate, old.period, old.burst) is distinct from (new.rate, new.period, new.burst))

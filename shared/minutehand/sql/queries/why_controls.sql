@@ -1,12 +1,14 @@
 -- Lists the pauses and limits that apply to a job, or to a queue as a whole, with the number of jobs offered or running
 -- under each, and who made the latest change of a pause among the last 1000 changes.
-select c.tenant, c.queue, c.kind, c.key, c.group, c.paused and (c.until is null or c.until > clock_timestamp()) as paused, c.max_running as "limit",
+select c.tenant, c.queue, c.kind, c.key, c.group, c.per, c.rate, c.period, c.burst, c.in_order, c.on_dead,
+       c.paused and (c.until is null or c.until > clock_timestamp()) as paused, c.max_running as "limit",
        c.until, c.reason, c.changed, minutehand.busy(row(0, c.tenant, c.queue, c.kind, c.key, c.group, '', false, '', 0)::minutehand.bound) as busy
   from minutehand.controls c
- where c.per = '' and (c.tenant, c.queue, c.kind, c.key, c.group) in (
+ where (c.per <> 'group' or %(group)s <> '') and (c.per <> 'key' or %(key)s <> '') and (c.per <> 'tenant' or %(tenant)s <> '')
+   and (c.tenant, c.queue, c.kind, c.key, c.group) in (
            select t, q, k, y, g
              from unnest(array['', %(tenant)s::text]) t, unnest(array['', %(queue)s::text]) q,
                   unnest(array['', %(kind)s::text]) k, unnest(array['', %(key)s::text]) y,
                   unnest(array['', %(group)s::text]) g)
-   and (c.max_running is not null or c.paused and (c.until is null or c.until > clock_timestamp()))
+   and (c.limited or c.paused and (c.until is null or c.until > clock_timestamp()))
  order by c.tenant, c.queue, c.kind, c.key, c.group

@@ -14,6 +14,7 @@ from minutehand.operations.controls import limit, list_controls, unlimit
 from tests.queue.stage import Queue
 
 WHAT = [{"queue": "mail"}, {"kind": "slow"}, {"tenant": "acme"}, {"queue": "mail", "kind": "slow"}]
+HOURLY: dict[str, Any] = {"rate": 1, "period": timedelta(hours=1)}
 BUSY = """select count(*) as jobs from minutehand.jobs_live
            where queue = 'mail' and coalesce(offered, claimed) is not null and visible > now()"""
 
@@ -57,6 +58,20 @@ def test_jobs_over_a_limit_do_not_block_others(queue: Queue) -> None:
     limit(queue.database, 2, kind="slow", queue="mail")
 
     assert Counter(offer.kind for offer in queue.offer(capacity=10)) == {"slow": 4, "quick": 2}
+
+
+@pytest.mark.parametrize("rate", [False, True])
+def test_keys_at_their_limit_do_not_block_others(queue: Queue, rate: bool) -> None:
+    limit(queue.database, per="key", **(HOURLY if rate else {"limit": 1}))
+    for _ in range(2):
+        for number in range(6):
+            queue.enqueue(key=f"k/{number}")
+        queue.claim(*queue.offer(12))
+    fill(queue, 6, queue="default", tenant="")
+
+    assert len(queue.offer(12)) == 6
+    fill(queue, 1, queue="default", key="k/0")
+    assert len(queue.offer(24)) == 1
 
 
 def test_overlapping_limits_all_hold(queue: Queue) -> None:

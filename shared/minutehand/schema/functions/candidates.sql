@@ -32,7 +32,8 @@ as $$
     select attempts < max_attempts and cancelling is null and (expires_at is null or expires_at > moment or attempts > 0)
 $$;
 
--- Whether no bound without room applies to a job of a lane. `others` has the scopes that name more than one, or a key.
+-- Whether no bound without room applies to a job of a lane. `others` has the scopes that name more than one, or a key; the tenant
+-- `-` is that of jobs without one.
 create or replace function minutehand.has_room(
     tenant text, kind text, key text, full_kinds text[], full_tenants text[], full_others text[]
 ) returns boolean
@@ -40,8 +41,8 @@ language sql immutable parallel safe
 as $$
     select kind <> all (full_kinds) and tenant <> all (full_tenants)
            and (full_others = '{}' or not full_others && array[
-                tenant || '/' || kind || '/', tenant || '//' || key, '/' || kind || '/' || key, '//' || key,
-                tenant || '/' || kind || '/' || key])
+                tenant || '/' || kind || '/', '/' || kind || '/' || key, '//' || key,
+                coalesce(nullif(tenant, ''), '-') || '//' || key, coalesce(nullif(tenant, ''), '-') || '/' || kind || '/' || key])
 $$;
 
 -- Returns the scopes without room in each of some queues; no row for a queue that has none itself.
@@ -53,6 +54,12 @@ as $$
         select case when b.per = 'tenant' then b.value else b.tenant end as tenant, b.queue, b.kind, b.key
           from unnest(bounds) b
          where b.free <= 0 and b.group = '' and (b.per = '' or b.per = 'tenant' and b.value <> '')
+         union all
+        -- The value is `tenant/queue/key`, in which only the key may contain slashes.
+        select coalesce(nullif(split_part(b.value, '/', 1), ''), '-'), split_part(b.value, '/', 2), b.kind,
+               substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
+          from unnest(bounds) b
+         where b.free <= 0 and b.per = 'key' and b.value <> ''
     )
     select q.queue,
            coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}'),

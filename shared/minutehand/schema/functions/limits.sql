@@ -56,11 +56,11 @@ declare
         select row(-n, '', b.queue, '', '', '', '', false, '', b.budget)::minutehand.bound
           from unnest(queues, budgets) with ordinality b (queue, budget, n)
          union all
-        -- Tenants whose rate is exhausted, so that no scan reads their jobs.
+        -- Tenants and keys whose rate is exhausted, so that no scan reads their jobs.
         select row(c.id, c.tenant, c.queue, c.kind, c.key, c.group, c.per, true, r.value, 0)::minutehand.bound
           from minutehand.controls c
           join minutehand.rates r on r.control = c.id
-         where c.per = 'tenant' and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+         where c.per in ('tenant', 'key') and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
          union all
         -- A group without a limit runs one job at a time.
         select row(0, '', '', '', '', '', 'group', false, '', 1)::minutehand.bound);

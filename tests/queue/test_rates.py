@@ -25,3 +25,12 @@ def test_replaced_rate_starts_anew(queue: Queue) -> None:
     assert len(queue.offer()) == 3
     limit(queue.database, 9, queue="default", rate=3, period=HOUR, reason="the same rate")
     assert queue.offer() == []
+
+
+def test_rate_of_one_tenant_replaces_an_exhausted_one_per_tenant(queue: Queue) -> None:
+    for _ in range(4):
+        queue.enqueue(tenant="acme")
+    limit(queue.database, per="tenant", rate=1, period=HOUR)
+    assert len(queue.offer()) == 1
+    limit(queue.database, tenant="acme", rate=2, period=HOUR)
+    assert len(queue.offer()) == 2

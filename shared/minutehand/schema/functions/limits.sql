@@ -56,11 +56,18 @@ declare
         select row(-n, '', b.queue, '', '', '', '', false, '', b.budget)::minutehand.bound
           from unnest(queues, budgets) with ordinality b (queue, budget, n)
          union all
-        -- Tenants and keys whose rate is exhausted, so that no scan reads their jobs.
+        -- Tenants and keys whose rate is exhausted and that have no rate by name, so that no scan reads their jobs.
         select row(c.id, c.tenant, c.queue, c.kind, c.key, c.group, c.per, true, r.value, 0)::minutehand.bound
           from minutehand.controls c
           join minutehand.rates r on r.control = c.id
          where c.per in ('tenant', 'key') and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+           and not exists (
+               select from minutehand.controls n
+                where n.per = '' and n.rate is not null and n.queue = c.queue and n.kind = c.kind and n.group = c.group
+                  and n.tenant = case c.per when 'tenant' then r.value else c.tenant end
+                  -- The value is `tenant/queue/key`.
+                  and n.key = case c.per when 'key' then substr(r.value, length(split_part(r.value, '/', 1) || split_part(r.value, '/', 2)) + 3)
+                                         else c.key end)
          union all
         -- A group without a limit runs one job at a time.
         select row(0, '', '', '', '', '', 'group', false, '', 1)::minutehand.bound);

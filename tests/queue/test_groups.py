@@ -161,6 +161,15 @@ def test_blocked_group_goes_on(queue: Queue, how: str) -> None:
     assert [each.id for each in queue.take(5)] == [first if how == "retry" else second]
 
 
+def test_blocked_group_goes_on_without_its_order(queue: Queue) -> None:
+    limit(queue.database, per="group", in_order=True, on_dead="block")
+    _, second = fill(queue, 2, "a")
+    finish(queue.take(1)[0], Failed(ERROR, final=True))
+    assert queue.take(5) == []
+    unlimit(queue.database, per="group")
+    assert [each.id for each in queue.take(5)] == [second]
+
+
 def test_lapsed_claim_of_a_grouped_job_is_lost(queue: Queue) -> None:
     """Another job of the group may run."""
     job = queue.claimed(group="a")

@@ -95,7 +95,8 @@ create or replace function minutehand.is_full(in_queue text, of_tenant text, of_
 language sql stable
 as $$
     select exists (select from minutehand.blocked_groups g
-                    where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group)
+                    where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
+                      and minutehand.order_of(in_queue, of_tenant, of_group) = 'block')
         or exists (select from unnest(bounds) b
                     where b.per = '' and b.group = of_group and b.free <= 0 and b.kind = '' and b.key = ''
                       and b.queue in ('', in_queue) and b.tenant in ('', of_tenant))

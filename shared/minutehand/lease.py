@@ -21,7 +21,7 @@ class Lease:
     """A claim on a job, proved by its ack. It holds until `until`, and longer if nobody else claims the job.
 
     `duration` is the time of the attempt; `grace` follows it, to write the outcome. All floats are seconds of this
-    process's monotonic clock: `start_by` (the job expires unless its attempt has begun), `started` and `ended` (those of
+    process's monotonic clock: `start_by` (the job expires unless its attempt has begun), `started` and `ended` (of
     the attempt), `deadline` (it must end), `limit` (the worker ends). `waiting` are jobs of the chunk not yet started.
     """
 

@@ -65,11 +65,6 @@ def paused(queue: Queue) -> UUID:
     return queue.enqueue()
 
 
-def pausing_all(queue: Queue) -> UUID:
-    pause(queue.database, everything=True)
-    return queue.enqueue()
-
-
 def silent(queue: Queue) -> UUID:
     queue.sql("update minutehand.dispatcher set ticked = '2026-01-31 07:00Z'")
     return queue.enqueue()
@@ -165,7 +160,6 @@ CASES = [
     Case(done, "finished", "It ended as done "),
     Case(dead, "finished", "after 1 attempt: ValueError: no such user.", "minutehand retry "),
     Case(paused, "paused", "It is paused: queue default by ada since ", "minutehand resume --queue default"),
-    Case(pausing_all, "paused", "It is paused: all jobs", "minutehand resume --all"),
     Case(silent, "silent_dispatcher", "has not ticked since 2026-01-31 07:00:00 UTC", "minutehand doctor"),
     Case(limited, "limited", "The limit of 1 for kind echo is reached: 1 are offered", "minutehand controls"),
     Case(unserved, "unserved", "this one has been due for 6 min", "minutehand work --queue default"),

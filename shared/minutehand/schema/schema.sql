@@ -436,11 +436,18 @@ declare
         select row(-n, '', b.queue, '', '', '', '', false, '', b.budget)::minutehand.bound
           from unnest(queues, budgets) with ordinality b (queue, budget, n)
          union all
-        -- Tenants whose rate is exhausted, so that no scan reads their jobs.
+        -- Tenants and keys whose rate is exhausted and that have no rate by name, so that no scan reads their jobs.
         select row(c.id, c.tenant, c.queue, c.kind, c.key, c.group, c.per, true, r.value, 0)::minutehand.bound
           from minutehand.controls c
           join minutehand.rates r on r.control = c.id
-         where c.per = 'tenant' and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+         where c.per in ('tenant', 'key') and minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+           and not exists (
+               select from minutehand.controls n
+                where n.per = '' and n.rate is not null and n.queue = c.queue and n.kind = c.kind and n.group = c.group
+                  and n.tenant = case c.per when 'tenant' then r.value else c.tenant end
+                  -- The value is `tenant/queue/key`.
+                  and n.key = case c.per when 'key' then substr(r.value, length(split_part(r.value, '/', 1) || split_part(r.value, '/', 2)) + 3)
+                                         else c.key end)
          union all
         -- A group without a limit runs one job at a time.
         select row(0, '', '', '', '', '', 'group', false, '', 1)::minutehand.bound);
@@ -1983,6 +1990,12 @@ CREATE FUNCTION minutehand.full_scopes(in_queues text[], bounds minutehand.bound
         select case when b.per = 'tenant' then b.value else b.tenant end as tenant, b.queue, b.kind, b.key
           from unnest(bounds) b
          where b.free <= 0 and b.group = '' and (b.per = '' or b.per = 'tenant' and b.value <> '')
+         union all
+        -- The value is `tenant/queue/key`, in which only the key may contain slashes.
+        select coalesce(nullif(split_part(b.value, '/', 1), ''), '-'), split_part(b.value, '/', 2), b.kind,
+               substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
+          from unnest(bounds) b
+         where b.free <= 0 and b.per = 'key' and b.value <> ''
     )
     select q.queue,
            coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}'),
@@ -2128,8 +2141,8 @@ CREATE FUNCTION minutehand.has_room(tenant text, kind text, key text, full_kinds
     AS $$
     select kind <> all (full_kinds) and tenant <> all (full_tenants)
            and (full_others = '{}' or not full_others && array[
-                tenant || '/' || kind || '/', tenant || '//' || key, '/' || kind || '/' || key, '//' || key,
-                tenant || '/' || kind || '/' || key])
+                tenant || '/' || kind || '/', '/' || kind || '/' || key, '//' || key,
+                coalesce(nullif(tenant, ''), '-') || '//' || key, coalesce(nullif(tenant, ''), '-') || '/' || kind || '/' || key])
 $$;
 
 CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[]) RETURNS TABLE(number integer, candidate minutehand.candidate)
@@ -2244,7 +2257,8 @@ CREATE FUNCTION minutehand.is_full(in_queue text, of_tenant text, of_group text,
     LANGUAGE sql STABLE
     AS $$
     select exists (select from minutehand.blocked_groups g
-                    where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group)
+                    where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
+                      and minutehand.order_of(in_queue, of_tenant, of_group) = 'block')
         or exists (select from unnest(bounds) b
                     where b.per = '' and b.group = of_group and b.free <= 0 and b.kind = '' and b.key = ''
                       and b.queue in ('', in_queue) and b.tenant in ('', of_tenant))

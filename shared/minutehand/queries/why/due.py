@@ -20,9 +20,7 @@ def _paused(known: Evidence, zone: tzinfo) -> Found | None:
     since = f" since {time_in(pause.changed, zone)}" if pause.changed else ""
     until = f" until {time_in(pause.until, zone)}" if pause.until else ", until somebody resumes it"
     because = f" ({pause.reason})" if pause.reason else ""
-    names = {
-        name: getattr(pause, name) for name in SCOPE if getattr(pause, name)
-    }
+    names = {name: getattr(pause, name) for name in SCOPE if getattr(pause, name)}
     flags = " ".join(f"--{OPTIONS.get(name, name)} {value}" for name, value in names.items()) or "--all"
     evidence = names | {"since": pause.changed, "until": pause.until, "by": known.paused_by}
     return (

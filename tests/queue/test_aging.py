@@ -18,16 +18,31 @@ def stage(request: pytest.FixtureRequest, queue: Queue) -> Queue:
     return queue
 
 
+def offered_in_turn(queue: Queue) -> list[str]:
+    """Return the kinds that are offered first after three hours, and then after five."""
+    queue.enqueue("old", priority=5)
+    kinds = []
+    for capacity, hours in ((1, 3), (2, 2)):
+        queue.enqueue("new", priority=9)
+        queue.sql(AGE, hours=hours)
+        kinds += [offer.kind for offer in queue.offer(capacity)]
+    return kinds
+
+
 @pytest.mark.fault(
     "offer", r"order by j.visible - l.priority \* \(select step from aging\)", "order by l.priority desc"
 )
-@pytest.mark.parametrize(("hours", "first"), [(3, "new"), (5, "old")])
-def test_waiting_job_is_offered_before_a_higher_priority(stage: Queue, hours: int, first: str) -> None:
-    stage.enqueue("old", priority=5)
-    stage.enqueue("new", priority=9)
-    stage.sql(AGE, hours=hours)
+def test_waiting_job_is_offered_before_a_higher_priority(queue: Queue) -> None:
+    assert offered_in_turn(queue) == ["new", "old"]
 
-    assert [offer.kind for offer in stage.offer(1)] == [first]
+
+@pytest.mark.fault(
+    "functions/choose", r"c.priority \* step as rank", "c.priority * interval '1 year' as rank"
+)
+def test_waiting_job_is_chosen_before_a_higher_priority(queue: Queue) -> None:
+    limit(queue.database, 100, kind="old")
+
+    assert offered_in_turn(queue) == ["new", "old"]
 
 
 @pytest.mark.parametrize(("hours", "first"), [(3, "new"), (5, "old")])

@@ -56,12 +56,23 @@ def on(job: Job, session: Database) -> Job:
     return replace(job, lease=replace(job.lease, database=session))
 
 
+# The lock matters only here: two jobs of a shard wait for its row, and after a rollback nothing is missed.
 @pytest.mark.fault(
     "functions/batch_counts", r"update minutehand.batches b set checks.*?b.ended is null;", "found := true;"
 )
-@pytest.mark.parametrize("shards", ["one shard", "two shards"])
-@pytest.mark.parametrize("ending", ["commit", "rollback"])
+def test_two_last_jobs_of_two_shards_end_the_batch_once(queue: Queue) -> None:
+    end_two_last_jobs(queue, "two shards", "commit")
+
+
+@pytest.mark.parametrize(
+    ("shards", "ending"), [("one shard", "commit"), ("one shard", "rollback"), ("two shards", "rollback")]
+)
 def test_two_last_jobs_end_the_batch_once(queue: Queue, shards: str, ending: str) -> None:
+    end_two_last_jobs(queue, shards, ending)
+
+
+def end_two_last_jobs(queue: Queue, shards: str, ending: str) -> None:
+    """Finish the last two jobs of a batch, the second while the first one's transaction is open."""
     first, second = jobs_of(queue, shards)
     session = queue.another()
     session.connection.execute("begin")

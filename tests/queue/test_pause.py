@@ -63,9 +63,7 @@ def offered(queue: Queue) -> list[str]:
     return [job.payload for job in queue.claim(*queue.offer())]
 
 
-@pytest.mark.fault(
-    "take", r"exists \(select from minutehand.controls where queue in [^\n]*\) as yes", "false as yes"
-)
+@pytest.mark.fault("take", r"exists \(select from minutehand.controls where queue in [^\n]*\)", "false")
 def test_paused_jobs_are_not_taken(queue: Queue, what: dict[str, str]) -> None:
     pause(queue.database, **what)  # type: ignore[call-overload]
 
@@ -179,7 +177,7 @@ def test_concurrent_tick_does_not_offer_paused_jobs(queue: Queue) -> None:
 
 
 @pytest.mark.fault(
-    "functions/controls", r"c.paused and \(c.until is null or c.until > moment\) then", "c.paused then"
+    "functions/limits", r"c.paused and \(c.until is null or c.until > moment\) then", "c.paused then"
 )
 @pytest.mark.fault("functions/controls", r"where c.paused and \(c.until .*?\)", "where c.paused")
 def test_pause_ends_at_its_time(queue: Queue) -> None:

@@ -70,7 +70,12 @@ def test_capacity_is_freed_by_a_finish_and_by_a_crash(queue: Queue) -> None:
     assert [offered.id for offered in queue.offer(capacity=2)] == [other.id]
 
 
-@pytest.mark.fault("start_tick", r"update.*returning ticked", "select ticked from minutehand.dispatcher")
+# The locks of workers, which a tick takes as well, would also let ticks wait for each other.
+@pytest.mark.fault(
+    "start_tick",
+    r"update.*?returning ticked(.*?) for no key update",
+    r"select ticked from minutehand.dispatcher\1",
+)
 def test_capacity_is_counted_by_one_tick_at_a_time(queue: Queue) -> None:
     for _ in range(3 * CAPACITY):
         queue.enqueue()

@@ -39,11 +39,11 @@ def offered(stage: Queue, capacity: int) -> Counter[str]:
 @pytest.mark.fault("functions/choose", r"do update set ends = excluded.ends", "do nothing")
 def test_turns_continue_at_the_next_tick(queue: Queue, backlog: int) -> None:
     fill(queue, backlog, "e")
-    enqueue(queue, *"abcde", *"abcde")
+    enqueue(queue, *"abcde" * 3)
 
-    turns = [offered(queue, capacity) for capacity in (2, 4, 6)]
+    turns = [offered(queue, capacity) for capacity in (2, 4, 6, 8)]
 
-    assert turns == [{"a": 1, "b": 1}, {"c": 1, "d": 1}, {"e": 1, "a": 1}]
+    assert turns == [{"a": 1, "b": 1}, {"c": 1, "d": 1}, {"e": 1, "a": 1}, {"b": 1, "c": 1}]
 
 
 def test_tenants_behind_a_backlog_get_turns(queue: Queue) -> None:

@@ -45,7 +45,7 @@ def test_every_function_has_a_reasonable_timeout(stack: Stack) -> None:
         assert most <= LONGEST[name]
 
 
-@pytest.mark.planted(r"\[Prompts, 90, 60\]", "60")
+@pytest.mark.planted(r"!If \[Prompts, 90, 60\]", "60")
 def test_dispatcher_that_waits_outlasts_the_start_of_the_next(stack: Stack) -> None:
     prompt = stack.deployed(**CASES["prompt"]).of_type("AWS::Lambda::Function")["DispatcherFunction"]
 

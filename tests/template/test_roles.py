@@ -117,8 +117,7 @@ def test_role_has_only_the_permissions_of_its_deploy_case(stack: Stack) -> None:
 
 @pytest.mark.planted("Action: sqs:SendMessage", "Action: [sqs:SendMessage, sqs:ReceiveMessage]")
 @pytest.mark.planted(
-    "Statement:\n +- Effect: Allow\n +Action: sqs:SendMessage\n +Resource: !GetAtt WorkerFailures.Arn\n",
-    "Statement:\n",
+    " +- Effect: Allow\n +Action: sqs:SendMessage\n +Resource: !GetAtt WorkerFailures.Arn\n", ""
 )
 def test_worker_role_covers_its_log_failures_and_secrets(stack: Stack) -> None:
     destination = stack.of_type("AWS::Lambda::EventInvokeConfig")["WorkerFunctionEventInvokeConfig"]

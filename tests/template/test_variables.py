@@ -50,11 +50,10 @@ def test_configuration_of_functions_contains_no_secret(stack: Stack) -> None:
 @pytest.mark.planted("MaxConcurrency:(.*?)Default: 50", r"MaxConcurrency:\1Default: 5")
 @pytest.mark.planted('MINUTEHAND_WORKERS: "{}"', 'MINUTEHAND_WORKERS: "[]"')
 def test_defaults_of_template_and_code_are_equal(stack: Stack) -> None:
-    environment = {
-        name: str(value) for function in FUNCTIONS for name, value in _settings(stack, function).items()
-    }
+    for function in FUNCTIONS:
+        environment = {name: str(value) for name, value in _settings(stack, function).items()}
 
-    assert Settings() == read_settings(environment)
+        assert Settings() == read_settings(environment)
 
 
 @pytest.mark.planted("MaxValue: 10000", "MaxValue: 10001")

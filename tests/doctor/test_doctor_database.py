@@ -105,9 +105,9 @@ def test_doctor_exits_with_0_for_warnings_and_1_for_problems(
         endings.append((ended.exit_code, ended.stderr))
 
     assert endings == [
-        (0, "22 checks: 22 ok.\n"),
-        (0, "22 checks: 21 ok, 1 warning.\n"),
-        (1, "22 checks: 20 ok, 1 problem, 1 warning.\n"),
+        (0, "23 checks: 23 ok.\n"),
+        (0, "23 checks: 22 ok, 1 warning.\n"),
+        (1, "23 checks: 21 ok, 1 problem, 1 warning.\n"),
     ]
 
 

@@ -40,7 +40,7 @@ def test_floor_of_an_active_lane_waits_for_open_transactions(direct_queue: Queue
     assert found(direct_queue) == {job_id}
 
 
-@pytest.mark.fault("functions/writers", r"own := pg_current_xact_id\(\)", "own := '9'")
+@pytest.mark.fault("functions/writers", r"own := pg_current_xact_id\(\)", "own := before")
 def test_floor_waits_for_the_latest_transaction_if_no_later_one_has_ended(direct_queue: Queue) -> None:
     direct_queue.claimed()
     direct_queue.sql("update minutehand.dispatcher set marked = null, mark = null, swept = now()")

@@ -27,7 +27,7 @@ PAGES = {
     "enqueue_alike": 150,
     "enqueue_incoming": 50,
     "examine_process": 0,
-    "examine_roles": 400,
+    "examine_roles": 900,
     "examine_server": 100,
     "examine_snapshots": 20,
     "extend": 60,

@@ -2,8 +2,10 @@
 
 from datetime import timedelta
 
+from minutehand.claim import take
+from minutehand.model.slots import Slots
 from minutehand.operations.controls import limit
-from tests.queue.stage import Queue
+from tests.queue.stage import GRACE, LEASE, Queue
 
 HOUR = timedelta(hours=1)
 
@@ -34,3 +36,20 @@ def test_rate_of_one_tenant_replaces_an_exhausted_one_per_tenant(queue: Queue) -
     assert len(queue.offer()) == 1
     limit(queue.database, tenant="acme", rate=2, period=HOUR)
     assert len(queue.offer()) == 2
+
+
+def test_take_counts_the_jobs_that_it_takes_only(queue: Queue) -> None:
+    ids = [queue.enqueue() for _ in range(5)]
+    limit(queue.database, queue="default", rate=5, period=HOUR)
+    queue.sql("update minutehand.jobs_live set lapsed = now() where id = %(id)s", id=ids[0])
+    # The lapsed job is taken alone.
+    assert [len(queue.take(5)) for _ in range(3)] == [1, 4, 0]
+
+
+def test_take_counts_no_job_that_does_not_suit(queue: Queue) -> None:
+    queue.enqueue()
+    limit(queue.database, queue="default", rate=1, period=HOUR)
+    (row,) = queue.sql("select clock_timestamp() + interval '1 s' as now")
+    slots = Slots(freed=[row["now"]], kinds={"echo": False, "*": True})
+    assert take(queue.database, "default", 1, LEASE, GRACE, slots=slots) == []
+    assert len(queue.offer()) == 1

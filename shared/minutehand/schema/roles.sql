@@ -58,7 +58,7 @@ as $$
         ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times', null),
         ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
-        ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
+        ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches
                               oldest_writer', null),
 

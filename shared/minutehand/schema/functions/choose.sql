@@ -5,6 +5,7 @@
 -- Returns the due jobs that may be offered or taken, at most `room`, and locks them. Locks the limits' rows until the
 -- transaction ends: a session that counts against the same limit counts afterwards, in a new snapshot, so that
 -- no limit is ever exceeded.
+-- Without `counts`, the caller counts towards rates those that it takes, with count_taken, in the same transaction.
 -- With `in_turn`, tenants that share a queue take turns. A resident worker takes the jobs that have been due the longest.
 --
 -- Its cost is bounded: each round reads the heads of the streams, and all rounds together sweep a bounded number of rows.
@@ -12,7 +13,7 @@
 -- and a queue may get a million jobs before the next ANALYZE.
 create or replace function minutehand.choose(
     room integer, moment timestamptz, queues text[] default '{}', budgets integer[] default '{}', only_queue text default null,
-    in_turn boolean default true
+    in_turn boolean default true, counts boolean default true
 ) returns setof uuid
 language plpgsql volatile rows 100 security definer set search_path = minutehand, pg_temp
     set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set jit = off
@@ -74,7 +75,7 @@ begin
         exit when step.selected = '{}';
         bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
     end loop;
-    if exists (select from unnest(bounds) b where b.starts) then
+    if counts and exists (select from unnest(bounds) b where b.starts) then
         perform minutehand.count_starts(minutehand.counted_jobs(taken), bounds, moment);
     end if;
     if in_turn or found_jobs <> '{}' then

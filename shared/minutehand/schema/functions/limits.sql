@@ -188,6 +188,23 @@ as $$
         on conflict (control, value) do update set due = greatest(r.due, moment) + (excluded.due - moment)
 $$;
 
+-- Counts jobs of a queue towards rates, after `choose` has locked the limits; returns the jobs.
+create or replace function minutehand.count_taken(ids uuid[], in_queue text, moment timestamptz) returns uuid[]
+language plpgsql volatile security definer set search_path = minutehand, pg_temp
+as $$
+declare
+    rates minutehand.bound[] := array(
+        select row(c.id, c.tenant, c.queue, c.kind, c.key, c.group, c.per, true, '', c.burst)::minutehand.bound
+          from minutehand.controls c
+         where c.rate is not null and c.queue in ('', in_queue));
+begin
+    if rates <> '{}' and ids <> '{}' then
+        perform minutehand.count_starts(minutehand.counted_jobs(ids), rates, moment);
+    end if;
+    return ids;
+end
+$$;
+
 -- Returns jobs as they are counted.
 create or replace function minutehand.counted_jobs(ids uuid[]) returns minutehand.counted_job[]
 language plpgsql volatile

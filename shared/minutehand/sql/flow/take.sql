@@ -32,7 +32,8 @@ with slot as materialized (
 ), bounded as materialized (
     select j.id, j.priority, j.visible, j.kind, j.timeout, coalesce(j.claimed, j.lapsed) is not null as alone
       from minutehand.choose((select count + case when count > 0 and %(only)s::jsonb ? 'kinds' then 20 else 0 end from slot)::integer,
-                             coalesce(%(now)s, now()), only_queue => %(queue)s, in_turn => %(freed)s::timestamptz[] is not null) chosen
+                             coalesce(%(now)s, now()), only_queue => %(queue)s, in_turn => %(freed)s::timestamptz[] is not null,
+                             counts => false) chosen
       join minutehand.jobs_live j on j.id = chosen
      where (select yes from controlled) or (select yes from shared)
 ), suitable as materialized (
@@ -62,7 +63,9 @@ update minutehand.jobs_live j
    set ack = gen_random_uuid(), prior = null, offered = null, lapsed = coalesce(j.claimed, j.lapsed),
        claimed = clock_timestamp(), attempts = j.attempts + 1,
        visible = clock_timestamp() + least(%(lease)s, j.timeout) + %(grace)s
- where j.id = any (array(select id from placed where place = 1 or not (alone or first_alone)))
+ where j.id = any ((select case when (select yes from controlled)
+                               then minutehand.count_taken(taken.ids, %(queue)s, coalesce(%(now)s, now())) else taken.ids end
+                     from (select array(select id from placed where place = 1 or not (alone or first_alone)) as ids) taken)::uuid[])
 returning j.id, j.ack, j.queue, j.kind, j.key, j.group, j.payload, j.headers, j.priority, j.attempts, j.max_attempts, j.retry,
           j.timeout, j.enqueued, j.run_at, j.claimed, j.visible, j.tenant, j.every, j.zone, j.nominal, j.schedule, j.batch,
           case when j.attempts = 1 then j.expires_at - clock_timestamp() end as start_within, j.result as stored_result,

@@ -8,6 +8,12 @@ from minutehand.operations.controls import limit
 from tests.queue.stage import GRACE, LEASE, Queue
 
 HOUR = timedelta(hours=1)
+START = """
+select minutehand.count_starts(
+           minutehand.counted_jobs(array[%(id)s]::uuid[]),
+           array[row(c.id, '', c.queue, '', '', '', '', true, '', c.burst)::minutehand.bound],
+           '2026-03-28 12:00+00')
+  from minutehand.controls c"""
 
 
 def test_rate_that_was_far_slower_is_exhausted(queue: Queue) -> None:
@@ -53,3 +59,16 @@ def test_take_counts_no_job_that_does_not_suit(queue: Queue) -> None:
     slots = Slots(freed=[row["now"]], kinds={"echo": False, "*": True})
     assert take(queue.database, "default", 1, LEASE, GRACE, slots=slots) == []
     assert len(queue.offer()) == 1
+
+
+def test_rate_does_not_depend_on_the_time_zone_of_the_session(queue: Queue) -> None:
+    """Berlin's 29 March 2026 has 23 hours."""
+    limit(queue.database, queue="default", rate=1, period=timedelta(days=1), burst=2)
+    queue.sql("update minutehand.controls set period = '1 day'")
+    queue.sql("set timezone = 'Europe/Berlin'")
+    queue.sql(START, id=queue.enqueue())
+    queue.sql(START, id=queue.enqueue())
+    (row,) = queue.sql(
+        "select extract(epoch from due - '2026-03-28 12:00+00')::integer as after from minutehand.rates"
+    )
+    assert row["after"] == 2 * 86400

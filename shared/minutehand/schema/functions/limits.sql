@@ -174,18 +174,20 @@ as $$
                 select minutehand.free_of(t, h.value, moment) from unnest(bounds) t where t.id = h.id and t.starts and t.value = '') end, h.free)
 $$;
 
--- Advances the times of rates by jobs that start. Sessions call it one after the other: each has locked the limits.
+-- Advances the times of rates by jobs that start. Sessions call it one after the other: each has locked the limits. Adds seconds,
+-- because the length of a day depends on the session's time zone.
 create or replace function minutehand.count_starts(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamptz) returns void
 language sql volatile
 as $$
     insert into minutehand.rates as r (control, value, due)
-    select b.id, b.value, moment + count(*) * c.period / c.rate
+    select b.id, b.value, moment + make_interval(secs => (count(*) * extract(epoch from c.period) / c.rate)::double precision)
       from minutehand.bounds_of(jobs, bounds) b
       join minutehand.controls c on c.id = b.id
      where b.starts
      group by b.id, b.value, c.period, c.rate
      order by b.id, b.value
-        on conflict (control, value) do update set due = greatest(r.due, moment) + (excluded.due - moment)
+        on conflict (control, value) do update set
+           due = greatest(r.due, moment) + make_interval(secs => extract(epoch from excluded.due - moment)::double precision)
 $$;
 
 -- Counts jobs of a queue towards rates, after `choose` has locked the limits; returns the jobs.

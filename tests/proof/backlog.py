@@ -189,7 +189,6 @@ class Stock:
             | dict.fromkeys(["rate", "period", "burst", "in_order", "on_dead", "reason"])
             | {"limit": 1},
             "unblock_group": {"queue": "default", "tenant": "", "group": "a"},
-            "prune_rates": {"now": None},
             "end_control": named | {"pause": True, "limit": False},
             "recall_offers": named,
             "delete_upcoming": {"queue": "default", "limit": 100},

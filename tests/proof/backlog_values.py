@@ -21,7 +21,9 @@ JOB_OPTIONS = """
     queue group run_at delay priority max_attempts retry timeout headers every zone personal tenant unique_while
     unique_for debounce debounce_max throttle id expires on_dead batch
 """
-AT_A_TIME = "delete_batches forget_times raise_floor remove_lanes start_sweep start_tick sweep"
+AT_A_TIME = """
+    delete_batches forget_times prune_groups prune_rates raise_floor remove_lanes start_sweep start_tick sweep
+"""
 OF_A_QUEUE = "why_dispatcher why_earliest why_pace why_served"
 FILTERS = (
     "queue kind key group priority headers version tenant since until finished_since finished_until finished states"

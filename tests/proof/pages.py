@@ -97,6 +97,7 @@ PAGES = {
     "set_limit": 20,
     "unblock_group": 10,
     "prune_rates": 10,
+    "prune_groups": 20,
     "set_defaults": 10,
     "set_keep_until_archived": 10,
     "set_queue_defaults": 10,

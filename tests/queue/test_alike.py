@@ -110,8 +110,12 @@ def test_bulk_of_several_kinds_keeps_its_order(queue: Queue) -> None:
     assert [row["payload"] for row in stored] == list(range(100))
 
 
-def test_equal_options_of_another_type_are_rejected(queue: Queue) -> None:
-    jobs = [NewJob("echo", priority=1), NewJob("echo", priority=True), NewJob("echo", priority=1.0)]  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("priority", (1, True, 1.0)), ("group", (1, True, (1, True))), ("group", ((2, 1), (2, True), ()))],
+)
+def test_equal_options_of_another_type_are_rejected(queue: Queue, name: str, values: tuple[Any, ...]) -> None:
+    jobs = [NewJob("echo", **{name: value}) for value in values]
 
     assert [each.outcome for each in bulk(queue, jobs)] == ["created", "rejected", "rejected"]
 

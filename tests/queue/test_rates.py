@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from minutehand.claim import take
 from minutehand.model.slots import Slots
-from minutehand.operations.controls import limit
+from minutehand.operations.controls import limit, list_controls, unlimit
 from tests.queue.stage import GRACE, LEASE, Queue
 
 HOUR = timedelta(hours=1)
@@ -72,3 +72,26 @@ def test_rate_does_not_depend_on_the_time_zone_of_the_session(queue: Queue) -> N
         "select extract(epoch from due - '2026-03-28 12:00+00')::integer as after from minutehand.rates"
     )
     assert row["after"] == 2 * 86400
+
+
+def test_times_of_a_removed_rate_are_deleted(queue: Queue) -> None:
+    queue.enqueue(tenant="acme")
+    limit(queue.database, per="tenant", rate=1, period=HOUR)
+    queue.offer()
+    queue.database.run("prune_rates", now=None)
+    assert len(queue.sql("select value from minutehand.rates")) == 1
+    unlimit(queue.database, per="tenant")
+    queue.database.run("prune_rates", now=None)
+    assert queue.sql("select value from minutehand.rates") == []
+
+
+def test_list_shows_when_a_rate_allows_the_next_start(queue: Queue) -> None:
+    for tenant in ("acme", "acme", "other"):
+        queue.enqueue(tenant=tenant)
+    limit(queue.database, per="tenant", rate=2, period=HOUR)
+    (before,) = queue.sql("select clock_timestamp() as now")
+    queue.offer(now=before["now"])
+
+    (control,) = list_controls(queue.database)
+    assert (control.busy, control.full) == (2, 1)
+    assert control.free_at == before["now"] + HOUR / 2

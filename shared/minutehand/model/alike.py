@@ -138,7 +138,7 @@ class _Groups:
             group = Group(options_json({name: given[name] for name in SHARED if name in given}))
             self._found.append((given, group))
         self._options, self._group = given, group
-        self._strict = not given.keys().isdisjoint(IDENTIFIED)
+        self._strict = not given.keys().isdisjoint((*IDENTIFIED, "group"))
         return True
 
 
@@ -157,7 +157,12 @@ def grouped(jobs: Sequence[NewJob | InvalidJobError]) -> list[Group] | None:
 
 
 def _are_same(known: Options, given: Options) -> bool:
-    return known == given and all(known.get(name) is given.get(name) for name in IDENTIFIED)
+    # Each job may have its own copy of a group. The invalid True equals 1, but differs in its text.
+    return (
+        known == given
+        and all(known.get(name) is given.get(name) for name in IDENTIFIED)
+        and repr(known.get("group")) == repr(given.get("group"))
+    )
 
 
 def _unless_all_none(values: list[Value | None]) -> list[Value | None] | None:

@@ -27,7 +27,10 @@ class Control:
 
     `limit` is how many jobs may be offered or running at once. `rate` is how many may start in each `period`, and
     `burst` how many of them at the same time. With `in_order`, the jobs of a group start in the order of `run_at`, and
-    `on_dead` decides whether a dead job blocks the group. `busy` is the number of jobs offered or running.
+    `on_dead` decides whether a dead job blocks the group.
+
+    `busy` is the number of jobs offered or running. With `per`, it is that of the group, key or tenant with most of
+    them, and `full` is how many of these have no room. `free_at` is when an exhausted rate allows the next start.
     """
 
     queue: str = ""
@@ -47,6 +50,8 @@ class Control:
     reason: str | None = None
     changed: datetime | None = None
     busy: int | None = None
+    full: int | None = None
+    free_at: datetime | None = None
 
     @property
     def scope(self) -> str:

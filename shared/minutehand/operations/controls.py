@@ -155,7 +155,7 @@ async def unblock(
 async def list_controls(
     executor: Executor, *, limit: int = MAX_LISTED, after: Sequence[str] | None = None
 ) -> list[Control]:
-    """Return a page of the pauses and limits, with the number of jobs offered or running under each.
+    """Return a page of the pauses and limits, with the number of jobs offered or running under each. See `Control`.
 
     `after` is the `place` of the last control of the page before.
     """

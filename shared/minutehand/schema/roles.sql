@@ -34,7 +34,7 @@ as $$
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy bounds_job batch_progress copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'execute', 'state busy bounds_job control_states batch_progress copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit', null),
@@ -59,7 +59,7 @@ as $$
         ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches
+                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches prune_groups
                               oldest_writer', null),
 
         -- What has no tenant, and what bounds every tenant.

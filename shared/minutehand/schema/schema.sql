@@ -341,8 +341,8 @@ CREATE FUNCTION minutehand.block_group() RETURNS trigger
     AS $$
 begin
     if minutehand.order_of(new.queue, new.tenant, new."group") = 'block' then
-        insert into minutehand.blocked_groups (queue, tenant, "group", job)
-        values (new.queue, new.tenant, new."group", new.id)
+        insert into minutehand.blocked_groups (queue, tenant, "group", job, at)
+        values (new.queue, new.tenant, new."group", new.id, new.deleted)
             on conflict do nothing;
     end if;
     return null;
@@ -798,7 +798,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[] DEFAULT '{}'::text[], budgets integer[] DEFAULT '{}'::integer[], only_queue text DEFAULT NULL::text, in_turn boolean DEFAULT true) RETURNS SETOF uuid
+CREATE FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[] DEFAULT '{}'::text[], budgets integer[] DEFAULT '{}'::integer[], only_queue text DEFAULT NULL::text, in_turn boolean DEFAULT true, counts boolean DEFAULT true) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER ROWS 100
     SET search_path TO 'minutehand', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -822,16 +822,12 @@ declare
     rows    integer := minutehand.scan_rows('sweep');
     served  text[] := '{}';
 begin
-    perform from minutehand.controls c
-      where c.limited and (only_queue is null or c.queue in ('', only_queue))
-      order by c.id
-        for update;
     if only_queue is null then
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l);
     else
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l where l.queue = only_queue);
     end if;
-    perform minutehand.lock_groups(lanes);
+    perform minutehand.lock_counts(lanes, only_queue);
     bounds := minutehand.bounds(moment, queues, budgets, only_queue);
     streams := array(select s from minutehand.streams(lanes, room, moment, bounds, in_turn) s);
     while room > 0 loop
@@ -864,7 +860,7 @@ begin
         exit when step.selected = '{}';
         bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
     end loop;
-    if exists (select from unnest(bounds) b where b.starts) then
+    if counts and exists (select from unnest(bounds) b where b.starts) then
         perform minutehand.count_starts(minutehand.counted_jobs(taken), bounds, moment);
     end if;
     if in_turn or found_jobs <> '{}' then
@@ -1000,6 +996,45 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.control_states(moment timestamp with time zone) RETURNS TABLE(id bigint, busy bigint, "full" bigint, free_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with control as materialized (
+        select c.* from minutehand.controls c where (select minutehand.tenant_scope()) in ('', c.tenant) and (c.limited or c.paused)
+    ), used as materialized (
+        select b.id, b.starts, b.value, count(*) as jobs
+          from minutehand.bounds_of(
+               array(select row(j.id, j.tenant, j.queue, j.kind, coalesce(j.key, ''), coalesce(j.group, ''), 0, j.visible)::minutehand.counted_job
+                       from minutehand.jobs_live j
+                      where coalesce(j.offered, j.claimed) is not null and j.visible > moment),
+               -- Without a value of `starts`, a bound takes the place of none.
+               array(select row(c.id, c.tenant, c.queue, c.kind, c.key, c.group, c.per, v.starts, '', 0)::minutehand.bound
+                       from control c
+                      cross join lateral (values (null, c.per = ''), (false, c.max_running is not null or c.per <> '' and c.rate is null),
+                                                 (true, c.rate is not null)) v (starts, counts)
+                      where v.counts)) b
+         group by b.id, b.starts, b.value
+    ), exhausted as materialized (
+        select c.id, r.value, minutehand.rate_free_at(c.rate, c.period, c.burst, r.due) as free_at
+          from control c
+          join minutehand.rates r on r.control = c.id and r.due > moment
+         where minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+    )
+    select c.id, coalesce(u.busy, 0), f.values, (select min(e.free_at) from exhausted e where e.id = c.id)
+      from control c
+      left join lateral (
+           select max(u.jobs) as busy
+             from used u
+            where u.id = c.id and u.starts is not distinct from case when c.per <> '' then c.max_running is null and c.rate is not null end
+           ) u on true
+      left join lateral (
+           select count(*) as values
+             from (select u.value from used u where u.id = c.id and not u.starts and u.jobs >= c.max_running
+                    union
+                   select e.value from exhausted e where e.id = c.id) w) f on c.per <> ''
+$$;
+
 CREATE FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) RETURNS minutehand.new_jobs
     LANGUAGE plpgsql STABLE
     AS $$
@@ -1117,13 +1152,31 @@ CREATE FUNCTION minutehand.count_starts(jobs minutehand.counted_job[], bounds mi
     LANGUAGE sql
     AS $$
     insert into minutehand.rates as r (control, value, due)
-    select b.id, b.value, moment + count(*) * c.period / c.rate
+    select b.id, b.value, moment + make_interval(secs => (count(*) * extract(epoch from c.period) / c.rate)::double precision)
       from minutehand.bounds_of(jobs, bounds) b
       join minutehand.controls c on c.id = b.id
      where b.starts
      group by b.id, b.value, c.period, c.rate
      order by b.id, b.value
-        on conflict (control, value) do update set due = greatest(r.due, moment) + (excluded.due - moment)
+        on conflict (control, value) do update set
+           due = greatest(r.due, moment) + make_interval(secs => extract(epoch from excluded.due - moment)::double precision)
+$$;
+
+CREATE FUNCTION minutehand.count_taken(ids uuid[], in_queue text, moment timestamp with time zone) RETURNS uuid[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    rates minutehand.bound[] := array(
+        select row(c.id, c.tenant, c.queue, c.kind, c.key, c.group, c.per, true, '', c.burst)::minutehand.bound
+          from minutehand.controls c
+         where c.rate is not null and c.queue in ('', in_queue));
+begin
+    if rates <> '{}' and ids <> '{}' then
+        perform minutehand.count_starts(minutehand.counted_jobs(ids), rates, moment);
+    end if;
+    return ids;
+end
 $$;
 
 CREATE FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) RETURNS TABLE(queue text, due bigint, late interval)
@@ -1943,16 +1996,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.forget_rate() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'minutehand', 'pg_temp'
-    AS $$
-begin
-    delete from minutehand.rates where control = new.id;
-    return null;
-end
-$$;
-
 CREATE FUNCTION minutehand.free_of(template minutehand.bound, value text, moment timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql STABLE
     AS $$
@@ -2458,18 +2501,23 @@ CREATE FUNCTION minutehand.load_conflict_action() RETURNS text
             excluded.on_dead::text)$q$
 $_$;
 
-CREATE FUNCTION minutehand.lock_groups(lanes minutehand.due_lane[]) RETURNS void
+CREATE FUNCTION minutehand.lock_counts(lanes minutehand.due_lane[], only_queue text) RETURNS void
     LANGUAGE plpgsql
     AS $$
+declare
+    counted text[] := array(
+        select c.queue::text from minutehand.controls c where c.limited and (only_queue is null or c.queue in ('', only_queue))
+         union
+        select l.queue from unnest(lanes) l where l.grouped);
 begin
-    insert into minutehand.grouped_queues (queue)
-    select distinct l.queue
-      from unnest(lanes) l
-     where l.grouped and not exists (select from minutehand.grouped_queues q where q.queue = l.queue)
-     order by l.queue
+    insert into minutehand.counted_queues (queue)
+    select n.queue
+      from unnest(counted) n (queue)
+     where not exists (select from minutehand.counted_queues q where q.queue = n.queue)
+     order by n.queue
         on conflict do nothing;
-    perform from minutehand.grouped_queues q
-      where q.queue in (select l.queue from unnest(lanes) l where l.grouped)
+    perform from minutehand.counted_queues q
+      where q.queue = any (counted)
       order by q.queue
         for update;
 end
@@ -2791,7 +2839,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
         ('worker operator tenant', 'select', 'jobs jobs_live batches controls schedules firings', null),
-        ('worker operator tenant', 'execute', 'state busy bounds_job batch_progress copy_of save_schedule pause_schedule remove_schedule
+        ('worker operator tenant', 'execute', 'state busy bounds_job control_states batch_progress copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
         ('operator tenant', 'select', 'attempts events uniques audit', null),
@@ -2815,8 +2863,8 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times', null),
         ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
-        ('worker', 'execute', 'make_days_ahead retain_now choose due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches
+        ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
+                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches prune_groups
                               oldest_writer', null),
 
         -- What has no tenant, and what bounds every tenant.
@@ -2886,6 +2934,41 @@ CREATE FUNCTION minutehand.promote_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue
                   case when j.key is not null then minutehand.refuse_superseded(j.id) end
     )
     select id, queue, kind, key, attempts, max_attempts, tenant from promoted
+$$;
+
+CREATE FUNCTION minutehand.prune_groups(moment timestamp with time zone, rows integer) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with examined as materialized (
+        select g.*
+          from minutehand.blocked_groups g
+         order by g.examined
+         limit rows
+           for update skip locked
+    ), judged as materialized (
+        select e.queue, e.tenant, e.group, e.job,
+               minutehand.order_of(e.queue, e.tenant, e.group) is distinct from 'block'
+               or not exists (select from minutehand.jobs_live j
+                               where j.queue = e.queue and j.tenant = e.tenant and j.group = e.group)
+                  and not exists (select from minutehand.jobs_done d where d.deleted = e.at and d.id = e.job) as over
+          from examined e
+    ), unblocked as (
+        delete from minutehand.blocked_groups g
+         using judged u
+         where u.over and (g.queue, g.tenant, g.group, g.job) = (u.queue, u.tenant, u.group, u.job)
+    ), noted as (
+        update minutehand.blocked_groups g
+           set examined = moment
+          from judged u
+         where not u.over and (g.queue, g.tenant, g.group, g.job) = (u.queue, u.tenant, u.group, u.job)
+    )
+    delete from minutehand.group_turns
+     where ctid = any (array(select t.ctid
+                               from minutehand.group_turns t
+                              where t.at < moment - interval '1 day'
+                              limit rows
+                                for update skip locked))
 $$;
 
 CREATE FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text, supersedes boolean DEFAULT true) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
@@ -3073,6 +3156,12 @@ CREATE FUNCTION minutehand.rate_free(rate integer, period interval, burst intege
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     select (burst - least(ceil(greatest(extract(epoch from due - moment), 0) * rate / extract(epoch from period)), 2000000))::integer
+$$;
+
+CREATE FUNCTION minutehand.rate_free_at(rate integer, period interval, burst integer, due timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select due - make_interval(secs => ((burst - 1) * extract(epoch from period) / rate)::double precision)
 $$;
 
 CREATE FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], most integer) RETURNS SETOF minutehand.candidate
@@ -3312,7 +3401,7 @@ begin
               select from unnest(visits) o
                where (o.queue, o.priority, o.whole, o.part) = (v.queue, v.priority, v.whole, v.part) and o.place = steps),
               v.place desc
-        on conflict (queue, priority, whole, part) do update set tenant = excluded.tenant, "group" = excluded.group;
+        on conflict (queue, priority, whole, part) do update set tenant = excluded.tenant, "group" = excluded.group, at = clock_timestamp();
 end
 $$;
 
@@ -3323,6 +3412,16 @@ CREATE FUNCTION minutehand.remove_schedule(of_name text) RETURNS boolean
 begin
     delete from minutehand.schedules s where s.tenant = minutehand.schedule_tenant() and s.name = of_name;
     return found;
+end
+$$;
+
+CREATE FUNCTION minutehand.renew_rate() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+begin
+    new.id := nextval(pg_get_serial_sequence('minutehand.controls', 'id'));
+    return new;
 end
 $$;
 
@@ -4294,7 +4393,8 @@ CREATE TABLE minutehand.blocked_groups (
     tenant minutehand.tenant NOT NULL,
     "group" minutehand.job_group NOT NULL,
     job uuid NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    examined timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
 CREATE TABLE minutehand.budgets (
@@ -4343,6 +4443,10 @@ ALTER TABLE minutehand.controls ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE minutehand.counted_queues (
+    queue minutehand.label NOT NULL
 );
 
 CREATE TABLE minutehand.defaults (
@@ -4401,13 +4505,10 @@ CREATE TABLE minutehand.group_turns (
     whole boolean NOT NULL,
     part minutehand.tenant NOT NULL,
     tenant minutehand.tenant NOT NULL,
-    "group" minutehand.job_group NOT NULL
+    "group" minutehand.job_group NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
-
-CREATE TABLE minutehand.grouped_queues (
-    queue minutehand.queue NOT NULL
-);
 
 CREATE TABLE minutehand.jobs_done (
     id uuid DEFAULT minutehand.uuid7() CONSTRAINT jobs_id_not_null NOT NULL,
@@ -4735,6 +4836,9 @@ ALTER TABLE ONLY minutehand.controls
 ALTER TABLE ONLY minutehand.controls
     ADD CONSTRAINT controls_pkey PRIMARY KEY (tenant, queue, kind, key, "group", per);
 
+ALTER TABLE ONLY minutehand.counted_queues
+    ADD CONSTRAINT counted_queues_pkey PRIMARY KEY (queue);
+
 ALTER TABLE ONLY minutehand.defaults
     ADD CONSTRAINT defaults_pkey PRIMARY KEY (kind);
 
@@ -4755,9 +4859,6 @@ ALTER TABLE ONLY minutehand.firings
 
 ALTER TABLE ONLY minutehand.group_turns
     ADD CONSTRAINT group_turns_pkey PRIMARY KEY (queue, priority, whole, part);
-
-ALTER TABLE ONLY minutehand.grouped_queues
-    ADD CONSTRAINT grouped_queues_pkey PRIMARY KEY (queue);
 
 ALTER TABLE ONLY minutehand.jobs_done
     ADD CONSTRAINT jobs_done_pkey PRIMARY KEY (id, deleted);
@@ -4843,6 +4944,8 @@ CREATE INDEX batches_ended ON minutehand.batches USING btree (ended) WHERE (ende
 CREATE INDEX batches_open ON minutehand.batches USING btree (created) WHERE (closed IS NULL);
 
 CREATE INDEX batches_tenant ON minutehand.batches USING btree (tenant, id) WHERE ((tenant)::text <> ''::text);
+
+CREATE INDEX blocked_groups_examined ON minutehand.blocked_groups USING btree (examined);
 
 CREATE INDEX blocked_groups_job ON minutehand.blocked_groups USING btree (job);
 
@@ -4946,8 +5049,6 @@ CREATE TRIGGER clear_personal BEFORE INSERT ON minutehand.jobs_done FOR EACH ROW
 
 CREATE TRIGGER forget_kept_days AFTER INSERT OR DELETE OR UPDATE ON minutehand.retention FOR EACH STATEMENT EXECUTE FUNCTION minutehand.forget_kept_days();
 
-CREATE TRIGGER forget_rate AFTER UPDATE ON minutehand.controls FOR EACH ROW WHEN ((((old.rate IS DISTINCT FROM new.rate) OR (old.period IS DISTINCT FROM new.period)) OR (old.burst IS DISTINCT FROM new.burst))) EXECUTE FUNCTION minutehand.forget_rate();
-
 CREATE TRIGGER record_lane AFTER UPDATE OF run_at, queue, priority ON minutehand.jobs_live FOR EACH ROW WHEN ((((new.visible)::timestamp with time zone < (old.visible)::timestamp with time zone) OR ((new.queue)::text <> (old.queue)::text) OR ((new.priority)::integer <> (old.priority)::integer))) EXECUTE FUNCTION minutehand.record_lane();
 
 CREATE TRIGGER record_lanes AFTER INSERT ON minutehand.jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION minutehand.record_lanes();
@@ -4955,6 +5056,8 @@ CREATE TRIGGER record_lanes AFTER INSERT ON minutehand.jobs REFERENCING NEW TABL
 CREATE TRIGGER record_lanes AFTER INSERT ON minutehand.jobs_live REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION minutehand.record_lanes();
 
 CREATE TRIGGER record_return AFTER INSERT ON minutehand.jobs_live FOR EACH ROW WHEN ((new.error IS NOT NULL)) EXECUTE FUNCTION minutehand.record_lane();
+
+CREATE TRIGGER renew_rate BEFORE UPDATE ON minutehand.controls FOR EACH ROW WHEN ((((old.rate IS DISTINCT FROM new.rate) OR (old.period IS DISTINCT FROM new.period)) OR (old.burst IS DISTINCT FROM new.burst))) EXECUTE FUNCTION minutehand.renew_rate();
 
 CREATE TRIGGER request_sweep AFTER UPDATE OF visible ON minutehand.jobs FOR EACH STATEMENT EXECUTE FUNCTION minutehand.request_sweep();
 
@@ -5310,8 +5413,8 @@ REVOKE ALL ON FUNCTION minutehand.check_staged(staged name, session_tenant text)
 
 REVOKE ALL ON FUNCTION minutehand.check_tenants(items minutehand.new_jobs[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text, in_turn boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text, in_turn boolean) TO minutehand_worker;
+REVOKE ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text, in_turn boolean, counts boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.choose(room integer, moment timestamp with time zone, queues text[], budgets integer[], only_queue text, in_turn boolean, counts boolean) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.choose_alone(in_queue text, ids uuid[]) FROM PUBLIC;
 
@@ -5326,6 +5429,11 @@ GRANT ALL ON FUNCTION minutehand.close_batch(of_batch uuid) TO minutehand_enqueu
 GRANT ALL ON FUNCTION minutehand.close_batch(of_batch uuid) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.close_batch(of_batch uuid) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.close_batch(of_batch uuid) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.control_states(moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.control_states(moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.control_states(moment timestamp with time zone) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.control_states(moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_operator;
@@ -5342,6 +5450,9 @@ GRANT ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcome
 REVOKE ALL ON FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint, OUT open bigint, OUT done bigint, OUT dead bigint, OUT expired bigint, OUT cancelled bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.count_starts(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.count_taken(ids uuid[], in_queue text, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.count_taken(ids uuid[], in_queue text, moment timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.count_unpaused(max_rows bigint, moment timestamp with time zone) TO minutehand_operator;
@@ -5455,8 +5566,6 @@ REVOKE ALL ON FUNCTION minutehand.fitting(payload json) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.forget_kept_days() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.forget_rate() FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION minutehand.free_of(template minutehand.bound, value text, moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) FROM PUBLIC;
@@ -5528,7 +5637,7 @@ GRANT ALL ON FUNCTION minutehand.lapse(job minutehand.jobs, attempt integer, sta
 
 REVOKE ALL ON FUNCTION minutehand.load_conflict_action() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.lock_groups(lanes minutehand.due_lane[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.lock_counts(lanes minutehand.due_lane[], only_queue text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.make_days(ahead integer, today date) FROM PUBLIC;
 
@@ -5600,6 +5709,9 @@ REVOKE ALL ON FUNCTION minutehand.promote_jobs(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.promote_jobs(ids uuid[]) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.promote_jobs(ids uuid[]) TO minutehand_tenant;
 
+REVOKE ALL ON FUNCTION minutehand.prune_groups(moment timestamp with time zone, rows integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.prune_groups(moment timestamp with time zone, rows integer) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text, supersedes boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.put_keyed(item minutehand.new_jobs, on_conflict text, moment timestamp with time zone, first bigint, session_tenant text) FROM PUBLIC;
@@ -5609,6 +5721,8 @@ GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.queues_seen() TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.rate_free(rate integer, period interval, burst integer, due timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.rate_free_at(rate integer, period interval, burst integer, due timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], most integer) FROM PUBLIC;
 
@@ -5644,6 +5758,8 @@ REVOKE ALL ON FUNCTION minutehand.remove_schedule(of_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.remove_schedule(of_name text) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.renew_rate() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.replace_payloads(ids uuid[], former text[], payloads text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.replace_payloads(ids uuid[], former text[], payloads text[]) TO minutehand_operator;

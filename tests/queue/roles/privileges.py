@@ -13,7 +13,7 @@ EVERY_ROLE = """
 """
 WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches
-    expire extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_rates
+    expire extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_groups prune_rates
     raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep
     start_tick supersede sweep take withdraw begin_wait end_wait look forget_times kind_times record_times
 """

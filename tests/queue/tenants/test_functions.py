@@ -43,6 +43,7 @@ REVIEWED_FUNCTIONS = {
     "batch_progress",
     "cancel_jobs",
     "close_batch",
+    "control_states",
     "current_tenant",
     "delete_finished",
     "delete_jobs",
@@ -155,6 +156,12 @@ def test_login_that_also_enqueues_for_all_tenants_sees_no_queue(tenant: Database
 
     assert query(tenant, "select minutehand.queues_seen()") == []
     assert query_as(tenant, "b", "select minutehand.queues_seen()") == [("default",)]
+
+
+def test_tenant_sees_no_state_of_the_limits_of_others(tenant: Database, queue: Queue) -> None:
+    queue.sql("insert into minutehand.controls (tenant, max_running) values ('b', 1), ('', 5)")
+
+    assert query_as(tenant, "a", "select * from minutehand.control_states(now())") == []
 
 
 # An enqueuer may name any tenant in these.

@@ -41,10 +41,16 @@ def _row(control: Control) -> list[str]:
         *_names(control),
         until if control.paused else "",
         control.limits,
-        str(control.busy),
+        _use(control),
         control.reason or "",
         text.local(control.changed) if control.changed else "",
     ]
+
+
+def _use(control: Control) -> str:
+    """Return what it counts: `3`, or of each group, key or tenant `up to 3, 2 full`, and when a rate is free again."""
+    busy = str(control.busy) if not control.per else f"up to {control.busy}, {control.full} full"
+    return f"{busy}, next start {text.local(control.free_at)}" if control.free_at else busy
 
 
 def _names(control: Control) -> tuple[str, ...]:

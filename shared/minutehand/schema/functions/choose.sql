@@ -2,9 +2,8 @@
 -- queue. Otherwise no statement calls it. The streams are in streams.sql and sweep.sql, their heads in candidates.sql, the
 -- bounds in controls.sql.
 
--- Returns the due jobs that may be offered or taken, at most `room`, and locks them. Locks the limits' rows until the
--- transaction ends: a session that counts against the same limit counts afterwards, in a new snapshot, so that
--- no limit is ever exceeded.
+-- Returns the due jobs that may be offered or taken, at most `room`, and locks them. Other sessions that count
+-- against the same limits do so after this transaction has ended, in a new snapshot, so that no limit is ever exceeded.
 -- Without `counts`, the caller counts towards rates those that it takes, with count_taken, in the same transaction.
 -- With `in_turn`, tenants that share a queue take turns. A resident worker takes the jobs that have been due the longest.
 --
@@ -33,16 +32,12 @@ declare
     rows    integer := minutehand.scan_rows('sweep');
     served  text[] := '{}';
 begin
-    perform from minutehand.controls c
-      where c.limited and (only_queue is null or c.queue in ('', only_queue))
-      order by c.id
-        for update;
     if only_queue is null then
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l);
     else
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l where l.queue = only_queue);
     end if;
-    perform minutehand.lock_groups(lanes);
+    perform minutehand.lock_counts(lanes, only_queue);
     bounds := minutehand.bounds(moment, queues, budgets, only_queue);
     streams := array(select s from minutehand.streams(lanes, room, moment, bounds, in_turn) s);
     while room > 0 loop

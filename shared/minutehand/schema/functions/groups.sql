@@ -176,24 +176,6 @@ as $$
             limit s.most) g
 $$;
 
--- Locks the queues of lanes with groups until the transaction ends.
-create or replace function minutehand.lock_groups(lanes minutehand.due_lane[]) returns void
-language plpgsql volatile
-as $$
-begin
-    insert into minutehand.grouped_queues (queue)
-    select distinct l.queue
-      from unnest(lanes) l
-     where l.grouped and not exists (select from minutehand.grouped_queues q where q.queue = l.queue)
-     order by l.queue
-        on conflict do nothing;
-    perform from minutehand.grouped_queues q
-      where q.queue in (select l.queue from unnest(lanes) l where l.grouped)
-      order by q.queue
-        for update;
-end
-$$;
-
 -- Returns the groups that a round visits, and their next jobs, with the numbers of their streams.
 create or replace function minutehand.visit_groups(
     streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamptz, bounds minutehand.bound[], tried uuid[],
@@ -232,16 +214,6 @@ begin
               select from unnest(visits) o
                where (o.queue, o.priority, o.whole, o.part) = (v.queue, v.priority, v.whole, v.part) and o.place = steps),
               v.place desc
-        on conflict (queue, priority, whole, part) do update set tenant = excluded.tenant, "group" = excluded.group;
+        on conflict (queue, priority, whole, part) do update set tenant = excluded.tenant, "group" = excluded.group, at = clock_timestamp();
 end
-$$;
-
--- Unblocks a group that dead jobs block; returns these jobs.
-create or replace function minutehand.unblock(in_queue text, of_tenant text, of_group text) returns setof uuid
-language sql volatile security definer set search_path = minutehand, pg_temp
-as $$
-    delete from minutehand.blocked_groups g
-     where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
-       and (select minutehand.tenant_scope()) in ('', g.tenant)
-    returning g.job
 $$;

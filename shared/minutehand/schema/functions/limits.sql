@@ -6,8 +6,7 @@
 --   an own bound  of one group, key or tenant, which `value` names; it has the id of its template
 --
 -- Rates follow the generic cell rate algorithm (GCRA, ITU-T I.371): all that a rate needs is one stored time, that at which
--- its jobs would end if they had started evenly. Sessions read and write it one after the other, because each holds the lock
--- on the limit's row.
+-- its jobs would end if they had started evenly. Sessions read and write it one after the other; see counting.sql.
 
 -- Whether a pause applies to a job.
 create or replace function minutehand.bounds_job(bound minutehand.bound, tenant text, queue text, kind text, key text, "group" text) returns boolean

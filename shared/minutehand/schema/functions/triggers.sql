@@ -101,8 +101,8 @@ language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
     if minutehand.order_of(new.queue, new.tenant, new."group") = 'block' then
-        insert into minutehand.blocked_groups (queue, tenant, "group", job)
-        values (new.queue, new.tenant, new."group", new.id)
+        insert into minutehand.blocked_groups (queue, tenant, "group", job, at)
+        values (new.queue, new.tenant, new."group", new.id, new.deleted)
             on conflict do nothing;
     end if;
     return null;
@@ -119,12 +119,13 @@ begin
 end
 $$;
 
--- Forgets what started under a rate that was replaced.
-create or replace function minutehand.forget_rate() returns trigger
+-- Gives a limit whose rate is replaced a new id, so that the rate starts again. Nothing is deleted, because ticks would wait for
+-- that; prune_rates.sql deletes the times of the former rate.
+create or replace function minutehand.renew_rate() returns trigger
 language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
-    delete from minutehand.rates where control = new.id;
-    return null;
+    new.id := nextval(pg_get_serial_sequence('minutehand.controls', 'id'));
+    return new;
 end
 $$;

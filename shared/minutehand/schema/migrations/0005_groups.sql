@@ -30,11 +30,12 @@ create table minutehand.group_turns (
     part     minutehand.tenant    not null,
     tenant   minutehand.tenant    not null,
     "group"  minutehand.job_group not null,
+    at       timestamptz          not null default clock_timestamp(),
     primary key (queue, priority, whole, part)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
--- Locked until the end of a transaction that starts jobs of a queue's groups, so that sessions count them one after the other.
-create table minutehand.grouped_queues (queue minutehand.queue primary key);
+-- Locked until the end of a transaction that starts jobs under limits or of groups; see counting.sql.
+create table minutehand.counted_queues (queue minutehand.label primary key);
 
 create domain minutehand.any_group as text
     constraint group_fits check (value = '' or value::minutehand.job_group is not null);
@@ -77,10 +78,13 @@ create table minutehand.blocked_groups (
     tenant  minutehand.tenant    not null,
     "group" minutehand.job_group not null,
     job     uuid                 not null,
-    at      timestamptz          not null default clock_timestamp(),
+    -- When the job became dead, and when the block was last examined; see prune_groups.
+    at       timestamptz         not null default clock_timestamp(),
+    examined timestamptz         not null default clock_timestamp(),
     primary key (queue, tenant, "group", job)
 );
 create index blocked_groups_job on minutehand.blocked_groups (job);
+create index blocked_groups_examined on minutehand.blocked_groups (examined);
 create trigger block_group after insert on minutehand.jobs_done
     for each row when (new."group" is not null and new.failed and not new.cancelled and (new.attempts > 0 or new.expires is null))
     execute function minutehand.block_group();

@@ -88,7 +88,12 @@ class Control(BaseModel):
     until: datetime | None
     reason: str | None = Field(description="the reason")
     changed: datetime
-    busy: int | None = Field(None, description="matching jobs that are offered or running")
+    busy: int | None = Field(
+        None,
+        description="matching jobs that are offered or running; with per, those of the group, key or tenant with most",
+    )
+    full: int | None = Field(None, description="with per, how many groups, keys or tenants have no room")
+    free_at: datetime | None = Field(None, description="when an exhausted rate allows the next start")
 
 
 class ControlFilter(StrictModel):
@@ -134,6 +139,8 @@ CONTROL = {
     "reason": "release",
     "changed": JOB["enqueued"],
     "busy": 2,
+    "full": None,
+    "free_at": None,
 }
 CONTROLS = {"controls": [CONTROL], "after": None}
 TARGETS: dict[str, Example] = {"a queue": {"value": {"queue": "mail"}}}

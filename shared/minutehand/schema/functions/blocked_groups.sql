@@ -1,0 +1,48 @@
+-- Blocked groups: ordered groups that wait, because one of their jobs is dead.
+
+-- Unblocks a group that dead jobs block; returns these jobs.
+create or replace function minutehand.unblock(in_queue text, of_tenant text, of_group text) returns setof uuid
+language sql volatile security definer set search_path = minutehand, pg_temp
+as $$
+    delete from minutehand.blocked_groups g
+     where g.queue = in_queue and g.tenant = of_tenant and g.group = of_group
+       and (select minutehand.tenant_scope()) in ('', g.tenant)
+    returning g.job
+$$;
+
+-- Forgets the blocks of groups whose order no limit declares any more, and those of which neither the dead job nor another one
+-- exists. Examines up to `rows` blocks, those first that were examined the longest ago.
+-- Forgets also where scans of groups ended that no tick has made for a day.
+create or replace function minutehand.prune_groups(moment timestamptz, rows integer) returns void
+language sql volatile security definer set search_path = minutehand, pg_temp
+as $$
+    with examined as materialized (
+        select g.*
+          from minutehand.blocked_groups g
+         order by g.examined
+         limit rows
+           for update skip locked
+    ), judged as materialized (
+        select e.queue, e.tenant, e.group, e.job,
+               minutehand.order_of(e.queue, e.tenant, e.group) is distinct from 'block'
+               or not exists (select from minutehand.jobs_live j
+                               where j.queue = e.queue and j.tenant = e.tenant and j.group = e.group)
+                  and not exists (select from minutehand.jobs_done d where d.deleted = e.at and d.id = e.job) as over
+          from examined e
+    ), unblocked as (
+        delete from minutehand.blocked_groups g
+         using judged u
+         where u.over and (g.queue, g.tenant, g.group, g.job) = (u.queue, u.tenant, u.group, u.job)
+    ), noted as (
+        update minutehand.blocked_groups g
+           set examined = moment
+          from judged u
+         where not u.over and (g.queue, g.tenant, g.group, g.job) = (u.queue, u.tenant, u.group, u.job)
+    )
+    delete from minutehand.group_turns
+     where ctid = any (array(select t.ctid
+                               from minutehand.group_turns t
+                              where t.at < moment - interval '1 day'
+                              limit rows
+                                for update skip locked))
+$$;

@@ -1,0 +1,50 @@
+-- The state of controls: what they count, and when a rate allows the next start.
+
+-- Returns the time from which a rate allows a start.
+create or replace function minutehand.rate_free_at(rate integer, period interval, burst integer, due timestamptz) returns timestamptz
+language sql immutable parallel safe
+as $$
+    select due - make_interval(secs => ((burst - 1) * extract(epoch from period) / rate)::double precision)
+$$;
+
+-- Returns the state of each pause and limit that the session's tenant may see. `busy` is the number of jobs offered or running under
+-- it; for a limit per group, key or tenant, that of the one with most of them, and "full" is how many of these have no room.
+-- `free_at` is when an exhausted rate allows the next start, and the first of these times if the rate is of each group, key or tenant.
+create or replace function minutehand.control_states(moment timestamptz)
+returns table (id bigint, busy bigint, "full" bigint, free_at timestamptz)
+language sql stable rows 10 security definer set search_path = minutehand, pg_temp
+as $$
+    with control as materialized (
+        select c.* from minutehand.controls c where (select minutehand.tenant_scope()) in ('', c.tenant) and (c.limited or c.paused)
+    ), used as materialized (
+        select b.id, b.starts, b.value, count(*) as jobs
+          from minutehand.bounds_of(
+               array(select row(j.id, j.tenant, j.queue, j.kind, coalesce(j.key, ''), coalesce(j.group, ''), 0, j.visible)::minutehand.counted_job
+                       from minutehand.jobs_live j
+                      where coalesce(j.offered, j.claimed) is not null and j.visible > moment),
+               -- Without a value of `starts`, a bound takes the place of none.
+               array(select row(c.id, c.tenant, c.queue, c.kind, c.key, c.group, c.per, v.starts, '', 0)::minutehand.bound
+                       from control c
+                      cross join lateral (values (null, c.per = ''), (false, c.max_running is not null or c.per <> '' and c.rate is null),
+                                                 (true, c.rate is not null)) v (starts, counts)
+                      where v.counts)) b
+         group by b.id, b.starts, b.value
+    ), exhausted as materialized (
+        select c.id, r.value, minutehand.rate_free_at(c.rate, c.period, c.burst, r.due) as free_at
+          from control c
+          join minutehand.rates r on r.control = c.id and r.due > moment
+         where minutehand.rate_free(c.rate, c.period, c.burst, r.due, moment) <= 0
+    )
+    select c.id, coalesce(u.busy, 0), f.values, (select min(e.free_at) from exhausted e where e.id = c.id)
+      from control c
+      left join lateral (
+           select max(u.jobs) as busy
+             from used u
+            where u.id = c.id and u.starts is not distinct from case when c.per <> '' then c.max_running is null and c.rate is not null end
+           ) u on true
+      left join lateral (
+           select count(*) as values
+             from (select u.value from used u where u.id = c.id and not u.starts and u.jobs >= c.max_running
+                    union
+                   select e.value from exhausted e where e.id = c.id) w) f on c.per <> ''
+$$;

@@ -28,6 +28,9 @@ RAISE_EVERY = timedelta(seconds=2)
 MAX_REAPED = 1000
 # A tick waits for it.
 MAX_EXPIRE_SECONDS = 2.0
+# In one transaction, for which ends of jobs may wait.
+MAX_BATCH_CHECKS = 100
+MAX_BATCH_SECONDS = 2.0
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -95,6 +98,7 @@ def run_maintenance(database: Database, now: datetime | None = None) -> Maintena
     reaped = steps.run("end abandoned jobs", lambda: _reap(database, now))
     expired = steps.run("expire jobs", lambda: _expire(database, now))
     fired = steps.run("fire schedules", lambda: fire_due(database, now))
+    steps.run("end batches", lambda: _end_batches(database))
     steps.run("update the lanes", lambda: _update_lanes(database, now))
     swept = steps.run("start a sweep", lambda: bool(database.run("start_sweep", now=now)))
     retained = _sweep(database, steps, now) if swept else None
@@ -158,6 +162,19 @@ def _expire(database: Database, now: datetime | None) -> int:
         if len(ended) < MAX_REAPED:
             break
     return count
+
+
+def _end_batches(database: Database) -> None:
+    """Check the batches that could not be checked when their last job ended."""
+    if not database.run("has_batch_checks")[0]["found"]:
+        return
+    # Imported only when used: checks are rare.
+    from minutehand.database.isolation import read_committed
+
+    began, checks = monotonic(), MAX_BATCH_CHECKS
+    while checks == MAX_BATCH_CHECKS and monotonic() - began < MAX_BATCH_SECONDS:
+        with read_committed(database):
+            checks = database.run("check_batches", limit=MAX_BATCH_CHECKS)[0]["checks"]
 
 
 def _end(

@@ -22,7 +22,8 @@ JOB_OPTIONS = """
     unique_for debounce debounce_max throttle id expires on_dead batch
 """
 AT_A_TIME = """
-    delete_batches forget_times prune_groups prune_rates raise_floor remove_lanes start_sweep start_tick sweep
+    check_batches delete_batches forget_times prune_groups prune_rates raise_floor remove_lanes start_sweep start_tick
+    sweep
 """
 OF_A_QUEUE = "why_dispatcher why_earliest why_pace why_served"
 FILTERS = (

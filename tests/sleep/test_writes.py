@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from minutehand import AsyncDatabase, ConfigurationError, Database, NewJob, enqueue, enqueue_many
-from minutehand.operations import controls, jobs
+from minutehand.batches import close_batch, open_batch
+from minutehand.operations import controls, deletion, jobs
 from minutehand.schedules import manage
 from minutehand.schedules.schedule import Schedule
 from minutehand.waking.alarms import LEAD, minute_of
@@ -167,3 +168,34 @@ def test_schedule_requests_the_alarm_of_its_next_occurrence(
     assert before == [stored.next]
     # This process knows that it has requested the alarm, which only this test deletes.
     assert event_bridge.minutes == []
+
+
+@pytest.mark.parametrize("end", ["cancel", "delete", "delete_upcoming", "close", "undecided"])
+def test_callback_of_an_operator_has_an_alarm(
+    database: Database, event_bridge: EventBridge, direct_database: Address, end: str
+) -> None:
+    batch_id = open_batch(database, on_complete="complete")
+    ids = [
+        enqueue("echo", batch=batch_id, delay=HOUR, queue="slow", connection=database).id for _ in range(2)
+    ]
+    if end != "close":
+        close_batch(database, batch_id)
+    jobs.cancel(database, ids[:1])
+    before = set(event_bridge.minutes)
+
+    with psycopg.connect(direct_database.url) as other:
+        if end == "delete":
+            deletion.delete(database, ids)
+        elif end == "delete_upcoming":
+            list(deletion.delete_upcoming(database, "slow"))
+        else:
+            if end == "undecided":
+                enqueue("echo", batch=batch_id, connection=other, run_at=now(database) + HOUR)
+                before = set(event_bridge.minutes)
+            jobs.cancel(database, ids)
+        if end == "close":
+            close_batch(database, batch_id)
+        other.rollback()
+
+    (added,) = set(event_bridge.minutes) - before
+    assert added in soon(database)

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from minutehand import waking
 from minutehand.database import Executor, sync_or_async
 from minutehand.model.new_job import OPTIONS, NewJob, callback_json
 from minutehand.settings import encrypts
@@ -33,7 +34,10 @@ async def open_batch(
 @sync_or_async
 async def close_batch(executor: Executor, batch_id: UUID) -> bool:
     """Close a batch: it ends with its last open job, or now if it has none. Return whether it was open."""
-    closed: bool = (await executor.run("close_batch", id=batch_id))[0]["closed"]
+    async with waking.transaction(executor):
+        closed: bool = (await executor.run("close_batch", id=batch_id))[0]["closed"]
+        if closed:
+            await waking.wake_callbacks(executor, [batch_id])
     return closed
 
 

@@ -14,6 +14,7 @@ from minutehand.model.row import FINISHED
 from minutehand.operations import audit
 from minutehand.operations.change import Change, apply
 from minutehand.queries.jobs import check_states
+from minutehand.waking import wake_callbacks
 
 CHUNK = 5000
 
@@ -86,9 +87,10 @@ async def _delete_chunk(
 ) -> int:
     async def delete_chunk() -> int:
         async with executor.transaction():
-            deleted = len(await executor.run(statement, limit=CHUNK, **filters))
+            deleted = await executor.run(statement, limit=CHUNK, **filters)
             if deleted:
-                await audit.record(executor, "delete", actor, **filters, jobs=deleted)
-        return deleted
+                await audit.record(executor, "delete", actor, **filters, jobs=len(deleted))
+            await wake_callbacks(executor, {row.get("batch") for row in deleted})
+        return len(deleted)
 
     return await executor.retry_on_conflict(delete_chunk)

@@ -29,7 +29,7 @@ as $$
       from (values
         ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
-                                                        enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch
+                                                        enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch callbacks_of
                                                         keep_events too_large uuid7 is_headers is_retry is_on_dead is_plain offer_now withdraw_now', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
@@ -44,7 +44,7 @@ as $$
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates
-                              kind_times', null),
+                              kind_times batch_checks', null),
         ('worker', 'select', 'settings', 'max_result priority_step'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -59,12 +59,12 @@ as $$
         ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches prune_groups
+                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches prune_groups
                               oldest_writer', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
-                                jobs_done_default shares', null),
+                                jobs_done_default shares batch_checks', null),
         ('operator', 'insert', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),

@@ -9,6 +9,7 @@ A mode is a subclass of Wake. No job depends on it: a later tick finds every job
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from uuid import UUID
 
 from minutehand.database import Executor
 from minutehand.model.enqueued import Enqueued
@@ -55,6 +56,14 @@ async def wake_committed(executor: Executor, jobs: Sequence[Enqueued]) -> None:
     if not jobs or batch.add(jobs):
         await batch.before_commit(executor)
         await batch.after_commit(executor)
+
+
+async def wake_callbacks(executor: Executor, batches: Iterable[UUID | None]) -> None:
+    """Wake for the callbacks of batches that a write may have ended, in its transaction."""
+    ids = {batch_id for batch_id in batches if batch_id is not None}
+    if ids and _mode() is not None:
+        records = await executor.run("callbacks_of", batches=list(ids))
+        await wake(executor, [Enqueued(record["id"], "created", record["visible"]) for record in records])
 
 
 async def _committed(executor: Executor) -> None:

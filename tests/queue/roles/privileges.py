@@ -9,13 +9,14 @@ OPERATORS = ("operator", "tenant")
 EVERY_ROLE = """
     as_tenant clock close_batch copy_incoming enqueue enqueue_alike enqueue_incoming examine_process examine_roles
     examine_server examine_snapshots health leave_tenant lock_schedules migration_files migration_known
-    migration_status open_batch has_other_writers store_events offer_now withdraw_now why_clock
+    migration_status open_batch callbacks_of has_other_writers store_events offer_now withdraw_now why_clock
 """
 WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches
     expire extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_groups prune_rates
     raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep
     start_tick supersede sweep take withdraw begin_wait end_wait look forget_times kind_times record_times
+    check_batches
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
@@ -40,7 +41,9 @@ OPERATOR = """
 MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(EVERY_ROLE.split(), ROLES),
     **dict.fromkeys(WORKER.split(), ("worker",)),
-    **dict.fromkeys(["count_due", "max_result", "next_need", "why_dispatcher"], ("worker", "operator")),
+    **dict.fromkeys(
+        ["count_due", "max_result", "next_need", "why_dispatcher", "has_batch_checks"], ("worker", "operator")
+    ),
     **dict.fromkeys(WORKER_AND_OPERATORS.split(), ("worker", *OPERATORS)),
     **dict.fromkeys(BOTH_OPERATORS.split(), OPERATORS),
     **dict.fromkeys(OPERATOR.split(), ("operator",)),

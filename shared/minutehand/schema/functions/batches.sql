@@ -1,4 +1,4 @@
--- Batches: open, close and end one, and enqueue its callback. Their jobs are counted in batch_counts.sql.
+-- Batches: open, close and end one, and enqueue its callback. batch_counts.sql counts their jobs.
 
 -- Returns the shard of a job in its batch, 0 to 63: six bits of the id's time, which change every 15.6 microseconds. Jobs of
 -- a bulk are a microsecond apart, so that a worker that ends 100 successive jobs locks about seven shards, and workers that
@@ -25,6 +25,7 @@ begin
     values (minutehand.tenant_of(open_batch.tenant), open_batch.name, nullif(open_batch.on_complete::text, 'null')::json,
             nullif(open_batch.on_failure::text, 'null')::json)
     returning id into new_id;
+    insert into minutehand.batch_counts (batch, shard) values (new_id, 64);
     return new_id;
 end
 $$;
@@ -33,20 +34,21 @@ $$;
 create or replace function minutehand.close_batch(of_batch uuid) returns boolean
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
-declare
-    found_batch minutehand.batches;
 begin
-    -- Waits for transactions that add jobs, or that brought a shard to zero while the batch was open.
-    select b.* into found_batch from minutehand.batches b
-     where b.id = of_batch and (select minutehand.current_tenant()) in ('', b.tenant) for update;
-    if not found then
+    if not exists (select from minutehand.batches b
+                    where b.id = of_batch and (select minutehand.current_tenant()) in ('', b.tenant)) then
         perform minutehand.refuse('batch_exists', format('batch %s does not exist', of_batch));
-    elsif found_batch.closed is not null then
-        return false;
+    elsif minutehand.sees_commits() then
+        -- Waits for transactions that brought a shard to zero while the batch was open.
+        perform from minutehand.batch_counts c where c.batch = of_batch and c.shard = 64 for update;
     end if;
-    update minutehand.batches b set closed = clock_timestamp() where b.id = of_batch;
-    if minutehand.open_jobs(of_batch) = 0 then
-        perform minutehand.end_batch(of_batch);
+    update minutehand.batches b set closed = clock_timestamp() where b.id = of_batch and b.closed is null;
+    if not found then
+        return false;
+    elsif minutehand.sees_commits() then
+        perform minutehand.check_batch(of_batch);
+    else
+        insert into minutehand.batch_checks (batch, shard) values (of_batch, 64);
     end if;
     return true;
 end
@@ -82,7 +84,7 @@ as $$
            sum(c.cancelled)
       from (select open, done, dead, expired, cancelled from minutehand.batch_counts where batch = of_batch
              union all
-            select jobs, 0, dead, expired, cancelled from minutehand.batch_added where batch = of_batch
+            select open, done, dead, expired, cancelled from minutehand.batch_changes where batch = of_batch
              union all
             select 0, 0, 0, 0, 0) c
 $$;
@@ -108,6 +110,8 @@ as $$
         returning id
     ), counts as (
         delete from minutehand.batch_counts where batch in (select id from old)
+    ), changes as (
+        delete from minutehand.batch_changes where batch in (select id from old)
     )
     select count(*) from old
 $$;

@@ -1,8 +1,9 @@
 -- Deletion of jobs by operators and tenants, who have no direct writes; see updates.sql.
 
 -- Deletes upcoming jobs.
+drop function if exists minutehand.delete_jobs(uuid[]);
 create or replace function minutehand.delete_jobs(ids uuid[])
-returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with gone as (
@@ -14,11 +15,12 @@ as $$
         select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
           from gone g where batch is not null having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant from gone where (select count(*) from counted) >= 0
+    select id, queue, kind, key, attempts, max_attempts, tenant, batch from gone where (select count(*) from counted) >= 0
 $$;
 
 -- Deletes up to `max_jobs` upcoming jobs of a queue. Skips jobs that another session has locked.
-create or replace function minutehand.delete_upcoming(of_queue text, max_jobs integer) returns table (id uuid)
+drop function if exists minutehand.delete_upcoming(text, integer);
+create or replace function minutehand.delete_upcoming(of_queue text, max_jobs integer) returns table (id uuid, batch uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with few as materialized (
@@ -34,7 +36,7 @@ as $$
         select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
           from gone g where batch is not null having count(*) > 0
     )
-    select g.id from gone g where (select count(*) from counted) >= 0
+    select g.id, g.batch from gone g where (select count(*) from counted) >= 0
 $$;
 
 -- Deletes up to `max_jobs` of the jobs that finished before a time.

@@ -3,8 +3,9 @@
 -- Each function changes the jobs of tenant_scope() only, and returns the jobs that it changed.
 
 -- Cancels jobs that do not run. An offer of one finds nothing to claim.
+drop function if exists minutehand.cancel_jobs(uuid[], text);
 create or replace function minutehand.cancel_jobs(ids uuid[], reason text)
-returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+returns table (id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
     with cancelled as (
@@ -20,7 +21,7 @@ as $$
         select minutehand.count_ends(array_agg(batch), array_agg(c.id), array_agg('cancelled'::text))
           from cancelled c where batch is not null having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant from cancelled where (select count(*) from counted) >= 0
+    select id, queue, kind, key, attempts, max_attempts, tenant, batch from cancelled where (select count(*) from counted) >= 0
 $$;
 
 -- Asks running jobs to end at their next check.

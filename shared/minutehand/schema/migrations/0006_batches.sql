@@ -2,10 +2,11 @@
 --
 --   batches        one row for each batch
 --   batch_counts   how many jobs of a batch are open or have ended, in up to 64 shards
---   batch_added    jobs that were added to a shard and are not in its counts yet
+--   batch_changes  what is not in the counts of a shard yet: jobs that were added, and ends that would have had to wait
+--   batch_checks   shards to check for the end of their batch, because the transaction that ended a job could not do so
 --
--- The number of open jobs of a batch is the sum of `open` and `jobs` over its shards. Only a transaction that ends jobs locks a
--- row of batch_counts. Those that add jobs insert into batch_added, so that a handler's long transaction blocks no other job.
+-- The number of open jobs of a batch is the sum of `open` over its counts and changes. A transaction that adds jobs locks the
+-- row of the batch and inserts changes; one that ends jobs locks shards. So neither waits for the other.
 
 create table minutehand.batches (
     id          uuid              primary key default minutehand.uuid7(),
@@ -22,9 +23,7 @@ create table minutehand.batches (
     complete_job uuid,
     failure_job  uuid,
     -- Why a callback was not enqueued.
-    error       minutehand.reason,
-    -- Counts the checks for the end. Its update makes checks wait for each other.
-    checks      bigint            not null default 0
+    error       minutehand.reason
 ) with (fillfactor = 50);
 create index batches_tenant on minutehand.batches (tenant, id) where tenant <> '';
 create index batches_ended on minutehand.batches (ended) where ended is not null;
@@ -32,6 +31,7 @@ create index batches_open on minutehand.batches (created) where closed is null;
 
 create table minutehand.batch_counts (
     batch     uuid     not null,
+    -- 0 to 63. The row of shard 64 counts nothing: transactions that check the batch for its end lock it.
     shard     smallint not null,
     open      integer  not null default 0,
     done      integer  not null default 0,
@@ -42,16 +42,26 @@ create table minutehand.batch_counts (
     primary key (batch, shard)
 ) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
-create table minutehand.batch_added (
+-- Rows are only inserted, which waits for no other transaction.
+create table minutehand.batch_changes (
     batch     uuid     not null,
     shard     smallint not null,
-    jobs      integer  not null,
+    open      integer  not null default 0,
+    done      integer  not null default 0,
     -- Negative for jobs that ended before and are retried.
     dead      integer  not null default 0,
     expired   integer  not null default 0,
-    cancelled integer  not null default 0
+    cancelled integer  not null default 0,
+    deleted   integer  not null default 0
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-create index batch_added_shard on minutehand.batch_added (batch, shard);
+create index batch_changes_shard on minutehand.batch_changes (batch, shard);
+
+-- Insert only, too. The next tick checks these shards; one that it cannot check yet goes to the end.
+create table minutehand.batch_checks (
+    id    bigint   generated always as identity primary key,
+    batch uuid     not null,
+    shard smallint not null
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 alter table minutehand.jobs add column batch uuid;
 alter table minutehand.new_jobs add column batch uuid;

@@ -231,8 +231,7 @@ CREATE FUNCTION minutehand.add_to_batches(batches uuid[], jobs uuid[], tenants t
 declare
     fault record;
 begin
-    -- The batch cannot end before this transaction does. Jobs that end need not wait for this lock.
-    perform from minutehand.batches b where b.id = any (add_to_batches.batches) order by b.id for key share;
+    perform minutehand.hold_batches(add_to_batches.batches);
     select g.batch, b.id is null as absent into fault
       from unnest(add_to_batches.batches, tenants) g (batch, tenant)
       left join minutehand.batches b
@@ -243,7 +242,7 @@ begin
         perform minutehand.refuse('batch_is_open', format(case when fault.absent then 'batch %s does not exist'
             else 'batch %s has ended; a job must be added while the batch is open or one of its jobs runs' end, fault.batch));
     end if;
-    insert into minutehand.batch_added (batch, shard, jobs)
+    insert into minutehand.batch_changes (batch, shard, open)
     select g.batch, minutehand.shard_of(g.job), count(*) from unnest(add_to_batches.batches, jobs) g (batch, job) group by 1, 2;
     return true;
 end
@@ -547,7 +546,19 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+CREATE FUNCTION minutehand.callbacks_of(batches uuid[]) RETURNS TABLE(id uuid, visible timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    select j.id, j.visible
+      from minutehand.batches b
+      join minutehand.jobs_live j on j.id in (b.complete_job, b.failure_job)
+     where b.id = any (callbacks_of.batches) and (select minutehand.current_tenant()) in ('', b.tenant)
+     union all
+    select distinct c.batch, clock_timestamp() from minutehand.batch_checks c where c.batch = any (callbacks_of.batches)
+$$;
+
+CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -564,7 +575,7 @@ CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id
         select minutehand.count_ends(array_agg(batch), array_agg(c.id), array_agg('cancelled'::text))
           from cancelled c where batch is not null having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant from cancelled where (select count(*) from counted) >= 0
+    select id, queue, kind, key, attempts, max_attempts, tenant, batch from cancelled where (select count(*) from counted) >= 0
 $$;
 
 CREATE FUNCTION minutehand.check_batch(of_batch uuid) RETURNS void
@@ -572,22 +583,41 @@ CREATE FUNCTION minutehand.check_batch(of_batch uuid) RETURNS void
     AS $$
 begin
     if exists (select from minutehand.batches b where b.id = of_batch and b.closed is null) then
-        -- If the batch is still open, its closing waits for this transaction and then counts.
-        perform from minutehand.batches b where b.id = of_batch and b.closed is null for key share;
-        if found then
+        -- Closing waits for this lock, and then counts. Ends of jobs of an open batch do not wait for each other.
+        perform from minutehand.batch_counts c where c.batch = of_batch and c.shard = 64 for key share;
+        if exists (select from minutehand.batches b where b.id = of_batch and b.closed is null) then
             return;
         end if;
     end if;
-    -- Two transactions that bring the last two shards to zero wait for each other here, so that the second one sees both.
-    update minutehand.batches b set checks = b.checks + 1 where b.id = of_batch and b.ended is null;
-    if not found or minutehand.open_jobs(of_batch) <> 0 then
-        return;
+    perform from minutehand.batch_counts c where c.batch = of_batch and c.shard = 64 for no key update;
+    if not minutehand.try_to_end(of_batch) then
+        insert into minutehand.batch_checks (batch, shard) values (of_batch, 64);
     end if;
-    -- Waits for transactions that add jobs.
-    perform from minutehand.batches b where b.id = of_batch for update;
-    if minutehand.open_jobs(of_batch) = 0 then
-        perform minutehand.end_batch(of_batch);
+end
+$$;
+
+CREATE FUNCTION minutehand.check_batches(max_checks integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $$
+declare
+    ids       bigint[];
+    to_check  record;
+begin
+    if not minutehand.sees_commits() then
+        raise invalid_transaction_state using message = 'check_batches must run in an isolation level of read committed';
     end if;
+    ids := array(select c.id from minutehand.batch_checks c order by c.id limit max_checks for update skip locked);
+    for to_check in
+        select distinct c.batch, c.shard from minutehand.batch_checks c where c.id = any (ids) order by 1, 2
+    loop
+        if not minutehand.try_to_check(to_check.batch, to_check.shard) then
+            insert into minutehand.batch_checks (batch, shard) values (to_check.batch, to_check.shard);
+        end if;
+    end loop;
+    delete from minutehand.batch_checks c where c.id = any (ids);
+    return cardinality(ids);
 end
 $$;
 
@@ -977,20 +1007,21 @@ CREATE FUNCTION minutehand.close_batch(of_batch uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
-declare
-    found_batch minutehand.batches;
 begin
-    -- Waits for transactions that add jobs, or that brought a shard to zero while the batch was open.
-    select b.* into found_batch from minutehand.batches b
-     where b.id = of_batch and (select minutehand.current_tenant()) in ('', b.tenant) for update;
-    if not found then
+    if not exists (select from minutehand.batches b
+                    where b.id = of_batch and (select minutehand.current_tenant()) in ('', b.tenant)) then
         perform minutehand.refuse('batch_exists', format('batch %s does not exist', of_batch));
-    elsif found_batch.closed is not null then
-        return false;
+    elsif minutehand.sees_commits() then
+        -- Waits for transactions that brought a shard to zero while the batch was open.
+        perform from minutehand.batch_counts c where c.batch = of_batch and c.shard = 64 for update;
     end if;
-    update minutehand.batches b set closed = clock_timestamp() where b.id = of_batch;
-    if minutehand.open_jobs(of_batch) = 0 then
-        perform minutehand.end_batch(of_batch);
+    update minutehand.batches b set closed = clock_timestamp() where b.id = of_batch and b.closed is null;
+    if not found then
+        return false;
+    elsif minutehand.sees_commits() then
+        perform minutehand.check_batch(of_batch);
+    else
+        insert into minutehand.batch_checks (batch, shard) values (of_batch, 64);
     end if;
     return true;
 end
@@ -1064,24 +1095,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.count_added(of_batches uuid[], of_shards smallint[]) RETURNS void
-    LANGUAGE sql
-    AS $$
-    with moved as (
-        delete from minutehand.batch_added a using unnest(of_batches, of_shards) e (batch, shard)
-         where a.batch = e.batch and a.shard = e.shard
-        returning a.*
-    ), sums as (
-        select batch, shard, sum(jobs) as jobs, sum(dead) as dead, sum(expired) as expired, sum(cancelled) as cancelled
-          from moved
-         group by batch, shard
-    )
-    update minutehand.batch_counts c
-       set open = c.open + s.jobs, dead = c.dead + s.dead, expired = c.expired + s.expired, cancelled = c.cancelled + s.cancelled
-      from sums s
-     where c.batch = s.batch and c.shard = s.shard
-$$;
-
 CREATE FUNCTION minutehand.count_busy(capacity integer) RETURNS integer
     LANGUAGE plpgsql
     AS $$
@@ -1094,9 +1107,20 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'minutehand', 'pg_temp'
+CREATE TABLE minutehand.batch_changes (
+    batch uuid NOT NULL,
+    shard smallint NOT NULL,
+    open integer DEFAULT 0 NOT NULL,
+    done integer DEFAULT 0 NOT NULL,
+    dead integer DEFAULT 0 NOT NULL,
+    expired integer DEFAULT 0 NOT NULL,
+    cancelled integer DEFAULT 0 NOT NULL,
+    deleted integer DEFAULT 0 NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+CREATE FUNCTION minutehand.count_changes(changes minutehand.batch_changes[]) RETURNS void
+    LANGUAGE plpgsql
     AS $$
 declare
     empty_batches uuid[];
@@ -1105,13 +1129,7 @@ declare
 begin
     with counted as (
         insert into minutehand.batch_counts as c (batch, shard, open, done, dead, expired, cancelled, deleted)
-        select e.batch, minutehand.shard_of(e.job), - count(*), count(*) filter (where e.outcome = 'done'),
-               count(*) filter (where e.outcome = 'dead'), count(*) filter (where e.outcome = 'expired'),
-               count(*) filter (where e.outcome = 'cancelled'), count(*) filter (where e.outcome = 'deleted')
-          from unnest(count_ends.batches, jobs, outcomes) e (batch, job, outcome)
-         where e.batch is not null
-         group by 1, 2
-         order by 1, 2
+        select * from unnest(changes)
             on conflict (batch, shard)
             do update set open = c.open + excluded.open, done = c.done + excluded.done, dead = c.dead + excluded.dead,
                           expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
@@ -1120,9 +1138,9 @@ begin
     )
     select array_agg(batch), array_agg(shard) into empty_batches, empty_shards from counted where open <= 0;
     if empty_batches is null then
-        return true;
+        return;
     end if;
-    perform minutehand.count_added(empty_batches, empty_shards);
+    perform minutehand.move_changes(empty_batches, empty_shards);
     for each_batch in
         select distinct c.batch
           from minutehand.batch_counts c
@@ -1132,6 +1150,35 @@ begin
     loop
         perform minutehand.check_batch(each_batch);
     end loop;
+end
+$$;
+
+CREATE FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $$
+declare
+    changes minutehand.batch_changes[] := array(
+        select row(e.batch, minutehand.shard_of(e.job), - count(*), count(*) filter (where e.outcome = 'done'),
+                   count(*) filter (where e.outcome = 'dead'), count(*) filter (where e.outcome = 'expired'),
+                   count(*) filter (where e.outcome = 'cancelled'), count(*) filter (where e.outcome = 'deleted'))::minutehand.batch_changes
+          from unnest(count_ends.batches, jobs, outcomes) e (batch, job, outcome)
+         -- A batch that was deleted counts nothing.
+         where exists (select from minutehand.batches b where b.id = e.batch)
+         group by e.batch, minutehand.shard_of(e.job)
+         order by e.batch, minutehand.shard_of(e.job));
+begin
+    if minutehand.sees_commits() then
+        begin
+            perform minutehand.count_changes(changes);
+            return true;
+        exception
+            when lock_not_available or deadlock_detected then null;
+        end;
+    end if;
+    insert into minutehand.batch_changes select c.* from unnest(changes) c;
+    insert into minutehand.batch_checks (batch, shard) select c.batch, c.shard from unnest(changes) c;
     return true;
 end
 $$;
@@ -1143,7 +1190,7 @@ CREATE FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint, OUT op
            sum(c.cancelled)
       from (select open, done, dead, expired, cancelled from minutehand.batch_counts where batch = of_batch
              union all
-            select jobs, 0, dead, expired, cancelled from minutehand.batch_added where batch = of_batch
+            select open, done, dead, expired, cancelled from minutehand.batch_changes where batch = of_batch
              union all
             select 0, 0, 0, 0, 0) c
 $$;
@@ -1232,8 +1279,7 @@ CREATE TABLE minutehand.batches (
     on_failure minutehand.on_dead,
     complete_job uuid,
     failure_job uuid,
-    error minutehand.reason,
-    checks bigint DEFAULT 0 NOT NULL
+    error minutehand.reason
 )
 WITH (fillfactor='50');
 
@@ -1351,6 +1397,8 @@ CREATE FUNCTION minutehand.delete_batches(ended_before timestamp with time zone,
         returning id
     ), counts as (
         delete from minutehand.batch_counts where batch in (select id from old)
+    ), changes as (
+        delete from minutehand.batch_changes where batch in (select id from old)
     )
     select count(*) from old
 $$;
@@ -1374,7 +1422,7 @@ CREATE FUNCTION minutehand.delete_finished(before timestamp with time zone, of_q
     returning j.id
 $$;
 
-CREATE FUNCTION minutehand.delete_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text)
+CREATE FUNCTION minutehand.delete_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, max_attempts integer, tenant text, batch uuid)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -1387,7 +1435,7 @@ CREATE FUNCTION minutehand.delete_jobs(ids uuid[]) RETURNS TABLE(id uuid, queue 
         select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
           from gone g where batch is not null having count(*) > 0
     )
-    select id, queue, kind, key, attempts, max_attempts, tenant from gone where (select count(*) from counted) >= 0
+    select id, queue, kind, key, attempts, max_attempts, tenant, batch from gone where (select count(*) from counted) >= 0
 $$;
 
 CREATE FUNCTION minutehand.delete_over(home text, name text, dated text, classifier text, at timestamp with time zone, max_rows integer) RETURNS bigint
@@ -1416,7 +1464,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) RETURNS TABLE(id uuid)
+CREATE FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) RETURNS TABLE(id uuid, batch uuid)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
@@ -1433,7 +1481,7 @@ CREATE FUNCTION minutehand.delete_upcoming(of_queue text, max_jobs integer) RETU
         select minutehand.count_ends(array_agg(batch), array_agg(g.id), array_agg('deleted'::text))
           from gone g where batch is not null having count(*) > 0
     )
-    select g.id from gone g where (select count(*) from counted) >= 0
+    select g.id, g.batch from gone g where (select count(*) from counted) >= 0
 $$;
 
 CREATE FUNCTION minutehand.drop_archived(home text, day date) RETURNS text
@@ -2229,6 +2277,18 @@ CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp w
      where not s.whole and s.part <> '' and s.part <> all (s.tenants)
 $$;
 
+CREATE FUNCTION minutehand.hold_batches(ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+begin
+    if minutehand.sees_commits() then
+        perform from minutehand.batches b where b.id = any (ids) order by b.id for key share;
+    else
+        perform from minutehand.batches b where b.id = any (ids) order by b.id for share;
+    end if;
+end
+$$;
+
 CREATE FUNCTION minutehand.hold_ticks() RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -2656,6 +2716,26 @@ exception
 end
 $$;
 
+CREATE FUNCTION minutehand.move_changes(of_batches uuid[], of_shards smallint[]) RETURNS void
+    LANGUAGE sql
+    AS $$
+    with moved as (
+        delete from minutehand.batch_changes a using unnest(of_batches, of_shards) e (batch, shard)
+         where a.batch = e.batch and a.shard = e.shard
+        returning a.*
+    ), sums as (
+        select batch, shard, sum(open) as open, sum(done) as done, sum(dead) as dead, sum(expired) as expired,
+               sum(cancelled) as cancelled, sum(deleted) as deleted
+          from moved
+         group by batch, shard
+    )
+    update minutehand.batch_counts c
+       set open = c.open + s.open, done = c.done + s.done, dead = c.dead + s.dead, expired = c.expired + s.expired,
+           cancelled = c.cancelled + s.cancelled, deleted = c.deleted + s.deleted
+      from sums s
+     where c.batch = s.batch and c.shard = s.shard
+$$;
+
 CREATE FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) RETURNS TABLE(id uuid, priority integer, visible timestamp with time zone, kind text, timeout interval, alone boolean)
     LANGUAGE sql STABLE ROWS 20
     AS $$
@@ -2746,6 +2826,7 @@ begin
     values (minutehand.tenant_of(open_batch.tenant), open_batch.name, nullif(open_batch.on_complete::text, 'null')::json,
             nullif(open_batch.on_failure::text, 'null')::json)
     returning id into new_id;
+    insert into minutehand.batch_counts (batch, shard) values (new_id, 64);
     return new_id;
 end
 $$;
@@ -2755,7 +2836,7 @@ CREATE FUNCTION minutehand.open_jobs(of_batch uuid) RETURNS bigint
     AS $$
 begin
     return (select coalesce((select sum(c.open) from minutehand.batch_counts c where c.batch = of_batch), 0)
-                 + coalesce((select sum(a.jobs) from minutehand.batch_added a where a.batch = of_batch), 0));
+                 + coalesce((select sum(a.open) from minutehand.batch_changes a where a.batch = of_batch), 0));
 end
 $$;
 
@@ -2834,7 +2915,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
       from (values
         ('enqueuer worker operator tenant migrator', 'select', 'migrations schema_files', null),
         ('enqueuer worker operator tenant', 'execute', 'permissions as_tenant current_tenant session_role refuse sentence key_of
-                                                        enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch
+                                                        enqueue enqueue_all enqueue_alike enqueue_incoming open_batch close_batch callbacks_of
                                                         keep_events too_large uuid7 is_headers is_retry is_on_dead is_plain offer_now withdraw_now', null),
         ('enqueuer worker operator tenant', 'insert', 'new_jobs', null),
 
@@ -2849,7 +2930,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
 
         -- Dispatch and work. These write directly: they are the hot path, and a function would cost a claim more.
         ('worker', 'select', 'uniques superseded lanes lane_changes dispatcher budgets positions take_locks waiting watches rates
-                              kind_times', null),
+                              kind_times batch_checks', null),
         ('worker', 'select', 'settings', 'max_result priority_step'),
         ('worker', 'select', 'attempts', 'job ended attempt'),
         ('worker', 'update', 'attempts', 'error'),
@@ -2864,12 +2945,12 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'insert', 'attempts lanes budgets watches kind_times', null),
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
-                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches prune_groups
+                              refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches prune_groups
                               oldest_writer', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
-                                jobs_done_default shares', null),
+                                jobs_done_default shares batch_checks', null),
         ('operator', 'insert', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'defaults queue_defaults controls retention archived_days shares', null),
         ('operator', 'update', 'settings', 'keep_until_archived'),
@@ -3635,8 +3716,8 @@ CREATE FUNCTION minutehand.return_to_batches(batches uuid[], jobs uuid[], states
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 begin
-    perform from minutehand.batches b where b.id = any (return_to_batches.batches) order by b.id for key share;
-    insert into minutehand.batch_added (batch, shard, jobs, dead, expired, cancelled)
+    perform minutehand.hold_batches(return_to_batches.batches);
+    insert into minutehand.batch_changes (batch, shard, open, dead, expired, cancelled)
     select g.batch, minutehand.shard_of(g.job), count(*), - count(*) filter (where g.state = 'dead'),
            - count(*) filter (where g.state = 'expired'), - count(*) filter (where g.state = 'cancelled')
       from unnest(return_to_batches.batches, jobs, states) g (batch, job, state)
@@ -3739,6 +3820,14 @@ begin
         perform minutehand.refuse('tenant_is_set');
     end if;
     return scope;
+end
+$$;
+
+CREATE FUNCTION minutehand.sees_commits() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+    return current_setting('transaction_isolation') in ('read committed', 'read uncommitted');
 end
 $$;
 
@@ -4123,6 +4212,50 @@ CREATE FUNCTION minutehand.tenants_tables() RETURNS SETOF regclass
        and c.relname not in ('new_jobs', 'tenant_roles')
 $$;
 
+CREATE FUNCTION minutehand.try_to_check(of_batch uuid, of_shard smallint) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+begin
+    if not exists (select from minutehand.batches b where b.id = of_batch) then
+        return true;
+    elsif of_shard < 64 then
+        insert into minutehand.batch_counts (batch, shard) values (of_batch, of_shard) on conflict do nothing;
+        perform from minutehand.batch_counts c where c.batch = of_batch and c.shard = of_shard for update skip locked;
+        if not found then
+            return false;
+        end if;
+        perform minutehand.move_changes(array[of_batch], array[of_shard]);
+        if exists (select from minutehand.batch_counts c where c.batch = of_batch and c.shard = of_shard and c.open > 0) then
+            return true;
+        end if;
+    end if;
+    perform from minutehand.batch_counts c where c.batch = of_batch and c.shard = 64 for update skip locked;
+    return found and minutehand.try_to_end(of_batch);
+exception
+    when lock_not_available or deadlock_detected then return false;
+end
+$$;
+
+CREATE FUNCTION minutehand.try_to_end(of_batch uuid) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+begin
+    if minutehand.open_jobs(of_batch) <> 0
+       or not exists (select from minutehand.batches b where b.id = of_batch and b.closed is not null and b.ended is null) then
+        return true;
+    end if;
+    perform from minutehand.batches b where b.id = of_batch for update skip locked;
+    if not found then
+        return false;
+    end if;
+    -- A transaction that added jobs may have committed before this lock.
+    if minutehand.open_jobs(of_batch) = 0 then
+        perform minutehand.end_batch(of_batch);
+    end if;
+    return true;
+end
+$$;
+
 CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, most integer, moment timestamp with time zone, paused text[]) RETURNS TABLE(tenant text, weight integer, due boolean, listed bigint)
     LANGUAGE sql STABLE
     AS $$
@@ -4366,15 +4499,21 @@ CREATE TABLE minutehand.audit (
     facts minutehand.facts
 );
 
-CREATE TABLE minutehand.batch_added (
+CREATE TABLE minutehand.batch_checks (
+    id bigint NOT NULL,
     batch uuid NOT NULL,
-    shard smallint NOT NULL,
-    jobs integer NOT NULL,
-    dead integer DEFAULT 0 NOT NULL,
-    expired integer DEFAULT 0 NOT NULL,
-    cancelled integer DEFAULT 0 NOT NULL
+    shard smallint NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+ALTER TABLE minutehand.batch_checks ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME minutehand.batch_checks_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE minutehand.batch_counts (
     batch uuid NOT NULL,
@@ -4818,6 +4957,9 @@ ALTER TABLE ONLY minutehand.attempts_default
 ALTER TABLE ONLY minutehand.audit
     ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY minutehand.batch_checks
+    ADD CONSTRAINT batch_checks_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY minutehand.batch_counts
     ADD CONSTRAINT batch_counts_pkey PRIMARY KEY (batch, shard);
 
@@ -4937,7 +5079,7 @@ ALTER TABLE ONLY minutehand.watches
 
 CREATE INDEX audit_job ON minutehand.audit USING btree (job) WHERE (job IS NOT NULL);
 
-CREATE INDEX batch_added_shard ON minutehand.batch_added USING btree (batch, shard);
+CREATE INDEX batch_changes_shard ON minutehand.batch_changes USING btree (batch, shard);
 
 CREATE INDEX batches_ended ON minutehand.batches USING btree (ended) WHERE (ended IS NOT NULL);
 
@@ -5353,11 +5495,20 @@ GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_oper
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.busy(bound minutehand.bound) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_enqueuer;
+GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_tenant;
+GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_worker;
+
 REVOKE ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.check_batch(of_batch uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.check_batches(max_checks integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.check_batches(max_checks integer) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.check_items(staged name, attempts text[], slices bigint[], OUT total bigint, OUT keyed bigint) FROM PUBLIC;
 
@@ -5440,9 +5591,9 @@ GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, ke
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.copy_of(job minutehand.jobs, ordinal bigint, key text, run_at timestamp with time zone, max_attempts integer) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.count_added(of_batches uuid[], of_shards smallint[]) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION minutehand.count_busy(capacity integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.count_changes(changes minutehand.batch_changes[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) TO minutehand_worker;
@@ -5585,6 +5736,8 @@ REVOKE ALL ON FUNCTION minutehand.has_room(tenant text, kind text, key text, ful
 
 REVOKE ALL ON FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.hold_batches(ids uuid[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.hold_ticks() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.hold_ticks() TO minutehand_operator;
 
@@ -5651,6 +5804,8 @@ REVOKE ALL ON FUNCTION minutehand.may_start(attempts integer, max_attempts integ
 REVOKE ALL ON FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.merged(old json, new json) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.move_changes(of_batches uuid[], of_shards smallint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.next_due(of_queue text, most bigint, moment timestamp with time zone) TO minutehand_worker;
@@ -5810,6 +5965,8 @@ REVOKE ALL ON FUNCTION minutehand.schedule_job(job json) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.schedule_tenant() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.sees_commits() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.sees_queue(of_queue text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.sentence(rule text) FROM PUBLIC;
@@ -5861,6 +6018,10 @@ REVOKE ALL ON FUNCTION minutehand.tenant_of(requested text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION minutehand.tenant_scope() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.tenants_tables() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.try_to_check(of_batch uuid, of_shard smallint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.try_to_end(of_batch uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.turn_order(in_queue text, with_priority integer, most integer, moment timestamp with time zone, paused text[]) FROM PUBLIC;
 
@@ -5915,6 +6076,9 @@ GRANT SELECT ON TABLE minutehand.attempts_default TO minutehand_operator;
 
 GRANT SELECT ON TABLE minutehand.audit TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.audit TO minutehand_tenant;
+
+GRANT SELECT ON TABLE minutehand.batch_checks TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.batch_checks TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.budgets TO minutehand_operator;
 GRANT SELECT,INSERT,UPDATE ON TABLE minutehand.budgets TO minutehand_worker;

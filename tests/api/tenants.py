@@ -115,6 +115,9 @@ CALLS = {
     "POST /controls/unblock": Call(
         "/controls/unblock", {"queue": "<mark>", "group": "<mark>", "tenant": "b"}, True
     ),
+    "GET /controls/shares": Call("/controls/shares", closed=True),
+    "POST /controls/share": Call("/controls/share", {"tenant": "b", "weight": 2}, True),
+    "POST /controls/unshare": Call("/controls/unshare", {"tenant": "b"}, True),
     "GET /audit": Call("/audit"),
     "GET /retention": Call("/retention", closed=True),
     "PUT /retention": Call("/retention", {"queue": "<mark>", "done": "P1D"}, True),

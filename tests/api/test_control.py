@@ -119,6 +119,18 @@ def test_everything_is_paused_and_resumed(api, jobs, problem):
     assert list_controls(jobs) == []
 
 
+def test_tenant_gets_a_weight(api, problem):
+    made = api.post("/controls/share", json={"tenant": "acme", "queue": "mail", "weight": 3})
+
+    assert (made.status_code, made.json()["weight"]) == (200, 3)
+    page = api.get("/controls/shares", params={"limit": 1}).json()
+    assert (page["shares"], page["after"]) == ([made.json()], "acme/mail")
+    assert api.get("/controls/shares", params={"after": page["after"]}).json()["shares"] == []
+    assert api.post("/controls/unshare", json={"tenant": "acme"}).json() == {"ended": False}
+    assert api.post("/controls/unshare", json={"tenant": "acme", "queue": "mail"}).json() == {"ended": True}
+    problem(api.post("/controls/share", json={"tenant": "acme", "weight": 0}), 422)
+
+
 def test_kind_is_limited(api, jobs, problem):
     assert api.post("/controls/limit", json={"kind": "slow", "limit": 2}).json()["limit"] == 2
     assert [each.limit for each in list_controls(jobs)] == [2]

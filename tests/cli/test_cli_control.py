@@ -234,3 +234,14 @@ def test_show_lists_the_pauses_of_a_pending_job(invoke, job):
     assert "paused" not in invoke("show", other).stdout
     invoke("resume", "--queue", "mail", "--kind", "echo")
     assert "paused" not in invoke("show", waits).stdout
+
+
+def test_weight_of_a_tenant_is_set_listed_and_removed(invoke, lines) -> None:
+    assert invoke("share").stderr == "All tenants have weight 1.\n"
+    assert invoke("share", "3", "--of-tenant", "acme", "--queue", "mail").exit_code == 0
+    assert lines(invoke("share", "-o", "json")) == [{"tenant": "acme", "queue": "mail", "weight": 3}]
+    assert "mail" in invoke("share").stdout
+    assert invoke("share", "--of-tenant", "acme", "--remove").exit_code == 1
+    assert invoke("share", "--of-tenant", "acme", "--queue", "mail", "--remove").exit_code == 0
+    for arguments in (["3"], ["--of-tenant", "acme"], ["3", "--of-tenant", "acme", "--remove"]):
+        assert invoke("share", *arguments).exit_code == 2

@@ -8,7 +8,7 @@ import pytest
 
 from minutehand.cli.app import COMMANDS, cli
 
-# They affect all tenants, or no job at all. (`pause`, `limit` and their opposites use the option as a filter.)
+# They affect all tenants, or no job at all. (`pause`, `limit`, `share` and their opposites use the option as a filter.)
 WITHOUT = {
     "migrate",
     "dev",

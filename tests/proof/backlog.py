@@ -189,6 +189,9 @@ class Stock:
             | dict.fromkeys(["rate", "period", "burst", "in_order", "on_dead", "reason"])
             | {"limit": 1},
             "unblock_group": {"queue": "default", "tenant": "", "group": "a"},
+            "set_share": {"tenant": "small", "queue": "other", "weight": 3},
+            "end_share": {"tenant": "small", "queue": "other"},
+            "list_shares": {"after": None, "limit": 100},
             "end_control": named | {"pause": True, "limit": False},
             "recall_offers": named,
             "delete_upcoming": {"queue": "default", "limit": 100},

@@ -4,13 +4,15 @@ from collections import Counter
 
 import pytest
 
+from minutehand import InvalidJobError
+from minutehand.operations.audit import list_audit
+from minutehand.operations.shares import list_shares, share, unshare
 from tests.queue.scan import fill
 from tests.queue.stage import Queue
 
 FINISH = """
 update minutehand.jobs set deleted = now() where id = any (%(ids)s) returning tenant
 """
-WEIGHT = "insert into minutehand.shares values (%(tenant)s, %(weight)s)"
 
 
 def tick(queue: Queue, capacity: int) -> Counter[str]:
@@ -27,7 +29,7 @@ def test_shares_follow_the_weights(queue: Queue, capacity: int, backlog: int) ->
     for tenant, weight in weights.items():
         fill(queue, backlog, tenant=tenant)
         if tenant and weight > 1:
-            queue.sql(WEIGHT, tenant=tenant, weight=weight)
+            share(queue.database, weight, tenant=tenant)
     offered: Counter[str] = Counter()
     while offered.total() < 90:
         offered += tick(queue, capacity)
@@ -39,7 +41,7 @@ def test_shares_follow_the_weights(queue: Queue, capacity: int, backlog: int) ->
 @pytest.mark.parametrize("weight", [1, 1000])
 def test_single_job_does_not_wait_for_a_backlog(queue: Queue, weight: int) -> None:
     fill(queue, 500, tenant="loud")
-    queue.sql(WEIGHT, tenant="loud", weight=weight)
+    share(queue.database, weight, tenant="loud")
     for _ in range(3):
         assert tick(queue, 10) == {"loud": 10}
     queue.enqueue("slow", queue="mail", tenant="single")
@@ -51,7 +53,7 @@ def test_more_tenants_than_offers_all_get_their_shares(queue: Queue) -> None:
     tenants = [f"t{n:02}" for n in range(30)]
     for tenant in tenants:
         fill(queue, 20, tenant=tenant)
-    queue.sql(WEIGHT, tenant="t07", weight=3)
+    share(queue.database, 3, tenant="t07")
     offered: Counter[str] = Counter()
     for _ in range(16):
         offered += tick(queue, 6)
@@ -69,3 +71,55 @@ def test_idle_tenant_gains_nothing(queue: Queue) -> None:
 
     assert tick(queue, 10) + tick(queue, 10) == pytest.approx({"a": 10, "b": 10}, abs=1)
     assert queue.sql("select count(*) as rows from minutehand.turn_ends")[0]["rows"] <= 2
+
+
+@pytest.mark.parametrize("backlog", [60, 1000], ids=["few due jobs", "a backlog"])
+def test_weight_in_a_queue_takes_the_place_of_the_others(queue: Queue, backlog: int) -> None:
+    share(queue.database, 9, tenant="a")
+    share(queue.database, 3, tenant="a", queue="mail")
+    share(queue.database, 5, tenant="b", queue="other")
+    for tenant in ("a", "b"):
+        fill(queue, backlog, tenant=tenant)
+    offered: Counter[str] = Counter()
+    while offered.total() < 48:
+        offered += tick(queue, 8)
+
+    assert offered["a"] / offered.total() == pytest.approx(0.75, abs=0.05)
+
+
+def test_tenant_with_99_percent_of_the_jobs_does_not_delay_others(queue: Queue) -> None:
+    """Each of the others has weight 1; the loud one has as well."""
+    fill(queue, 4950, tenant="loud")
+    others = [f"t{n}" for n in range(5)]
+    for tenant in others:
+        fill(queue, 10, tenant=tenant)
+    offered: Counter[str] = Counter()
+    for _ in range(4):
+        offered += tick(queue, 12)
+    assert all(abs(offered[tenant] - 8) <= 0.05 * 48 for tenant in ("loud", *others))
+    queue.enqueue("slow", queue="mail", tenant="single")
+
+    assert "single" in tick(queue, 12) + tick(queue, 12)
+
+
+def test_shares_are_listed_removed_and_audited(queue: Queue) -> None:
+    made = share(queue.database, 3, tenant="acme", queue="mail", actor="ada")
+    share(queue.database, 2, tenant="")
+    assert [each.weight for each in list_shares(queue.database)] == [2, 3]
+    assert list_shares(queue.database, after=("", "")) == [made]
+    assert list_shares(queue.database, limit=1)[0].tenant == ""
+
+    assert unshare(queue.database, tenant="acme", queue="mail")
+    assert not unshare(queue.database, tenant="acme")
+    last, *_, first = list_audit(queue.database)
+    assert (last.verb, first.actor, first.facts) == (
+        "unshare",
+        "ada",
+        {"tenant": "acme", "queue": "mail", "weight": 3},
+    )
+
+
+@pytest.mark.parametrize("weight", [0, 1001, True, "3"])
+def test_weight_must_be_an_integer_from_1_to_1000(queue: Queue, weight: object) -> None:
+    with pytest.raises(InvalidJobError, match="weight must be an integer from 1 to 1000"):
+        share(queue.database, weight, tenant="acme")  # type: ignore[arg-type]

@@ -36,6 +36,7 @@ COMMANDS = {
     "unlimit": "Remove a limit.",
     "unblock": "Let a group continue that a dead job blocks.",
     "controls": "List pauses and limits.",
+    "share": "Set or list the weights of tenants that share a queue.",
     "audit": "List changes and who made them.",
     "retention": "List or set how long finished jobs are kept.",
     "reencrypt": "Re-encrypt pending payloads with the current key.",

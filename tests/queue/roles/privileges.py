@@ -34,7 +34,7 @@ BOTH_OPERATORS = """
 """
 OPERATOR = """
     recall_offers end_control examine_queue get_keep_until_archived hold_ticks list_defaults list_retention set_limit
-    set_pause set_defaults set_keep_until_archived set_queue_defaults set_retention
+    set_pause set_share end_share list_shares set_defaults set_keep_until_archived set_queue_defaults set_retention
 """
 
 # The roles that may run each statement. The owner may run all.

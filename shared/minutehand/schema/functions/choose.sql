@@ -94,11 +94,12 @@ declare
     step constant interval := (select s.priority_step from minutehand.settings s);
 begin
     with candidate as materialized (
-        select c.*, c.visible - c.priority * step as rank, coalesce(s.weight, 1) as weight, greatest(e.ends, t.now, 0) as start
+        select c.*, c.visible - c.priority * step as rank, coalesce(q.weight, s.weight, 1) as weight, greatest(e.ends, t.now, 0) as start
           from (select distinct on (u.id) u.* from unnest(candidates) u order by u.id) c
           left join minutehand.turns t on fair and t.queue = c.queue
           left join minutehand.turn_ends e on fair and e.queue = c.queue and e.turn = c.tenant
-          left join minutehand.shares s on fair and s.turn = c.tenant
+          left join minutehand.shares q on fair and q.turn = c.tenant and q.queue = c.queue
+          left join minutehand.shares s on fair and s.turn = c.tenant and s.queue = ''
     ), own as materialized (
         select c.*, c.start + (row_number() over (partition by c.queue, case when fair then c.tenant end
                                                   order by c.rank, c.id) - 1) / c.weight::double precision as begins

@@ -93,9 +93,10 @@ declare
     visit   record;
 begin
     return query
-    select p.part::text, coalesce(s.weight, 1), false, false
+    select p.part::text, coalesce(q.weight, s.weight, 1), false, false
       from minutehand.positions p
-      left join minutehand.shares s on s.turn = p.part
+      left join minutehand.shares q on q.turn = p.part and q.queue = in_queue
+      left join minutehand.shares s on s.turn = p.part and s.queue = ''
      where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
        and p.part <> all (tenants)
      order by p.swept
@@ -132,13 +133,14 @@ create or replace function minutehand.turn_order(in_queue text, with_priority in
 returns table (tenant text, weight integer, due boolean, listed bigint)
 language sql stable rows 1000
 as $$
-    select l.tenant, coalesce(s.weight, 1), l.due and l.tenant <> all (paused) and p.part is null, l.listed
+    select l.tenant, coalesce(q.weight, s.weight, 1), l.due and l.tenant <> all (paused) and p.part is null, l.listed
       from (select t.*, row_number() over () as listed
               from (select coalesce(max(o.last), '') as last from minutehand.turns o where o.queue = in_queue) former
              -- With a subquery as an argument, the function would list all tenants before the limit applies.
              cross join lateral minutehand.lane_tenants(in_queue, with_priority, former.last, moment) t
              limit most) l
-      left join minutehand.shares s on s.turn = l.tenant
+      left join minutehand.shares q on q.turn = l.tenant and q.queue = in_queue
+      left join minutehand.shares s on s.turn = l.tenant and s.queue = ''
       left join minutehand.turn_ends e on e.queue = in_queue and e.turn = l.tenant
       left join minutehand.positions p on p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = l.tenant
                                       and p.blocked

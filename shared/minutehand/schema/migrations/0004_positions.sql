@@ -52,8 +52,11 @@ create table minutehand.turn_ends (
     ends  double precision  not null,
     primary key (queue, turn)
 ) with (fillfactor = 50);
--- A tenant without a row has weight 1.
+-- The weights of tenants, in a queue or with '' in those without a row of their own. A tenant without a row has weight 1.
 create table minutehand.shares (
-    turn   minutehand.tenant primary key,
-    weight integer not null constraint weight_is_1_to_1000 check (weight between 1 and 1000)
+    turn   minutehand.tenant not null,
+    weight integer           not null constraint weight_is_1_to_1000 check (weight between 1 and 1000),
+    queue  text              not null default ''
+           constraint queue_is_a_name check (queue = '' or queue::minutehand.queue is not null),
+    primary key (turn, queue)
 );

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, StrictBool, StrictInt
 from minutehand.functions.api.schemas.common import Duration, StrictModel, Time
 from minutehand.functions.api.schemas.jobs import JOB
 from minutehand.model.control import MOST_STARTS, OnDead
+from minutehand.model.share import HEAVIEST
 from minutehand.operations.controls import MAX_LISTED
 
 
@@ -115,6 +116,46 @@ class Controls(BaseModel):
     after: str | None = Field(description="the cursor of the next page, if there is one")
 
 
+class ShareTarget(StrictModel):
+    """A tenant, and the queue if its weight is of one."""
+
+    tenant: str = Field(max_length=100, description="the tenant; empty for jobs without one")
+    queue: str = Field("", max_length=100, description="only in this queue")
+
+
+class ShareRequest(ShareTarget):
+    """The weight of a tenant among those that share a queue."""
+
+    weight: Annotated[StrictInt, Field(ge=1, le=HEAVIEST)] = Field(description="its part of the offers")
+
+
+class Share(BaseModel):
+    """The weight of a tenant, in a queue or wherever it has no other. The default is 1."""
+
+    tenant: str
+    queue: str
+    weight: int
+
+
+class ShareFilter(StrictModel):
+    """The weights to list."""
+
+    limit: int = Field(100, ge=1, le=MAX_LISTED, description="the maximum number of weights")
+    after: str | None = Field(
+        None,
+        max_length=700,
+        pattern="^[^/]*/[^/]*$",
+        description="the next page: the cursor `after` of this page",
+    )
+
+
+class Shares(BaseModel):
+    """Weights of tenants, sorted by tenant and queue."""
+
+    shares: list[Share]
+    after: str | None = Field(description="the cursor of the next page, if there is one")
+
+
 class EndedControl(BaseModel):
     """Whether a pause or limit existed."""
 
@@ -143,6 +184,10 @@ CONTROL = {
     "free_at": None,
 }
 CONTROLS = {"controls": [CONTROL], "after": None}
+SHARE = {"tenant": "acme", "queue": "mail", "weight": 3}
+SHARES = {"shares": [SHARE], "after": None}
+SHARE_REQUESTS: dict[str, Example] = {"a tenant": {"value": SHARE}}
+SHARE_TARGETS: dict[str, Example] = {"a tenant": {"value": {"tenant": "acme", "queue": "mail"}}}
 TARGETS: dict[str, Example] = {"a queue": {"value": {"queue": "mail"}}}
 PAUSE_REQUESTS: dict[str, Example] = {
     "a queue": {"value": {"queue": "mail", "reason": "the provider is down"}},

@@ -1,12 +1,13 @@
 """A tenant with 99 % of a million due jobs: the others get their shares, and a single job starts in two ticks."""
 
 from collections import Counter
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
 from minutehand import enqueue
-from minutehand.database import connect
+from minutehand.database import Database
 from minutehand.offer import offer
 from tests import servers
 
@@ -25,7 +26,8 @@ END = "delete from minutehand.jobs_live where id = any (%s) returning tenant"
 def test_tenant_with_99_percent_of_a_million_jobs_does_not_delay_others(
     fresh_database: servers.Database,
 ) -> None:
-    with connect(fresh_database.admin_url) as connection:
+    with closing(Database(fresh_database.admin_url)) as database:
+        connection = database.connection
         connection.execute("alter table minutehand.jobs_live disable trigger user")
         connection.execute(DUE)
         connection.execute("alter table minutehand.jobs_live enable trigger user")
@@ -36,12 +38,12 @@ def test_tenant_with_99_percent_of_a_million_jobs_does_not_delay_others(
         connection.execute("vacuum analyze minutehand.jobs_live")
 
         def tick() -> Counter[str]:
-            ids = [each.id for each in offer(connection, CAPACITY, timedelta(minutes=2)).offers]
+            ids = [each.id for each in offer(database, CAPACITY, timedelta(minutes=2)).offers]
             return Counter(row[0] for row in connection.execute(END, [ids]))
 
         offered = sum((tick() for _ in range(TICKS)), Counter[str]())
         weights = {f"t{n}": 1 for n in range(9)} | {"loud": 3, "t1": 2}
         for tenant, weight in weights.items():
             assert offered[tenant] / offered.total() == pytest.approx(weight / 13, abs=0.05)
-        enqueue("echo", tenant="single", connection=connection)
+        enqueue("echo", tenant="single", connection=database)
         assert "single" in tick() + tick()

@@ -945,11 +945,12 @@ declare
     step constant interval := (select s.priority_step from minutehand.settings s);
 begin
     with candidate as materialized (
-        select c.*, c.visible - c.priority * step as rank, coalesce(s.weight, 1) as weight, greatest(e.ends, t.now, 0) as start
+        select c.*, c.visible - c.priority * step as rank, coalesce(q.weight, s.weight, 1) as weight, greatest(e.ends, t.now, 0) as start
           from (select distinct on (u.id) u.* from unnest(candidates) u order by u.id) c
           left join minutehand.turns t on fair and t.queue = c.queue
           left join minutehand.turn_ends e on fair and e.queue = c.queue and e.turn = c.tenant
-          left join minutehand.shares s on fair and s.turn = c.tenant
+          left join minutehand.shares q on fair and q.turn = c.tenant and q.queue = c.queue
+          left join minutehand.shares s on fair and s.turn = c.tenant and s.queue = ''
     ), own as materialized (
         select c.*, c.start + (row_number() over (partition by c.queue, case when fair then c.tenant end
                                                   order by c.rank, c.id) - 1) / c.weight::double precision as begins
@@ -4259,13 +4260,14 @@ $$;
 CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, most integer, moment timestamp with time zone, paused text[]) RETURNS TABLE(tenant text, weight integer, due boolean, listed bigint)
     LANGUAGE sql STABLE
     AS $$
-    select l.tenant, coalesce(s.weight, 1), l.due and l.tenant <> all (paused) and p.part is null, l.listed
+    select l.tenant, coalesce(q.weight, s.weight, 1), l.due and l.tenant <> all (paused) and p.part is null, l.listed
       from (select t.*, row_number() over () as listed
               from (select coalesce(max(o.last), '') as last from minutehand.turns o where o.queue = in_queue) former
              -- With a subquery as an argument, the function would list all tenants before the limit applies.
              cross join lateral minutehand.lane_tenants(in_queue, with_priority, former.last, moment) t
              limit most) l
-      left join minutehand.shares s on s.turn = l.tenant
+      left join minutehand.shares q on q.turn = l.tenant and q.queue = in_queue
+      left join minutehand.shares s on s.turn = l.tenant and s.queue = ''
       left join minutehand.turn_ends e on e.queue = in_queue and e.turn = l.tenant
       left join minutehand.positions p on p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = l.tenant
                                       and p.blocked
@@ -4344,9 +4346,10 @@ declare
     visit   record;
 begin
     return query
-    select p.part::text, coalesce(s.weight, 1), false, false
+    select p.part::text, coalesce(q.weight, s.weight, 1), false, false
       from minutehand.positions p
-      left join minutehand.shares s on s.turn = p.part
+      left join minutehand.shares q on q.turn = p.part and q.queue = in_queue
+      left join minutehand.shares s on s.turn = p.part and s.queue = ''
      where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
        and p.part <> all (tenants)
      order by p.swept
@@ -4865,6 +4868,8 @@ CREATE TABLE minutehand.settings (
 CREATE TABLE minutehand.shares (
     turn minutehand.tenant NOT NULL,
     weight integer NOT NULL,
+    queue text DEFAULT ''::text NOT NULL,
+    CONSTRAINT queue_is_a_name CHECK (((queue = ''::text) OR ((queue)::minutehand.queue IS NOT NULL))),
     CONSTRAINT weight_is_1_to_1000 CHECK (((weight >= 1) AND (weight <= 1000)))
 );
 
@@ -5051,7 +5056,7 @@ ALTER TABLE ONLY minutehand.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (one);
 
 ALTER TABLE ONLY minutehand.shares
-    ADD CONSTRAINT shares_pkey PRIMARY KEY (turn);
+    ADD CONSTRAINT shares_pkey PRIMARY KEY (turn, queue);
 
 ALTER TABLE ONLY minutehand.superseded
     ADD CONSTRAINT superseded_pkey PRIMARY KEY (job);

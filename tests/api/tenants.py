@@ -137,9 +137,10 @@ CALLS = {
 }
 # Routes that return no rows.
 NO_DATA = {
+    "GET /",
     "GET /console",
-    "GET /console.css",
-    "GET /console.js",
+    "GET /console/static/{version}/{name:path}",
+    "GET /console/{path:path}",
     "GET /health",
     "GET /openapi.json",
     "HEAD /openapi.json",

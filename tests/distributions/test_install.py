@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from minutehand.functions.api import console_files
 from tests.distributions.building import PROJECTS, build
 from tests.distributions.environments import PYTHONS, REQUIRED, Environment, create, find
 from tests.servers import Database, Servers
@@ -104,7 +105,8 @@ def test_enqueued_job_is_done_by_a_handler_file(
 
 
 def test_api_serves_the_console(installed: Environment, tmp_path: Path) -> None:
-    paths = ("/console", "/console.css", "/console.js")
+    static = f"/console/static/{console_files.version()}"
+    paths = ("/console/jobs", f"{static}/app/main.js", f"{static}/styles.css")
     output = installed.run("python", "-c", GET, *paths, cwd=tmp_path, MINUTEHAND_CONSOLE="1")
 
     # The other lines are the function's log.

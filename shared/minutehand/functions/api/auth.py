@@ -20,7 +20,8 @@ from minutehand.functions.api.errors import ApiError, ProblemType, error_respons
 from minutehand.functions.api.request_log import logger
 from minutehand.settings import is_local, secret
 
-OPEN_PATHS = {"/health", "/console", "/console.css", "/console.js"}
+OPEN_PATHS = {"/", "/health", "/console"}
+OPEN_PREFIX = "/console/"
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 # An HTML form can send only GET and POST. A script of another site needs a preflight request for the others.
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "DELETE"}
@@ -46,11 +47,16 @@ class Guard:
             try:
                 set_caller(
                     scope,
-                    *(open_caller(scope) if scope["path"] in OPEN_PATHS else (authenticate(scope), True)),
+                    *(open_caller(scope) if is_open(scope["path"]) else (authenticate(scope), True)),
                 )
             except ApiError as refusal:
                 app = error_response(scope, refusal)
         await app(scope, receive, send)
+
+
+def is_open(path: str) -> bool:
+    """Return whether a path needs no token: health, and the console, whose files contain no data."""
+    return path in OPEN_PATHS or path.startswith(OPEN_PREFIX)
 
 
 def set_caller(scope: Scope, caller: Caller, authenticated: bool) -> None:

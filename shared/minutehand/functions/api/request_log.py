@@ -22,7 +22,8 @@ logger = Logger(service="api")
 metrics = Metrics(namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "minutehand"), service="api")
 
 ENQUEUES = {"/jobs", "/jobs/batch"}
-HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+HEADERS = {"x-content-type-options": "nosniff"}
+UNCACHED = "no-store"
 ID_CHARACTERS = 36
 UNAUTHORIZED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
@@ -47,8 +48,9 @@ class RequestLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                added = HEADERS | {"x-correlation-id": context.correlation}
-                MutableHeaders(scope=message).update(added)
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS | {"x-correlation-id": context.correlation})
+                headers.setdefault("cache-control", UNCACHED)
             await send(message)
 
         context = _context(scope)

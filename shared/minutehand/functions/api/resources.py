@@ -22,8 +22,7 @@ RESOURCES = {
     "schedules": ("schedules",),
     "health": ("health",),
     "console": ("console",),
-    "console.css": ("console",),
-    "console.js": ("console",),
+    "": ("console",),
 }
 
 

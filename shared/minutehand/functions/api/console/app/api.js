@@ -1,0 +1,69 @@
+// The REST API, with the caller's token, which lasts until the browser tab is closed.
+import { base } from "./router.js";
+import { store } from "./store.js";
+
+const root = base.replace(/\/console$/, "");
+const TOKEN = "token";
+const UNREACHABLE = "The API cannot be reached. Retrying.";
+
+export const signIn = store(false);
+// The database's clock is the only clock: times are relative to the server's, not to this machine's.
+let skew = 0;
+export const now = () => Date.now() + skew;
+
+export class Problem extends Error {
+  constructor(message, status = 0, fields = {}) {
+    super(message);
+    Object.assign(this, { status, fields });
+  }
+}
+
+export function setToken(token) {
+  sessionStorage.setItem(TOKEN, token);
+  signIn.set(false);
+}
+
+export async function request(path, { method = "GET", body, signal, exact = false } = {}) {
+  const response = await send(path, method, body, signal);
+  noteTime(response.headers.get("date"));
+  if (response.status === 401) {
+    sessionStorage.removeItem(TOKEN);
+    signIn.set(true);
+    throw new Problem("Sign in with an API token.", 401);
+  }
+  const content = parse(await response.text(), exact ? exactly : undefined);
+  if (response.ok) return content;
+  throw new Problem(content.detail || content.title || `The API returned status ${response.status}.`, response.status, content);
+}
+
+export const post = (path, body = {}) => request(path, { method: "POST", body });
+
+async function send(path, method, body, signal) {
+  const headers = { Accept: "application/json" };
+  const token = sessionStorage.getItem(TOKEN);
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (method !== "GET") headers["Content-Type"] = "application/json";
+  const content = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  try {
+    return await fetch(root + path, { method, headers, body: content, signal });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(UNREACHABLE);
+  }
+}
+
+// The header has whole seconds, so that a difference of less than two means nothing.
+function noteTime(header) {
+  const difference = header ? Date.parse(header) - Date.now() : 0;
+  skew = Math.abs(difference) > 2000 ? difference : 0;
+}
+
+// Keeps every digit of a number if the browser supports JSON.rawJSON.
+function exactly(key, value, context) {
+  const unsafe = typeof value === "number" && !Number.isSafeInteger(value);
+  return unsafe && context?.source && JSON.rawJSON ? JSON.rawJSON(context.source) : value;
+}
+
+function parse(text, reviver) {
+  try { return JSON.parse(text, reviver); } catch { return {}; }
+}

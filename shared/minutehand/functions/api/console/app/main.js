@@ -1,0 +1,10 @@
+// Starts the console.
+import { html, render } from "../vendor/preact.js";
+import "./theme.js";
+import { startKeys } from "./keys.js";
+import { startRouter } from "./router.js";
+import { Shell } from "./shell.js";
+
+startRouter();
+startKeys();
+render(html`<${Shell} />`, document.getElementById("app"));

@@ -1,0 +1,7 @@
+// All pages. Those with an icon are in the navigation, and `g` and their key open them.
+export const routes = [
+  { path: "", title: "Home", icon: "home", key: "h", load: () => import("../pages/home.js") },
+  { path: "jobs", title: "Jobs", icon: "jobs", key: "j", load: () => import("../pages/jobs.js") },
+  { path: "jobs/:id", title: "Job", under: "jobs", load: () => import("../pages/job.js") },
+  { path: "schedules", title: "Schedules", icon: "clock", key: "s", load: () => import("../pages/schedules.js") },
+];

@@ -1,0 +1,47 @@
+// The attempts at a job, with their errors, and on request their traces.
+import { html, useState } from "../../vendor/preact.js";
+import { request } from "../../app/api.js";
+import { caller } from "../../app/role.js";
+import { between, Time } from "../../app/time.js";
+import { toastError } from "../../app/toasts.js";
+import { Copy, ErrorText, Panel, State } from "../../app/ui.js";
+
+const SHOWN = 20;
+
+export function Attempts({ id, attempts }) {
+  const [full, setFull] = useState(null);
+  const [all, setAll] = useState(false);
+  if (!attempts.length) return null;
+  const unmask = () => request(`/jobs/${id}/attempts?include=payload`).then((found) => setFull(found.attempts), toastError);
+  const shown = (full ?? attempts).slice(all ? 0 : -SHOWN).reverse();
+  return html`<${Panel} title="Attempts" actions=${!full && attempts.some(({ error }) => error) && html`
+      <button onClick=${unmask}>Show traces</button>`}>
+    <ol class="attempts">${shown.map((attempt) => html`<${Attempt} key=${attempt.attempt} attempt=${attempt} />`)}</ol>
+    ${shown.length < attempts.length && html`<button onClick=${() => setAll(true)}>Show all ${attempts.length}</button>`}
+  <//>`;
+}
+
+function Attempt({ attempt: { attempt, outcome, started, ended, error, result, worker, request: id, version, memory_mb: memory } }) {
+  const logs = logLink({ worker, request: id, started, ended });
+  return html`<li>
+    <header><strong>Attempt ${attempt}</strong> <${State} state=${outcome} />
+      <span class="soft"><${Time} at=${started} /> · took ${between(started, ended)}</span></header>
+    ${error && html`<${ErrorText} error=${error} />`}
+    ${error?.trace && html`<details open><summary>Trace <${Copy} text=${error.trace} label="Copy the trace" /></summary><pre tabindex="0">${error.trace}</pre></details>`}
+    ${result !== null && result !== undefined && html`<pre tabindex="0">${JSON.stringify(result, null, 2)}</pre>`}
+    <p class="soft small">${[worker, version && `version ${version}`, memory && `${memory} MB`, id && `request ${id}`].filter(Boolean).join(" · ")}
+      ${logs && html` · <a href=${logs} target="_blank" rel="noreferrer">Logs in CloudWatch</a>`}</p>
+  </li>`;
+}
+
+// CloudWatch encodes % as $25 and then as *.
+const escape = (text) => encodeURIComponent(text).replaceAll("%", "*").replaceAll("'", "*27");
+
+export function logLink({ worker, request: id, started, ended }) {
+  const { region } = caller.get();
+  if (!region || !worker || !id) return null;
+  const query = `fields @timestamp, @message | filter @requestId = "${id}" or @message like "${id}" | sort @timestamp`;
+  const moment = (at, minutes) => escape(new Date(Date.parse(at) + minutes * 60_000).toISOString());
+  const detail = `~(end~'${moment(ended, 5)}~start~'${moment(started, -5)}~timeType~'ABSOLUTE~tz~'UTC~editorString~'${escape(query)}~source~(~'${escape(`/aws/lambda/${worker}`)}))`;
+  return `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#logsV2:logs-insights$3FqueryDetail$3D${detail.replaceAll("*", "$2A")}`;
+}

@@ -1,0 +1,30 @@
+// The changes that an operator makes to jobs, the states that allow them, and their inputs.
+import { html } from "../../vendor/preact.js";
+import { FINISHED, UPCOMING } from "../../app/ui.js";
+
+const reason = () => html`<label>Reason <input name="reason" maxlength="1000" placeholder="on request" /></label>`;
+const time = () => html`<div class="pair">
+  <label>At <input name="run_at" type="datetime-local" step="1" /><span class="hint">in your time zone</span></label>
+  <label>or in <input name="delay" placeholder="PT10M" /><span class="hint">ISO 8601, such as PT1H30M or P3D</span></label>
+</div>`;
+
+export const VERBS = [
+  { name: "retry", title: "Retry", past: "retried", states: ["dead", "expired", "cancelled"],
+    meaning: "The job is due now, with all its attempts." },
+  { name: "promote", title: "Run now", past: "made due", states: UPCOMING, meaning: "The job is due now." },
+  { name: "reschedule", title: "Reschedule", past: "rescheduled", states: UPCOMING, meaning: "The job runs at another time.",
+    fields: time, body: timeOf },
+  { name: "replay", title: "Replay", past: "replayed", states: FINISHED,
+    meaning: "A new job with the same payload runs now, with one attempt. The finished job stays as it is." },
+  { name: "cancel", title: "Cancel", past: "cancelled", states: [...UPCOMING, "running"], danger: true, fields: reason, body: reasonOf,
+    meaning: "The job ends as cancelled, and stays in the history. A running job is asked to stop at its next check." },
+];
+
+function timeOf({ run_at: at, delay }) {
+  if (at) return { run_at: new Date(at).toISOString() };
+  return { delay: delay.trim() || "PT0S" };
+}
+
+function reasonOf({ reason }) {
+  return { running: true, ...(reason.trim() ? { reason: reason.trim() } : {}) };
+}

@@ -1,0 +1,70 @@
+// Filters, written as name:value. Text without a name is a job's id or a key.
+import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { request } from "../../app/api.js";
+import { useKeys } from "../../app/keys.js";
+import { useLive } from "../../app/live.js";
+import { go, jobLink, setQuery } from "../../app/router.js";
+import { toast } from "../../app/toasts.js";
+import { Icon } from "../../app/ui.js";
+
+const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+export const NAMES = {
+  queue: "mail", kind: "mail.send", key: "welcome/ada", group: "customer-4", priority: "0 to 9", header: "name=value",
+  version: "42", result_dropped: "true", since: "2026-11-23T08:00:00Z", until: "2026-11-23T09:00:00Z",
+  finished_since: "2026-11-23T08:00:00Z", finished_until: "2026-11-23T09:00:00Z",
+};
+const FIRST_PAGE = { before: null, after: null, page: null };
+
+// The filters in the URL, without states and the place in the list.
+export function filtersOf(query) {
+  const names = new Set([...query.keys()].filter((name) => name in NAMES));
+  return Object.fromEntries([...names].map((name) => [name, query.getAll(name).length > 1 ? query.getAll(name) : query.get(name)]));
+}
+
+export function Filters({ query }) {
+  const input = useRef();
+  const [text, setText] = useState("");
+  useKeys([{ keys: "/", text: "Filter", run: () => input.current.focus() }]);
+  useEffect(() => setText(""), [query.toString()]);
+  const submit = (event) => {
+    event.preventDefault();
+    apply(text.trim(), query);
+  };
+  const active = [...query].filter(([name]) => name in NAMES);
+  return html`<form class="filters" role="search" onSubmit=${submit}>
+    <div class="search">
+      <${Icon} name="search" />
+      ${active.map(([name, value]) => html`<span class="token"><span>${name}: <b>${value}</b></span>
+        <button type="button" class="quiet" aria-label=${`Remove the filter ${name}`} onClick=${() => remove(query, name, value)}>×</button></span>`)}
+      <input ref=${input} list="suggestions" value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off"
+        spellcheck="false" aria-label="Filter" placeholder=${active.length ? "Add a filter" : "Filter: queue:mail, kind:mail.send, a key or an id"} />
+      <kbd aria-hidden="true">/</kbd>
+    </div>
+    <${Suggestions} name=${text.includes(":") ? text.split(":")[0] : ""} />
+  </form>`;
+}
+
+function apply(text, query) {
+  if (!text) return;
+  if (UUID.test(text)) { go(jobLink(text.toLowerCase())); return; }
+  const at = text.indexOf(":");
+  const name = text.slice(0, Math.max(0, at));
+  if (name in NAMES && text.slice(at + 1).trim()) {
+    const value = text.slice(at + 1).trim();
+    setQuery({ ...FIRST_PAGE, [name]: name === "header" ? [...query.getAll(name), value] : value });
+  } else if (name in NAMES) toast(`The filter ${name} needs a value, such as ${name}:${NAMES[name]}`, { kind: "bad" });
+  else setQuery({ ...FIRST_PAGE, key: text });
+}
+
+const remove = (query, name, value) => setQuery({ ...FIRST_PAGE, [name]: query.getAll(name).filter((each) => each !== value) });
+
+// The names of filters, then the known values of one.
+function Suggestions({ name }) {
+  const known = useLive(async (signal) => {
+    if (name !== "queue" && name !== "kind") return [];
+    const { depths } = await request("/stats?by=kind", { signal });
+    return [...new Set(depths.map((depth) => depth[name]))].slice(0, 200);
+  }, [name], 0);
+  const values = name ? (known.data ?? []).map((value) => `${name}:${value}`) : Object.keys(NAMES).map((each) => `${each}:`);
+  return html`<datalist id="suggestions">${values.map((value) => html`<option value=${value}></option>`)}</datalist>`;
+}

@@ -1,0 +1,65 @@
+"""Jobs in every state, as a shop has them: for screenshots and for the checks of every page."""
+
+from datetime import timedelta
+
+from minutehand import Database, NewJob, Retry, enqueue, enqueue_many, schedules
+from minutehand.claim import take
+from minutehand.finish import finish
+from minutehand.model.outcome import Done, Failed
+from minutehand.operations.controls import pause
+
+MINUTE = timedelta(minutes=1)
+SCRIPT = "<img src=x onerror=\"document.title='broken into'\"><script>document.title='broken into'</script>"
+HOSTILE = (
+    SCRIPT,
+    "\u202egnp.exe \u2067\u05e9\u05dc\u05d5\u05dd\u2069 \u0645\u0631\u062d\u0628\u0627",
+    "👩‍🚀🏳️‍🌈" * 40,
+    "x" * 900,
+    "a\u0000b\ufffd".replace("\u0000", "") + "\n\t'\"`${{}}",
+)
+
+
+def run_one(db: Database, outcome: Done | Failed, queue: str = "default") -> None:
+    """Run the next job of a queue."""
+    (job,) = take(db, queue, 1, MINUTE, timedelta(seconds=2))
+    finish(job, outcome)
+
+
+def enqueue_examples(db: Database) -> None:
+    """Enqueue the jobs of the screenshots: finished, failing, paused and upcoming ones."""
+    for invoice in range(1001, 1004):
+        enqueue("invoice.send", {"invoice": invoice}, key=f"invoice/{invoice}", connection=db)
+        run_one(db, Done(f'{{"message_id": "m-{invoice}"}}'))
+    enqueue("report.build", {"week": 46}, key="report/46", connection=db)
+    run_one(db, Failed({"type": "KeyError", "message": "'total'"}, final=True))
+    enqueue("card.charge", {"order": 77}, key="order/77", max_attempts=5, connection=db)
+    run_one(db, Failed({"type": "ConnectTimeout", "message": "no response within 5 s"}))
+    enqueue("thumbnail", {"image": 9}, key="image/9", queue="media", connection=db)
+    take(db, "media", 1, MINUTE, timedelta(seconds=2))
+    enqueue("newsletter", {"edition": 12}, key="newsletter/12", queue="mail", connection=db)
+    pause(db, queue="mail", reason="the provider has an incident")
+    waiting = [
+        NewJob("welcome", {"email": "ada@example.com"}, key="welcome/ada", delay=timedelta(days=3)),
+        NewJob("reminder", {"customer": 4}, key="reminder/4", delay=timedelta(hours=8), priority=2),
+        NewJob("report.build", {"week": 47}, every="0 8 * * mon", zone="Europe/Berlin", key="report"),
+    ]
+    list(enqueue_many(waiting, connection=db))
+    schedules.save(
+        db, schedules.Schedule("weekly report", "0 8 * * mon", NewJob("report.build"), zone="Europe/Berlin")
+    )
+
+
+def enqueue_hostile(db: Database) -> None:
+    """Enqueue failed jobs whose texts attack the page: markup, other directions, emoji, and long words."""
+    for number, text in enumerate(HOSTILE):
+        enqueue(
+            "mail.send",
+            {"text": text, "deep": [[[text]]]},
+            key=text[:500],
+            retry=Retry(strategy="fixed", min=timedelta()),
+            max_attempts=2,
+            queue=f"hostile-{number}",
+            connection=db,
+        )
+        for _ in range(2):
+            run_one(db, Failed({"type": "Broken", "message": text, "trace": text}), f"hostile-{number}")

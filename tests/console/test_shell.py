@@ -1,0 +1,125 @@
+"""The frame of the console: its addresses and headers, sign-in, live updates, theme and narrow screens."""
+
+from datetime import timedelta
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from minutehand import Database, NewJob, enqueue, schedules
+from minutehand.functions.api import console_files
+from minutehand.queries.jobs import list_jobs
+from tests.console.conftest import TOKEN, Serve
+
+LATER = timedelta(days=3)
+
+
+def test_console_prompts_for_a_required_token(page: Page, serve: Serve, db: Database) -> None:
+    enqueue("mail.send", delay=LATER, connection=db)
+    page.goto(f"{serve(MINUTEHAND_CONSOLE='1', MINUTEHAND_API_TOKENS=TOKEN)}/console/jobs")
+    for token in ("a-wrong-token-of-that-length", TOKEN):
+        page.get_by_label("API token").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+
+    expect(page.locator("tbody tr")).to_contain_text("mail.send")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_console_is_served_only_if_enabled(serve: Serve) -> None:
+    for path in ("/", "/console", "/console/jobs", f"/console/static/{console_files.version()}/app/main.js"):
+        with pytest.raises(HTTPError) as refused:
+            urlopen(f"{serve(MINUTEHAND_API_TOKENS=TOKEN)}{path}")
+        with refused.value:
+            assert refused.value.code == 404
+
+
+def test_root_leads_to_the_console(page: Page, serve: Serve, db: Database) -> None:
+    page.goto(serve(MINUTEHAND_LOCAL="1"))
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Home")
+
+
+def test_static_files_are_cached_and_pages_are_not(serve: Serve) -> None:
+    url = serve(MINUTEHAND_LOCAL="1")
+    with urlopen(f"{url}/console/jobs") as page:
+        assert page.headers["cache-control"] == "no-store"
+        assert "'unsafe" not in page.headers["content-security-policy"]
+        assert b"<script>" not in page.read()
+    with urlopen(f"{url}/console/static/{console_files.version()}/styles.css") as styles:
+        assert "immutable" in styles.headers["cache-control"]
+    for path in ("0123456789ab/styles.css", f"{console_files.version()}/index.html"):
+        with pytest.raises(HTTPError) as refused:
+            urlopen(f"{url}/console/static/{path}")
+        refused.value.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "prefix"),
+    [("", "console/static/"), ("/", "static/"), ("/jobs", "static/"), ("/jobs/7", "../static/")],
+)
+def test_addresses_are_relative_to_the_page(path: str, prefix: str) -> None:
+    assert f'"{prefix}{console_files.version()}/app/main.js"'.encode() in console_files.index(path)
+
+
+def test_unknown_page_leads_home(page: Page, serve: Serve, db: Database) -> None:
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/nowhere")
+    page.get_by_role("link", name="Go to Home").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Home")
+
+
+def test_unreachable_api_is_reported_and_data_stay(page: Page, serve: Serve, db: Database) -> None:
+    enqueue("mail.send", delay=LATER, connection=db)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs")
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+    page.context.set_offline(True)
+    page.keyboard.press("r")
+
+    expect(page.get_by_role("alert")).to_have_text("The API cannot be reached. Retrying.")
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_paused_page_does_not_load_again(page: Page, serve: Serve, db: Database) -> None:
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs")
+    expect(page.locator(".empty")).to_be_visible()
+    page.get_by_role("button", name="Live").click()
+    enqueue("mail.send", delay=LATER, connection=db)
+
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.get_by_role("button", name="Paused").wait_for()
+    expect(page.locator(".empty")).to_be_visible()
+    page.get_by_role("button", name="Paused").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_theme_and_zone_are_kept(page: Page, serve: Serve, db: Database) -> None:
+    enqueue("mail.send", delay=LATER, connection=db)
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+
+    page.keyboard.type("tt")
+    assert page.evaluate(ground) != light
+    page.reload()
+    expect(page.get_by_role("button", name="Dark theme")).to_be_visible()
+
+
+def test_schedule_is_paused_resumed_and_run_now(page: Page, serve: Serve, db: Database) -> None:
+    schedules.save(
+        db, schedules.Schedule("every monday/8", "0 8 * * mon", NewJob("report"), zone="Europe/Berlin")
+    )
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console")
+    page.get_by_role("link", name="Schedules").click()
+    row = page.locator("tbody tr")
+    row.get_by_role("button", name="Pause").click()
+    expect(row).to_contain_text("paused")
+    assert schedules.get(db, "every monday/8").paused
+    row.get_by_role("button", name="Resume").click()
+    expect(row.get_by_role("button", name="Pause")).to_be_visible()
+
+    row.get_by_role("button", name="Run now").click()
+
+    expect(page.locator("h1 .state")).to_have_text("due")
+    assert list_jobs(db).rows[0].schedule == "every monday/8"

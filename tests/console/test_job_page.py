@@ -9,7 +9,7 @@ from minutehand import Cancel, Database, Retry, enqueue
 from minutehand.claim import take
 from minutehand.finish import finish
 from minutehand.model.outcome import Done, Failed
-from minutehand.operations.controls import pause
+from minutehand.operations.controls import pause, resume
 from minutehand.queries.jobs import get, list_jobs
 from tests.console.conftest import Serve
 from tests.console.examples import MINUTE, SCRIPT
@@ -38,6 +38,7 @@ def test_job_says_why_it_waits_and_follows_its_changes(page: Page, serve: Serve,
     expect(page.locator(".why")).to_contain_text(SCRIPT)
     expect(page.locator(".why code")).to_have_text("minutehand resume --queue mail")
 
+    resume(db, queue="mail")
     (claimed,) = take(db, "mail", 1, MINUTE, timedelta(seconds=2))
     page.evaluate(NOW)
     expect(page.locator("h1 .state")).to_have_text("running")
@@ -131,4 +132,4 @@ def test_every_attempt_is_shown_with_its_outcome(page: Page, serve: Serve, db: D
 def test_absent_job_is_explained(page: Page, serve: Serve, db: Database) -> None:
     page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs/0198a5b0-0000-7000-8000-000000000001")
 
-    expect(page.get_by_role("alert")).to_contain_text("there is no job")
+    expect(page.get_by_role("alert")).to_contain_text("not found")

@@ -1,4 +1,4 @@
-// The caller: who signed in, and whether changes are allowed. The API checks this again.
+// The caller, and whether changes are allowed. The API checks this again.
 import { request } from "./api.js";
 import { store } from "./store.js";
 

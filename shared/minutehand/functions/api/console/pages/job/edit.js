@@ -14,7 +14,7 @@ export async function edit({ id }) {
     text: "The change is recorded in the audit trail. A job that has started cannot be edited.",
     verb: "Save",
     fields: html`
-      <label>Payload <textarea name="payload" rows="10" spellcheck="false" dir="auto">${payload}</textarea></label>
+      <label>Payload <textarea name="payload" rows="10" spellcheck="false" dir="auto" value=${payload}></textarea></label>
       <div class="pair">
         <label>Priority <input name="priority" type="number" min="0" max="9" value=${job.priority} /></label>
         <label>Attempts at most <input name="max_attempts" type="number" min="1" value=${job.max_attempts} /></label>

@@ -24,8 +24,18 @@ def test_why_prints_json(invoke, lines):
     assert answer["next_step"] == f"to run it now: minutehand promote {answer['job']}"
 
 
+def test_why_explains_the_latest_job_of_all_queues(invoke):
+    assert "no job is due, so none is late" in invoke("why").stderr
+    invoke("enqueue", "invoice", "--queue", "paused")
+    invoke("pause", "--queue", "paused")
+    invoke("enqueue", "echo", "--queue", "mail")
+
+    assert invoke("why").stdout == invoke("why", "mail").stdout
+    assert invoke("pause", "--all").exit_code == 0
+    assert invoke("why").stdout == invoke("why", "paused").stdout
+
+
 def test_why_rejects_what_it_cannot_find(invoke):
-    assert invoke("why").exit_code == 2
     assert invoke("why", "mail", "--key", "ada").exit_code == 2
     missing = invoke("why", "mail")
     assert missing.exit_code == 1

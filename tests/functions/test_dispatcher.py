@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from minutehand.model.retry import Retry
 from tests.functions.fleet import WORKER, Fleet, event, lines, metrics
 
 DUE = 12
@@ -60,7 +61,9 @@ def test_repeated_tick_makes_no_second_offer(fleet: Fleet) -> None:
 
 
 def test_duplicate_and_reordered_events_claim_each_job_once(fleet: Fleet) -> None:
-    jobs = [fleet.enqueue(payload={"fail": "this time"} if number % 2 else None) for number in range(DUE)]
+    later = Retry(strategy="fixed", min=timedelta(hours=1), jitter=False)
+    payloads = [{"fail": "this time"} if number % 2 else None for number in range(DUE)]
+    jobs = [fleet.enqueue(payload=payload, retry=later) for payload in payloads]
     fleet.tick()
     delivered = fleet.aws.events * 2
     random.Random(4711).shuffle(delivered)

@@ -9,7 +9,7 @@ from minutehand.cli.options import connection_options, open_database, output_opt
 from minutehand.cli.output import put_json
 from minutehand.cli.values import zone
 from minutehand.database import Database
-from minutehand.queries.why import Answer, why_key, why_queue
+from minutehand.queries.why import Answer, why_key, why_latest, why_queue
 from minutehand.queries.why import why as why_job
 
 
@@ -24,13 +24,15 @@ from minutehand.queries.why import why as why_job
 def why(target: str | None, key: str | None, queue: str, tz: str | None, form: str) -> None:
     """Explain why a job has not finished, in one sentence, and what to do next.
 
-    With the name of a queue, explain the job of it that has been due the longest.
+    With the name of a queue, explain the job of it that has been due the longest; without an argument, that of all
+    queues. Jobs of paused queues come last.
 
     \b
     Examples:
       minutehand why 019c2f6e-8f0a-7c3d-9a51-3f6f0f4f2a10
       minutehand why --key welcome/ada
       minutehand why mail
+      minutehand why
     """
     with open_database() as database:
         answer = _answer(database, target, key, queue, tz)
@@ -46,12 +48,14 @@ def why(target: str | None, key: str | None, queue: str, tz: str | None, form: s
 def _answer(database: Database, target: str | None, key: str | None, queue: str, tz: str | None) -> Answer:
     times = zone(tz) or datetime.now().astimezone().tzinfo
     match target, key:
+        case None, None:
+            return why_latest(database, zone=times)
         case None, str():
             return why_key(database, queue, key, zone=times)
         case str(), None:
             job = _id(target)
             return why_job(database, job, zone=times) if job else why_queue(database, target, zone=times)
-    raise click.UsageError("expected a job's ID, the name of a queue, or the --key of a job")
+    raise click.UsageError("expected a job's ID, the name of a queue or the --key of a job, got two of them")
 
 
 def _id(target: str) -> UUID | None:

@@ -13,7 +13,7 @@ from minutehand.queries.jobs import get, get_by_key
 from minutehand.queries.why.evidence import COUNTED, Answer, Dispatcher, Evidence, Line
 from minutehand.queries.why.reasons import answer
 
-__all__ = ["Answer", "why", "why_key", "why_queue"]
+__all__ = ["Answer", "why", "why_key", "why_latest", "why_queue"]
 
 
 @sync_or_async
@@ -41,6 +41,18 @@ async def why_queue(executor: Executor, queue: str, *, zone: tzinfo | None = Non
     records = await executor.run("why_earliest", queue=queue)
     if not records:
         raise NotFoundError(f"queue {queue} has no unfinished job")
+    return answer(await _evidence(executor, await get(executor, records[0]["id"])), zone)
+
+
+@sync_or_async
+async def why_latest(executor: Executor, *, zone: tzinfo | None = None) -> Answer:
+    """Return why the job that has been due the longest, in any queue, has not started.
+
+    Jobs of paused queues come last. Raises NotFoundError if no job is due.
+    """
+    records = await executor.run("why_latest")
+    if not records:
+        raise NotFoundError("no job is due, so none is late")
     return answer(await _evidence(executor, await get(executor, records[0]["id"])), zone)
 
 

@@ -132,7 +132,7 @@ PAGES = {
     "why_controls": 20,
     "why_dispatcher": 10,
     "why_earliest": 100,
-    "why_latest": 100,
+    "why_latest": 400,
     "why_line": 800,
     "why_pace": 12_000,
     "why_served": 100,

@@ -5,7 +5,7 @@ from starlette.testclient import TestClient
 
 from tests.api.stage import TOKEN
 
-PATHS = ["/jobs", "/stats", "/openapi.json", "/nowhere", "/health/", "//health"]
+PATHS = ["/jobs", "/stats", "/openapi.json", "/nowhere", "/health/", "/consoles"]
 OTHER = "another-token-for-the-examples"
 
 

@@ -44,9 +44,7 @@ def maintain(queue: Queue) -> MaintenanceReport:
 
 
 @pytest.mark.fault(
-    "functions/batch_checks",
-    "for update skip locked;\n    if not found then\n        return false",
-    "for update;\n    if not found then\n        return false",
+    "functions/batch_checks", r"b.id = of_batch for update skip locked", "b.id = of_batch for key share"
 )
 @pytest.mark.parametrize("ending", ["commit", "rollback"])
 @pytest.mark.parametrize("level", LEVELS)

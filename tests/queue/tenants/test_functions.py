@@ -41,6 +41,7 @@ def test_leaky_function_sees_no_row_of_another_tenant(tenant: Database, queue: Q
 # tenant of the session, or returns nothing about a job. Before you add one, review it and add a test of it below.
 REVIEWED_FUNCTIONS = {
     "batch_progress",
+    "callbacks_of",
     "cancel_jobs",
     "close_batch",
     "control_states",
@@ -162,6 +163,17 @@ def test_tenant_sees_no_state_of_the_limits_of_others(tenant: Database, queue: Q
     queue.sql("insert into minutehand.controls (tenant, max_running) values ('b', 1), ('', 5)")
 
     assert query_as(tenant, "a", "select * from minutehand.control_states(now())") == []
+
+
+def test_tenant_sees_no_callback_of_others(tenant: Database, queue: Queue) -> None:
+    (row,) = queue.sql(
+        """with b as (insert into minutehand.batches (tenant, complete_job) values ('b', %(job)s) returning id)
+           insert into minutehand.batch_checks (batch, shard) select id, 64 from b returning batch""",
+        job=queue.enqueue(tenant="b"),
+    )
+    text = f"select * from minutehand.callbacks_of(array['{row['batch']}']::uuid[])"
+
+    assert [len(query_as(tenant, name, text)) for name in ("a", "b")] == [0, 2]
 
 
 # An enqueuer may name any tenant in these.

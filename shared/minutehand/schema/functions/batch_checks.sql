@@ -120,5 +120,8 @@ as $$
       join minutehand.jobs_live j on j.id in (b.complete_job, b.failure_job)
      where b.id = any (callbacks_of.batches) and (select minutehand.current_tenant()) in ('', b.tenant)
      union all
-    select distinct c.batch, clock_timestamp() from minutehand.batch_checks c where c.batch = any (callbacks_of.batches)
+    select distinct c.batch, clock_timestamp()
+      from minutehand.batch_checks c
+      join minutehand.batches b on b.id = c.batch
+     where c.batch = any (callbacks_of.batches) and (select minutehand.current_tenant()) in ('', b.tenant)
 $$;

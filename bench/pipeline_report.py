@@ -13,6 +13,7 @@ from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.cost import billed, costs
 from minutehand_pipeline.report.durations import durations
 from minutehand_pipeline.report.lateness import lateness
+from minutehand_pipeline.report.measured import with_later_start, with_wait
 from minutehand_pipeline.report.report import make_report
 from minutehand_pipeline.report.throughput import by_hour
 from minutehand_pipeline.report.window import choose_window, read_attempts, read_jobs
@@ -83,8 +84,9 @@ def _measure(spark: SparkSession, jobs: int, whole: bool) -> list[Measured]:
 
 def _tables(spark: SparkSession, config: ReportConfig) -> None:
     window = choose_window(config)
-    jobs = read_jobs(spark, config, window).persist()
     attempts = read_attempts(spark, config, window).persist()
+    first = read_jobs(spark, config, window, attempts)
+    jobs = with_wait(with_later_start(first, attempts)).persist()
     frames: tuple[DataFrame, ...] = (
         by_hour(jobs),
         durations(jobs, attempts),

@@ -36,6 +36,14 @@ LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.log.level": "ERROR",
+    # Above this number of files, Spark would list them with a job that has a task per file.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+}
+
+# Settings of a local session for little data. Compiling would take longer than it saves.
+SMALL = {
+    "spark.driver.extraJavaOptions": f"{LOCAL['spark.driver.extraJavaOptions']} -XX:TieredStopAtLevel=1",
+    "spark.sql.codegen.wholeStage": "false",
 }
 
 # Attempts at a task; local[n] without it would make only one.

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Computed by Spark.
 TABLES = 11
+# Below this number of jobs and attempts, Spark would compile for longer than it computes.
+SMALL_ROWS = 200_000
 
 Decorated = Callable[..., Any]
 OPTIONS = (
@@ -136,15 +138,16 @@ def _config(lake: str, objective: timedelta, target: float, options: dict[str, A
 def _run(config: "ReportConfig") -> "ReportResult":
     from minutehand_pipeline.report.folder import check_folder
     from minutehand_pipeline.report.report import make_report
-    from minutehand_pipeline.report.window import choose_window
-    from minutehand_pipeline.session import build_session
+    from minutehand_pipeline.report.window import choose_window, count_rows
+    from minutehand_pipeline.session import SMALL, build_session
 
     # Check everything before Spark starts.
-    choose_window(config)
+    window = choose_window(config)
     if config.out is not None:
         check_folder(config.out)
+    settings = SMALL if sum(count_rows(config, window).values()) < SMALL_ROWS else {}
     with progress("tables", TABLES) as advance:
-        return make_report(build_session("minutehand report"), config, advance)
+        return make_report(build_session("minutehand report", settings=settings), config, advance)
 
 
 def _put_plan(config: "ReportConfig", form: str) -> None:

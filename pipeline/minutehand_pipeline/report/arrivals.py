@@ -29,14 +29,18 @@ def arrivals_by_minute(jobs: DataFrame, work: DataFrame) -> DataFrame:
     The work is the kind's mean, in seconds of one worker. Divided by 60, it is the number of workers that the minute's
     jobs keep busy, by Little's law.
     """
-    return (
+    due = (
         jobs.where(F.col("began").isNotNull() & F.col("run_at").isNotNull())
-        .join(F.broadcast(work), on=["queue", "kind"], how="inner")
-        .groupBy(F.date_trunc("minute", "run_at").alias("minute"))
+        .groupBy(F.date_trunc("minute", "run_at").alias("minute"), "queue", "kind")
+        .agg(F.count("*").alias("jobs"))
+    )
+    return (
+        due.join(F.broadcast(work), on=["queue", "kind"], how="inner")
+        .groupBy("minute")
         .agg(
-            F.count("*").alias("jobs"),
-            F.sum("work").alias("work"),
-            F.sum("tries").alias("attempts"),
+            F.sum("jobs").alias("jobs"),
+            F.sum(F.col("jobs") * F.col("work")).alias("work"),
+            F.sum(F.col("jobs") * F.col("tries")).alias("attempts"),
         )
         .withColumn("busy", F.col("work") / 60)
         .orderBy("minute")

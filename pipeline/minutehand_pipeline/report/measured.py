@@ -19,7 +19,8 @@ def measured_attempts(attempts: DataFrame) -> DataFrame:
     """Return attempts with `ran`, the seconds from start to end.
 
     It is null if the attempt lapsed, because its end is unknown, or was released, because it never started. Missing
-    names are empty strings, so that joins and groups keep all rows.
+    names are empty strings, so that joins and groups keep all rows. `request` becomes a 64-bit hash, which is enough
+    to recognize attempts of one invocation.
     """
     finished = F.col("outcome").isNull() | ~F.col("outcome").isin("lapsed", "released")
     return attempts.select(
@@ -33,31 +34,33 @@ def measured_attempts(attempts: DataFrame) -> DataFrame:
         _name("kind"),
         "outcome",
         "memory_mb",
-        "request",
+        F.when(F.col("request").isNotNull(), F.xxhash64("request")).alias("request"),
         "error",
         F.when(finished, seconds_between(F.col("started"), F.col("ended"))).alias("ran"),
     )
 
 
 def starts(attempts: DataFrame) -> DataFrame:
-    """Return the start times of each job's attempts, in order, without released ones."""
+    """Return each job's first start, and the first start of an attempt numbered 1, without released attempts."""
     return (
-        attempts.where(F.col("started").isNotNull())
-        .where(F.col("outcome").isNull() | (F.col("outcome") != "released"))
+        _started(attempts)
         .groupBy("job")
-        .agg(F.array_sort(F.collect_list(F.struct("started", "attempt"))).alias("starts"))
+        .agg(
+            F.min("started").alias("first"),
+            F.min(F.when(F.col("attempt") == 1, F.col("started"))).alias("one"),
+        )
     )
 
 
-def measured_jobs(jobs: DataFrame, starts: DataFrame) -> DataFrame:
-    """Return jobs with `began`, the start of the first attempt, and `waited`, the seconds from `run_at` to it.
+def with_first_start(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Return jobs with `first`, the start of the first attempt if that is known to be the first, and `moved`.
 
-    If the lake lacks the attempts, the claim of a job that ended with its first attempt is used. Both are null if a job
-    never started, for example because it was cancelled.
+    A moved job was replaced or moved after its first attempt, so attempts before `run_at` do not count. Its first
+    start is null here; `with_later_start` finds it.
     """
-    by_claim = F.when(F.col("attempts") == 1, F.col("claimed"))
-    began = F.coalesce(_began(), by_claim)
-    return jobs.join(starts, jobs["id"] == starts["job"], how="left").select(
+    found = starts(attempts)
+    moved = F.coalesce(F.col("first") < _earliest(), F.lit(False))
+    return jobs.join(found, jobs["id"] == found["job"], how="left").select(
         "day",
         "id",
         _name("tenant"),
@@ -68,21 +71,53 @@ def measured_jobs(jobs: DataFrame, starts: DataFrame) -> DataFrame:
         "deleted",
         "attempts",
         "error",
-        began.alias("began"),
-        seconds_between(F.col("run_at"), began).alias("waited"),
+        F.when(F.col("attempts") == 1, F.col("claimed")).alias("claimed"),
+        F.when(~moved & (F.col("first") == F.col("one")), F.col("first")).alias("first"),
+        moved.alias("moved"),
     )
 
 
-def _began() -> Column:
-    """Return the first start since `run_at`, if it is known to be the first: it has the number 1, or follows another.
+def with_later_start(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Return jobs with the first start since `run_at` of those that were moved."""
+    moved = jobs.where("moved").select("id", _earliest().alias("earliest"))
+    later = (
+        _started(attempts)
+        .join(moved, on=[F.col("job") == F.col("id"), F.col("started") >= F.col("earliest")])
+        .groupBy("id")
+        .agg(F.min("started").alias("later"))
+    )
+    return (
+        jobs.join(later, on="id", how="left").withColumn("first", F.coalesce("first", "later")).drop("later")
+    )
 
-    Earlier attempts do not count, because the job was replaced or moved after them.
+
+def with_wait(jobs: DataFrame) -> DataFrame:
+    """Return jobs with `began`, the start of the first attempt, and `waited`, the seconds from `run_at` to it.
+
+    If the lake lacks the attempts, the claim of a job that ended with its first attempt is used. Both are null if a job
+    never started, for example because it was cancelled.
     """
-    earliest = F.col("run_at") - F.expr(CLOCK_TOLERANCE)
-    since = F.filter("starts", lambda start: F.col("run_at").isNull() | (start["started"] >= earliest))
-    first = F.get(since, F.lit(0))
-    follows = F.size(since) < F.size("starts")
-    return F.when((first["attempt"] == 1) | follows, first["started"])
+    began = F.coalesce("first", "claimed")
+    return (
+        jobs.withColumn("began", began)
+        .withColumn("waited", seconds_between(F.col("run_at"), began))
+        .drop("first", "claimed", "moved")
+    )
+
+
+def measured_jobs(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Return jobs with their start and their wait."""
+    first = with_first_start(jobs, attempts)
+    return with_wait(with_later_start(first, attempts))
+
+
+def _started(attempts: DataFrame) -> DataFrame:
+    known = F.col("started").isNotNull() & (F.col("outcome").isNull() | (F.col("outcome") != "released"))
+    return attempts.where(known).select("job", "attempt", "started")
+
+
+def _earliest() -> Column:
+    return F.col("run_at") - F.expr(CLOCK_TOLERANCE)
 
 
 def _name(column: str) -> Column:

@@ -14,6 +14,7 @@ TOP = 50
 # Minutes. Only the last hour of a longer wait is attributed; a timeout is at most a day.
 MAX_WAIT = 60
 MAX_RUN = 24 * 60
+MINUTE = 60_000_000  # microseconds
 
 
 def tenants(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
@@ -57,23 +58,33 @@ def attribute_waiting(jobs: DataFrame, attempts: DataFrame) -> DataFrame:
 def by_minute(spans: DataFrame, longest: int) -> DataFrame:
     """Return the seconds of each span in each minute, for at most the last `longest` minutes of the span.
 
-    A span lasts from `since` to `until`; its columns `ran` and `waited` are 1 or 0.
+    A span lasts from `since` to `until`; its columns `ran` and `waited` are 1 or 0. `minute` is a number.
     """
-    begin = F.greatest(F.col("since"), F.col("until") - F.make_dt_interval(mins=F.lit(longest)))
-    minutes = F.sequence(
-        F.date_trunc("minute", "begin"), F.date_trunc("minute", "until"), F.expr("interval 1 minute")
-    )
-    low = F.greatest(F.unix_micros("minute"), F.unix_micros("begin"))
-    high = F.least(F.unix_micros("minute") + 60_000_000, F.unix_micros("until"))
+    since, until = F.unix_micros("since"), F.unix_micros("until")
+    begin = F.greatest(since, until - longest * MINUTE)
+    # Integers, because a sequence of times is computed with the calendar, which is slow.
     return (
         spans.where("since < until")
-        .withColumn("begin", begin)
-        .withColumn("minute", F.explode(minutes))
-        .withColumn("seconds", (high - low) / 1e6)
+        .select(
+            "tenant",
+            "ran",
+            "waited",
+            until.alias("end"),
+            begin.alias("begin"),
+        )
+        .withColumn("minute", F.explode(F.sequence(_minute("begin"), _minute("end"))))
+        .withColumn("low", F.greatest(F.col("minute") * MINUTE, F.col("begin")))
+        .withColumn("high", F.least((F.col("minute") + 1) * MINUTE, F.col("end")))
+        .withColumn("seconds", (F.col("high") - F.col("low")) / 1e6)
         .select(
             "minute", "tenant", *((F.col(name) * F.col("seconds")).alias(name) for name in ("ran", "waited"))
         )
     )
+
+
+def _minute(micros: str) -> Column:
+    """Return the number of the minute since 1970."""
+    return F.floor(F.col(micros) / MINUTE)
 
 
 def _flags(what: str) -> list[Column]:

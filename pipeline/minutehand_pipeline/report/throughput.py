@@ -31,15 +31,19 @@ def retries(attempts: DataFrame) -> DataFrame:
     """
     tried = ~F.col("outcome").isin("snoozed", "released")
     outcomes = {"lapsed": "lapsed", "snoozes": "snoozed", "released": "released"}
+    of_jobs = attempts.groupBy("queue", "kind", "job").agg(
+        F.count_if(tried).alias("attempts"),
+        F.count_if(tried & (F.col("attempt") > 1)).alias("retries"),
+        F.max("attempt").alias("most"),
+        *(F.count_if(F.col("outcome") == outcome).alias(name) for name, outcome in outcomes.items()),
+    )
     return (
-        attempts.groupBy("queue", "kind")
+        of_jobs.groupBy("queue", "kind")
         .agg(
-            F.count_distinct("job").alias("jobs"),
-            F.count_if(tried).alias("attempts"),
-            F.count_if(tried & (F.col("attempt") > 1)).alias("retries"),
-            F.count_distinct(F.when(F.col("attempt") > 1, F.col("job"))).alias("retried"),
-            F.max("attempt").alias("most"),
-            *(F.count_if(F.col("outcome") == outcome).alias(name) for name, outcome in outcomes.items()),
+            F.count("job").alias("jobs"),
+            F.count_if(F.col("most") > 1).alias("retried"),
+            F.max("most").alias("most"),
+            *(F.sum(name).alias(name) for name in ("attempts", "retries", *outcomes)),
         )
         .withColumn("share", F.col("retried") / F.col("jobs"))
         .orderBy(F.desc("retries"), "queue", "kind")

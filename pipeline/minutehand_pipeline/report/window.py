@@ -10,7 +10,7 @@ from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import read_lake
 from minutehand_pipeline.report.config import DEFAULT_DAYS, LOOK_BACK, MAX_DAYS, ReportConfig
-from minutehand_pipeline.report.measured import measured_attempts, measured_jobs, starts
+from minutehand_pipeline.report.measured import measured_attempts, with_first_start
 from minutehand_pipeline.schemas import HOMES
 
 
@@ -61,15 +61,22 @@ def count_rows(config: ReportConfig, window: Window) -> dict[str, int]:
 
 
 def read_attempts(spark: SparkSession, config: ReportConfig, window: Window) -> DataFrame:
-    """Return the attempts that ended in the window, with their run times."""
-    return measured_attempts(_read(spark, config, "attempts", window.since, window.until))
+    """Return the attempts that ended in the window or some days before it, with their run times.
 
-
-def read_jobs(spark: SparkSession, config: ReportConfig, window: Window) -> DataFrame:
-    """Return the jobs that ended in the window, with their waits. First attempts may have ended some days before."""
+    The days before are needed for the first attempts of the window's jobs.
+    """
     before = window.since - timedelta(days=LOOK_BACK)
-    started = starts(_read(spark, config, "attempts", before, window.until))
-    return measured_jobs(_read(spark, config, "jobs_done", window.since, window.until), started)
+    return measured_attempts(_read(spark, config, "attempts", before, window.until))
+
+
+def in_window(attempts: DataFrame, window: Window) -> DataFrame:
+    """Return the attempts that ended in the window."""
+    return attempts.where(F.col("day") >= F.lit(window.since))
+
+
+def read_jobs(spark: SparkSession, config: ReportConfig, window: Window, attempts: DataFrame) -> DataFrame:
+    """Return the jobs that ended in the window, with their first starts; `with_wait` adds their waits."""
+    return with_first_start(_read(spark, config, "jobs_done", window.since, window.until), attempts)
 
 
 def _read(spark: SparkSession, config: ReportConfig, home: str, since: date, until: date) -> DataFrame:

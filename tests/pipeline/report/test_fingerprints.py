@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from minutehand_pipeline.report.failures import failures, fingerprinted
-from minutehand_pipeline.report.measured import measured_attempts, measured_jobs, starts
+from minutehand_pipeline.report.measured import measured_attempts, measured_jobs
 from minutehand_pipeline.report.redaction import MAX_LENGTH
 from minutehand_pipeline.report.tables import TABLES
 from tests.pipeline.report.conftest import at, attempts_frame, jobs_frame
@@ -152,7 +152,7 @@ def test_failures_are_grouped_by_cause(
             {**dead, "id": "none", "deleted": at("03-31 12:00:03")},
             {"id": "well", "deleted": at("03-31 12:00:04"), "error": error(3)},  # it recovered
         ),
-        starts(attempts_frame(spark)),
+        attempts_frame(spark),
     )
     attempts = measured_attempts(
         attempts_frame(

@@ -10,7 +10,7 @@ from minutehand_pipeline.prices import Prices
 from minutehand_pipeline.report.arrivals import arrivals_by_minute, work_by_kind
 from minutehand_pipeline.report.cost import billed, costs
 from minutehand_pipeline.report.days import days
-from minutehand_pipeline.report.measured import measured_attempts, measured_jobs, starts
+from minutehand_pipeline.report.measured import measured_attempts, measured_jobs
 from minutehand_pipeline.report.report import calendar
 from minutehand_pipeline.report.tables import TABLES
 from minutehand_pipeline.report.throughput import by_day, by_hour
@@ -92,7 +92,7 @@ def test_run_time_is_rounded_up_to_whole_milliseconds(spark: SparkSession) -> No
 def test_empty_and_incomplete_days_are_marked(spark: SparkSession) -> None:
     window = Window(date(2026, 3, 29), date(2026, 3, 31))
     done = {"run_at": NOON, "claimed": at("03-31 12:00:05"), "deleted": at("03-31 12:00:06")}
-    jobs = measured_jobs(jobs_frame(spark, done), starts(attempts_frame(spark)))
+    jobs = measured_jobs(jobs_frame(spark, done), attempts_frame(spark))
     bills = billed(measured_attempts(attempts_frame(spark)), Prices(), "arm64")
 
     frame = days(calendar(spark, window), jobs, bills, 60, 0.99, date(2026, 3, 31))
@@ -126,7 +126,7 @@ def test_weeks_are_compared_only_if_both_are_complete(spark: SparkSession) -> No
         return tuple(values.get(name) for name in names)
 
     by_days = spark.createDataFrame([day(n) for n in range(24)], TABLES["days"].spark_schema())
-    done = measured_jobs(jobs_frame(spark), starts(attempts_frame(spark)))
+    done = measured_jobs(jobs_frame(spark), attempts_frame(spark))
 
     frame = weeks(done, measured_attempts(attempts_frame(spark)), by_days)
     rows = TABLES["weeks"].select(frame).toArrow().to_pylist()
@@ -155,7 +155,7 @@ def test_arrivals_have_the_mean_work_of_their_kind(spark: SparkSession) -> None:
             due("12:01:00", "b"),
             due("12:01:00", "a", begun=False),
         ),
-        starts(attempts_frame(spark)),
+        attempts_frame(spark),
     )
     ran = {"started": NOON, "ended": at("03-31 12:00:30")}
     attempts = measured_attempts(

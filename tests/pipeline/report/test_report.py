@@ -20,7 +20,7 @@ from minutehand_pipeline.lake import Lake
 from minutehand_pipeline.lake.frames import append
 from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.folder import check_folder, write_folder
-from minutehand_pipeline.report.report import make_report
+from minutehand_pipeline.report.report import PARTITIONS, make_report
 from minutehand_pipeline.report.tables import TABLES
 from minutehand_pipeline.report.window import Window, read_jobs
 from minutehand_pipeline.schemas import HOMES
@@ -115,7 +115,7 @@ def test_incomplete_newer_lake_is_reported(spark: SparkSession, tmp_path: Path) 
 
     result = report(spark, lake, since=date(2026, 3, 27), until=date(2026, 3, 31), out=tmp_path / "out")
     window = Window(date(2026, 3, 27), date(2026, 3, 31))
-    of_queue = read_jobs(spark, ReportConfig(lake=str(lake), queue="mail"), window)
+    of_queue = read_jobs(spark, ReportConfig(lake=str(lake), queue="mail"), window, attempts_frame(spark))
 
     totals, notes = result.summary["totals"], result.summary["notes"]
     assert (totals["jobs"], totals["counted"], totals["within"]) == (2, 0, None) and totals["cost"] > 0
@@ -124,6 +124,25 @@ def test_incomplete_newer_lake_is_reported(spark: SparkSession, tmp_path: Path) 
     assert notes[2].startswith("2 jobs without a first attempt in the lake")
     assert "No job was started" in (tmp_path / "out" / "index.html").read_text()
     assert of_queue.count() == 1
+
+
+@pytest.mark.long
+def test_report_has_moved_jobs_and_shared_requests(spark: SparkSession, tmp_path: Path) -> None:
+    moved = {"id": "moved", "run_at": at("03-30 12:00:00"), "deleted": at("03-30 12:00:20")}
+    early = {**ATTEMPT, "job": "moved", "started": at("03-30 11:00:00"), "ended": at("03-30 11:00:01")}
+    later = {**ATTEMPT, "job": "moved", "attempt": 2, "started": at("03-30 12:00:10"), "request": "one"}
+    lake = fill(
+        tmp_path / "lake",
+        jobs_frame(spark, JOB, moved),
+        attempts_frame(spark, {**ATTEMPT, "request": "one"}, early, {**later, "ended": at("03-30 12:00:20")}),
+    )
+
+    result = report(spark, lake)
+
+    waits = next(row for row in result.tables["durations"] if row["what"] == "wait" and row["kind"] is None)
+    assert (waits["count"], waits["most"]) == (2, 10.0)
+    assert [row["requests"] for row in result.tables["costs"]] == [2.0]  # of three attempts
+    assert spark.conf.get(PARTITIONS) == "2"
 
 
 def test_only_an_earlier_report_is_replaced(spark: SparkSession, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from minutehand_pipeline.report.durations import ACCURACY, durations
 from minutehand_pipeline.report.lateness import lateness
-from minutehand_pipeline.report.measured import measured_attempts, measured_jobs, starts
+from minutehand_pipeline.report.measured import measured_attempts, measured_jobs
 from minutehand_pipeline.report.tables import TABLES
 from minutehand_pipeline.report.tenants import attribute_waiting, tenants
 from minutehand_pipeline.report.throughput import retries
@@ -66,7 +66,7 @@ def test_wait_ends_with_the_first_started_attempt(spark: SparkSession) -> None:
         {"job": "of no job here", "started": NOON, "ended": NOON},
     )
 
-    waits = measured_jobs(jobs, starts(attempts)).select("id", "waited")
+    waits = measured_jobs(jobs, attempts).select("id", "waited")
     ran = measured_attempts(attempts).groupBy("outcome").agg(F.max("ran").alias("ran"))
 
     expected = {
@@ -109,7 +109,7 @@ def test_attempts_before_run_at_do_not_end_the_wait(spark: SparkSession) -> None
         ),
     )
 
-    rows = measured_jobs(jobs, starts(attempts)).collect()
+    rows = measured_jobs(jobs, attempts).collect()
 
     assert {row["id"]: row["waited"] for row in rows} == {name: wait for name, (_, wait) in STARTS.items()}
     assert all((row["began"] is None) == (row["waited"] is None) for row in rows)
@@ -211,7 +211,7 @@ def test_waiting_is_attributed_by_share_of_run_time(spark: SparkSession) -> None
             {**waiting, "tenant": "noisy", "claimed": at("03-31 12:00:10")},
             {**waiting, "tenant": None, "run_at": at("03-30 12:00:00"), "claimed": at("03-31 12:06:00")},
         ),
-        starts(attempts),
+        attempts,
     )
 
     blamed = {row["tenant"]: row["others_waited"] for row in attribute_waiting(jobs, attempts).collect()}

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from minutehand.database import Database
 from minutehand.schema.migrate import check_schema
-from minutehand_pipeline.archive.archiver import Archiver
-from minutehand_pipeline.archive.closing import Closing, list_days
-from minutehand_pipeline.archive.decision import DayResult, decide, execute
+from minutehand_pipeline.archive.archiver import Archiver, Copy
+from minutehand_pipeline.archive.closing import Closing, Day, list_days
+from minutehand_pipeline.archive.decision import Action, DayResult, Decision, decide, execute
+from minutehand_pipeline.archive.groups import Decided, group_days
 from minutehand_pipeline.archive.ledger import reconcile
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.lake import Lake
@@ -90,12 +91,22 @@ def _archive_days(archiver: Archiver, config: ArchiveConfig, on_day: OnDay) -> I
         table.add_missing_columns()
         days = list_days(archiver.database, table.home, config.since, config.until)
         open_check = Closing(archiver.database, config.wait)
-        for day in days:
-            decision = decide(archiver.database, open_check, day)
-            result = execute(archiver, day, decision, number + 1, drop=config.drop)
-            number = result.number or number
-            on_day(result)
-            yield result
+        decided = ((day, decide(archiver.database, open_check, day)) for day in days)
+        for group in group_days(decided):
+            for day, decision, copy in _copied(archiver, group):
+                result = execute(archiver, day, decision, copy, number + 1, drop=config.drop)
+                number = result.number or number
+                on_day(result)
+                yield result
+
+
+def _copied(archiver: Archiver, group: list[Decided]) -> Iterator[tuple[Day, Decision, Copy | None]]:
+    """Yield the days of a group, with the copy of each day that is archived."""
+    if group[0][1].action is Action.ARCHIVE:
+        copies = archiver.copy([day for day, _ in group])
+        yield from ((day, decision, copy) for (day, decision), copy in zip(group, copies, strict=True))
+    else:
+        yield from ((day, decision, None) for day, decision in group)
 
 
 def _plan(database: Database, config: ArchiveConfig, on_day: OnDay) -> Iterator[DayResult]:

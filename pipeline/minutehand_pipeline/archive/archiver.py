@@ -1,18 +1,24 @@
-"""The steps that archive one day: read, write, verify, commit, record, drop."""
+"""The steps that archive days: read, write, verify, commit, record, drop.
 
-from collections.abc import Iterator, Mapping
+Small days are read and written together, because a Spark job costs seconds. Each is verified, committed and recorded
+by itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from minutehand.database import Database, sql
 from minutehand_pipeline.archive.closing import Day
 from minutehand_pipeline.archive.ledger import APP, Batch, record_batch, record_day
 from minutehand_pipeline.archive.lock import archive_lock
 from minutehand_pipeline.archive.private import Subjects, clear_private, read_erased
-from minutehand_pipeline.archive.sums import IDENTITY, Sums, identify_frame, sum_database, sum_frame
+from minutehand_pipeline.archive.sums import IDENTITY, Sums, identify_frame, sum_database, sum_days
 from minutehand_pipeline.errors import MismatchError
 from minutehand_pipeline.lake import DataFile, Lake
 from minutehand_pipeline.lake.frames import read_files, write_files
@@ -24,10 +30,25 @@ from minutehand_pipeline.statements import run_statement
 
 @dataclass(frozen=True)
 class Reading:
-    """A day's rows on one snapshot: those that the lake lacks, and those that it has (None if it has no files)."""
+    """The days' rows on one snapshot: those that the lake lacks, and those that it has (None if it has no files)."""
 
     missing: DataFrame
     archived: DataFrame | None
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A day's new files, not committed yet, and the sums to verify them.
+
+    `written` sums the files, `archived` the rows that the lake had before, and `present` the rows in the database.
+    """
+
+    day: Day
+    files: list[DataFile]
+    written: Sums
+    archived: Sums
+    present: Sums
+    snapshot: str
 
 
 class Archiver:
@@ -46,46 +67,64 @@ class Archiver:
         with archive_lock(self.database):
             yield
 
-    def archive(self, day: Day, number: int) -> Batch | None:
-        """Archive the rows of a closed day that the lake lacks, as batch `number`; None if it lacks none."""
-        erased = read_erased(self.database)
+    def copy(self, days: Sequence[Day]) -> list[Copy]:
+        """Write the rows of closed days of one home that the lake lacks, and sum them up by day."""
+        erased, home = read_erased(self.database), days[0].home
         with held_snapshot(self.database) as snapshot, ThreadPoolExecutor(1) as pool:
-            reading = self.read(day, snapshot, erased)
-            files = self.write(day.home, reading.missing)
-            archived = sum_frame(reading.archived, day.home) if reading.archived is not None else Sums()
+            reading = self.read(days, snapshot, erased)
+            files = self.write(home, reading.missing)
+            archived = sum_days(reading.archived, home) if reading.archived is not None else {}
             # The database counts while Spark reads the files back, after the tasks have released their connections.
-            counting = pool.submit(self.count, day, snapshot, erased)
-            written = sum_frame(read_files(self.spark, self.lake, day.home, files), day.home)
-            present, snapshot_text = counting.result()
-        self.verify(day, written + archived, present)
-        if not files:
-            record_day(self.database, day.home, day.day, present, snapshot_text)
+            counting = pool.submit(self.count, days, snapshot, erased)
+            written = sum_days(read_files(self.spark, self.lake, home, files), home)
+            present, text = counting.result()
+        none = Sums()
+        return [
+            Copy(
+                day,
+                [file for file in files if file.day == day.day],
+                written.get(day.day, none),
+                archived.get(day.day, none),
+                present[day.day],
+                text,
+            )
+            for day in days
+        ]
+
+    def archive(self, copy: Copy, number: int) -> Batch | None:
+        """Verify a day's copy, then commit and record it as batch `number`. Return None if it has no files."""
+        self.verify(copy.day, copy.written + copy.archived, copy.present)
+        home, day = copy.day.home, copy.day.day
+        if not copy.files:
+            record_day(self.database, home, day, copy.present, copy.snapshot)
             return None
-        batch = Batch(day.home, number, day.day, written, present, snapshot_text)
-        self.commit(batch, files)
+        batch = Batch(home, number, day, copy.written, copy.present, copy.snapshot)
+        self.commit(batch, copy.files)
         self.record(batch)
         return batch
 
-    def count(self, day: Day, snapshot: str, erased: Subjects) -> tuple[Sums, str]:
-        """Return the database's own sums of a day on the snapshot, and the snapshot as Postgres prints it."""
+    def count(self, days: Sequence[Day], snapshot: str, erased: Subjects) -> tuple[dict[date, Sums], str]:
+        """Return the database's own sums of each day on the snapshot, and the snapshot as Postgres prints it."""
         counter = self.database.clone()
         try:
             with counter.transaction() as connection:
                 connection.execute(ISOLATION)
                 connection.execute(sql.SQL("set transaction snapshot {}").format(sql.Literal(snapshot)))
                 [(text,)] = connection.execute("select pg_current_snapshot()::text").fetchall()
-                return sum_database(connection, day.home, day.day, erased), text
+                sums = {each.day: sum_database(connection, each.home, each.day, erased) for each in days}
+                return sums, text
         finally:
             counter.close()
 
-    def read(self, day: Day, snapshot: str, erased: Subjects) -> Reading:
-        """Return the day's rows as the lake must have them."""
-        rows = self._queue_rows(day, snapshot).transform(clear_private, day.home, erased)
-        files = self.lake.table(day.home).files(days=[day.day])
+    def read(self, days: Sequence[Day], snapshot: str, erased: Subjects) -> Reading:
+        """Return the days' rows as the lake must have them."""
+        home = days[0].home
+        rows = self._queue_rows(days, snapshot).transform(clear_private, home, erased)
+        files = self.lake.table(home).files(days=[each.day for each in days])
         if not files:
             return Reading(rows, None)
-        in_lake = read_files(self.spark, self.lake, day.home, files)
-        key, identity = list(day.home.key), IDENTITY[day.home.name]
+        in_lake = read_files(self.spark, self.lake, home, files)
+        key, identity = list(home.key), IDENTITY[home.name]
         # A row that shares its key with one in the lake but has another ack is in neither frame. The sums then
         # differ, and verify reports it.
         return Reading(
@@ -127,6 +166,11 @@ class Archiver:
             found = run_statement(self.database, "archive_exchange", home=day.home.name, days=[day.day])
         return str(found[0]["outcome"])
 
-    def _queue_rows(self, day: Day, snapshot: str) -> DataFrame:
-        options = {"home": day.home.name, "day": day.day.isoformat(), "snapshot": snapshot, **self.location}
-        return self.spark.read.format("minutehand").options(**options).load()
+    def _queue_rows(self, days: Sequence[Day], snapshot: str) -> DataFrame:
+        home, wanted = days[0].home, [each.day for each in days]
+        options = {"since": min(wanted).isoformat(), "until": max(wanted).isoformat(), **self.location}
+        rows = (
+            self.spark.read.format("minutehand").options(home=home.name, snapshot=snapshot, **options).load()
+        )
+        # A day between them may have no partition, but late rows in the default partition.
+        return rows if len(days) == 1 else rows.where(F.col("day").isin(wanted))

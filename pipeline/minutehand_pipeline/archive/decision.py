@@ -5,7 +5,7 @@ from datetime import date
 from enum import Enum
 
 from minutehand.database import Database
-from minutehand_pipeline.archive.archiver import Archiver
+from minutehand_pipeline.archive.archiver import Archiver, Copy
 from minutehand_pipeline.archive.closing import Closing, Day
 from minutehand_pipeline.archive.ledger import record_day
 from minutehand_pipeline.archive.sums import Sums, count_database
@@ -23,11 +23,12 @@ class Action(Enum):
 
 @dataclass(frozen=True)
 class Decision:
-    """An action, the reason for waiting, and the number of rows that the lake probably lacks."""
+    """An action, the reason for waiting, and the number of rows that the lake probably lacks, and of all rows."""
 
     action: Action
     reason: str = ""
     rows: int = 0
+    present: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +58,13 @@ def decide(database: Database, closing: Closing, day: Day) -> Decision:
         return Decision(Action.RECORD_EMPTY)
     if _is_recorded(database, day, count):
         return Decision(Action.SKIP)
-    return Decision(Action.ARCHIVE, rows=max(0, count - (day.rows or 0)) or count)
+    return Decision(Action.ARCHIVE, rows=max(0, count - (day.rows or 0)) or count, present=count)
 
 
-def execute(archiver: Archiver, day: Day, decision: Decision, number: int, *, drop: bool) -> DayResult:
-    """Carry out a decision; `number` is the next batch number."""
+def execute(
+    archiver: Archiver, day: Day, decision: Decision, copy: Copy | None, number: int, *, drop: bool
+) -> DayResult:
+    """Carry out a decision; `number` is the next batch number, `copy` the copy of a day to archive."""
     result = DayResult(home=day.home.name, day=day.day, outcome=decision.action.value, reason=decision.reason)
     if decision.action is Action.WAIT:
         return result
@@ -73,13 +76,13 @@ def execute(archiver: Archiver, day: Day, decision: Decision, number: int, *, dr
     # need no proof, because the drop compares the identities of the rows with the recorded ones under its lock.
     unproven = drop and decision.action is Action.SKIP and not archiver.has_rows(day, _recorded_sums(day))
     if decision.action is Action.ARCHIVE or unproven:
-        result = _archive(archiver, day, result, number)
+        result = _archive(archiver, copy or archiver.copy([day])[0], result, number)
     return _drop(archiver, day, result, number) if drop else result
 
 
-def _archive(archiver: Archiver, day: Day, result: DayResult, number: int) -> DayResult:
+def _archive(archiver: Archiver, copy: Copy, result: DayResult, number: int) -> DayResult:
     """Archive the missing rows with the next free number, and add them to the result."""
-    batch = archiver.archive(day, number if result.number is None else result.number + 1)
+    batch = archiver.archive(copy, number if result.number is None else result.number + 1)
     if batch is None:
         return (
             replace(result, outcome=Action.SKIP.value) if result.outcome == Action.ARCHIVE.value else result
@@ -91,20 +94,17 @@ def _drop(archiver: Archiver, day: Day, result: DayResult, number: int) -> DayRe
     """Drop the day. If rows arrived or changed since they were recorded, archive those once and try again."""
     outcome = archiver.drop(day)
     if outcome == "held":
-        result = _archive(archiver, day, result, number)
+        result = _archive(archiver, archiver.copy([day])[0], result, number)
         outcome = archiver.drop(day)
     return replace(result, dropped=None if outcome == "none" else outcome)
 
 
 def _is_recorded(database: Database, day: Day, count: int) -> bool:
-    """Whether the lake has as many rows of a day as the database.
-
-    Without a partition the identities must match too: such a day may have been dropped, and as many new rows may have
-    arrived since.
-    """
-    if day.rows != count or day.identity is None or day.partitioned:
-        return day.rows == count and day.identity is not None
-    [present] = run_statement(database, "archive_same", home=day.home.name, day=day.day)
+    """Whether the lake has the rows of a day: as many as the database, and the same ones, by key and ack."""
+    if day.rows != count or day.identity is None:
+        return False
+    partition = f"{day.home.name}_{day.day:%Y%m%d}" if day.partitioned else f"{day.home.name}_default"
+    [present] = run_statement(database, "archive_same", home=day.home.name, partition=partition, day=day.day)
     return (present["rows"], int(present["identity"])) == (day.rows, day.identity)
 
 

@@ -17,6 +17,7 @@ from minutehand_pipeline.archive.lock import archive_lock
 from minutehand_pipeline.archive.private import PRIVATE, SUBJECT, Subjects
 from minutehand_pipeline.errors import InputError, LakeError
 from minutehand_pipeline.lake import Lake
+from minutehand_pipeline.lake.readers import count_readers
 from minutehand_pipeline.queue.location import url_getter
 from minutehand_pipeline.schemas import HOMES
 from minutehand_pipeline.statements import run_statement
@@ -52,21 +53,22 @@ class EraseConfig:
 class EraseResult:
     """How many jobs matched, rows changed in the lake and left in the database (by home), and files deleted.
 
-    `jobs` is 0 for a tenant.
+    `jobs` is 0 for a tenant. While `readers` reports are reading the lake, no file is deleted.
     """
 
     jobs: int
     erased: Mapping[str, int]
     left: Mapping[str, int]
     vacuumed: int = 0
+    readers: int = 0
 
 
 def erase(config: EraseConfig) -> EraseResult:
     """Erase the subject. An erasure that was interrupted continues when it is repeated.
 
     The database records the subject first. Then the lake's rows are changed; jobs come last, because a key finds its
-    attempts and events through them. Finally the old files are deleted. Raises BusyError if an archive is running,
-    and LakeError if nothing was archived.
+    attempts and events through them. Finally the old files are deleted, unless a report is reading the lake. Raises
+    BusyError if an archive is running, and LakeError if nothing was archived.
     """
     with closing(Database(url_getter(config.location))) as database:
         check_schema(database)
@@ -82,9 +84,17 @@ def erase(config: EraseConfig) -> EraseResult:
                 fence(database, config.lake.table(home))
             _record(database, config, subjects)
             rows = {name: _erase(config.lake, name, subjects) for name in reversed(HOMES)}
-            vacuumed = sum(config.lake.table(home).vacuum(timedelta(0)) for home in HOMES.values())
+            # A reader that starts later lists the new files.
+            readers = count_readers(config.lake)
+            vacuumed = 0 if readers else _vacuum(config.lake)
         erased = {name: rows[name] for name in HOMES}
-        return EraseResult(jobs=len(subjects.jobs), erased=erased, left=left, vacuumed=vacuumed)
+        return EraseResult(
+            jobs=len(subjects.jobs), erased=erased, left=left, vacuumed=vacuumed, readers=readers
+        )
+
+
+def _vacuum(lake: Lake) -> int:
+    return sum(lake.table(home).vacuum(timedelta(0)) for home in HOMES.values())
 
 
 def _subjects(database: Database, config: EraseConfig) -> Subjects:

@@ -56,17 +56,17 @@ class Sums:
         ]
 
 
-def sum_frame(frame: DataFrame, home: Home) -> Sums:
-    """Return the sums of a frame with a home's columns."""
+def sum_days(frame: DataFrame, home: Home) -> dict[date, Sums]:
+    """Return the sums of each day of a frame with a home's columns."""
     counted, weighed = COUNTED[home.name], WEIGHED[home.name]
-    sums = frame.agg(
+    found = frame.groupBy("day").agg(
         F.count(F.lit(1)),
         F.sum(F.col(counted).cast("long") if counted else F.lit(0)),
         F.sum(F.octet_length(weighed).cast("long")),
         F.sum(_number(home, home.schema.names, SEPARATOR, NULL)),
         F.sum(_number(home, IDENTITY[home.name], " ", "-")),
-    ).first()
-    return Sums(*(int(value or 0) for value in sums or ()))
+    )
+    return {day: Sums(*(int(value or 0) for value in sums)) for day, *sums in found.collect()}
 
 
 def identify_frame(frame: DataFrame, home: Home) -> Sums:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutehand.cli.exits import INCOMPLETE
 from minutehand.cli.options import connection_options, output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.progress import progress
@@ -59,12 +60,13 @@ def archive(
     vacuum: bool,
     dry_run: bool,
     form: str,
-) -> None:
+) -> int:
     """Copy finished days from the database to LAKE, a folder or an s3://, gs:// or abfss:// address.
 
     By default, every day that is over and not yet in the lake is archived, oldest first. Each day is read on one
     snapshot, written, read back and compared, and then committed as a whole. A run that was killed continues where it
-    stopped. Nothing is dropped without --drop.
+    stopped. Nothing is dropped without --drop. If a day stays open, or is kept although --drop was passed, the exit
+    code is 7: run the command again later.
 
     \b
     Examples:
@@ -88,7 +90,13 @@ def archive(
         vacuum=vacuum,
         dry_run=dry_run,
     )
-    _put(_run(config), form, dry_run)
+    result = _run(config)
+    _put(result, form, dry_run)
+    return INCOMPLETE if not dry_run and any(map(_is_incomplete, result.days)) else 0
+
+
+def _is_incomplete(each: "DayResult") -> bool:
+    return each.outcome == "open" or each.dropped in ("held", "busy", "large")
 
 
 def _run(config: "ArchiveConfig") -> "ArchiveResult":

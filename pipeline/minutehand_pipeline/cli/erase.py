@@ -6,6 +6,7 @@ from uuid import UUID
 import click
 
 from minutehand.cli.actor import actor
+from minutehand.cli.exits import INCOMPLETE
 from minutehand.cli.options import connection_options, output_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand_pipeline.cli.database import export_database_url
@@ -31,11 +32,12 @@ def erase(
     of_tenant: str | None,
     dry_run: bool,
     form: str,
-) -> None:
+) -> int:
     """Erase a subject's payloads, headers, keys, results, errors and event facts from LAKE.
 
-    The rows remain, with the columns that are not private. The old files are deleted at once, and no later archive
-    brings the data back. Rows in the database are counted, not changed. Spark is not needed.
+    The rows remain, with the columns that are not private, and no later archive brings the data back. The old files are
+    deleted at once, unless a report is reading the lake: then the exit code is 7, and the command must be repeated.
+    Rows in the database are counted, not changed. Spark is not needed.
 
     \b
     Examples:
@@ -53,6 +55,7 @@ def erase(
         )
     )
     _put(result, form, dry_run)
+    return INCOMPLETE if result.readers else 0
 
 
 def _put(result: "EraseResult", form: str, dry_run: bool) -> None:
@@ -66,6 +69,11 @@ def _put(result: "EraseResult", form: str, dry_run: bool) -> None:
     )
     if dry_run:
         print_message("This was a dry run: nothing was erased.")
+    elif result.readers:
+        print_message(
+            f"{result.readers} running report(s) read the lake, so the old files remain. Repeat the command when they "
+            "have ended; a report that was killed counts for six hours."
+        )
     else:
         print_message(f"Deleted {result.vacuumed} files that had the data or were unreferenced.")
     if any(result.left.values()):

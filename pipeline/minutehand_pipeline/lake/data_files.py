@@ -15,7 +15,8 @@ from minutehand_pipeline.arrow import arrow_schema
 from minutehand_pipeline.lake.delta import PARTITION, DataFile
 from minutehand_pipeline.schemas import Home
 
-# A task buffers this much of a day as one row group; Spark's batches of some thousand rows would be too small.
+# A task buffers this many rows of a day, and this many bytes of all its days, as row groups; Spark's batches of some
+# thousand rows would be too small.
 GROUP_ROWS, GROUP_BYTES = 250_000, 64 << 20
 MILLISECOND = timedelta(milliseconds=1)
 
@@ -42,6 +43,9 @@ class DataFileWriter:
             if day not in self._open:
                 self._open[day] = _OpenFile(self._filesystem, self._home, day)
             self._open[day].add(rows)
+        if sum(file.buffered for file in self._open.values()) >= GROUP_BYTES:
+            for file in self._open.values():
+                file.flush()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -72,17 +76,23 @@ class _OpenFile:
         self._buffered.append(pa.RecordBatch.from_arrays(columns, schema=self._schema))
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
-        if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
-            self._write_group()
+        if self._rows >= GROUP_ROWS:
+            self.flush()
+
+    @property
+    def buffered(self) -> int:
+        """The bytes that the next row group has so far."""
+        return self._bytes
 
     def finish(self) -> DataFile:
-        self._write_group()
+        self.flush()
         self._parquet.close()
         self._stream.close()
         size = self._filesystem.get_file_info(self._path).size
         return DataFile(self._path, size, self._day, self._written, json.dumps(self._stats()))
 
-    def _write_group(self) -> None:
+    def flush(self) -> None:
+        """Write the buffered rows as a row group."""
         if not self._rows:
             return
         group = pa.Table.from_batches(self._buffered, self._schema)

@@ -1,2 +1,2 @@
--- Return the number and the identities of the rows of a day in the default partition.
-select rows, identity from minutehand.identities(%(home)s, %(home)s || '_default', %(day)s::date)
+-- Return the number and the identities of the rows of a day in one partition: its own, or the default partition.
+select rows, identity from minutehand.identities(%(home)s, %(partition)s, %(day)s::date)

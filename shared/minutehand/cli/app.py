@@ -63,6 +63,7 @@ Exit codes:
   4    the schema is missing, older or newer than this version
   5    the local run cannot start
   6    timed out before a job finished
+  7    an archive or an erasure is incomplete; repeat it later
   130  interrupted with Ctrl-C
   141  broken pipe
 

@@ -14,7 +14,7 @@ from minutehand.errors import ConfigurationError, DatabaseError, MinutehandError
 from minutehand.local.errors import LocalError
 from minutehand.project.errors import ProjectError
 
-OK, REFUSED, USAGE, DATABASE, SCHEMA, LOCAL, UNFINISHED, INTERRUPTED, BROKEN_PIPE = (
+OK, REFUSED, USAGE, DATABASE, SCHEMA, LOCAL, UNFINISHED, INCOMPLETE, INTERRUPTED, BROKEN_PIPE = (
     0,
     1,
     2,
@@ -22,6 +22,7 @@ OK, REFUSED, USAGE, DATABASE, SCHEMA, LOCAL, UNFINISHED, INTERRUPTED, BROKEN_PIP
     4,
     5,
     6,
+    7,
     130,
     141,
 )

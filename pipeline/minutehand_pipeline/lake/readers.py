@@ -57,7 +57,8 @@ def _write(lake: Lake, name: str) -> None:
     with translated_errors(lake.path):
         filesystem = _filesystem(lake)
         filesystem.create_dir(FOLDER)
-        with filesystem.open_output_stream(f"{FOLDER}/{name}") as stream:
+        # Unbuffered, pyarrow would pass delta-rs a buffer type that it does not accept.
+        with filesystem.open_output_stream(f"{FOLDER}/{name}", buffer_size=64) as stream:
             stream.write(b"reader")
 
 

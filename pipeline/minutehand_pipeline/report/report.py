@@ -113,7 +113,7 @@ def _measured(
 
 @contextmanager
 def _partitions_for(spark: SparkSession, rows: int) -> Iterator[None]:
-    """Set the number of partitions of a shuffle by the number of rows: the session's default knows nothing of them."""
+    """Set the number of partitions of a shuffle by the number of rows. The session's default does not depend on it."""
     before = spark.conf.get(PARTITIONS)
     spark.conf.set(PARTITIONS, str(max(1, -(-rows // ROWS_PER_PARTITION))))
     try:

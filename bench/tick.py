@@ -1,6 +1,7 @@
-"""The cost of a tick by the size of the backlog: plain, with one limit, and with 1,000 tenants.
+"""The cost of a tick by the size of the backlog: plain, with one limit, with 1,000 tenants, with full limits.
 
-The limit has room, so that it changes no offer. `python -m bench --cases tick` runs it.
+The one limit has room, so that it changes no offer. The full ones are of a tenant and a kind.
+`python -m bench --cases tick` runs it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,11 @@ UNDO = """
 update minutehand.jobs_live set ack = null, offered = null, visible = clock_timestamp() - interval '1 hour'
  where ack is not null
 """
+LIMITS = """
+insert into minutehand.controls (tenant, kind, max_running)
+select 'tenant' || n, 'echo', 0 from generate_series(0, %(tenants)s - 1) n
+"""
+LEARNING = 11
 
 Case = Callable[[Database], AbstractContextManager[None]]
 
@@ -49,7 +55,11 @@ def costs(url: str, backlogs: tuple[int, ...] = BACKLOGS) -> Iterator[Cost]:
         _fill(database, backlog, 0)
         yield from _costs(database, {"plain": _no_limit, "one limit": _one_limit}, backlog)
         _fill(database, backlog, TENANTS)
-        yield from _costs(database, {f"{TENANTS:,} tenants": _no_limit}, backlog)
+        cases: Mapping[str, Case] = {
+            f"{TENANTS:,} tenants": _no_limit,
+            f"{TENANTS:,} tenants, each with a full limit": _full_limits,
+        }
+        yield from _costs(database, cases, backlog)
     database.connection.execute("truncate minutehand.jobs, minutehand.lanes, minutehand.lane_changes")
     database.close()
 
@@ -116,6 +126,16 @@ def _no_limit(database: Database) -> Iterator[None]:
 @contextmanager
 def _one_limit(database: Database) -> Iterator[None]:
     limit(database, 10 * CAPACITY, kind="echo")
+    yield
+    database.connection.execute("delete from minutehand.controls")
+
+
+@contextmanager
+def _full_limits(database: Database) -> Iterator[None]:
+    database.connection.execute(LIMITS, {"tenants": TENANTS})
+    # The first ticks learn which tenants are blocked.
+    for _ in range(LEARNING):
+        make_offers(database)
     yield
     database.connection.execute("delete from minutehand.controls")
 

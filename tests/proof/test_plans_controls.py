@@ -26,7 +26,9 @@ select case when n %% 10 = 0 then 'rare' else 'echo' end,
        case when %(tenants)s > 0 then 'tenant' || n %% %(tenants)s else '' end, moment, moment
   from (select n, now() - n * interval '1 ms' as moment from generate_series(1, %(count)s) n) made
 """
-LANES = "insert into minutehand.lanes (queue, priority, shared) values ('default', 5, %(shared)s)"
+LANES = """
+insert into minutehand.lanes (queue, priority, shared, mixed) values ('default', 5, %(shared)s, not %(shared)s)
+"""
 IDLE = """
 insert into minutehand.lanes (queue, priority, floor)
 select 'idle' || n, 5, case when n %% 2 = 0 then now() + interval '1 day' else 'infinity' end
@@ -39,6 +41,8 @@ LIMITS: dict[str, LiteralString] = {
     "limit of the queue": "insert into minutehand.controls (queue, max_running) values ('default', 20)",
     "limits of tenants": """insert into minutehand.controls (tenant, max_running)
                             select 'tenant' || n, 1 from generate_series(0, 199) n""",
+    "full limits of tenants and a kind": """insert into minutehand.controls (tenant, kind, max_running)
+                                           select 'tenant' || n, 'echo', 0 from generate_series(0, 199) n""",
 }
 
 

@@ -8,8 +8,8 @@ create or replace function minutehand.scan_rows(of text) returns integer
 language sql immutable parallel safe
 as $$
     select case of when 'head' then 6 when 'part' then 3 when 'newest' then 3 when 'newest streams' then 20
-                   when 'sweep' then 16 when 'step' then 4 when 'listed' then 9 when 'visits' then 4
-                   when 'blocked' then 5 end
+                   when 'sweep' then 16 when 'sweep parts' then 16 when 'step' then 4 when 'listed' then 9
+                   when 'closed' then 4 when 'blocked' then 5 when 'groups' then 2000 end
 $$"""
 FILL = """
 insert into minutehand.jobs_live (queue, kind, tenant, key, run_at, visible)

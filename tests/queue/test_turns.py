@@ -70,7 +70,7 @@ def test_backlog_of_a_tenant_keeps_its_priorities(queue: Queue) -> None:
     ]
 
 
-@pytest.mark.fault("functions/streams", r"l.tenant <> all \(paused\)", "true")
+@pytest.mark.fault("functions/streams", r"\(full_scope.tenants \? l.tenant\) is not true", "true")
 def test_paused_tenant_with_a_backlog_gets_no_turn(queue: Queue) -> None:
     fill(queue, BACKLOG, "loud")
     enqueue(queue, "z")

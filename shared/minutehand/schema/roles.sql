@@ -52,7 +52,7 @@ as $$
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
         ('worker', 'update', 'schedules', 'next wake fired last error'),
         ('worker', 'update', 'uniques', 'until'),
-        ('worker', 'update', 'lanes', 'floor shared grouped idle emptied'),
+        ('worker', 'update', 'lanes', 'floor shared grouped mixed idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
         ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times', null),

@@ -43,6 +43,8 @@ class Look:
     due: bool
     # How many are offered or running.
     busy: int
+    # Whether a rate that has none left allows another start in this time.
+    rated: bool
     # Until the next job becomes due; None if none does.
     next_seconds: float | None
 
@@ -110,8 +112,8 @@ class Wait:
             return due
         if seen.busy >= self._capacity:
             return now + LOOK
-        # Paused jobs do not start when another one ends.
-        retried = math.inf if self._blocked and not seen.busy else self._tried + BLOCKED
+        # Nothing makes room for paused jobs.
+        retried = self._tried + BLOCKED if seen.busy or seen.rated else math.inf
         return min(due, retried if self._blocked else self._tried + TOGETHER)
 
     def _try(self) -> int:
@@ -126,4 +128,5 @@ class Wait:
         seen = self._look()
         if monotonic() > self._end:
             return False
-        return (seen.due and seen.busy < self._capacity and self._try() > 0) or seen.next_seconds is not None
+        offered = self._try() if seen.due and seen.busy < self._capacity else 0
+        return offered > 0 or self._next(seen, monotonic()) <= self._end

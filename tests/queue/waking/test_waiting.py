@@ -9,7 +9,7 @@ import pytest
 
 from minutehand import Database
 from minutehand.database import Record
-from minutehand.operations.controls import pause
+from minutehand.operations.controls import limit, pause
 from minutehand.waking.waiting import Wait, Waited
 from tests.queue.stage import Queue
 
@@ -140,6 +140,36 @@ def test_line_for_which_there_is_no_room_is_waited_for(queue: Queue, minute: Min
 def test_paused_jobs_are_not_waited_for(queue: Queue, minute: Minute) -> None:
     queue.enqueue()
     pause(queue.database, kind="echo")
+
+    assert minute.wait().after_tick().offered == 0
+    assert minute.pauses == []
+
+
+@pytest.mark.fault("look", r"\) as rated", ") and false as rated")
+def test_next_start_of_a_rate_is_waited_for(queue: Queue, minute: Minute) -> None:
+    limit(queue.database, kind="echo", rate=30, period=timedelta(minutes=1), burst=1)
+    _, second = queue.enqueue(), queue.enqueue()
+    queue.offer(capacity=10)
+    queue.sql("delete from minutehand.jobs_live where offered is not null")
+    wait = minute.wait()
+
+    def third() -> None:
+        wait._tried = 0.0
+        if len(minute.pauses) == 3:
+            queue.sql("update minutehand.rates set due = now()")
+
+    minute.during = third
+    waited = wait.after_tick()
+
+    assert (len(minute.pauses), waited.offered) == (3, 1)
+    assert queue.row(second).state == "offered"
+
+
+def test_rate_that_allows_no_start_in_the_minute_is_not_waited_for(queue: Queue, minute: Minute) -> None:
+    limit(queue.database, kind="echo", rate=1, period=timedelta(hours=1))
+    queue.enqueue(), queue.enqueue()
+    queue.offer(capacity=10)
+    queue.sql("delete from minutehand.jobs_live where offered is not null")
 
     assert minute.wait().after_tick().offered == 0
     assert minute.pauses == []

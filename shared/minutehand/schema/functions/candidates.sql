@@ -11,13 +11,15 @@ as $$
            -- The newest due jobs of a stream whose head is blocked, for as many streams as `newest streams`.
            when 'newest' then 1000
            when 'newest streams' then 20
-           -- In all sweeps of a tick or of a take, and in one step of a sweep.
+           -- In all sweeps of a tick or of a take, in those of parts of lanes together, and in one step of a sweep.
            when 'sweep' then 50000
+           when 'sweep parts' then 20000
            when 'step' then 2000
-           -- Tenants, besides those for which there is room: listed, visited in turn, and of those whose head is known to be blocked.
+           -- Tenants: listed, besides those for which there is room; visited although their head is blocked; and swept, if it is
+           -- known to be.
            when 'listed' then 1000
-           when 'visits' then 200
-           when 'blocked' then 50
+           when 'closed' then 100
+           when 'blocked' then 10
            -- Groups of a stream, in addition to those that are busy.
            when 'groups' then 2000
            end
@@ -32,56 +34,77 @@ as $$
     select attempts < max_attempts and cancelling is null and (expires_at is null or expires_at > moment or attempts > 0)
 $$;
 
--- Whether no bound without room applies to a job of a lane. `others` has the scopes that name more than one, or a key; the tenant
--- `-` is that of jobs without one.
-create or replace function minutehand.has_room(
-    tenant text, kind text, key text, full_kinds text[], full_tenants text[], full_others text[]
-) returns boolean
+-- Returns the names of the scopes that name more than one of the three, or a key, and apply to a job. The tenant `-` is that of
+-- jobs without one.
+create or replace function minutehand.scopes_of(tenant text, kind text, key text) returns text[]
 language sql immutable parallel safe
 as $$
-    select kind <> all (full_kinds) and tenant <> all (full_tenants)
-           and (full_others = '{}' or not full_others && array[
-                tenant || '/' || kind || '/', '/' || kind || '/' || key, '//' || key,
-                coalesce(nullif(tenant, ''), '-') || '//' || key, coalesce(nullif(tenant, ''), '-') || '/' || kind || '/' || key])
+    select array[tenant || '/' || kind || '/', '/' || kind || '/' || key, '//' || key,
+                 coalesce(nullif(tenant, ''), '-') || '//' || key, coalesce(nullif(tenant, ''), '-') || '/' || kind || '/' || key]
 $$;
 
--- Returns the scopes without room in each of some queues; no row for a queue that has none itself.
-create or replace function minutehand.full_scopes(in_queues text[], bounds minutehand.bound[])
-returns table (queue text, kinds text[], tenants text[], others text[])
-language sql stable rows 10
+-- Whether no bound without room applies to a job of a lane; see minutehand.full_scope.
+create or replace function minutehand.has_room(tenant text, kind text, key text, kinds jsonb, tenants jsonb, others jsonb) returns boolean
+language sql immutable parallel safe
 as $$
-    with filled as materialized (
-        select case when b.per = 'tenant' then b.value else b.tenant end as tenant, b.queue, b.kind, b.key
-          from unnest(bounds) b
-         where b.free <= 0 and b.group = '' and (b.per = '' or b.per = 'tenant' and b.value <> '')
-         union all
-        -- The value is `tenant/queue/key`, in which only the key may contain slashes.
-        select coalesce(nullif(split_part(b.value, '/', 1), ''), '-'), split_part(b.value, '/', 2), b.kind,
-               substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
-          from unnest(bounds) b
-         where b.free <= 0 and b.per = 'key' and b.value <> ''
-    )
-    select q.queue,
-           coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}'),
-           coalesce(array_agg(f.tenant) filter (where f.tenant <> '' and f.kind = '' and f.key = ''), '{}'),
-           coalesce(array_agg(f.tenant || '/' || f.kind || '/' || f.key)
-                    filter (where f.key <> '' or f.tenant <> '' and f.kind <> ''), '{}')
-      from (select distinct unnest(in_queues) as queue) q
-      left join filled f on f.queue in ('', q.queue)
-     group by q.queue
-    having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0
+    select (kinds is null or not kinds ? kind) and (tenants is null or not tenants ? tenant)
+           and (others is null or not others ?| minutehand.scopes_of(tenant, kind, key))
+$$;
+
+-- Returns the name of a scope without room that applies to a job of a tenant; null if there is none.
+create or replace function minutehand.full_for(tenant text, kind text, key text, kinds jsonb, others jsonb) returns text
+language sql immutable parallel safe
+as $$
+    select case when kinds ? kind then kind
+                else (select s.name from unnest(minutehand.scopes_of(tenant, kind, key)) s (name) where others ? s.name limit 1) end
+$$;
+
+-- Whether none of these scopes has room. The name of a kind has no slash, those of others have.
+create or replace function minutehand.are_full(names text[], kinds jsonb, others jsonb) returns boolean
+language sql immutable parallel safe
+as $$
+    select not exists (select from unnest(names) n (name) where (kinds ? n.name or others ? n.name) is not true)
+$$;
+
+-- Returns the scopes without room in the queue of each lane; none for a queue that has no room itself.
+create or replace function minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[]) returns minutehand.full_scope[]
+language plpgsql stable
+as $$
+begin
+    return array(
+        with filled as materialized (
+            select case when b.per = 'tenant' then b.value else b.tenant end as tenant, b.queue, b.kind, b.key
+              from unnest(bounds) b
+             where b.free <= 0 and b.group = '' and (b.per = '' or b.per = 'tenant' and b.value <> '')
+             union all
+            -- The value is `tenant/queue/key`, in which only the key may contain slashes.
+            select coalesce(nullif(split_part(b.value, '/', 1), ''), '-'), split_part(b.value, '/', 2), b.kind,
+                   substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
+              from unnest(bounds) b
+             where b.free <= 0 and b.per = 'key' and b.value <> ''
+        )
+        select row(q.queue,
+                   jsonb_object_agg(f.kind, true) filter (where f.tenant = '' and f.kind <> '' and f.key = ''),
+                   jsonb_object_agg(f.tenant, true) filter (where f.tenant <> '' and f.kind = '' and f.key = ''),
+                   jsonb_object_agg(f.tenant || '/' || f.kind || '/' || f.key, true)
+                   filter (where f.key <> '' or f.tenant <> '' and f.kind <> ''))::minutehand.full_scope
+          from (select distinct l.queue from unnest(lanes) l) q
+          left join filled f on f.queue in ('', q.queue)
+         group by q.queue
+        having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0);
+end
 $$;
 
 -- Returns the candidates at the heads of streams, without the jobs that were tried before. Reads at most `head` rows of each.
 create or replace function minutehand.heads(
-    streams minutehand.stream[], moment timestamptz, bounds minutehand.bound[], tried uuid[]
+    streams minutehand.stream[], moment timestamptz, scopes minutehand.full_scope[], tried uuid[]
 ) returns table (number integer, candidate minutehand.candidate)
 language sql stable rows 100
 as $$
     with stream as materialized (
         select s.*, f.kinds, f.tenants, f.others
           from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
-          join minutehand.full_scopes(array(select l.queue from unnest(streams) l), bounds) f on f.queue = s.queue
+          join unnest(scopes) f on f.queue = s.queue
     )
     select s.number::integer, row(j.id, s.queue, s.priority, j.visible, j.tenant, j.kind, j.key, null, '')::minutehand.candidate
       from stream s
@@ -110,19 +133,20 @@ as $$
                     order by j.visible, j.id
                     limit s.head + cardinality(tried)) r
             where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
-              and minutehand.has_room(s.part, r.kind, coalesce(r.key, ''), s.kinds, '{}', s.others)
+              and minutehand.has_room(s.part, r.kind, coalesce(r.key, ''), s.kinds, null, s.others)
               and r.id not in (select unnest(tried))
             limit s.most) j
-     where not s.whole and s.part <> '' and s.part <> all (s.tenants)
+     where not s.whole and s.part <> '' and (s.tenants ? s.part) is not true
 $$;
 
 -- Returns the candidates that still are: those for which every bound has room, without the jobs that were tried.
-create or replace function minutehand.still_candidates(candidates minutehand.candidate[], bounds minutehand.bound[], tried uuid[])
-returns setof minutehand.candidate
+create or replace function minutehand.still_candidates(
+    candidates minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[]
+) returns setof minutehand.candidate
 language sql stable rows 100
 as $$
     select c.*
       from unnest(candidates) c
-      join minutehand.full_scopes(array(select l.queue from unnest(candidates) l), bounds) f on f.queue = c.queue
+      join unnest(scopes) f on f.queue = c.queue
      where minutehand.has_room(c.tenant, c.kind, c.key, f.kinds, f.tenants, f.others) and c.id not in (select unnest(tried))
 $$;

@@ -20,6 +20,7 @@ as $$
 declare
     lanes   minutehand.due_lane[];
     bounds  minutehand.bound[];
+    scopes  minutehand.full_scope[];
     streams minutehand.stream[];
     found_jobs minutehand.candidate[] := '{}';
     heads   record;
@@ -28,10 +29,13 @@ declare
     step    record;
     tried   uuid[] := '{}';
     taken   uuid[] := '{}';
-    blocked integer[] := '{}';
+    opened  integer[] := '{}';
     rows    integer := minutehand.scan_rows('sweep');
     served  text[] := '{}';
 begin
+    if room <= 0 then
+        return;
+    end if;
     if only_queue is null then
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l);
     else
@@ -39,21 +43,22 @@ begin
     end if;
     perform minutehand.lock_counts(lanes, only_queue);
     bounds := minutehand.bounds(moment, queues, budgets, only_queue);
-    streams := array(select s from minutehand.streams(lanes, room, moment, bounds, in_turn) s);
+    scopes := minutehand.full_scopes(lanes, bounds);
+    streams := array(select s from minutehand.streams(lanes, room, moment, scopes, in_turn, only_queue is null) s);
     while room > 0 loop
-        found_jobs := array(select c from minutehand.still_candidates(found_jobs, bounds, tried) c);
+        found_jobs := array(select c from minutehand.still_candidates(found_jobs, scopes, tried) c);
         select coalesce(array_agg(h.candidate), '{}') as candidates, coalesce(array_agg(distinct h.number), '{}') as numbers
           into heads
-          from minutehand.heads(streams, moment, bounds, tried) h;
-        select * into grouped from minutehand.visit_groups(streams, lanes, moment, bounds, tried, taken);
+          from minutehand.heads(streams, moment, scopes, tried) h;
+        opened := opened || heads.numbers;
+        select * into grouped from minutehand.visit_groups(streams, lanes, moment, bounds, scopes, tried, taken);
         if rows > 0 then
             select * into swept
               from minutehand.sweep_blocked(
                    streams,
                    heads.numbers || grouped.numbers || array(select f.stream from unnest(found_jobs) f where f.stream is not null),
-                   room, moment, bounds, tried, rows, only_queue is null);
+                   room, moment, scopes, tried, rows, only_queue is null);
             rows := rows - swept.read;
-            blocked := blocked || swept.swept;
             found_jobs := found_jobs || swept.jobs;
         end if;
         select * into step
@@ -69,12 +74,13 @@ begin
         end if;
         exit when step.selected = '{}';
         bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
+        scopes := minutehand.full_scopes(lanes, bounds);
     end loop;
     if counts and exists (select from unnest(bounds) b where b.starts) then
         perform minutehand.count_starts(minutehand.counted_jobs(taken), bounds, moment);
     end if;
     if in_turn or found_jobs <> '{}' then
-        perform minutehand.remember(streams, blocked, found_jobs, bounds, tried, served);
+        perform minutehand.remember(streams, opened, found_jobs, scopes, tried, served);
     end if;
 end
 $$;
@@ -145,7 +151,7 @@ $$;
 -- Remembers where the next ticks go on: a stream whose sweep found jobs that may still start, with the first of these; the
 -- list of a queue's tenants, after the last one, if it was too long. Forgets turns that are over.
 create or replace function minutehand.remember(
-    streams minutehand.stream[], visited integer[], found_jobs minutehand.candidate[], bounds minutehand.bound[], tried uuid[],
+    streams minutehand.stream[], opened integer[], found_jobs minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[],
     served text[]
 ) returns void
 language plpgsql volatile
@@ -154,7 +160,7 @@ begin
     update minutehand.positions p
        set visible = f.visible, id = f.id
       from (select distinct on (c.stream) s.queue, s.priority, s.whole, s.part, c.visible, c.id
-              from minutehand.still_candidates(found_jobs, bounds, tried) c
+              from minutehand.still_candidates(found_jobs, scopes, tried) c
               join unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
                 on s.number = c.stream
              order by c.stream, c.visible, c.id) f
@@ -162,7 +168,7 @@ begin
     update minutehand.positions p
        set blocked = false
       from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
-     where not s.whole and s.part <> '' and s.number <> all (visited)
+     where not s.whole and s.part <> '' and s.number = any (opened)
        and p.queue = s.queue and p.priority = s.priority and not p.whole and p.part = s.part and p.blocked;
     insert into minutehand.turns as t (queue, last)
     select distinct on (s.queue) s.queue, s.part

@@ -111,8 +111,8 @@ $$;
 -- jobs as it may have, but no more than ten. Of an ordered group this is the first job that is neither offered nor running, if it
 -- may start. `place` counts the groups that were visited; a stream without such groups returns the last one.
 create or replace function minutehand.group_heads(
-    streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamptz, bounds minutehand.bound[], tried uuid[],
-    taken uuid[], steps integer
+    streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamptz, bounds minutehand.bound[],
+    scopes minutehand.full_scope[], tried uuid[], taken uuid[], steps integer
 ) returns table (number integer, queue text, priority integer, whole boolean, part text, tenant text, "group" text, place integer, candidate minutehand.candidate)
 language sql stable rows 100
 as $$
@@ -121,9 +121,9 @@ as $$
                coalesce(t.group, '') as at_group, row(s.queue, s.priority, s.floor, s.whole, s.part, s.head, s.most, s.last)::minutehand.stream as self
           from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
           join unnest(lanes) l on l.queue = s.queue and l.priority = s.priority and l.grouped
-          join minutehand.full_scopes(array(select u.queue from unnest(streams) u), bounds) f on f.queue = s.queue
+          join unnest(scopes) f on f.queue = s.queue
           left join minutehand.group_turns t on t.queue = s.queue and t.priority = s.priority and t.whole = s.whole and t.part = s.part
-         where s.part <> all (f.tenants)
+         where (f.tenants ? s.part) is not true
     ), filled as materialized (
         select b.value from unnest(bounds) b
          where b.per = 'group' and b.value <> '' and b.free <= 0 and b.kind = '' and b.key = ''
@@ -178,8 +178,8 @@ $$;
 
 -- Returns the groups that a round visits, and their next jobs, with the numbers of their streams.
 create or replace function minutehand.visit_groups(
-    streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamptz, bounds minutehand.bound[], tried uuid[],
-    taken uuid[], out visits minutehand.group_visit[], out candidates minutehand.candidate[], out numbers integer[]
+    streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamptz, bounds minutehand.bound[],
+    scopes minutehand.full_scope[], tried uuid[], taken uuid[], out visits minutehand.group_visit[], out candidates minutehand.candidate[], out numbers integer[]
 )
 language plpgsql volatile
 as $$
@@ -189,7 +189,7 @@ begin
                array_agg(h.candidate) filter (where (h.candidate).id is not null),
                array_agg(distinct h.number) filter (where (h.candidate).id is not null)
           into visits, candidates, numbers
-          from minutehand.group_heads(streams, lanes, moment, bounds, tried, taken,
+          from minutehand.group_heads(streams, lanes, moment, bounds, scopes, tried, taken,
                                       minutehand.scan_rows('groups') + cardinality(bounds)) h;
     end if;
     visits := coalesce(visits, '{}');

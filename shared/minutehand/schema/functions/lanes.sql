@@ -2,13 +2,14 @@
 
 -- Returns the lanes that may have due jobs, with the floor from which to scan. In SQL, so that it becomes a part of the
 -- calling statement, and conditions on the queue reach the indexes.
+drop function if exists minutehand.due_lanes(timestamptz);
 create or replace function minutehand.due_lanes(moment timestamptz)
-returns table (queue text, priority integer, floor timestamptz, shared boolean, grouped boolean)
+returns table (queue text, priority integer, floor timestamptz, shared boolean, grouped boolean, mixed boolean)
 language sql stable rows 10
 as $$
-    select l.queue, l.priority, min(l.floor), bool_or(l.shared), bool_or(l.grouped)
-      from (select queue::text, priority::integer, floor, shared, grouped from minutehand.lanes where floor <= moment
+    select l.queue, l.priority, min(l.floor), bool_or(l.shared), bool_or(l.grouped), bool_or(l.mixed)
+      from (select queue::text, priority::integer, floor, shared, grouped, mixed from minutehand.lanes where floor <= moment
              union all
-            select queue, priority, visible, shared, grouped from minutehand.lane_changes where visible <= moment) l
+            select queue, priority, visible, shared, grouped, mixed from minutehand.lane_changes where visible <= moment) l
      group by l.queue, l.priority
 $$;

@@ -41,11 +41,12 @@ as $$
             select * from n) n
 $$;
 
--- Returns the streams of lanes. A lane that tenants do not share is one; so is one with few due jobs, or if not `fair`.
+-- Returns the streams of lanes. A lane that tenants do not share is one; so is one with few due jobs, or if not `fair`. `marks` is
+-- whether to remember the tenants whose head is blocked: one session at a time may.
 create or replace function minutehand.streams(
-    lanes minutehand.due_lane[], room integer, moment timestamptz, bounds minutehand.bound[], fair boolean
+    lanes minutehand.due_lane[], room integer, moment timestamptz, scopes minutehand.full_scope[], fair boolean, marks boolean
 ) returns setof minutehand.stream
-language plpgsql stable
+language plpgsql volatile
 as $$
 declare
     -- Of a shared lane with no more due jobs than these, the head has all of them.
@@ -54,13 +55,13 @@ declare
     lane record;
 begin
     for lane in
-        select l.*, f.kinds, f.tenants, f.others,
+        select l.*, f as full_scope,
                fair and l.shared and exists (select from minutehand.jobs_live j
                                               where j.queue = l.queue and j.priority = l.priority
                                                 and j.visible >= l.floor and j.visible <= moment
                                               order by j.visible offset few) as deep
           from unnest(lanes) l
-          join minutehand.full_scopes(array(select queue from unnest(lanes)), bounds) f on f.queue = l.queue
+          join unnest(scopes) f on f.queue = l.queue
     loop
         if not lane.deep then
             return query select lane.queue, lane.priority, lane.floor, true, '', head,
@@ -68,39 +69,30 @@ begin
                                 case when not fair then room + 20 when lane.shared then few else room end::bigint, false;
             continue;
         end if;
-        return query select lane.queue, lane.priority, lane.floor, false, '', head, room::bigint, false;
+        return query select lane.queue, lane.priority, lane.floor, false, '', head, room::bigint, false where lane.mixed;
         return query
         select lane.queue, lane.priority, lane.floor, false, t.part, minutehand.scan_rows('part'),
                ceil(room * t.weight::numeric / greatest(t.weight, sum(t.weight) filter (where t.open) over ()))::bigint, t.last
-          from minutehand.visit_tenants(lane.queue, lane.priority, lane.floor, room, moment, lane.kinds, lane.tenants, lane.others) t;
+          from minutehand.visit_tenants(lane.queue, lane.priority, lane.floor, room, moment, lane.full_scope, marks) t;
     end loop;
 end
 $$;
 
 -- Visits tenants of a shared lane in the order of their turns, until as many have a job at their head that may start as there is
--- room for, and returns those with due jobs. Of those whose head is known to be blocked, returns the ones that were swept the
--- longest ago. Paused tenants get no turn.
+-- room for, and returns these. Passes the tenants whose head is known to be blocked, but returns some of them, for a sweep: those
+-- that were swept the longest ago. Paused tenants get no turn.
 create or replace function minutehand.visit_tenants(
-    in_queue text, with_priority integer, floor timestamptz, room integer, moment timestamptz,
-    kinds text[], tenants text[], others text[], out part text, out weight integer, out open boolean, out last boolean
+    in_queue text, with_priority integer, floor timestamptz, room integer, moment timestamptz, full_scope minutehand.full_scope,
+    marks boolean, out part text, out weight integer, out open boolean, out last boolean
 ) returns setof record
-language plpgsql stable
+language plpgsql volatile
 as $$
 declare
-    visited integer := 0;
-    opened  integer := 0;
-    most    constant integer := room + minutehand.scan_rows('listed');
-    visit   record;
+    opened integer := 0;
+    closed text[] := '{}';
+    most   constant integer := room + minutehand.scan_rows('listed');
+    visit  record;
 begin
-    return query
-    select p.part::text, coalesce(q.weight, s.weight, 1), false, false
-      from minutehand.positions p
-      left join minutehand.shares q on q.turn = p.part and q.queue = in_queue
-      left join minutehand.shares s on s.turn = p.part and s.queue = ''
-     where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
-       and p.part <> all (tenants)
-     order by p.swept
-     limit minutehand.scan_rows('blocked');
     for visit in
         select v.tenant, v.weight, v.due, v.listed, v.due and exists (
                select from (select j.*
@@ -110,40 +102,73 @@ begin
                              order by j.visible, j.id
                              limit minutehand.scan_rows('part')) r
                 where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
-                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), kinds, '{}', others)) as open
-          from minutehand.turn_order(in_queue, with_priority, most, moment, tenants) v
+                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)) as open
+          from minutehand.turn_order(in_queue, with_priority, floor, most, moment, full_scope) v
     loop
-        visited := visited + visit.due::integer;
-        opened := opened + visit.open::integer;
         part := visit.tenant;
         weight := visit.weight;
         open := visit.open;
-        last := visit.listed = most;
-        if visit.due or last then
+        last := visit.listed is not distinct from most;
+        if open or last then
             return next;
         end if;
-        exit when opened = room or visited = room + minutehand.scan_rows('visits');
+        opened := opened + open::integer;
+        if visit.due and not open then
+            closed := closed || part;
+        end if;
+        exit when opened = room or cardinality(closed) = minutehand.scan_rows('closed');
     end loop;
+    if marks then
+        perform minutehand.block_parts(in_queue, with_priority, closed, floor, moment, full_scope);
+    end if;
+    return query
+    select b, coalesce(q.weight, s.weight, 1), false, false
+      from minutehand.blocked_parts(in_queue, with_priority, floor, moment, full_scope, marks) b
+      left join minutehand.shares q on q.turn = b and q.queue = in_queue
+      left join minutehand.shares s on s.turn = b and s.queue = '';
 end
 $$;
 
 -- Lists up to `most` tenants with jobs in a lane in the order of their turns. `due` is whether a tenant has a due job and its
--- turn: it is not paused, and its head not known to be blocked.
-create or replace function minutehand.turn_order(in_queue text, with_priority integer, most integer, moment timestamptz, paused text[])
-returns table (tenant text, weight integer, due boolean, listed bigint)
+-- turn: it is not paused, and its head not known to be blocked. If there are more tenants, also lists those of the jobs that
+-- became due first and last: otherwise they would wait for others, most of which may have no due job.
+create or replace function minutehand.turn_order(
+    in_queue text, with_priority integer, floor timestamptz, most integer, moment timestamptz, full_scope minutehand.full_scope
+) returns table (tenant text, weight integer, due boolean, listed bigint)
 language sql stable rows 1000
 as $$
-    select l.tenant, coalesce(q.weight, s.weight, 1), l.due and l.tenant <> all (paused) and p.part is null, l.listed
-      from (select t.*, row_number() over () as listed
-              from (select coalesce(max(o.last), '') as last from minutehand.turns o where o.queue = in_queue) former
-             -- With a subquery as an argument, the function would list all tenants before the limit applies.
-             cross join lateral minutehand.lane_tenants(in_queue, with_priority, former.last, moment) t
-             limit most) l
+    with listed as materialized (
+        select t.*, row_number() over () as listed
+          from (select coalesce(max(o.last), '') as last from minutehand.turns o where o.queue = in_queue) former
+         -- With a subquery as an argument, the function would list all tenants before the limit applies.
+         cross join lateral minutehand.lane_tenants(in_queue, with_priority, former.last, moment) t
+         limit most
+    ), at_ends as (
+        select j.tenant::text
+          from (select exists (select from listed where listed.listed = most) as more) l
+         cross join lateral (
+               (select tenant from minutehand.jobs_live
+                 where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
+                 order by visible, id limit minutehand.scan_rows('head'))
+                union all
+               (select tenant from minutehand.jobs_live
+                 where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
+                 order by visible desc, id desc limit minutehand.scan_rows('head'))) j
+         where j.tenant <> ''
+    )
+    select l.tenant, coalesce(q.weight, s.weight, 1),
+           l.due and (full_scope.tenants ? l.tenant) is not true
+                 and not (p.part is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others)),
+           l.listed
+      from (select u.tenant, bool_or(u.due) as due, max(u.listed) as listed
+              from (select * from listed union all select tenant, true, null from at_ends) u
+             group by u.tenant) l
       left join minutehand.shares q on q.turn = l.tenant and q.queue = in_queue
       left join minutehand.shares s on s.turn = l.tenant and s.queue = ''
       left join minutehand.turn_ends e on e.queue = in_queue and e.turn = l.tenant
       left join minutehand.positions p on p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = l.tenant
                                       and p.blocked
      -- The last one is where the next tick goes on, even if this one does not get that far.
-     order by l.listed = most desc, greatest(e.ends, (select o.now from minutehand.turns o where o.queue = in_queue), 0), l.listed
+     order by l.listed is not distinct from most desc, greatest(e.ends, (select o.now from minutehand.turns o where o.queue = in_queue), 0),
+              l.listed
 $$;

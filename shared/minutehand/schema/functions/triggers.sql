@@ -5,15 +5,15 @@ create or replace function minutehand.record_lanes() returns trigger
 language plpgsql security definer set search_path = minutehand, pg_temp
 as $$
 begin
-    insert into minutehand.lane_changes (queue, priority, visible, shared, grouped)
-    select c.queue, c.priority, c.visible, c.shared, c.grouped
-      from (select queue, priority, bool_or(tenant <> '') as shared, bool_or("group" is not null) as grouped,
+    insert into minutehand.lane_changes (queue, priority, visible, shared, grouped, mixed)
+    select c.queue, c.priority, c.visible, c.shared, c.grouped, c.mixed
+      from (select queue, priority, bool_or(tenant <> '') as shared, bool_or("group" is not null) as grouped, bool_or(tenant = '') as mixed,
                    -- An offered or claimed job may be released at any time.
                    min(case when coalesce(offered, claimed) is null then visible else least(visible, clock_timestamp()) end) as visible
               from new_rows
              where deleted is null
              group by queue, priority) c
-     where not minutehand.lane_covers(c.queue, c.priority, c.visible, c.shared, c.grouped);
+     where not minutehand.lane_covers(c.queue, c.priority, c.visible, c.shared, c.grouped, c.mixed);
     return null;
 end
 $$;
@@ -26,8 +26,9 @@ declare
     visible timestamptz := case when coalesce(new.offered, new.claimed) is null then new.visible
                                 else least(new.visible, clock_timestamp()) end;
 begin
-    if not minutehand.lane_covers(new.queue, new.priority, visible, new.tenant <> '', new."group" is not null) then
-        insert into minutehand.lane_changes values (new.queue, new.priority, visible, new.tenant <> '', new."group" is not null);
+    if not minutehand.lane_covers(new.queue, new.priority, visible, new.tenant <> '', new."group" is not null, new.tenant = '') then
+        insert into minutehand.lane_changes
+        values (new.queue, new.priority, visible, new.tenant <> '', new."group" is not null, new.tenant = '');
     end if;
     return null;
 end
@@ -56,7 +57,7 @@ $$;
 -- The query below needs a new snapshot, which repeatable read does not take. A recorded change is as good as a lane: it is
 -- moved to the lane and deleted here in one statement.
 create or replace function minutehand.lane_covers(
-    in_queue text, with_priority integer, visible timestamptz, shared boolean, grouped boolean
+    in_queue text, with_priority integer, visible timestamptz, shared boolean, grouped boolean, mixed boolean
 )
 returns boolean
 language plpgsql volatile
@@ -66,10 +67,12 @@ begin
        and visible >= clock_timestamp() - interval '3 seconds'
        and (exists (select from minutehand.lanes l
                      where l.queue = in_queue and l.priority = with_priority and l.floor <= lane_covers.visible
-                       and l.idle is null and (l.shared or not lane_covers.shared) and (l.grouped or not lane_covers.grouped))
+                       and l.idle is null and (l.shared or not lane_covers.shared) and (l.grouped or not lane_covers.grouped)
+                       and (l.mixed or not lane_covers.mixed))
             or exists (select from minutehand.lane_changes c
                         where c.queue = in_queue and c.priority = with_priority and c.visible <= lane_covers.visible
-                          and (c.shared or not lane_covers.shared) and (c.grouped or not lane_covers.grouped)));
+                          and (c.shared or not lane_covers.shared) and (c.grouped or not lane_covers.grouped)
+                          and (c.mixed or not lane_covers.mixed)));
 end
 $$;
 

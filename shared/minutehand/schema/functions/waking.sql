@@ -4,8 +4,8 @@
 -- dispatcher must be invoked: some of the jobs, or of those that become due at `next`, wait for it, and it does not wait for
 -- them. `others` says that more jobs are due than those given.
 --
--- Only for a transaction of its own, which ends at once: it locks the dispatcher's row, like a tick. If another session has
--- locked it for a tenth of a second, the jobs wait for the dispatcher.
+-- It locks the dispatcher's row, like a tick, and so needs a transaction of its own, which ends at once. In any other it locks and
+-- offers nothing, and the jobs wait for the dispatcher; as they do if another session has locked that row for a tenth of a second.
 create or replace function minutehand.offer_now(ids uuid[], next timestamptz, others boolean)
 returns table (id uuid, ack uuid, queue text, kind text, tenant text, wake boolean)
 language plpgsql volatile security definer set search_path = minutehand, pg_temp set lock_timeout = '100ms'
@@ -18,8 +18,15 @@ declare
     capacity integer;
     ttl      interval;
 begin
+    if not minutehand.begins_transaction() then
+        return query select null::uuid, null::uuid, null, null, null, true where not minutehand.has_waiter(coalesce(next, now()));
+        return;
+    end if;
     -- Ends a session that leaves the transaction open, and thereby its lock.
     perform set_config('idle_in_transaction_session_timeout', '2s', true);
+    if current_setting('server_version_num')::integer >= 170000 then
+        perform set_config('transaction_timeout', '10s', true);
+    end if;
     begin
         if cardinality(ids) > 0 then
             select coalesce(d.capacity, 0), least(d.offer_ttl, interval '45 seconds') into capacity, ttl
@@ -48,6 +55,17 @@ begin
     elsif next is not null then
         return query select null::uuid, null::uuid, null, null, null, true where minutehand.request_wait(next);
     end if;
+end
+$$;
+
+-- Whether the transaction has just begun, as that of a single statement: it has written nothing, is younger than a second, and
+-- sees what others commit while it waits for a lock.
+create or replace function minutehand.begins_transaction() returns boolean
+language plpgsql volatile
+as $$
+begin
+    return current_setting('transaction_isolation') = 'read committed' and pg_current_xact_id_if_assigned() is null
+           and clock_timestamp() < now() + interval '1 second';
 end
 $$;
 
@@ -119,6 +137,19 @@ begin
 end
 $$;
 
+-- Whether a dispatcher waits for a time, or was requested in the last second, or the next tick comes before.
+create or replace function minutehand.has_waiter(moment timestamptz) returns boolean
+language plpgsql volatile
+as $$
+declare
+    at timestamptz := clock_timestamp();
+begin
+    return moment > at + interval '60 seconds'
+        or exists (select from minutehand.waiting w
+                    where w.until > at or w.scheduled > at - interval '60 seconds' and moment > w.scheduled + interval '60 seconds');
+end
+$$;
+
 -- Requests that a dispatcher waits for a time, unless one waits or was requested in the last second, or the next tick comes
 -- before. Returns whether the caller must invoke it. With all invocations lost, this costs one each second.
 create or replace function minutehand.request_wait(moment timestamptz) returns boolean
@@ -128,10 +159,7 @@ declare
     at timestamptz := clock_timestamp();
 begin
     -- A read first, because it does not wait for others.
-    if moment > at + interval '60 seconds'
-       or exists (select from minutehand.waiting w
-                   where w.until > at or w.scheduled > at - interval '60 seconds' and moment > w.scheduled + interval '60 seconds')
-    then
+    if minutehand.has_waiter(moment) then
         return false;
     end if;
     update minutehand.waiting w set until = at + interval '1 second', waiter = null where w.until <= at;

@@ -3,16 +3,16 @@
 with taken as materialized (
     delete from minutehand.lane_changes
      where ctid = any (array(select ctid from minutehand.lane_changes limit 10000 for update skip locked))
-    returning queue, priority, visible, shared, grouped
+    returning queue, priority, visible, shared, grouped, mixed
 ), folded as (
-    insert into minutehand.lanes as l (queue, priority, floor, shared, grouped)
-    select queue, priority, min(visible), bool_or(shared), bool_or(grouped)
+    insert into minutehand.lanes as l (queue, priority, floor, shared, grouped, mixed)
+    select queue, priority, min(visible), bool_or(shared), bool_or(grouped), bool_or(mixed)
       from taken
      where queue is not null
      group by queue, priority
      order by queue, priority
         on conflict (queue, priority) do update
        set floor = least(l.floor, excluded.floor), shared = l.shared or excluded.shared, grouped = l.grouped or excluded.grouped,
-           idle = null, emptied = null
+           mixed = l.mixed or excluded.mixed, idle = null, emptied = null
 )
 select exists (select from taken where queue is null) as sweep_requested

@@ -1,0 +1,75 @@
+-- Blocked: the tenants' parts of lanes whose head has no job that may start, because scopes have no room. As long as these have
+-- none, a tick does not read the head again. Only ticks write this: there is one at a time.
+
+-- Marks the parts of these tenants whose head has only jobs in scopes without room, with these scopes. Others, such as one with
+-- jobs that have expired, are read again by the next tick.
+create or replace function minutehand.block_parts(
+    in_queue text, with_priority integer, tenants text[], floor timestamptz, moment timestamptz, full_scope minutehand.full_scope
+) returns void
+language sql volatile
+as $$
+    with head as materialized (
+        select t.tenant, j.names
+          from unnest(tenants) t (tenant)
+         cross join lateral (
+               select array_agg(distinct r.name) as names, bool_and(r.name is not null) as blocked
+                 from (select minutehand.full_for(t.tenant, j.kind, coalesce(j.key, ''), full_scope.kinds, full_scope.others) as name
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant = t.tenant and j.tenant <> ''
+                          and j.visible >= block_parts.floor and j.visible <= moment
+                        order by j.visible, j.id
+                        limit minutehand.scan_rows('part')) r) j
+         where j.blocked
+    ), known as materialized (
+        -- A worker that sweeps a part has locked its position.
+        select p.part, h.names
+          from minutehand.positions p
+          join head h on h.tenant = p.part
+         where p.queue = in_queue and p.priority = with_priority and not p.whole
+           for update of p skip locked
+    ), marked as (
+        update minutehand.positions p
+           set blocked = true, blocked_by = k.names
+          from known k
+         where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = k.part
+    )
+    insert into minutehand.positions (queue, priority, whole, part, swept, blocked, blocked_by)
+    -- It is swept before those that were swept in the last hour.
+    select in_queue, with_priority, false, h.tenant, moment - interval '1 hour', true, h.names
+      from head h
+     where not exists (select from minutehand.positions p
+                        where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = h.tenant)
+        on conflict do nothing
+$$;
+
+-- Returns some of the blocked parts with due jobs: those that were swept the longest ago. With `marks`, they are swept now, and
+-- those without due jobs are not blocked.
+create or replace function minutehand.blocked_parts(
+    in_queue text, with_priority integer, floor timestamptz, moment timestamptz, full_scope minutehand.full_scope, marks boolean
+) returns setof text
+language sql volatile
+as $$
+    with chosen as materialized (
+        select p.part::text,
+               exists (select from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant = p.part and j.tenant <> ''
+                          and j.visible >= blocked_parts.floor and j.visible <= moment) as due
+          from minutehand.positions p
+         where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
+           and (full_scope.tenants ? p.part) is not true
+         order by p.swept
+         limit minutehand.scan_rows('blocked')
+    ), held as materialized (
+        select p.part
+          from minutehand.positions p
+         where marks and p.queue = in_queue and p.priority = with_priority and not p.whole and p.part in (select c.part from chosen c)
+           for update skip locked
+    ), noted as (
+        update minutehand.positions p
+           set swept = moment, blocked = c.due
+          from held h
+          join chosen c on c.part = h.part
+         where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = h.part
+    )
+    select c.part from chosen c where c.due
+$$;

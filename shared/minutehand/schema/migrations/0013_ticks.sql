@@ -1,0 +1,13 @@
+-- Ticks: scopes without room, and which of them block the head of a stream.
+
+-- The scopes without room in a queue, by name: kinds, tenants, and others, which name more than one, or a key; null for none.
+-- Objects, because their keys are found by binary search: a tick looks up every row that it reads.
+create type minutehand.full_scope as (queue text, kinds jsonb, tenants jsonb, others jsonb);
+
+-- The scopes that blocked the jobs at the head of a tenant's part. As long as they have no room, no tick reads these jobs again.
+alter table minutehand.positions add blocked_by text[] not null default '{}';
+
+-- Whether jobs without a tenant were ever enqueued here: if tenants share the lane, these jobs have no index of their own.
+alter table minutehand.lanes add mixed boolean not null default true;
+alter table minutehand.lane_changes add mixed boolean not null default true;
+alter type minutehand.due_lane add attribute mixed boolean;

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from backlog_values import JOB_OPTIONS
 from proving import GRACE, LEASE, until
 from wire import Wire
 
@@ -16,6 +17,7 @@ from minutehand.database import preparing
 from minutehand.database.liveness import has_pending_input
 from minutehand.database.preparing import MOST, USES
 from minutehand.database.statements import statement
+from minutehand.errors import MinutehandError
 from minutehand.finish import finish
 from minutehand.model.outcome import Done
 from tests import servers
@@ -133,6 +135,18 @@ def test_statement_of_a_killed_session_is_prepared_in_the_next_one(
     enqueue_often(db)
 
     assert len(named(wire)) == 2
+
+
+def test_statement_that_a_value_fails_stays_prepared(db: Database, wire: Wire) -> None:
+    enqueue_often(db)
+    wrong = dict.fromkeys(JOB_OPTIONS.split()) | {"kind": "not a kind", "payload": "1", "key": None}
+    with pytest.raises(MinutehandError):
+        db.run("enqueue", **wrong, on_conflict="replace")
+    enqueue_often(db)
+    sent = len(wire.statements)
+    enqueue_often(db)
+
+    assert len(wire.statements) == sent
 
 
 @pytest.mark.parametrize("text", ["discard all", "deallocate all"])

@@ -14,6 +14,8 @@ from urllib.parse import quote, urlsplit
 ALGORITHM = "AWS4-HMAC-SHA256"
 # What a URL may contain without being quoted.
 UNRESERVED = "-_.~"
+# A client does not send the port of its scheme.
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Credentials(NamedTuple):
@@ -54,11 +56,11 @@ def signed_headers(
     scope = Scope(service, region, datetime.now(UTC))
     parts = urlsplit(url)
     signed = {name.lower(): value for name, value in headers.items()}
-    signed |= {"host": parts.netloc, "x-amz-date": scope.stamp}
+    signed |= {"host": _host(url), "x-amz-date": scope.stamp}
     if credentials.token:
         signed["x-amz-security-token"] = credentials.token
     # The path is quoted twice: in the URL, and again in the signed text.
-    path, query = quote(parts.path or "/", safe="/~"), "&".join(sorted(parts.query.split("&")))
+    path, query = quote(parts.path or "/", safe="/~"), _sorted(parts.query.split("&"))
     signature = _signature(
         [method, path, query], signed, hashlib.sha256(body).hexdigest(), credentials, scope
     )
@@ -88,10 +90,27 @@ def signed_query(
     if credentials.token:
         query["X-Amz-Security-Token"] = credentials.token
     parts = [f"{name}={quote(value, safe=UNRESERVED)}" for name, value in query.items()]
-    lines, nothing = ["GET", "/", "&".join(sorted(parts))], hashlib.sha256(b"").hexdigest()
+    lines, nothing = ["GET", "/", _sorted(parts)], hashlib.sha256(b"").hexdigest()
     return "&".join(
-        [*parts, f"X-Amz-Signature={_signature(lines, {'host': host}, nothing, credentials, scope)}"]
+        [
+            *parts,
+            f"X-Amz-Signature={_signature(lines, {'host': _host(f'https://{host}')}, nothing, credentials, scope)}",
+        ]
     )
+
+
+def _host(url: str) -> str:
+    """Return the header `host` as clients send it: in lower case, and with the port only if it is another one."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    named = f"[{host}]" if ":" in host else host
+    return named if parts.port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{named}:{parts.port}"
+
+
+def _sorted(parameters: list[str]) -> str:
+    """Return the parameters of a query, sorted by their names, each with a value."""
+    pairs = sorted(each.partition("=")[::2] for each in parameters if each)
+    return "&".join(f"{name}={value}" for name, value in pairs)
 
 
 def _signature(

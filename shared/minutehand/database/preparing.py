@@ -121,13 +121,14 @@ class Preparing:
             self._connection.prepare_threshold = None
 
     def fails(self, name: str, error: psycopg.Error) -> bool:
-        """Do not prepare a statement until the next period; return whether its failure is due to preparing.
+        """Return whether the failure of a statement is due to preparing; then do not prepare it until the next period.
 
-        The next period begins without prepared statements, because the driver remembers those that the server has
-        dropped.
+        That begins without prepared statements, because the driver remembers those that the server has dropped.
         """
+        if not isinstance(error, STALE):
+            return False
         self._uses[name], self._failed = -inf, True
-        return isinstance(error, STALE)
+        return True
 
 
 def execute_prepared(

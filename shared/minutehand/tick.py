@@ -31,7 +31,8 @@ class Tick:
     """The figures of a tick.
 
     `due` counts due jobs by queue, up to `limit` each; `late` is how long the oldest of them has been due.
-    Both are empty if the jobs could not be counted.
+    Both are empty if the jobs could not be counted. `arranged` is whether the alarm of the next tick exists in the mode
+    `sleep`; None in other modes.
     """
 
     due: Mapping[str, int]
@@ -41,6 +42,7 @@ class Tick:
     fan_out: FanOut
     maintenance: MaintenanceReport
     took: timedelta
+    arranged: bool | None = None
 
 
 def tick(
@@ -78,7 +80,7 @@ def _tick(
     limit = max(settings.capacity, LOWEST_COUNT_LIMIT)
     due = _count_due(database, limit, now)
     offered, sent = dispatch(database, invoker, settings, now, until, dispatcher)
-    _arrange_next(database)
+    arranged = _arrange_next(database)
     return Tick(
         due={record["queue"]: record["due"] for record in due},
         limit=limit,
@@ -87,6 +89,7 @@ def _tick(
         fan_out=sent,
         maintenance=maintenance,
         took=timedelta(seconds=monotonic() - began),
+        arranged=arranged,
     )
 
 
@@ -109,12 +112,13 @@ def dispatch(
     return offered, sent
 
 
-def _arrange_next(database: Database) -> None:
-    if sleeps():
-        # Imported only when used, for the sake of cold starts.
-        from minutehand.waking.sleep import arrange_tick
+def _arrange_next(database: Database) -> bool | None:
+    if not sleeps():
+        return None
+    # Imported only when used, for the sake of cold starts.
+    from minutehand.waking.sleep import arrange_tick
 
-        arrange_tick(database)
+    return arrange_tick(database)
 
 
 def _count_due(database: Database, limit: int, now: datetime | None) -> list[Record]:

@@ -55,6 +55,14 @@ DATABASE_FAULTS: dict[str, tuple[str, str, str, Break]] = {
         "no dispatcher has ticked yet",
         lambda w: w.sql("update minutehand.dispatcher set ticked = '-infinity'"),
     ),
+    "an alarm that failed": (
+        "alarm",
+        "problem",
+        "AccessDeniedException",
+        lambda w: w.sql(
+            "update minutehand.dispatcher set alarm_failed = now(), alarm_error = 'AccessDeniedException: no'"
+        ),
+    ),
     "all jobs paused": (
         "paused",
         "warning",

@@ -237,6 +237,7 @@ class Stock:
             | {"visible": datetime.now(UTC)},
             "withdraw": {"ids": list(self.offered), "acks": list(self.offered.values())},
             "first_visible": {"ids": self.due},
+            "note_alarm": {"error": "AccessDeniedException"},
             "note_watch": {"name": "watch-1", "at": datetime.now(UTC)},
             "take": lease | {"queue": "default", "limit": 10, "now": None, "only": None, "freed": None},
             "end_tick": {"capacity": 70, "ttl": timedelta(minutes=2), "now": None},

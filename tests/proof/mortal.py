@@ -9,6 +9,9 @@ worker URL POINT EVENT [N]    handles an event and stops when it reaches a point
     transaction   in job.transaction(), before the commit
     settled       after the commit of job.transaction()
 dispatcher URL            ticks and stops after the commit of the offer, before the first invocation
+enqueuer URL POINT        enqueues a job in the mode `prompt`, with functions that do not exist, and stops
+    committed     after the commit of the job, before its offer
+    offered       after the commit of the offer, before the invocation
 """
 
 import json
@@ -17,7 +20,7 @@ from typing import Any, NoReturn
 
 from proving import GRACE, LEASE, settings
 
-from minutehand import Database, Job, MinutehandError
+from minutehand import Database, Job, MinutehandError, enqueue
 from minutehand.database import Record
 from minutehand.handlers import HandlerTable
 from minutehand.invocations.running import run_event
@@ -91,6 +94,25 @@ class ObservedDatabase(Database):
         return records
 
 
+class PromptDatabase(Database):
+    """A database that stops before or after the offer of an enqueued job."""
+
+    point = ""
+
+    def run(self, name: str, /, **parameters: object) -> list[Record]:
+        if name != "offer_now":
+            return super().run(name, **parameters)
+        self._at("committed")
+        records = super().run(name, **parameters)
+        self._at("offered")
+        return records
+
+    def _at(self, point: str) -> None:
+        if point == self.point:
+            report(at=point)
+            sys.stdin.readline()
+
+
 class StoppingInvoker:
     """An invoker that stops instead of invoking."""
 
@@ -101,9 +123,13 @@ class StoppingInvoker:
 
 
 def main(role: str, url: str, point: str = "", event: str = "{}", passes: str = "1") -> None:
-    """Run as a worker or as a dispatcher."""
+    """Run as a worker, a dispatcher or an enqueuer."""
     if role == "worker":
         Worker(url, point, int(passes)).handle(json.loads(event))
+    elif role == "enqueuer":
+        database = PromptDatabase(url)
+        database.point = point
+        enqueue("effect", connection=database)
     else:
         tick(Database(url), StoppingInvoker(), settings())
 

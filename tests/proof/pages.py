@@ -69,6 +69,7 @@ PAGES = {
     "migration_known": 10,
     "migration_status": 5,
     "next_need": 100,
+    "note_alarm": 10,
     "note_watch": 10,
     "advance_schedules": 60,
     "offer_now": 1200,

@@ -34,6 +34,8 @@ SESSIONS = """
       from pg_stat_activity
      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()"""
 
+NOTED = "select alarm_error from minutehand.dispatcher where alarm_failed is not null"
+
 
 def fail(job: Any) -> None:
     raise RuntimeError("planned")
@@ -186,6 +188,18 @@ def test_failed_tick_is_repeated_a_minute_later(stage: Stage) -> None:
         unreachable.run("clock")
 
     assert len(stage.alarms("wake")) == 1
+
+
+def test_alarm_that_a_tick_cannot_create_is_reported(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.enqueue(delay=HOUR)
+    monkeypatch.setenv("MINUTEHAND_ALARM_GROUP", "absent")
+    assert not tick(stage.worker, RecordingInvoker(), Settings(capacity=1)).arranged
+    (noted,) = stage.database.connection.execute(NOTED).fetchall()
+    assert "ResourceNotFoundException" in noted[0]
+
+    monkeypatch.setenv("MINUTEHAND_ALARM_GROUP", stage.event_bridge.group)
+    assert tick(stage.worker, RecordingInvoker(), Settings(capacity=1)).arranged
+    assert stage.database.connection.execute(NOTED).fetchall() == []
 
 
 def test_invocations_leave_no_connection_open(stage: Stage) -> None:

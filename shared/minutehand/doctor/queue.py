@@ -87,6 +87,18 @@ def last_tick(examined: ExaminedDatabase) -> Opinion:
     return ok(found)
 
 
+def alarm(examined: ExaminedDatabase) -> Opinion:
+    """Whether the latest tick in mode sleep could create the alarm of the next one."""
+    queue = examined.query("examine_queue")
+    if queue["alarm_failed"] is None:
+        return ok("no alarm of mode sleep is missing")
+    return problem(
+        f"a tick could not create the alarm of the next one at {queue['alarm_failed']:%Y-%m-%d %H:%M %Z}: "
+        f"{queue['alarm_error']}",
+        "see the role of the dispatcher and the schedule group, then: minutehand tick",
+    )
+
+
 def paused(examined: ExaminedDatabase) -> Opinion:
     """Whether all jobs are paused."""
     if pause := pause_of_everything(examined.database):

@@ -155,6 +155,7 @@ def _facts(result: Tick) -> dict[str, int]:
         "dead": len(result.maintenance.reaped),
         "expired": result.maintenance.expired,
         "failed_steps": len(result.maintenance.failed),
+        **({} if result.arranged is None else {"failed_alarms": int(not result.arranged)}),
         **_fired(result.maintenance.fired),
         "tick_ms": round(result.took.total_seconds() * 1000),
     }

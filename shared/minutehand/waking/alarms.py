@@ -13,6 +13,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from minutehand.errors import AlarmError, ConfigurationError
+from minutehand.model.failure import message_of
 from minutehand.settings.table import ALARM_GROUP, ALARM_ROLE, ALARM_TARGET
 
 MINUTE = timedelta(minutes=1)
@@ -54,7 +55,13 @@ class Alarms:
         """Remember where alarms are created."""
         self._clock = clock
         self._known: set[datetime] = set()
+        self._failure: str | None = None
         self._rests_until = 0.0
+
+    @property
+    def failure(self) -> str | None:
+        """Why the latest alarm was not created, or the one before it that failed first; None if it was created."""
+        return self._failure
 
     def request(self, times: Iterable[datetime], now: datetime) -> bool:
         """Request the shared alarms of the earliest ten minutes of these times; the ticks then request the others.
@@ -89,10 +96,12 @@ class Alarms:
             self._clock.create(name, minute)
         except AlarmError as error:
             self._rests_until = max(self._rests_until, monotonic() + REST_SECONDS)
+            self._failure = self._failure or message_of(error)
             logger.error(
                 "the alarm %s was not created, so its jobs wait for the next alarm or sweep: %s", name, error
             )
             return False
+        self._failure = None
         return True
 
 

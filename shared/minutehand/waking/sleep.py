@@ -79,23 +79,27 @@ def trial() -> Iterator[None]:
         _trial.reset(token)
 
 
-def arrange_tick(database: Database) -> None:
-    """At the end of a tick in mode sleep, request the next one. Never raises: if anything fails, a minute later.
+def arrange_tick(database: Database) -> bool:
+    """At the end of a tick in mode sleep, request the next one; return whether its alarms exist.
 
     That is the next time at which anything needs it, and a watch over offers and leases. A tick cannot see the jobs of
-    open transactions, whose alarm it may be: then it is a minute later.
+    open transactions, whose alarm it may be: then it is a minute later. So it is if anything fails; nothing is raised.
     """
     try:
         # First the locks, then a new snapshot: a transaction that has ended in between is visible.
         waits = database.run("has_other_writers")[0]["found"]
         (record,) = database.run("next_need")
         now, busy_until = record["now"], record["busy_until"]
-        alarms().request(_times(record["needed"], now if waits else None), now)
+        exist = alarms().request(_times(record["needed"], now if waits else None), now)
         name, at = (alarms().watch(busy_until, now) if busy_until else None) or (None, None)
         database.run("note_watch", name=name, at=at)
+        failed = not exist or (busy_until is not None and name is None)
+        database.run("note_alarm", error=alarms().failure or "unknown" if failed else None)
+        return not failed
     except Exception as error:
         logger.error("the next alarm is unknown: %s: %s", type(error).__name__, message_of(error))
         tick_again()
+        return False
 
 
 def arrange_work(database: Database) -> None:

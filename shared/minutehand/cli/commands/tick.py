@@ -2,6 +2,7 @@
 
 import click
 
+import minutehand
 from minutehand.cli import text
 from minutehand.cli.options import connection_options, open_database, output_option
 from minutehand.cli.output import print_message, put_json, put_table
@@ -9,35 +10,63 @@ from minutehand.database import Database
 from minutehand.errors import ConfigurationError
 from minutehand.fan_out import Invoker
 from minutehand.settings import Settings, read_settings
+from minutehand.settings.table import MODE
 from minutehand.tick import LOWEST_COUNT_LIMIT, Tick
 from minutehand.tick import tick as run_tick
+from minutehand.waking.alarms import alarms
 
 NO_WORKER = (
     "MINUTEHAND_WORKER is not set: set it to the name of the worker function, "
     "use --dry-run to count due jobs, or run them on this machine: minutehand work --drain"
 )
 
+NO_MODE = (
+    "--wake requires MINUTEHAND_MODE=prompt or sleep; in the mode minute, the dispatcher ticks every minute"
+)
+WOKEN = {
+    "prompt": "The dispatcher is invoked, unless it waits already.",
+    "sleep": "The dispatcher ticks at the next minute.",
+}
+
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Count due jobs; make no offers and invoke nothing.")
+@click.option("--wake", is_flag=True, help="Let the stack's dispatcher tick, in the modes prompt and sleep.")
 @output_option("table", "json")
 @connection_options
-def tick(dry_run: bool, form: str) -> int:
+def tick(dry_run: bool, wake: bool, form: str) -> int:
     """Run one dispatcher tick.
 
     Counts due jobs, makes offers up to the capacity, and invokes the Lambda function in MINUTEHAND_WORKER with them.
-    Concurrent ticks are safe.
+    Concurrent ticks are safe. With --wake, the stack's dispatcher does this instead: at once in the mode prompt, at
+    the next minute in the mode sleep; for example after SQL has enqueued jobs.
 
     \b
     Examples:
       minutehand tick --dry-run
       MINUTEHAND_WORKER=minutehand-worker minutehand tick
+      MINUTEHAND_MODE=sleep minutehand tick --wake
     """
+    if wake:
+        return _wake()
     settings = read_settings()
     if not dry_run and not settings.workers.default:
         raise ConfigurationError(NO_WORKER)
     with open_database() as database:
         return _count(database, settings, form) if dry_run else _tick(database, settings, form)
+
+
+def _wake() -> int:
+    mode = MODE.read()
+    if mode == "minute":
+        raise ConfigurationError(NO_MODE)
+    with open_database() as database:
+        minutehand.wake(connection=database)
+    if mode == "sleep" and (failure := alarms().failure):
+        print_message(f"The alarm was not created: {failure}")
+        return 1
+    print_message(WOKEN[mode])
+    return 0
 
 
 def _count(database: Database, settings: Settings, form: str) -> int:

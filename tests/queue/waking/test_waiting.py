@@ -147,7 +147,7 @@ def test_paused_jobs_are_not_waited_for(queue: Queue, minute: Minute) -> None:
 
 @pytest.mark.fault("look", r"\) as rated", ") and false as rated")
 def test_next_start_of_a_rate_is_waited_for(queue: Queue, minute: Minute) -> None:
-    limit(queue.database, kind="echo", rate=30, period=timedelta(minutes=1), burst=1)
+    limit(queue.database, kind="echo", rate=2, period=timedelta(minutes=1), burst=1)
     _, second = queue.enqueue(), queue.enqueue()
     queue.offer(capacity=10)
     queue.sql("delete from minutehand.jobs_live where offered is not null")

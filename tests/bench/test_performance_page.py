@@ -57,7 +57,7 @@ def test_case_contains_every_system_and_round(name: str) -> None:
 def test_results_contain_a_tick_of_each_backlog() -> None:
     cases = RESULTS.ticks.milliseconds
 
-    assert set(cases) == {"plain", "one limit", "1,000 tenants"}
+    assert set(cases) >= {"plain", "one limit", "1,000 tenants"}
     assert {len(taken) for taken in cases.values()} == {len(BACKLOGS)}
 
 

@@ -53,7 +53,13 @@ class Result:
 
 
 def run(
-    database: servers.Database, folder: Path, *, seconds: float, seed: int, fence: Fence | None = None
+    database: servers.Database,
+    folder: Path,
+    *,
+    seconds: float,
+    seed: int,
+    fence: Fence | None = None,
+    mode: str = "minute",
 ) -> Result:
     """Run the load under faults, drain the queue, and check the records."""
     template = tree(folder, fence)
@@ -61,7 +67,7 @@ def run(
     faults = Misbehavior(seed, functions={"WorkerFunction", "DispatcherFunction"}, **FAULTS, **FROZEN)
     with (
         closing(Database(database.admin_url)) as enqueuer,
-        emulated(template, database.url, []) as lambda_,
+        emulated(template, database.url, [], mode) as lambda_,
         faults.upon(lambda_),
     ):
         load = Load(enqueuer, Random(seed))

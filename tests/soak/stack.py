@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+import pytest
 
 from emulator import Clock, Emulator
 from tests import servers
@@ -45,12 +46,14 @@ def prepare(database: servers.Database, folder: Path, fence: Fence | None) -> No
 
 
 @contextmanager
-def emulated(template: Path, url: str, log: list[tuple[str, str]]) -> Iterator[Emulator]:
-    """Run the stack with a fast clock, so that Lambda repeats its events within seconds."""
+def emulated(
+    template: Path, url: str, log: list[tuple[str, str]], mode: str = "minute"
+) -> Iterator[Emulator]:
+    """Run the stack in a mode with a fast clock, so that Lambda repeats its events within seconds."""
     with Emulator(
         template,
         environment=reach(url) | VARIABLES,
-        parameters={"WorkerTimeout": "60"},
+        parameters={"WorkerTimeout": "60", "Mode": mode},
         concurrency=16,
         clock=Clock(speed=10),
         cache=ROOT / ".emulator",
@@ -58,4 +61,20 @@ def emulated(template: Path, url: str, log: list[tuple[str, str]]) -> Iterator[E
     ) as lambda_:
         lambda_.limit("DispatcherFunction", 3)
         lambda_.limit("WorkerFunction", 10)
-        yield lambda_
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in (_variables(lambda_) if mode == "prompt" else {}).items():
+                patch.setenv(name, value)
+            yield lambda_
+
+
+def _variables(lambda_: Emulator) -> dict[str, str]:
+    """Return the variables of a process that enqueues in the mode `prompt`."""
+    return {
+        "MINUTEHAND_MODE": "prompt",
+        "MINUTEHAND_WORKER": "minutehand-worker",
+        "MINUTEHAND_DISPATCHER": "minutehand-dispatcher",
+        "AWS_ENDPOINT_URL_LAMBDA": lambda_.url,
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "emulator",
+        "AWS_SECRET_ACCESS_KEY": "emulator",
+    }

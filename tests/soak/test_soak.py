@@ -29,8 +29,9 @@ def test_fence_is_in_its_file(fence: Fence) -> None:
 
 
 @pytest.mark.soak
-def test_promises_hold_under_faults(fresh_database: Database, tmp_path: Path) -> None:
-    result = run(fresh_database, tmp_path, seconds=SECONDS, seed=SEED)
+@pytest.mark.parametrize("mode", ["minute", "prompt"])
+def test_promises_hold_under_faults(fresh_database: Database, tmp_path: Path, mode: str) -> None:
+    result = run(fresh_database, tmp_path, seconds=SECONDS, seed=SEED, mode=mode)
 
     print(f"{result.jobs} jobs, {result.attempts} attempts; {result.faults}")
     assert not result.violations, "\n".join(map(str, result.violations))

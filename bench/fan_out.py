@@ -19,12 +19,13 @@ from minutehand.database import Database
 from minutehand.fan_out import Invoker
 from minutehand.invocations.forwarding import MOST_INVITATIONS, forward
 from minutehand.local.lambda_endpoint import Call, LambdaEndpoint, Reply
+from minutehand.model.worker_route import WorkerRoutes
 from minutehand.settings import Settings
 from minutehand.tick import tick
 
 ANSWER_SECONDS = 0.015
 FILL = "insert into minutehand.jobs_live (kind) select 'echo' from generate_series(1, %s)"
-RENEW = "update minutehand.jobs_live set ack = null, offered = null, visible = clock_timestamp() - interval '1 minute'"
+RENEW = "update minutehand.jobs_live set ack = null, offered = null, visible = clock_timestamp() - interval '1 second'"
 
 
 class Slow:
@@ -82,7 +83,7 @@ def endpoint() -> Iterator[None]:
 def main(jobs: int) -> None:
     """Print the seconds of each part."""
     with endpoint(), database() as url:
-        queue, settings = Database(url), Settings(capacity=jobs)
+        queue, settings = Database(url), Settings(capacity=jobs, workers=WorkerRoutes("worker"))
         queue.connection.execute(FILL, [jobs])
         for name in ("", "dispatcher"):
             invoker = Keeping(LambdaInvoker())

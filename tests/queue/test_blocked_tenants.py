@@ -77,12 +77,10 @@ def test_job_behind_a_blocked_head_is_found_by_turns(scanned: Queue) -> None:
 
 def test_expired_jobs_at_the_head_do_not_block_a_tenant(scanned: Queue) -> None:
     fill_all(scanned)
-    scanned.sql(
-        "update minutehand.jobs_live set expires_at = now() - interval '1 second' where tenant = 't03'"
-    )
+    scanned.sql("update minutehand.jobs_live set expires = interval '1 second' where tenant = 't03'")
     assert tick(scanned) == each_once([tenant for tenant in TENANTS if tenant != "t03"])
 
-    scanned.sql("update minutehand.jobs_live set expires_at = null")
+    scanned.sql("update minutehand.jobs_live set expires = null")
 
     assert tick(scanned) == {"t03": 1}
 

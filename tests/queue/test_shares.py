@@ -22,7 +22,7 @@ def tick(queue: Queue, capacity: int) -> Counter[str]:
     return Counter(row["tenant"] for row in queue.sql(FINISH, ids=ids))
 
 
-@pytest.mark.fault("functions/choose", r"coalesce\(s.weight, 1\) as weight", "1 as weight")
+@pytest.mark.fault("functions/choose", r"coalesce\(q.weight, s.weight, 1\) as weight", "1 as weight")
 @pytest.mark.parametrize("capacity", [3, 20])
 @pytest.mark.parametrize("backlog", [60, 1000], ids=["few due jobs", "a backlog"])
 def test_shares_follow_the_weights(queue: Queue, capacity: int, backlog: int) -> None:

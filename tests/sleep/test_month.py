@@ -30,7 +30,7 @@ def check(month: Month) -> None:
 def test_day_of_races_loses_no_job_and_wakes_only_for_work(
     url_with_clock: str, event_bridge: EventBridge
 ) -> None:
-    check(Month(url_with_clock, event_bridge, seed=15, days=1, races=25))
+    check(Month(url_with_clock, event_bridge, seed=15, days=1, races=10))
 
 
 @pytest.mark.thorough

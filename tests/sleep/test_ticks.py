@@ -195,7 +195,7 @@ def test_alarm_that_a_tick_cannot_create_is_reported(stage: Stage, monkeypatch: 
     monkeypatch.setenv("MINUTEHAND_ALARM_GROUP", "absent")
     assert not tick(stage.worker, RecordingInvoker(), Settings(capacity=1)).arranged
     (noted,) = stage.database.connection.execute(NOTED).fetchall()
-    assert "ResourceNotFoundException" in noted[0]
+    assert "EventBridge Scheduler answered" in noted[0]
 
     monkeypatch.setenv("MINUTEHAND_ALARM_GROUP", stage.event_bridge.group)
     assert tick(stage.worker, RecordingInvoker(), Settings(capacity=1)).arranged

@@ -47,10 +47,10 @@ def test_async_transaction_of_the_caller_is_woken_by_hand(queue: Queue, aws: Lam
     async def act() -> Any:
         async with await psycopg.AsyncConnection.connect(queue.url) as connection:
             job = await enqueue("echo", connection=connection)
-            assert aws.events == []
-            await connection.commit()
-            await wake(job, connection=connection)
-            return job
+        assert aws.events == []
+        async with AsyncDatabase(queue.url) as database:
+            await wake(job, connection=database)
+        return job
 
     job = run_in_loop(act())
 

@@ -155,7 +155,7 @@ def test_jobs_of_a_full_limit_are_passed_in_their_index(connection: Connection) 
     connection.execute("update minutehand.controls set kind = '', queue = 'default'")
 
     assert kind <= 2500
-    assert buffers(connection, "offer") <= 100
+    assert buffers(connection, "offer") <= 200
 
 
 @pytest.mark.parametrize("tenants", [0, 200])

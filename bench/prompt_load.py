@@ -78,7 +78,8 @@ def theory(servers: int, load: float, mean: float) -> tuple[float, float, float]
     last = offered**servers / factorial(servers) / (1 - load)
     waiting = last / (sum(offered**n / factorial(n) for n in range(servers)) + last)
     rate = servers * (1 - load) / mean
-    return waiting, *(max(0.0, log(waiting / (1 - part)) / rate) for part in (0.5, 0.95))
+    median, most = (max(0.0, log(waiting / (1 - part)) / rate) for part in (0.5, 0.95))
+    return waiting, median, most
 
 
 @click.command()

@@ -67,7 +67,8 @@ CREATE TYPE minutehand.due_lane AS (
 	priority integer,
 	floor timestamp with time zone,
 	shared boolean,
-	grouped boolean
+	grouped boolean,
+	mixed boolean
 );
 
 CREATE FUNCTION minutehand.too_large(field text, size bigint, max_size bigint, unit text DEFAULT 'characters'::text) RETURNS boolean
@@ -93,6 +94,13 @@ CREATE DOMAIN minutehand.facts AS jsonb
 
 CREATE DOMAIN minutehand.finite_time AS timestamp with time zone
 	CONSTRAINT time_is_finite CHECK ((isfinite(VALUE) AND (VALUE >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (VALUE < '9999-12-31 00:00:00+00'::timestamp with time zone)));
+
+CREATE TYPE minutehand.full_scope AS (
+	queue text,
+	kinds jsonb,
+	tenants jsonb,
+	others jsonb
+);
 
 CREATE TYPE minutehand.group_visit AS (
 	queue text,
@@ -248,6 +256,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.are_full(names text[], kinds jsonb, others jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select not exists (select from unnest(names) n (name) where (kinds ? n.name or others ? n.name) is not true)
+$$;
+
 CREATE FUNCTION minutehand.as_micros(moment timestamp with time zone) RETURNS bigint
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
@@ -334,6 +348,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.begins_transaction() RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+begin
+    return current_setting('transaction_isolation') = 'read committed' and pg_current_xact_id_if_assigned() is null
+           and clock_timestamp() < now() + interval '1 second';
+end
+$$;
+
 CREATE FUNCTION minutehand.block_group() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'minutehand', 'pg_temp'
@@ -346,6 +369,71 @@ begin
     end if;
     return null;
 end
+$$;
+
+CREATE FUNCTION minutehand.block_parts(in_queue text, with_priority integer, tenants text[], floor timestamp with time zone, moment timestamp with time zone, full_scope minutehand.full_scope) RETURNS void
+    LANGUAGE sql
+    AS $$
+    with head as materialized (
+        select t.tenant, j.names
+          from unnest(tenants) t (tenant)
+         cross join lateral (
+               select array_agg(distinct r.name) as names, bool_and(r.name is not null) as blocked
+                 from (select minutehand.full_for(t.tenant, j.kind, coalesce(j.key, ''), full_scope.kinds, full_scope.others) as name
+                         from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant = t.tenant and j.tenant <> ''
+                          and j.visible >= block_parts.floor and j.visible <= moment
+                        order by j.visible, j.id
+                        limit minutehand.scan_rows('part')) r) j
+         where j.blocked
+    ), known as materialized (
+        -- A worker that sweeps a part has locked its position.
+        select p.part, h.names
+          from minutehand.positions p
+          join head h on h.tenant = p.part
+         where p.queue = in_queue and p.priority = with_priority and not p.whole
+           for update of p skip locked
+    ), marked as (
+        update minutehand.positions p
+           set blocked = true, blocked_by = k.names
+          from known k
+         where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = k.part
+    )
+    insert into minutehand.positions (queue, priority, whole, part, swept, blocked, blocked_by)
+    -- It is swept before those that were swept in the last hour.
+    select in_queue, with_priority, false, h.tenant, moment - interval '1 hour', true, h.names
+      from head h
+     where not exists (select from minutehand.positions p
+                        where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = h.tenant)
+        on conflict do nothing
+$$;
+
+CREATE FUNCTION minutehand.blocked_parts(in_queue text, with_priority integer, floor timestamp with time zone, moment timestamp with time zone, full_scope minutehand.full_scope, marks boolean) RETURNS SETOF text
+    LANGUAGE sql
+    AS $$
+    with chosen as materialized (
+        select p.part::text,
+               exists (select from minutehand.jobs_live j
+                        where j.queue = in_queue and j.priority = with_priority and j.tenant = p.part and j.tenant <> ''
+                          and j.visible >= blocked_parts.floor and j.visible <= moment) as due
+          from minutehand.positions p
+         where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
+           and (full_scope.tenants ? p.part) is not true
+         order by p.swept
+         limit minutehand.scan_rows('blocked')
+    ), held as materialized (
+        select p.part
+          from minutehand.positions p
+         where marks and p.queue = in_queue and p.priority = with_priority and not p.whole and p.part in (select c.part from chosen c)
+           for update skip locked
+    ), noted as (
+        update minutehand.positions p
+           set swept = moment, blocked = c.due
+          from held h
+          join chosen c on c.part = h.part
+         where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = h.part
+    )
+    select c.part from chosen c where c.due
 $$;
 
 CREATE UNLOGGED TABLE minutehand.new_jobs (
@@ -843,6 +931,7 @@ CREATE FUNCTION minutehand.choose(room integer, moment timestamp with time zone,
 declare
     lanes   minutehand.due_lane[];
     bounds  minutehand.bound[];
+    scopes  minutehand.full_scope[];
     streams minutehand.stream[];
     found_jobs minutehand.candidate[] := '{}';
     heads   record;
@@ -851,10 +940,13 @@ declare
     step    record;
     tried   uuid[] := '{}';
     taken   uuid[] := '{}';
-    blocked integer[] := '{}';
+    opened  integer[] := '{}';
     rows    integer := minutehand.scan_rows('sweep');
     served  text[] := '{}';
 begin
+    if room <= 0 then
+        return;
+    end if;
     if only_queue is null then
         lanes := array(select row(l.*)::minutehand.due_lane from minutehand.due_lanes(moment) l);
     else
@@ -862,21 +954,22 @@ begin
     end if;
     perform minutehand.lock_counts(lanes, only_queue);
     bounds := minutehand.bounds(moment, queues, budgets, only_queue);
-    streams := array(select s from minutehand.streams(lanes, room, moment, bounds, in_turn) s);
+    scopes := minutehand.full_scopes(lanes, bounds);
+    streams := array(select s from minutehand.streams(lanes, room, moment, scopes, in_turn, only_queue is null) s);
     while room > 0 loop
-        found_jobs := array(select c from minutehand.still_candidates(found_jobs, bounds, tried) c);
+        found_jobs := array(select c from minutehand.still_candidates(found_jobs, scopes, tried) c);
         select coalesce(array_agg(h.candidate), '{}') as candidates, coalesce(array_agg(distinct h.number), '{}') as numbers
           into heads
-          from minutehand.heads(streams, moment, bounds, tried) h;
-        select * into grouped from minutehand.visit_groups(streams, lanes, moment, bounds, tried, taken);
+          from minutehand.heads(streams, moment, scopes, tried) h;
+        opened := opened || heads.numbers;
+        select * into grouped from minutehand.visit_groups(streams, lanes, moment, bounds, scopes, tried, taken);
         if rows > 0 then
             select * into swept
               from minutehand.sweep_blocked(
                    streams,
                    heads.numbers || grouped.numbers || array(select f.stream from unnest(found_jobs) f where f.stream is not null),
-                   room, moment, bounds, tried, rows, only_queue is null);
+                   room, moment, scopes, tried, rows, only_queue is null);
             rows := rows - swept.read;
-            blocked := blocked || swept.swept;
             found_jobs := found_jobs || swept.jobs;
         end if;
         select * into step
@@ -892,12 +985,13 @@ begin
         end if;
         exit when step.selected = '{}';
         bounds := minutehand.bounds_left(bounds, minutehand.counted_jobs(step.locked), moment, true);
+        scopes := minutehand.full_scopes(lanes, bounds);
     end loop;
     if counts and exists (select from unnest(bounds) b where b.starts) then
         perform minutehand.count_starts(minutehand.counted_jobs(taken), bounds, moment);
     end if;
     if in_turn or found_jobs <> '{}' then
-        perform minutehand.remember(streams, blocked, found_jobs, bounds, tried, served);
+        perform minutehand.remember(streams, opened, found_jobs, scopes, tried, served);
     end if;
 end
 $$;
@@ -1537,13 +1631,13 @@ exception
 end
 $$;
 
-CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TABLE(queue text, priority integer, floor timestamp with time zone, shared boolean, grouped boolean)
+CREATE FUNCTION minutehand.due_lanes(moment timestamp with time zone) RETURNS TABLE(queue text, priority integer, floor timestamp with time zone, shared boolean, grouped boolean, mixed boolean)
     LANGUAGE sql STABLE ROWS 10
     AS $$
-    select l.queue, l.priority, min(l.floor), bool_or(l.shared), bool_or(l.grouped)
-      from (select queue::text, priority::integer, floor, shared, grouped from minutehand.lanes where floor <= moment
+    select l.queue, l.priority, min(l.floor), bool_or(l.shared), bool_or(l.grouped), bool_or(l.mixed)
+      from (select queue::text, priority::integer, floor, shared, grouped, mixed from minutehand.lanes where floor <= moment
              union all
-            select queue, priority, visible, shared, grouped from minutehand.lane_changes where visible <= moment) l
+            select queue, priority, visible, shared, grouped, mixed from minutehand.lane_changes where visible <= moment) l
      group by l.queue, l.priority
 $$;
 
@@ -2078,29 +2172,39 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.full_scopes(in_queues text[], bounds minutehand.bound[]) RETURNS TABLE(queue text, kinds text[], tenants text[], others text[])
-    LANGUAGE sql STABLE ROWS 10
+CREATE FUNCTION minutehand.full_for(tenant text, kind text, key text, kinds jsonb, others jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
-    with filled as materialized (
-        select case when b.per = 'tenant' then b.value else b.tenant end as tenant, b.queue, b.kind, b.key
-          from unnest(bounds) b
-         where b.free <= 0 and b.group = '' and (b.per = '' or b.per = 'tenant' and b.value <> '')
-         union all
-        -- The value is `tenant/queue/key`, in which only the key may contain slashes.
-        select coalesce(nullif(split_part(b.value, '/', 1), ''), '-'), split_part(b.value, '/', 2), b.kind,
-               substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
-          from unnest(bounds) b
-         where b.free <= 0 and b.per = 'key' and b.value <> ''
-    )
-    select q.queue,
-           coalesce(array_agg(f.kind) filter (where f.tenant = '' and f.kind <> '' and f.key = ''), '{}'),
-           coalesce(array_agg(f.tenant) filter (where f.tenant <> '' and f.kind = '' and f.key = ''), '{}'),
-           coalesce(array_agg(f.tenant || '/' || f.kind || '/' || f.key)
-                    filter (where f.key <> '' or f.tenant <> '' and f.kind <> ''), '{}')
-      from (select distinct unnest(in_queues) as queue) q
-      left join filled f on f.queue in ('', q.queue)
-     group by q.queue
-    having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0
+    select case when kinds ? kind then kind
+                else (select s.name from unnest(minutehand.scopes_of(tenant, kind, key)) s (name) where others ? s.name limit 1) end
+$$;
+
+CREATE FUNCTION minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[]) RETURNS minutehand.full_scope[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+begin
+    return array(
+        with filled as materialized (
+            select case when b.per = 'tenant' then b.value else b.tenant end as tenant, b.queue, b.kind, b.key
+              from unnest(bounds) b
+             where b.free <= 0 and b.group = '' and (b.per = '' or b.per = 'tenant' and b.value <> '')
+             union all
+            -- The value is `tenant/queue/key`, in which only the key may contain slashes.
+            select coalesce(nullif(split_part(b.value, '/', 1), ''), '-'), split_part(b.value, '/', 2), b.kind,
+                   substr(b.value, length(split_part(b.value, '/', 1) || split_part(b.value, '/', 2)) + 3)
+              from unnest(bounds) b
+             where b.free <= 0 and b.per = 'key' and b.value <> ''
+        )
+        select row(q.queue,
+                   jsonb_object_agg(f.kind, true) filter (where f.tenant = '' and f.kind <> '' and f.key = ''),
+                   jsonb_object_agg(f.tenant, true) filter (where f.tenant <> '' and f.kind = '' and f.key = ''),
+                   jsonb_object_agg(f.tenant || '/' || f.kind || '/' || f.key, true)
+                   filter (where f.key <> '' or f.tenant <> '' and f.kind <> ''))::minutehand.full_scope
+          from (select distinct l.queue from unnest(lanes) l) q
+          left join filled f on f.queue in ('', q.queue)
+         group by q.queue
+        having count(*) filter (where f.tenant = '' and f.kind = '' and f.key = '') = 0);
+end
 $$;
 
 CREATE FUNCTION minutehand.grant_role(of_role text) RETURNS void
@@ -2145,7 +2249,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], taken uuid[], steps integer) RETURNS TABLE(number integer, queue text, priority integer, whole boolean, part text, tenant text, "group" text, place integer, candidate minutehand.candidate)
+CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], scopes minutehand.full_scope[], tried uuid[], taken uuid[], steps integer) RETURNS TABLE(number integer, queue text, priority integer, whole boolean, part text, tenant text, "group" text, place integer, candidate minutehand.candidate)
     LANGUAGE sql STABLE ROWS 100
     AS $$
     with stream as materialized (
@@ -2153,9 +2257,9 @@ CREATE FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minute
                coalesce(t.group, '') as at_group, row(s.queue, s.priority, s.floor, s.whole, s.part, s.head, s.most, s.last)::minutehand.stream as self
           from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
           join unnest(lanes) l on l.queue = s.queue and l.priority = s.priority and l.grouped
-          join minutehand.full_scopes(array(select u.queue from unnest(streams) u), bounds) f on f.queue = s.queue
+          join unnest(scopes) f on f.queue = s.queue
           left join minutehand.group_turns t on t.queue = s.queue and t.priority = s.priority and t.whole = s.whole and t.part = s.part
-         where s.part <> all (f.tenants)
+         where (f.tenants ? s.part) is not true
     ), filled as materialized (
         select b.value from unnest(bounds) b
          where b.per = 'group' and b.value <> '' and b.free <= 0 and b.kind = '' and b.key = ''
@@ -2231,22 +2335,32 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.has_room(tenant text, kind text, key text, full_kinds text[], full_tenants text[], full_others text[]) RETURNS boolean
+CREATE FUNCTION minutehand.has_room(tenant text, kind text, key text, kinds jsonb, tenants jsonb, others jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
-    select kind <> all (full_kinds) and tenant <> all (full_tenants)
-           and (full_others = '{}' or not full_others && array[
-                tenant || '/' || kind || '/', '/' || kind || '/' || key, '//' || key,
-                coalesce(nullif(tenant, ''), '-') || '//' || key, coalesce(nullif(tenant, ''), '-') || '/' || kind || '/' || key])
+    select (kinds is null or not kinds ? kind) and (tenants is null or not tenants ? tenant)
+           and (others is null or not others ?| minutehand.scopes_of(tenant, kind, key))
 $$;
 
-CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[]) RETURNS TABLE(number integer, candidate minutehand.candidate)
+CREATE FUNCTION minutehand.has_waiter(moment timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+declare
+    at timestamptz := clock_timestamp();
+begin
+    return moment > at + interval '60 seconds'
+        or exists (select from minutehand.waiting w
+                    where w.until > at or w.scheduled > at - interval '60 seconds' and moment > w.scheduled + interval '60 seconds');
+end
+$$;
+
+CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp with time zone, scopes minutehand.full_scope[], tried uuid[]) RETURNS TABLE(number integer, candidate minutehand.candidate)
     LANGUAGE sql STABLE ROWS 100
     AS $$
     with stream as materialized (
         select s.*, f.kinds, f.tenants, f.others
           from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
-          join minutehand.full_scopes(array(select l.queue from unnest(streams) l), bounds) f on f.queue = s.queue
+          join unnest(scopes) f on f.queue = s.queue
     )
     select s.number::integer, row(j.id, s.queue, s.priority, j.visible, j.tenant, j.kind, j.key, null, '')::minutehand.candidate
       from stream s
@@ -2275,10 +2389,10 @@ CREATE FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp w
                     order by j.visible, j.id
                     limit s.head + cardinality(tried)) r
             where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
-              and minutehand.has_room(s.part, r.kind, coalesce(r.key, ''), s.kinds, '{}', s.others)
+              and minutehand.has_room(s.part, r.kind, coalesce(r.key, ''), s.kinds, null, s.others)
               and r.id not in (select unnest(tried))
             limit s.most) j
-     where not s.whole and s.part <> '' and s.part <> all (s.tenants)
+     where not s.whole and s.part <> '' and (s.tenants ? s.part) is not true
 $$;
 
 CREATE FUNCTION minutehand.hold_batches(ids uuid[]) RETURNS void
@@ -2458,7 +2572,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean, grouped boolean) RETURNS boolean
+CREATE FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean, grouped boolean, mixed boolean) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 begin
@@ -2466,10 +2580,12 @@ begin
        and visible >= clock_timestamp() - interval '3 seconds'
        and (exists (select from minutehand.lanes l
                      where l.queue = in_queue and l.priority = with_priority and l.floor <= lane_covers.visible
-                       and l.idle is null and (l.shared or not lane_covers.shared) and (l.grouped or not lane_covers.grouped))
+                       and l.idle is null and (l.shared or not lane_covers.shared) and (l.grouped or not lane_covers.grouped)
+                       and (l.mixed or not lane_covers.mixed))
             or exists (select from minutehand.lane_changes c
                         where c.queue = in_queue and c.priority = with_priority and c.visible <= lane_covers.visible
-                          and (c.shared or not lane_covers.shared) and (c.grouped or not lane_covers.grouped)));
+                          and (c.shared or not lane_covers.shared) and (c.grouped or not lane_covers.grouped)
+                          and (c.mixed or not lane_covers.mixed)));
 end
 $$;
 
@@ -2776,8 +2892,15 @@ declare
     capacity integer;
     ttl      interval;
 begin
+    if not minutehand.begins_transaction() then
+        return query select null::uuid, null::uuid, null, null, null, true where not minutehand.has_waiter(coalesce(next, now()));
+        return;
+    end if;
     -- Ends a session that leaves the transaction open, and thereby its lock.
     perform set_config('idle_in_transaction_session_timeout', '2s', true);
+    if current_setting('server_version_num')::integer >= 170000 then
+        perform set_config('transaction_timeout', '10s', true);
+    end if;
     begin
         if cardinality(ids) > 0 then
             select coalesce(d.capacity, 0), least(d.offer_ttl, interval '45 seconds') into capacity, ttl
@@ -2942,7 +3065,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'update', 'jobs', 'deleted failed cancelled result error version'),
         ('worker', 'update', 'schedules', 'next wake fired last error'),
         ('worker', 'update', 'uniques', 'until'),
-        ('worker', 'update', 'lanes', 'floor shared grouped idle emptied'),
+        ('worker', 'update', 'lanes', 'floor shared grouped mixed idle emptied'),
         ('worker', 'update', 'lane_changes', 'visible'),
         ('worker', 'update', 'positions', 'blocked'),
         ('worker', 'update', 'dispatcher budgets take_locks waiting rates kind_times', null),
@@ -3249,7 +3372,7 @@ CREATE FUNCTION minutehand.rate_free_at(rate integer, period interval, burst int
     select due - make_interval(secs => ((burst - 1) * extract(epoch from period) / rate)::double precision)
 $$;
 
-CREATE FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], most integer) RETURNS SETOF minutehand.candidate
+CREATE FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, full_scope minutehand.full_scope, tried uuid[], most integer) RETURNS SETOF minutehand.candidate
     LANGUAGE sql STABLE ROWS 100
     AS $$
     with newest as (
@@ -3270,15 +3393,14 @@ CREATE FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp w
     select n.id, n.queue::text, n.priority::integer, n.visible::timestamptz, n.tenant::text, n.kind::text, coalesce(n.key, ''), null::integer,
            ''::text
       from newest n
-      join minutehand.full_scopes(array[(stream).queue], bounds) f on f.queue = n.queue
      where ((stream).whole or n.tenant = (stream).part) and n.group is null
        and minutehand.may_start(n.attempts, n.max_attempts, n.cancelling, n.expires_at, moment)
-       and minutehand.has_room(n.tenant, n.kind, coalesce(n.key, ''), f.kinds, f.tenants, f.others) and n.id <> all (tried)
+       and minutehand.has_room(n.tenant, n.kind, coalesce(n.key, ''), full_scope.kinds, full_scope.tenants, full_scope.others) and n.id <> all (tried)
      order by n.visible, n.id
      limit most
 $$;
 
-CREATE FUNCTION minutehand.read_stream(stream minutehand.stream, after_visible timestamp with time zone, after_id uuid, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, most integer, OUT jobs minutehand.candidate[], OUT read integer, OUT visible timestamp with time zone, OUT id uuid) RETURNS record
+CREATE FUNCTION minutehand.read_stream(stream minutehand.stream, after_visible timestamp with time zone, after_id uuid, moment timestamp with time zone, full_scope minutehand.full_scope, tried uuid[], rows integer, most integer, OUT jobs minutehand.candidate[], OUT read integer, OUT visible timestamp with time zone, OUT id uuid) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$
 declare
@@ -3287,19 +3409,20 @@ declare
     of_part  constant text := (stream).part;
     in_queue constant text := (stream).queue;
     with_priority constant integer := (stream).priority;
+    kinds    constant jsonb := (full_scope).kinds;
+    tenants  constant jsonb := (full_scope).tenants;
+    others   constant jsonb := (full_scope).others;
     seen     record;
 begin
     if of_part = '' then
         select array_agg(row(r.id, in_queue, with_priority, r.visible, r.tenant, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
                filter (where (is_whole or r.tenant = '') and r.group is null
                          and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
-                         and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), f.kinds, f.tenants, f.others)
+                         and minutehand.has_room(r.tenant, r.kind, coalesce(r.key, ''), kinds, tenants, others)
                          and r.id <> all (tried)) as jobs,
                count(*) as rows, (array_agg(r.visible))[count(*)] as visible, (array_agg(r.id))[count(*)] as id
           into seen
-          from minutehand.full_scopes(array[in_queue], bounds) f
-         cross join (
-               select j.*
+          from (select j.*
                  from minutehand.jobs_live j
                 where j.queue = in_queue and j.priority = with_priority
                   -- Without another lower bound, from which the index would be read instead.
@@ -3309,13 +3432,11 @@ begin
     else
         select array_agg(row(r.id, in_queue, with_priority, r.visible, of_part, r.kind, coalesce(r.key, ''), null, '')::minutehand.candidate)
                filter (where r.group is null and minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
-                         and minutehand.has_room(of_part, r.kind, coalesce(r.key, ''), f.kinds, '{}', f.others)
+                         and minutehand.has_room(of_part, r.kind, coalesce(r.key, ''), kinds, null, others)
                          and r.id <> all (tried)) as jobs,
                count(*) as rows, (array_agg(r.visible))[count(*)] as visible, (array_agg(r.id))[count(*)] as id
           into seen
-          from minutehand.full_scopes(array[in_queue], bounds) f
-         cross join (
-               select j.*
+          from (select j.*
                  from minutehand.jobs_live j
                 where j.queue = in_queue and j.priority = with_priority and j.tenant = of_part and j.tenant <> ''
                   and (j.visible, j.id) >= (after_visible, after_id) and j.visible <= moment
@@ -3380,8 +3501,9 @@ declare
     visible timestamptz := case when coalesce(new.offered, new.claimed) is null then new.visible
                                 else least(new.visible, clock_timestamp()) end;
 begin
-    if not minutehand.lane_covers(new.queue, new.priority, visible, new.tenant <> '', new."group" is not null) then
-        insert into minutehand.lane_changes values (new.queue, new.priority, visible, new.tenant <> '', new."group" is not null);
+    if not minutehand.lane_covers(new.queue, new.priority, visible, new.tenant <> '', new."group" is not null, new.tenant = '') then
+        insert into minutehand.lane_changes
+        values (new.queue, new.priority, visible, new.tenant <> '', new."group" is not null, new.tenant = '');
     end if;
     return null;
 end
@@ -3392,15 +3514,15 @@ CREATE FUNCTION minutehand.record_lanes() RETURNS trigger
     SET search_path TO 'minutehand', 'pg_temp'
     AS $$
 begin
-    insert into minutehand.lane_changes (queue, priority, visible, shared, grouped)
-    select c.queue, c.priority, c.visible, c.shared, c.grouped
-      from (select queue, priority, bool_or(tenant <> '') as shared, bool_or("group" is not null) as grouped,
+    insert into minutehand.lane_changes (queue, priority, visible, shared, grouped, mixed)
+    select c.queue, c.priority, c.visible, c.shared, c.grouped, c.mixed
+      from (select queue, priority, bool_or(tenant <> '') as shared, bool_or("group" is not null) as grouped, bool_or(tenant = '') as mixed,
                    -- An offered or claimed job may be released at any time.
                    min(case when coalesce(offered, claimed) is null then visible else least(visible, clock_timestamp()) end) as visible
               from new_rows
              where deleted is null
              group by queue, priority) c
-     where not minutehand.lane_covers(c.queue, c.priority, c.visible, c.shared, c.grouped);
+     where not minutehand.lane_covers(c.queue, c.priority, c.visible, c.shared, c.grouped, c.mixed);
     return null;
 end
 $$;
@@ -3443,14 +3565,14 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.remember(streams minutehand.stream[], visited integer[], found_jobs minutehand.candidate[], bounds minutehand.bound[], tried uuid[], served text[]) RETURNS void
+CREATE FUNCTION minutehand.remember(streams minutehand.stream[], opened integer[], found_jobs minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[], served text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
 begin
     update minutehand.positions p
        set visible = f.visible, id = f.id
       from (select distinct on (c.stream) s.queue, s.priority, s.whole, s.part, c.visible, c.id
-              from minutehand.still_candidates(found_jobs, bounds, tried) c
+              from minutehand.still_candidates(found_jobs, scopes, tried) c
               join unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
                 on s.number = c.stream
              order by c.stream, c.visible, c.id) f
@@ -3458,7 +3580,7 @@ begin
     update minutehand.positions p
        set blocked = false
       from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
-     where not s.whole and s.part <> '' and s.number <> all (visited)
+     where not s.whole and s.part <> '' and s.number = any (opened)
        and p.queue = s.queue and p.priority = s.priority and not p.whole and p.part = s.part and p.blocked;
     insert into minutehand.turns as t (queue, last)
     select distinct on (s.queue) s.queue, s.part
@@ -3564,10 +3686,7 @@ declare
     at timestamptz := clock_timestamp();
 begin
     -- A read first, because it does not wait for others.
-    if moment > at + interval '60 seconds'
-       or exists (select from minutehand.waiting w
-                   where w.until > at or w.scheduled > at - interval '60 seconds' and moment > w.scheduled + interval '60 seconds')
-    then
+    if minutehand.has_waiter(moment) then
         return false;
     end if;
     update minutehand.waiting w set until = at + interval '1 second', waiter = null where w.until <= at;
@@ -3784,13 +3903,15 @@ CREATE FUNCTION minutehand.scan_rows(of text) RETURNS integer
            -- The newest due jobs of a stream whose head is blocked, for as many streams as `newest streams`.
            when 'newest' then 1000
            when 'newest streams' then 20
-           -- In all sweeps of a tick or of a take, and in one step of a sweep.
+           -- In all sweeps of a tick or of a take, in those of parts of lanes together, and in one step of a sweep.
            when 'sweep' then 50000
+           when 'sweep parts' then 20000
            when 'step' then 2000
-           -- Tenants, besides those for which there is room: listed, visited in turn, and of those whose head is known to be blocked.
+           -- Tenants: listed, besides those for which there is room; visited although their head is blocked; and swept, if it is
+           -- known to be.
            when 'listed' then 1000
-           when 'visits' then 200
-           when 'blocked' then 50
+           when 'closed' then 100
+           when 'blocked' then 10
            -- Groups of a stream, in addition to those that are busy.
            when 'groups' then 2000
            end
@@ -3825,6 +3946,13 @@ begin
     end if;
     return scope;
 end
+$$;
+
+CREATE FUNCTION minutehand.scopes_of(tenant text, kind text, key text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select array[tenant || '/' || kind || '/', '/' || kind || '/' || key, '//' || key,
+                 coalesce(nullif(tenant, ''), '-') || '//' || key, coalesce(nullif(tenant, ''), '-') || '/' || kind || '/' || key]
 $$;
 
 CREATE FUNCTION minutehand.sees_commits() RETURNS boolean
@@ -3908,6 +4036,8 @@ CREATE TABLE minutehand.dispatcher (
     capacity integer,
     is_full boolean DEFAULT false NOT NULL,
     offer_ttl interval,
+    alarm_failed timestamp with time zone,
+    alarm_error minutehand.reason,
     CONSTRAINT dispatcher_is_one_row CHECK (one)
 );
 
@@ -3961,12 +4091,12 @@ CREATE FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zon
         else 'running' end
 $$;
 
-CREATE FUNCTION minutehand.still_candidates(candidates minutehand.candidate[], bounds minutehand.bound[], tried uuid[]) RETURNS SETOF minutehand.candidate
+CREATE FUNCTION minutehand.still_candidates(candidates minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[]) RETURNS SETOF minutehand.candidate
     LANGUAGE sql STABLE ROWS 100
     AS $$
     select c.*
       from unnest(candidates) c
-      join minutehand.full_scopes(array(select l.queue from unnest(candidates) l), bounds) f on f.queue = c.queue
+      join unnest(scopes) f on f.queue = c.queue
      where minutehand.has_room(c.tenant, c.kind, c.key, f.kinds, f.tenants, f.others) and c.id not in (select unnest(tried))
 $$;
 
@@ -3990,8 +4120,8 @@ CREATE FUNCTION minutehand.stream_groups(stream minutehand.stream, at_tenant tex
      where not (stream).whole and at_group <> ''
 $$;
 
-CREATE FUNCTION minutehand.streams(lanes minutehand.due_lane[], room integer, moment timestamp with time zone, bounds minutehand.bound[], fair boolean) RETURNS SETOF minutehand.stream
-    LANGUAGE plpgsql STABLE
+CREATE FUNCTION minutehand.streams(lanes minutehand.due_lane[], room integer, moment timestamp with time zone, scopes minutehand.full_scope[], fair boolean, marks boolean) RETURNS SETOF minutehand.stream
+    LANGUAGE plpgsql
     AS $$
 declare
     -- Of a shared lane with no more due jobs than these, the head has all of them.
@@ -4000,13 +4130,13 @@ declare
     lane record;
 begin
     for lane in
-        select l.*, f.kinds, f.tenants, f.others,
+        select l.*, f as full_scope,
                fair and l.shared and exists (select from minutehand.jobs_live j
                                               where j.queue = l.queue and j.priority = l.priority
                                                 and j.visible >= l.floor and j.visible <= moment
                                               order by j.visible offset few) as deep
           from unnest(lanes) l
-          join minutehand.full_scopes(array(select queue from unnest(lanes)), bounds) f on f.queue = l.queue
+          join unnest(scopes) f on f.queue = l.queue
     loop
         if not lane.deep then
             return query select lane.queue, lane.priority, lane.floor, true, '', head,
@@ -4014,11 +4144,11 @@ begin
                                 case when not fair then room + 20 when lane.shared then few else room end::bigint, false;
             continue;
         end if;
-        return query select lane.queue, lane.priority, lane.floor, false, '', head, room::bigint, false;
+        return query select lane.queue, lane.priority, lane.floor, false, '', head, room::bigint, false where lane.mixed;
         return query
         select lane.queue, lane.priority, lane.floor, false, t.part, minutehand.scan_rows('part'),
                ceil(room * t.weight::numeric / greatest(t.weight, sum(t.weight) filter (where t.open) over ()))::bigint, t.last
-          from minutehand.visit_tenants(lane.queue, lane.priority, lane.floor, room, moment, lane.kinds, lane.tenants, lane.others) t;
+          from minutehand.visit_tenants(lane.queue, lane.priority, lane.floor, room, moment, lane.full_scope, marks) t;
     end loop;
 end
 $$;
@@ -4053,7 +4183,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.sweep(stream minutehand.stream, number integer, room integer, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT read integer) RETURNS record
+CREATE FUNCTION minutehand.sweep(stream minutehand.stream, number integer, room integer, moment timestamp with time zone, full_scope minutehand.full_scope, tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT read integer) RETURNS record
     LANGUAGE plpgsql
     AS $$
 declare
@@ -4069,8 +4199,8 @@ begin
        for update skip locked;
     if not found then
         -- An insert would wait for a session that has changed the row.
-        insert into minutehand.positions (queue, priority, whole, part, swept)
-        select (stream).queue, (stream).priority, (stream).whole, (stream).part, moment
+        insert into minutehand.positions (queue, priority, whole, part, swept, blocked)
+        select (stream).queue, (stream).priority, (stream).whole, (stream).part, moment, false
          where not exists (select from minutehand.positions p
                             where p.queue = (stream).queue and p.priority = (stream).priority and p.whole = (stream).whole
                               and p.part = (stream).part)
@@ -4088,7 +4218,7 @@ begin
         select * into chunk
           from minutehand.read_stream(
                stream, coalesce(place.visible, (stream).floor), coalesce(place.id, '00000000-0000-0000-0000-000000000000'),
-               moment, bounds, tried, minutehand.scan_rows('step'), room - cardinality(jobs));
+               moment, full_scope, tried, minutehand.scan_rows('step'), room - cardinality(jobs));
         read := read + chunk.read;
         jobs := jobs || array(select row(j.id, j.queue, j.priority, j.visible, j.tenant, j.kind, j.key, number, '')::minutehand.candidate
                                 from unnest(chunk.jobs) j);
@@ -4098,12 +4228,12 @@ begin
         exit when place.visible is null or read >= rows or cardinality(jobs) >= room;
     end loop;
     update minutehand.positions p
-       set visible = place.visible, id = place.id, swept = moment, hit = jobs <> '{}', blocked = true
+       set visible = place.visible, id = place.id, swept = moment, hit = jobs <> '{}'
      where p.queue = (stream).queue and p.priority = (stream).priority and p.whole = (stream).whole and p.part = (stream).part;
 end
 $$;
 
-CREATE FUNCTION minutehand.sweep_blocked(streams minutehand.stream[], numbers integer[], room integer, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT swept integer[], OUT read integer) RETURNS record
+CREATE FUNCTION minutehand.sweep_blocked(streams minutehand.stream[], numbers integer[], room integer, moment timestamp with time zone, scopes minutehand.full_scope[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT swept integer[], OUT read integer) RETURNS record
     LANGUAGE plpgsql
     AS $$
 declare
@@ -4116,11 +4246,12 @@ begin
     read := 0;
     for stream in
         select b.number, row(b.queue, b.priority, b.floor, b.whole, b.part, b.head, b.most, b.last)::minutehand.stream as self,
+               b.full_scope, case when not b.whole then minutehand.scan_rows('sweep parts') / (count(*) filter (where not b.whole) over ())::integer end as share,
                (select l.grouped from minutehand.lanes l where l.queue = b.queue and l.priority = b.priority) as grouped
-          from (select s.*, f.tenants
+          from (select s.*, f as full_scope
                   from unnest(streams) with ordinality s (queue, priority, floor, whole, part, head, most, last, number)
-                  join minutehand.full_scopes(array(select l.queue from unnest(streams) l), bounds) f on f.queue = s.queue
-                 where s.number <> all (numbers) and s.part <> all (f.tenants)) b
+                  join unnest(scopes) f on f.queue = s.queue
+                 where s.number <> all (numbers) and (f.tenants ? s.part) is not true) b
           left join minutehand.positions p on p.queue = b.queue and p.priority = b.priority and p.whole = b.whole and p.part = b.part
          where exists (select from minutehand.jobs_live j
                         where b.part = '' and j.queue = b.queue and j.priority = b.priority
@@ -4136,13 +4267,13 @@ begin
         swept := swept || stream.number::integer;
         if ends > 0 then
             ends := ends - 1;
-            jobs := jobs || array(select e from minutehand.read_end(stream.self, moment, bounds, tried, room) e);
+            jobs := jobs || array(select e from minutehand.read_end(stream.self, moment, stream.full_scope, tried, room) e);
         end if;
         if read < rows then
             select * into found_jobs
               -- Where groups wait, only jobs without a group are found here.
-              from minutehand.sweep(stream.self, stream.number::integer, room, moment, bounds, tried,
-                                    least(rows - read, case when stream.grouped then minutehand.scan_rows('step') end), always);
+              from minutehand.sweep(stream.self, stream.number::integer, room, moment, stream.full_scope, tried,
+                                    least(rows - read, stream.share, case when stream.grouped then minutehand.scan_rows('step') end), always);
             jobs := jobs || found_jobs.jobs;
             -- A sweep costs as much as some hundred rows itself.
             read := read + found_jobs.read + minutehand.scan_rows('step') / 4;
@@ -4260,22 +4391,43 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, most integer, moment timestamp with time zone, paused text[]) RETURNS TABLE(tenant text, weight integer, due boolean, listed bigint)
+CREATE FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) RETURNS TABLE(tenant text, weight integer, due boolean, listed bigint)
     LANGUAGE sql STABLE
     AS $$
-    select l.tenant, coalesce(q.weight, s.weight, 1), l.due and l.tenant <> all (paused) and p.part is null, l.listed
-      from (select t.*, row_number() over () as listed
-              from (select coalesce(max(o.last), '') as last from minutehand.turns o where o.queue = in_queue) former
-             -- With a subquery as an argument, the function would list all tenants before the limit applies.
-             cross join lateral minutehand.lane_tenants(in_queue, with_priority, former.last, moment) t
-             limit most) l
+    with listed as materialized (
+        select t.*, row_number() over () as listed
+          from (select coalesce(max(o.last), '') as last from minutehand.turns o where o.queue = in_queue) former
+         -- With a subquery as an argument, the function would list all tenants before the limit applies.
+         cross join lateral minutehand.lane_tenants(in_queue, with_priority, former.last, moment) t
+         limit most
+    ), at_ends as (
+        select j.tenant::text
+          from (select exists (select from listed where listed.listed = most) as more) l
+         cross join lateral (
+               (select tenant from minutehand.jobs_live
+                 where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
+                 order by visible, id limit minutehand.scan_rows('head'))
+                union all
+               (select tenant from minutehand.jobs_live
+                 where l.more and queue = in_queue and priority = with_priority and visible >= turn_order.floor and visible <= moment
+                 order by visible desc, id desc limit minutehand.scan_rows('head'))) j
+         where j.tenant <> ''
+    )
+    select l.tenant, coalesce(q.weight, s.weight, 1),
+           l.due and (full_scope.tenants ? l.tenant) is not true
+                 and not (p.part is not null and minutehand.are_full(p.blocked_by, full_scope.kinds, full_scope.others)),
+           l.listed
+      from (select u.tenant, bool_or(u.due) as due, max(u.listed) as listed
+              from (select * from listed union all select tenant, true, null from at_ends) u
+             group by u.tenant) l
       left join minutehand.shares q on q.turn = l.tenant and q.queue = in_queue
       left join minutehand.shares s on s.turn = l.tenant and s.queue = ''
       left join minutehand.turn_ends e on e.queue = in_queue and e.turn = l.tenant
       left join minutehand.positions p on p.queue = in_queue and p.priority = with_priority and not p.whole and p.part = l.tenant
                                       and p.blocked
      -- The last one is where the next tick goes on, even if this one does not get that far.
-     order by l.listed = most desc, greatest(e.ends, (select o.now from minutehand.turns o where o.queue = in_queue), 0), l.listed
+     order by l.listed is not distinct from most desc, greatest(e.ends, (select o.now from minutehand.turns o where o.queue = in_queue), 0),
+              l.listed
 $$;
 
 CREATE FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) RETURNS SETOF uuid
@@ -4321,7 +4473,7 @@ CREATE FUNCTION minutehand.version_numbers(version text) RETURNS numeric[]
     select coalesce(array_agg(found[1]::numeric), '{}') from regexp_matches(coalesce(version, ''), '\d{1,100}', 'g') found
 $$;
 
-CREATE FUNCTION minutehand.visit_groups(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], taken uuid[], OUT visits minutehand.group_visit[], OUT candidates minutehand.candidate[], OUT numbers integer[]) RETURNS record
+CREATE FUNCTION minutehand.visit_groups(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], scopes minutehand.full_scope[], tried uuid[], taken uuid[], OUT visits minutehand.group_visit[], OUT candidates minutehand.candidate[], OUT numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
 begin
@@ -4330,7 +4482,7 @@ begin
                array_agg(h.candidate) filter (where (h.candidate).id is not null),
                array_agg(distinct h.number) filter (where (h.candidate).id is not null)
           into visits, candidates, numbers
-          from minutehand.group_heads(streams, lanes, moment, bounds, tried, taken,
+          from minutehand.group_heads(streams, lanes, moment, bounds, scopes, tried, taken,
                                       minutehand.scan_rows('groups') + cardinality(bounds)) h;
     end if;
     visits := coalesce(visits, '{}');
@@ -4339,24 +4491,15 @@ begin
 end
 $$;
 
-CREATE FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, kinds text[], tenants text[], others text[], OUT part text, OUT weight integer, OUT open boolean, OUT last boolean) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE
+CREATE FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, full_scope minutehand.full_scope, marks boolean, OUT part text, OUT weight integer, OUT open boolean, OUT last boolean) RETURNS SETOF record
+    LANGUAGE plpgsql
     AS $$
 declare
-    visited integer := 0;
-    opened  integer := 0;
-    most    constant integer := room + minutehand.scan_rows('listed');
-    visit   record;
+    opened integer := 0;
+    closed text[] := '{}';
+    most   constant integer := room + minutehand.scan_rows('listed');
+    visit  record;
 begin
-    return query
-    select p.part::text, coalesce(q.weight, s.weight, 1), false, false
-      from minutehand.positions p
-      left join minutehand.shares q on q.turn = p.part and q.queue = in_queue
-      left join minutehand.shares s on s.turn = p.part and s.queue = ''
-     where p.queue = in_queue and p.priority = with_priority and not p.whole and p.part <> '' and p.blocked
-       and p.part <> all (tenants)
-     order by p.swept
-     limit minutehand.scan_rows('blocked');
     for visit in
         select v.tenant, v.weight, v.due, v.listed, v.due and exists (
                select from (select j.*
@@ -4366,20 +4509,30 @@ begin
                              order by j.visible, j.id
                              limit minutehand.scan_rows('part')) r
                 where minutehand.may_start(r.attempts, r.max_attempts, r.cancelling, r.expires_at, moment)
-                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), kinds, '{}', others)) as open
-          from minutehand.turn_order(in_queue, with_priority, most, moment, tenants) v
+                  and minutehand.has_room(v.tenant, r.kind, coalesce(r.key, ''), (full_scope).kinds, null, (full_scope).others)) as open
+          from minutehand.turn_order(in_queue, with_priority, floor, most, moment, full_scope) v
     loop
-        visited := visited + visit.due::integer;
-        opened := opened + visit.open::integer;
         part := visit.tenant;
         weight := visit.weight;
         open := visit.open;
-        last := visit.listed = most;
-        if visit.due or last then
+        last := visit.listed is not distinct from most;
+        if open or last then
             return next;
         end if;
-        exit when opened = room or visited = room + minutehand.scan_rows('visits');
+        opened := opened + open::integer;
+        if visit.due and not open then
+            closed := closed || part;
+        end if;
+        exit when opened = room or cardinality(closed) = minutehand.scan_rows('closed');
     end loop;
+    if marks then
+        perform minutehand.block_parts(in_queue, with_priority, closed, floor, moment, full_scope);
+    end if;
+    return query
+    select b, coalesce(q.weight, s.weight, 1), false, false
+      from minutehand.blocked_parts(in_queue, with_priority, floor, moment, full_scope, marks) b
+      left join minutehand.shares q on q.turn = b and q.queue = in_queue
+      left join minutehand.shares s on s.turn = b and s.queue = '';
 end
 $$;
 
@@ -4760,7 +4913,8 @@ CREATE TABLE minutehand.lane_changes (
     priority minutehand.priority,
     visible timestamp with time zone NOT NULL,
     shared boolean DEFAULT false NOT NULL,
-    grouped boolean DEFAULT false NOT NULL
+    grouped boolean DEFAULT false NOT NULL,
+    mixed boolean DEFAULT true NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
@@ -4771,7 +4925,8 @@ CREATE TABLE minutehand.lanes (
     shared boolean DEFAULT false NOT NULL,
     idle xid8,
     emptied timestamp with time zone,
-    grouped boolean DEFAULT false NOT NULL
+    grouped boolean DEFAULT false NOT NULL,
+    mixed boolean DEFAULT true NOT NULL
 );
 
 CREATE TABLE minutehand.load_runs (
@@ -4807,7 +4962,8 @@ CREATE TABLE minutehand.positions (
     id uuid,
     swept timestamp with time zone NOT NULL,
     hit boolean DEFAULT false NOT NULL,
-    blocked boolean DEFAULT true NOT NULL
+    blocked boolean DEFAULT true NOT NULL,
+    blocked_by text[] DEFAULT '{}'::text[] NOT NULL
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
@@ -5387,6 +5543,8 @@ REVOKE ALL ON TYPE minutehand.facts FROM PUBLIC;
 
 REVOKE ALL ON TYPE minutehand.finite_time FROM PUBLIC;
 
+REVOKE ALL ON TYPE minutehand.full_scope FROM PUBLIC;
+
 REVOKE ALL ON TYPE minutehand.group_visit FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.is_headers(headers jsonb) FROM PUBLIC;
@@ -5447,6 +5605,8 @@ REVOKE ALL ON TYPE minutehand.zone FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.add_to_batches(batches uuid[], jobs uuid[], tenants text[], session_tenant text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.are_full(names text[], kinds jsonb, others jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.as_micros(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.as_micros(moment timestamp with time zone) TO minutehand_operator;
 
@@ -5467,7 +5627,13 @@ GRANT ALL ON FUNCTION minutehand.batch_progress(ids uuid[]) TO minutehand_worker
 REVOKE ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.begin_load(of_load text, of_run uuid) TO minutehand_operator;
 
+REVOKE ALL ON FUNCTION minutehand.begins_transaction() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.block_group() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.block_parts(in_queue text, with_priority integer, tenants text[], floor timestamp with time zone, moment timestamp with time zone, full_scope minutehand.full_scope) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.blocked_parts(in_queue text, with_priority integer, floor timestamp with time zone, moment timestamp with time zone, full_scope minutehand.full_scope, marks boolean) FROM PUBLIC;
 
 GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_enqueuer;
 GRANT INSERT ON TABLE minutehand.new_jobs TO minutehand_operator;
@@ -5730,19 +5896,23 @@ REVOKE ALL ON FUNCTION minutehand.free_of(template minutehand.bound, value text,
 REVOKE ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.free_slots(of_queue text, freed timestamp with time zone[]) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.full_scopes(in_queues text[], bounds minutehand.bound[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.full_for(tenant text, kind text, key text, kinds jsonb, others jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.full_scopes(lanes minutehand.due_lane[], bounds minutehand.bound[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.grant_role(of_role text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.grant_roles() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], taken uuid[], steps integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.group_heads(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], scopes minutehand.full_scope[], tried uuid[], taken uuid[], steps integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.hand_over(new_owner name) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.has_room(tenant text, kind text, key text, full_kinds text[], full_tenants text[], full_others text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.has_room(tenant text, kind text, key text, kinds jsonb, tenants jsonb, others jsonb) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.has_waiter(moment timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.heads(streams minutehand.stream[], moment timestamp with time zone, scopes minutehand.full_scope[], tried uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.hold_batches(ids uuid[]) FROM PUBLIC;
 
@@ -5787,7 +5957,7 @@ GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_ope
 GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.key_of(VARIADIC parts text[]) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean, grouped boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.lane_covers(in_queue text, with_priority integer, visible timestamp with time zone, shared boolean, grouped boolean, mixed boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.lane_groups(in_queue text, with_priority integer, after_tenant text, after_group text, until_tenant text, until_group text, steps integer) FROM PUBLIC;
 
@@ -5887,9 +6057,9 @@ REVOKE ALL ON FUNCTION minutehand.rate_free(rate integer, period interval, burst
 
 REVOKE ALL ON FUNCTION minutehand.rate_free_at(rate integer, period interval, burst integer, due timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], most integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.read_end(stream minutehand.stream, moment timestamp with time zone, full_scope minutehand.full_scope, tried uuid[], most integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.read_stream(stream minutehand.stream, after_visible timestamp with time zone, after_id uuid, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, most integer, OUT jobs minutehand.candidate[], OUT read integer, OUT visible timestamp with time zone, OUT id uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.read_stream(stream minutehand.stream, after_visible timestamp with time zone, after_id uuid, moment timestamp with time zone, full_scope minutehand.full_scope, tried uuid[], rows integer, most integer, OUT jobs minutehand.candidate[], OUT read integer, OUT visible timestamp with time zone, OUT id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.recall_offers(of minutehand.bound) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.recall_offers(of minutehand.bound) TO minutehand_operator;
@@ -5913,7 +6083,7 @@ GRANT ALL ON FUNCTION minutehand.refuse_superseded(job uuid) TO minutehand_worke
 
 REVOKE ALL ON FUNCTION minutehand.regain_key(of_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.remember(streams minutehand.stream[], visited integer[], found_jobs minutehand.candidate[], bounds minutehand.bound[], tried uuid[], served text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.remember(streams minutehand.stream[], opened integer[], found_jobs minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[], served text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.remember_groups(visits minutehand.group_visit[], locked uuid[], more boolean, steps integer) FROM PUBLIC;
 
@@ -5973,6 +6143,8 @@ REVOKE ALL ON FUNCTION minutehand.schedule_job(job json) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.schedule_tenant() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.scopes_of(tenant text, kind text, key text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.sees_commits() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.sees_queue(of_queue text) FROM PUBLIC;
@@ -6004,20 +6176,20 @@ GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with ti
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.state(job minutehand.jobs, at timestamp with time zone) TO minutehand_worker;
 
-REVOKE ALL ON FUNCTION minutehand.still_candidates(candidates minutehand.candidate[], bounds minutehand.bound[], tried uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.still_candidates(candidates minutehand.candidate[], scopes minutehand.full_scope[], tried uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.stream_groups(stream minutehand.stream, at_tenant text, at_group text, steps integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.streams(lanes minutehand.due_lane[], room integer, moment timestamp with time zone, bounds minutehand.bound[], fair boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.streams(lanes minutehand.due_lane[], room integer, moment timestamp with time zone, scopes minutehand.full_scope[], fair boolean, marks boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.suits("only" jsonb, kind text, timeout interval, lease interval) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.supersede_running(by_job uuid, of_tenant text, in_queue text, with_key text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.sweep(stream minutehand.stream, number integer, room integer, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT read integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.sweep(stream minutehand.stream, number integer, room integer, moment timestamp with time zone, full_scope minutehand.full_scope, tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT read integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.sweep_blocked(streams minutehand.stream[], numbers integer[], room integer, moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT swept integer[], OUT read integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.sweep_blocked(streams minutehand.stream[], numbers integer[], room integer, moment timestamp with time zone, scopes minutehand.full_scope[], tried uuid[], rows integer, always boolean, OUT jobs minutehand.candidate[], OUT swept integer[], OUT read integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.tenant_groups(in_queue text, with_priority integer, of_tenant text, after_group text, until_group text, steps integer) FROM PUBLIC;
 
@@ -6031,7 +6203,7 @@ REVOKE ALL ON FUNCTION minutehand.try_to_check(of_batch uuid, of_shard smallint)
 
 REVOKE ALL ON FUNCTION minutehand.try_to_end(of_batch uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.turn_order(in_queue text, with_priority integer, most integer, moment timestamp with time zone, paused text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.turn_order(in_queue text, with_priority integer, floor timestamp with time zone, most integer, moment timestamp with time zone, full_scope minutehand.full_scope) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.unblock(in_queue text, of_tenant text, of_group text) TO minutehand_operator;
@@ -6045,9 +6217,9 @@ REVOKE ALL ON FUNCTION minutehand.version_numbers(version text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.version_numbers(version text) TO minutehand_tenant;
 
-REVOKE ALL ON FUNCTION minutehand.visit_groups(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], tried uuid[], taken uuid[], OUT visits minutehand.group_visit[], OUT candidates minutehand.candidate[], OUT numbers integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.visit_groups(streams minutehand.stream[], lanes minutehand.due_lane[], moment timestamp with time zone, bounds minutehand.bound[], scopes minutehand.full_scope[], tried uuid[], taken uuid[], OUT visits minutehand.group_visit[], OUT candidates minutehand.candidate[], OUT numbers integer[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, kinds text[], tenants text[], others text[], OUT part text, OUT weight integer, OUT open boolean, OUT last boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION minutehand.visit_tenants(in_queue text, with_priority integer, floor timestamp with time zone, room integer, moment timestamp with time zone, full_scope minutehand.full_scope, marks boolean, OUT part text, OUT weight integer, OUT open boolean, OUT last boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.was_visible(created xid, snapshot pg_snapshot) FROM PUBLIC;
 
@@ -6129,6 +6301,8 @@ GRANT UPDATE(idle) ON TABLE minutehand.lanes TO minutehand_worker;
 GRANT UPDATE(emptied) ON TABLE minutehand.lanes TO minutehand_worker;
 
 GRANT UPDATE(grouped) ON TABLE minutehand.lanes TO minutehand_worker;
+
+GRANT UPDATE(mixed) ON TABLE minutehand.lanes TO minutehand_worker;
 
 GRANT SELECT ON TABLE minutehand.load_runs TO minutehand_operator;
 

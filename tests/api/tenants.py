@@ -86,6 +86,11 @@ CALLS = {
     ),
     "POST /jobs/retry": Call("/jobs/retry", {"queue": "<mark>", "per_minute": 60}),
     "POST /jobs/replay": Call("/jobs/replay", {"kind": "<mark>", "state": ["done", "dead"]}),
+    "GET /jobs/counts": Call("/jobs/counts?kind=<mark>"),
+    "POST /jobs/matching": Call(
+        "/jobs/matching", {"verb": "retry", "filter": {"kind": "<mark>"}, "dry_run": False}
+    ),
+    "GET /failures": Call("/failures?window=7d"),
     "GET /jobs": Call("/jobs?total=true"),
     "GET /jobs/{id}": Call("/jobs/<waiting>?include=payload"),
     "PATCH /jobs/{id}": Call("/jobs/<waiting>", {"payload": 1, "priority": 9}),
@@ -126,6 +131,8 @@ CALLS = {
     "GET /stats/durations": Call("/stats/durations?since=2026-01-01T00:00:00Z&until=2036-01-01T00:00:00Z"),
     "GET /stats/failures": Call("/stats/failures?since=2026-01-01T00:00:00Z&until=2036-01-01T00:00:00Z"),
     "GET /stats/today": Call("/stats/today"),
+    "GET /stats/history": Call("/stats/history?window=7d&queue=<mark>"),
+    "GET /attention": Call("/attention"),
     "GET /schedules": Call("/schedules"),
     "GET /schedules/{name:path}": Call("/schedules/<mark>?include=payload"),
     "PUT /schedules/{name:path}": Call("/schedules/<mark>", {"every": "@hourly", "job": {"kind": "echo"}}),
@@ -142,6 +149,7 @@ NO_DATA = {
     "GET /console/static/{version}/{name:path}",
     "GET /console/{path:path}",
     "GET /health",
+    "GET /me",
     "GET /openapi.json",
     "HEAD /openapi.json",
     "POST /schedules/preview",

@@ -18,7 +18,15 @@ from backlog_rows import (
     SCHEDULED,
     SCHEDULES,
 )
-from backlog_values import AT_A_TIME, ATTEMPT, ATTEMPTS_OF_A_WORKER, FILTERS, JOB_OPTIONS, OF_A_QUEUE
+from backlog_values import (
+    AT_A_TIME,
+    ATTEMPT,
+    ATTEMPTS_OF_A_WORKER,
+    FILTERS,
+    JOB_OPTIONS,
+    OF_A_QUEUE,
+    of_the_console,
+)
 
 from minutehand.database import Connection
 
@@ -216,6 +224,8 @@ class Stock:
             "expiring_recurring": {"now": None, "limit": 1000},
             "spent_recurring": {"now": None, "limit": 1000},
             "get_states": {"ids": self.due},
+            "get_listed": {"ids": self.due},
+            **of_the_console(window),
             "open_batch": {"on_complete": None, "on_failure": None, "tenant": None, "name": None},
             "close_batch": {"id": self.batch},
             "get_batches": {"ids": [self.batch]},

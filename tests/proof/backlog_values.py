@@ -1,5 +1,8 @@
 """Values of the parameters that several statements share."""
 
+from datetime import timedelta
+from typing import Any
+
 ATTEMPT = {
     "outcome": "done",
     "seconds": 0.5,
@@ -30,3 +33,23 @@ FILTERS = (
     "queue kind key group priority headers version tenant since until finished_since finished_until finished states"
     " result_dropped"
 )
+SEARCH = {"filter": '{"cause": "E: #"}', "batch": None, "most": 20_000} | dict.fromkeys(
+    ["finished_since", "finished_until"]
+)
+
+
+def of_the_console(window: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the parameters of the statements that only the console's API runs."""
+    of_all = {"queue": None, "kind": None}
+    history = {"since": window["since"], "now": window["until"], "step": 900}
+    return {
+        "count_minutes": {"now": None},
+        "prune_history": {"now": None},
+        "history": history | {"queue": None, "uncounted": None},
+        "late_jobs": {"period": timedelta(minutes=2)},
+        "failing_kinds": {"since": window["since"]},
+        "failures_by_cause": window | of_all,
+        "search_jobs": SEARCH | {"finished": None, "before": None, "limit": 51},
+        "search_dead": SEARCH | {"before": None, "limit": 51},
+        "count_states": SEARCH | {"finished": None, "only_dead": False},
+    }

@@ -31,12 +31,16 @@ def credentials(environment: Mapping[str, str] = os.environ) -> Credentials:
 
 def region(environment: Mapping[str, str] = os.environ) -> str:
     """Return the region of the environment or of the profile."""
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-        if value := environment.get(name):
-            return value
+    if found := known_region(environment):
+        return found
     if found := _region_from_session():
         return found
     raise ConfigurationError("AWS_REGION is not set; set it to a region, such as eu-west-1")
+
+
+def known_region(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the region of the environment, if it is set; it is in Lambda."""
+    return environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or None
 
 
 def endpoint(service: str, region: str, environment: Mapping[str, str] = os.environ) -> str:

@@ -37,8 +37,8 @@ as $$
         ('worker operator tenant', 'execute', 'state busy bounds_job control_states batch_progress copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
-        ('operator tenant', 'select', 'attempts events uniques audit', null),
-        ('operator tenant', 'execute', 'version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
+        ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
+        ('operator tenant', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
                                         retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads
                                         record_audit unblock', null),
 
@@ -60,7 +60,7 @@ as $$
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches prune_groups
-                              oldest_writer', null),
+                              oldest_writer count_minutes prune_history', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days

@@ -10,13 +10,14 @@ EVERY_ROLE = """
     as_tenant clock close_batch copy_incoming enqueue enqueue_alike enqueue_incoming examine_process examine_roles
     examine_server examine_snapshots health leave_tenant lock_schedules migration_files migration_known
     migration_status open_batch callbacks_of has_other_writers store_events offer_now withdraw_now why_clock
+    history_scope
 """
 WORKER = """
     adjust_budgets advance_schedules advance_settled cancel_lapsed claim delete_batches end_tick end_watches
     expire extend finish fire fold_lanes free_keys make_days note_watch offer prune_firings prune_groups prune_rates
     raise_floor read_due_schedules reap release remove_lanes retain set_schedules_aside settle start_sweep
     start_tick supersede sweep take withdraw begin_wait end_wait look forget_times kind_times record_times
-    check_batches
+    check_batches count_minutes prune_history
 """
 # Workers read the jobs that they finish, and code that declares schedules may install them when a worker starts.
 WORKER_AND_OPERATORS = """
@@ -26,9 +27,11 @@ WORKER_AND_OPERATORS = """
     list_schedules outdated_payloads outdated_schedules pause_schedule remove_schedule replace_schedule_payload
     replay save_schedule spent_recurring stats today unfinished_of_batch withdraw_ahead get_pause_of_everything
     finished_work why_controls why_earliest why_line why_pace why_served
+    failing_kinds get_listed history_bound late_jobs
 """
 BOTH_OPERATORS = """
     cancel cancel_running delete delete_finished delete_upcoming durations edit failures find_finished find_served
+    history search_jobs search_dead count_states failures_by_cause
     list_attempts list_audit list_events list_queues promote record_audit replace_payloads reschedule retry
     unblock_group usage why_actor why_latest
 """
@@ -42,7 +45,15 @@ MAY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(EVERY_ROLE.split(), ROLES),
     **dict.fromkeys(WORKER.split(), ("worker",)),
     **dict.fromkeys(
-        ["count_due", "max_result", "next_need", "why_dispatcher", "has_batch_checks"], ("worker", "operator")
+        [
+            "count_due",
+            "max_result",
+            "next_need",
+            "why_dispatcher",
+            "has_batch_checks",
+            "attention_dispatcher",
+        ],
+        ("worker", "operator"),
     ),
     **dict.fromkeys(WORKER_AND_OPERATORS.split(), ("worker", *OPERATORS)),
     **dict.fromkeys(BOTH_OPERATORS.split(), OPERATORS),

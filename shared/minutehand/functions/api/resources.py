@@ -12,12 +12,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 ROUTERS = "minutehand.functions.api.routers"
 # In the order of the documented schema.
 RESOURCES = {
-    "jobs": ("enqueue", "jobs", "bulk", "history", "why"),
+    "jobs": ("enqueue", "search", "jobs", "bulk", "history", "why"),
+    "failures": ("search",),
     "batches": ("batches",),
     "audit": ("history",),
     "queues": ("queues", "why"),
     "retention": ("retention",),
-    "stats": ("statistics",),
+    "stats": ("statistics", "attention"),
+    "attention": ("attention",),
+    "me": ("attention",),
     "controls": ("controls",),
     "schedules": ("schedules",),
     "health": ("health",),

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import Body, Query, Request
 
 from minutehand.database import Database
-from minutehand.errors import NotFoundError, UnfinishedError
+from minutehand.errors import InvalidJobError, NotFoundError, UnfinishedError
 from minutehand.functions.api.dependencies import Actor, Connected, JobId, create_router
 from minutehand.functions.api.errors import REFUSED, ApiError
 from minutehand.functions.api.openapi import COMMON, LINK, LOCATION, WITH_BODY, responds
@@ -32,11 +32,16 @@ from minutehand.operations import jobs as operations
 from minutehand.operations.change import Change
 from minutehand.operations.edit import edit
 from minutehand.queries import jobs as queries
+from minutehand.queries.jobs import MAX_PAGE
+from minutehand.queries.search import count_matching, search_jobs
 from minutehand.queries.wait import wait_encrypted
 
 # The gateway's time limit is 29 seconds, of which a cold start may take several.
 WAIT_LIMIT = 20
 WAIT = "seconds to wait until the job is finished"
+# The filters that no index of the listing serves.
+SEARCHED = ("key_prefix", "schedule", "batch", "error", "cause", "payload")
+MOST_SHOWN = 10_000
 REMOVED = {"id": schemas.JOB["id"], "outcome": "changed"}
 CHANGED = responds(200, "The changed job", schemas.Job, schemas.FULL_JOB, *WITH_BODY, 404, 409)
 REPLAYED = responds(201, "The new job", schemas.Job, schemas.FULL_JOB, *WITH_BODY, 404, 409, headers=LOCATION)
@@ -51,11 +56,7 @@ def list_jobs(request: Request, filters: Annotated[JobFilter, Query()], database
     Following `next` to the end returns each job that existed at the start exactly once, even if jobs are enqueued
     meanwhile. `previous` leads back.
     """
-    headers = dict(text.split("=", 1) for text in filters.header)
-    options = vars(filters) | {"headers": headers, "states": filters.state, "last": _is_last(filters)}
-    for name in ("header", "state", "page"):
-        del options[name]
-    page, jobs = _fitting(queries.list_jobs(database, **options), bool(filters.after or _is_last(filters)))
+    page, jobs, searched = _page(database, filters)
     next_path = page.before and _path(request, filters, {"before": page.before})
     previous_path = page.after and _path(request, filters, {"after": page.after})
     links = [f'<{path}>; rel="{rel}"' for path, rel in ((next_path, "next"), (previous_path, "prev")) if path]
@@ -67,6 +68,8 @@ def list_jobs(request: Request, filters: Annotated[JobFilter, Query()], database
         "previous": previous_path,
         "total": page.total,
         "place": page.place,
+        **searched,
+        **(_counts(database, filters) if filters.count else {}),
     }
     return Json(content, headers={"Link": ", ".join(links)} if links else {})
 
@@ -174,6 +177,33 @@ def _check(changes: list[Change]) -> Change:
     if change.outcome == "refused":
         raise ApiError(REFUSED, change.reason, state=change.state)
     return change
+
+
+def _page(database: Database, filters: JobFilter) -> tuple[Page, list[dict[str, Any]], dict[str, Any]]:
+    """Return the page of jobs, the jobs as they are listed, and how far a search for it went."""
+    search = filters.to_search()
+    if any(getattr(search, name) for name in SEARCHED):
+        if filters.after or _is_last(filters):
+            raise InvalidJobError("one_cursor", "a search must begin with the newest jobs: use `before`")
+        found = search_jobs(
+            database, search, before=filters.before, limit=min(max(filters.limit, 1), MAX_PAGE)
+        )
+        return *_fitting(Page(found.rows, found.before), False), {
+            "read": found.read,
+            "stopped": found.stopped,
+        }
+    options = {name: getattr(search, name) for name in vars(search) if name not in SEARCHED}
+    cursors = {name: getattr(filters, name) for name in ("before", "after", "limit", "total")}
+    page = queries.list_jobs(database, **options, **cursors, last=_is_last(filters))
+    return *_fitting(page, bool(filters.after or _is_last(filters))), {}
+
+
+def _counts(database: Database, filters: JobFilter) -> dict[str, Any]:
+    counts = count_matching(database, filters.to_search())
+    return {
+        "count": min(counts.total, MOST_SHOWN),
+        "count_more": bool(counts.stopped) or counts.total > MOST_SHOWN,
+    }
 
 
 def _is_last(filters: JobFilter) -> bool:

@@ -8,6 +8,7 @@ from fastapi.openapi.models import Example
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from minutehand.functions.api.schemas.common import Duration, RetryOptions, StrictModel, Time
+from minutehand.functions.api.schemas.job_filter import SearchFilter
 from minutehand.functions.api.schemas.on_dead import OnDead, converted
 from minutehand.model.row import Row, State
 from minutehand.model.rules import sentence
@@ -42,29 +43,15 @@ UNLISTED_FIELDS = ("retry", "timeout", "expires", "correlation_id")
 MASKED_FIELDS = ("payload", "headers", "result", "on_dead")
 
 
-class JobFilter(StrictModel):
+class JobFilter(SearchFilter):
     """The jobs to list."""
 
-    queue: str | None = Field(None, description="jobs of this queue")
-    kind: str | None = Field(None, description="jobs of this kind")
-    key: str | None = Field(None, description="jobs with this key, upcoming and finished")
-    group: str | None = Field(None, description="jobs of this group, upcoming and finished")
-    priority: int | None = Field(None, ge=0, le=9, description="jobs of this priority")
-    header: list[Annotated[str, Field(pattern="^[^=]+=", max_length=8192)]] = Field(
-        [], description="jobs with this header, as `name=value`; repeat the parameter"
-    )
-    state: list[State] = Field([], description="jobs in one of these states; repeat the parameter")
     limit: int = Field(50, description=f"jobs per page, 1 to {MAX_PAGE}")
-    version: str | None = Field(None, description="jobs finished by this version of the code")
-    result_dropped: bool = Field(False, description="done jobs whose result could not be stored")
-    since: Time = Field(None, description="jobs enqueued at or after this time")
-    until: Time = Field(None, description="jobs enqueued before this time")
-    finished_since: Time = Field(None, description="jobs finished at or after this time")
-    finished_until: Time = Field(None, description="jobs finished before this time")
     before: UUID | None = Field(None, description="the next page: the cursor `before` of this page")
     after: UUID | None = Field(None, description="the previous page: the cursor `after` of this page")
     page: Literal["first", "last"] = Field("first", description="the page to begin with, without a cursor")
     total: bool = Field(False, description="count all matching jobs, which is slow if there are many")
+    count: bool = Field(False, description="count matching jobs up to 10,000, among the newest ones")
 
 
 class CancelRequest(StrictModel):
@@ -174,6 +161,10 @@ class JobPage(BaseModel):
     previous: str | None = Field(description="the path of the previous page, as in the Link header")
     total: int | None = Field(description="the number of matching jobs, if requested")
     place: int | None = Field(description="the number of matching jobs before this page, if requested")
+    count: int | None = Field(None, description="the number of matching jobs, up to 10,000, if requested")
+    count_more: bool | None = Field(None, description="whether there may be more than `count`")
+    read: int | None = Field(None, description="the number of jobs that a search read for this page")
+    stopped: bool = Field(False, description="the search read as many jobs as it may; `next` continues it")
 
 
 def listed_job(row: Row) -> dict[str, Any]:

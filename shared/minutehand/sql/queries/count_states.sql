@@ -1,0 +1,34 @@
+-- Counts the jobs that match by state, among a number of the newest unfinished, finished and dead ones. `stopped` if there were more
+-- to read.
+with live as materialized (
+    select minutehand.state(j) as state, minutehand.matches(j, %(filter)s::jsonb) as hit
+      from minutehand.jobs j
+     where j.deleted is null and %(finished)s::boolean is not true
+       and (%(batch)s::uuid is null or j.batch = %(batch)s)
+     order by j.id desc
+     limit %(most)s
+), done as materialized (
+    select minutehand.state(j) as state, minutehand.matches(j, %(filter)s::jsonb) as hit
+      from minutehand.jobs j
+     where j.deleted is not null and %(finished)s::boolean is not false and not %(only_dead)s::boolean
+       and (%(batch)s::uuid is null or j.batch = %(batch)s)
+       and (%(finished_since)s::timestamptz is null or j.deleted >= %(finished_since)s)
+       and (%(finished_until)s::timestamptz is null or j.deleted < %(finished_until)s)
+     order by j.id desc
+     limit %(most)s
+), dead as materialized (
+    select minutehand.matches(j, %(filter)s::jsonb) as hit
+      from minutehand.jobs j
+     where j.deleted is not null and %(finished)s::boolean is not false
+       and j.failed and not j.cancelled and (j.attempts > 0 or j.expires is null)
+       and (%(batch)s::uuid is null or j.batch = %(batch)s)
+       and (%(finished_since)s::timestamptz is null or j.deleted >= %(finished_since)s)
+       and (%(finished_until)s::timestamptz is null or j.deleted < %(finished_until)s)
+     order by j.deleted desc
+     limit %(most)s
+)
+select state, count(*) as jobs, (select count(*) from live) >= %(most)s as stopped from live where hit group by state
+ union all
+select state, count(*), (select count(*) from done) >= %(most)s from done where hit and state <> 'dead' group by state
+ union all
+select 'dead', count(*), (select count(*) from dead) >= %(most)s from dead where hit having count(*) > 0

@@ -25,11 +25,15 @@ OPEN_PREFIX = "/console/"
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 # An HTML form can send only GET and POST. A script of another site needs a preflight request for the others.
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "DELETE"}
+# A reader may send only these, and what computes without a change.
+READING_METHODS = {"GET", "HEAD", "OPTIONS"}
+READING_PATHS = {"/schedules/preview"}
 SAFE_SITES = {"same-origin", "none"}
 
 UNAUTHORIZED = ProblemType(401, "unauthorized", "A valid token is required")
 CLOSED = ProblemType(503, "closed", "The API has no tokens")
 FOREIGN = ProblemType(403, "foreign", "The local API accepts requests from this machine only")
+READ_ONLY = ProblemType(403, "read-only", "The caller may only read")
 NOT_JSON = ProblemType(415, "not-json", "The content type must be application/json")
 
 
@@ -61,6 +65,9 @@ def is_open(path: str) -> bool:
 
 def set_caller(scope: Scope, caller: Caller, authenticated: bool) -> None:
     """Set the request's `actor`, the `tenant` that it is confined to, and whether it is `authenticated`."""
+    reads = scope["method"] in READING_METHODS or scope["path"] in READING_PATHS
+    if caller.reader and not reads:
+        raise ApiError(READ_ONLY, "The token has +read: use one of an operator to change something.")
     scope.setdefault("state", {}).update(vars(caller), authenticated=authenticated)
 
 

@@ -1,7 +1,8 @@
 """Callers: the name and the tenant of a token, or of the identity that API Gateway's authorizer accepted.
 
-MINUTEHAND_API_TOKENS     [name[@tenant]:]token, comma-separated. The audit trail records the name. A token with a
-                          tenant can access the jobs of that tenant only, one without a tenant all jobs
+MINUTEHAND_API_TOKENS     [name[@tenant][+read]:]token, comma-separated. The audit trail records the name. A token with
+                          a tenant can access the jobs of that tenant only, one without a tenant all jobs. A token with
+                          +read can change nothing
 MINUTEHAND_TENANT_CLAIM   the claim of a JWT, or the key of a Lambda authorizer's context, that names the tenant.
                           If it is set, callers without the claim are rejected
 """
@@ -32,10 +33,14 @@ NO_TENANT = ProblemType(403, "no-tenant", "The caller has no tenant")
 
 @dataclass(frozen=True)
 class Caller:
-    """The caller's name, if it is known, and the tenant that the caller is confined to; '' means all tenants."""
+    """The caller's name, if it is known, and the tenant that the caller is confined to; '' means all tenants.
+
+    A `reader` may change nothing.
+    """
 
     actor: str | None = None
     tenant: str = ""
+    reader: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,15 +55,19 @@ def read_tokens(entries: list[str]) -> Iterator[Token]:
     """Yield the valid tokens; log an error for each invalid one, without quoting it."""
     for entry in entries:
         named, colon, token = entry.rpartition(":")
-        name, at, tenant = named.partition("@")
-        if (colon and not NAME.fullmatch(name)) or (at and not is_tenant(tenant)):
-            logger.error("an entry in MINUTEHAND_API_TOKENS must be [name[@tenant]:]token; it is ignored")
+        owner, plus, role = named.partition("+")
+        name, at, tenant = owner.partition("@")
+        invalid_name = colon and not NAME.fullmatch(name)
+        if invalid_name or (at and not is_tenant(tenant)) or (plus and role != "read"):
+            logger.error(
+                "an entry in MINUTEHAND_API_TOKENS must be [name[@tenant][+read]:]token; it is ignored"
+            )
         elif len(token) < TOKEN_CHARACTERS:
             logger.error(
                 f"a token in MINUTEHAND_API_TOKENS has less than {TOKEN_CHARACTERS} characters; it is ignored"
             )
         else:
-            yield Token(token.encode(), Caller(name or None, tenant))
+            yield Token(token.encode(), Caller(name or None, tenant, reader=bool(plus)))
 
 
 def authorized_caller(scope: Scope) -> Caller | None:

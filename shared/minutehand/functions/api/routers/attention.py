@@ -26,7 +26,7 @@ def me(request: Request, database: Connected, actor: Actor) -> Json:
         {
             "actor": actor,
             "tenant": request.state.tenant,
-            "role": "operator",
+            "role": "reader" if request.state.reader else "operator",
             "local": is_local(),
             "region": known_region(),
             "version": __version__,

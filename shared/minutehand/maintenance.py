@@ -31,7 +31,6 @@ MAX_EXPIRE_SECONDS = 2.0
 # In one transaction, for which ends of jobs may wait.
 MAX_BATCH_CHECKS = 100
 MAX_BATCH_SECONDS = 2.0
-MAX_COUNT_SECONDS = 0.5
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -101,19 +100,12 @@ def run_maintenance(database: Database, now: datetime | None = None) -> Maintena
     fired = steps.run("fire schedules", lambda: fire_due(database, now))
     steps.run("end batches", lambda: _end_batches(database))
     steps.run("update the lanes", lambda: _update_lanes(database, now))
-    steps.run("count minutes", lambda: _count_minutes(database, now))
+    steps.run("count minutes", lambda: database.run("count_minutes", now=now))
     swept = steps.run("start a sweep", lambda: bool(database.run("start_sweep", now=now)))
     retained = _sweep(database, steps, now) if swept else None
     return MaintenanceReport(
         reaped or (), bool(swept), retained or (), fired, expired or 0, tuple(steps.failed)
     )
-
-
-def _count_minutes(database: Database, now: datetime | None) -> None:
-    """Count the minutes that are over for the history, ten at a time."""
-    began = monotonic()
-    while database.run("count_minutes", now=now)[0]["more"] and monotonic() - began < MAX_COUNT_SECONDS:
-        pass
 
 
 def _sweep(database: Database, steps: Steps, now: datetime | None) -> tuple[Step, ...] | None:

@@ -1,6 +1,7 @@
 """Tenants over HTTP: no route gives access to another tenant's jobs."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -110,6 +111,11 @@ def check_access(api: TestClient, admin: "psycopg.Connection[Any]", call: Call, 
     assert own.text != without.text or rows_of(admin, "b") != before[0] or call.closed
 
 
+def steady(text: str) -> str:
+    """Return a response without the times of the request and of what it selects."""
+    return re.sub(r'"(now|since|until|finished_since)":"[^"]*"', "", text)
+
+
 @pytest.mark.parametrize(("api", "routes"), ROUTES.items(), ids=ROUTES, indirect=["api"])
 def test_responses_do_not_depend_on_other_tenants(api, admin, routes) -> None:
     for route in routes:
@@ -122,7 +128,7 @@ def test_responses_do_not_depend_on_other_tenants(api, admin, routes) -> None:
         for each in (Tenant("b", "mark_b"), Tenant("", "mark_nobody"), Tenant("b2", "mark_a")):
             each.insert(admin)
 
-        assert call.send(api, "GET", a, A).text == before.text
+        assert steady(call.send(api, "GET", a, A).text) == steady(before.text)
         delete_rows(admin)
 
 

@@ -16,7 +16,17 @@ AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-
 RUN = "async () => (await axe.run()).violations.map(v => [v.id, v.nodes.slice(0, 3).map(n => n.html)])"
 # The first are those of an ordinary run: both themes, the narrowest and the widest screen.
 VIEWS = [(320, "dark"), (1280, "light"), (768, "light"), (768, "dark"), (320, "light"), (1280, "dark")]
-PAGES = ("", "/jobs", "/jobs?state=dead&kind=mail.send", "/schedules", "/nowhere")
+PAGES = (
+    "",
+    "/jobs",
+    "/jobs?state=dead&kind=mail.send",
+    "/failures",
+    "/queues",
+    "/schedules",
+    "/batches",
+    "/audit",
+    "/nowhere",
+)
 
 
 @pytest.mark.thorough
@@ -24,7 +34,7 @@ def test_every_page_is_accessible_and_fits_the_screen(page: Page, serve: Serve, 
     enqueue_examples(db)
     enqueue_hostile(db)
     url = f"{serve(MINUTEHAND_LOCAL='1')}/console"
-    paths = [*PAGES, *(f"/jobs/{row.id}" for row in list_jobs(db).rows)][: amount(8, 100)]
+    paths = [*PAGES, *(f"/jobs/{row.id}" for row in list_jobs(db).rows)][: amount(12, 100)]
     faults = {}
     for (width, scheme), path in product(VIEWS[: amount(2, 6)], paths):
         page.set_viewport_size({"width": width, "height": 900})

@@ -112,6 +112,7 @@ def test_long_pause_does_not_keep_ticks_busy(queue: Queue) -> None:
     at = now(queue)
     begin(queue, at - timedelta(days=400))
     run_maintenance(queue.database)
+    # What half a second allows.
     (row,) = queue.sql("select until from minutehand.history_counted")
 
     assert row["until"] > at - timedelta(days=9)

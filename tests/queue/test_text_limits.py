@@ -66,7 +66,8 @@ select c.relname as table, a.attname as column, t.typname as type,
   join pg_type b on b.oid = coalesce(nullif(t.typbasetype, 0), t.oid)
  where c.relnamespace = 'minutehand'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
    and a.attnum > 0 and not a.attisdropped
-   and (b.typname in ('text', 'varchar', 'bpchar', 'json', 'jsonb', 'xml', 'bytea', 'hstore') or b.typcategory = 'A')
+   and (b.typname in ('text', 'varchar', 'bpchar', 'json', 'jsonb', 'xml', 'bytea', 'hstore')
+        or b.typcategory = 'A' and b.typname not in ('_int2', '_int8'))
 """
 
 

@@ -55,7 +55,7 @@ class JobSearch:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the statements that search."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        beside = {name: values.pop(name) for name in ("batch", "finished_since", "finished_until")}
+        others = {name: values.pop(name) for name in ("batch", "finished_since", "finished_until")}
         for name in ("since", "until"):
             values[name] = check_time(values[name], name)
         values["states"] = check_states(self.states)
@@ -64,10 +64,10 @@ class JobSearch:
         homes = {state in FINISHED for state in self.states}
         return {
             "filter": json.dumps(present, default=str),
-            "batch": beside["batch"],
+            "batch": others["batch"],
             "finished": homes.pop() if len(homes) == 1 else None,
-            "finished_since": check_time(beside["finished_since"], "finished_since"),
-            "finished_until": check_time(beside["finished_until"], "finished_until"),
+            "finished_since": check_time(others["finished_since"], "finished_since"),
+            "finished_until": check_time(others["finished_until"], "finished_until"),
         }
 
 

@@ -100,9 +100,9 @@ as $$
         on conflict do nothing
 $$;
 
--- Counts the next minutes that are over, up to ten; returns whether there are more. Their jobs are final: all transactions that had
--- begun to write have ended, or the minute has been over for ten. Of several concurrent ticks, one counts.
-create or replace function minutehand.count_minutes(now timestamptz default null) returns boolean
+-- Counts the minutes that are over, ten at a time and for at most half a second. Their jobs are final: all transactions that had begun
+-- to write have ended, or the minute has been over for ten. Of several concurrent ticks, one counts.
+create or replace function minutehand.count_minutes(now timestamptz default null) returns void
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
 declare
@@ -116,21 +116,21 @@ begin
     select greatest(c.until, date_trunc('hour', clock) - interval '8 days') into since
       from minutehand.history_counted c for update skip locked;
     select date_trunc('minute', greatest(least(d.settled, clock), clock - interval '10 minutes')) into over from minutehand.dispatcher d;
-    last := least(over, since + interval '10 minutes');
-    if since is null or last <= since or minutehand.tenant_scope() <> '' then
-        return false;
-    end if;
-    insert into minutehand.history (step, start, queue, enqueued, done, dead, expired, cancelled, wait_classes, wait_jobs, run_classes, run_jobs)
-    select 60, c.* from minutehand.count_history(since, last, 60) c on conflict do nothing;
-    -- Ten minutes end at most one longer step of each length.
-    foreach step in array '{900,3600}'::integer[] loop
-        if date_bin(make_interval(secs => step), last, '2000-01-01 00:00+00') > since then
-            perform minutehand.add_up_minutes(
-                date_bin(make_interval(secs => step), last, '2000-01-01 00:00+00') - make_interval(secs => step), step);
-        end if;
+    while since < over and minutehand.tenant_scope() = '' and clock_timestamp() < statement_timestamp() + interval '0.5 s' loop
+        last := least(over, since + interval '10 minutes');
+        insert into minutehand.history (step, start, queue, enqueued, done, dead, expired, cancelled,
+                                        wait_classes, wait_jobs, run_classes, run_jobs)
+        select 60, c.* from minutehand.count_history(since, last, 60) c on conflict do nothing;
+        -- Ten minutes end at most one longer step of each length.
+        foreach step in array '{900,3600}'::integer[] loop
+            if date_bin(make_interval(secs => step), last, '2000-01-01 00:00+00') > since then
+                perform minutehand.add_up_minutes(
+                    date_bin(make_interval(secs => step), last, '2000-01-01 00:00+00') - make_interval(secs => step), step);
+            end if;
+        end loop;
+        since := last;
+        update minutehand.history_counted c set until = last;
     end loop;
-    update minutehand.history_counted c set until = last;
-    return last < over;
 end
 $$;
 

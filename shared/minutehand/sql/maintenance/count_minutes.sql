@@ -1,2 +1,2 @@
--- Counts the next minutes for the history; returns whether more are over.
-select minutehand.count_minutes(%(now)s) as more
+-- Counts the minutes that are over for the history.
+select minutehand.count_minutes(%(now)s)

@@ -92,7 +92,7 @@ class History(BaseModel):
 
 
 def history_fields(history: library.History) -> dict[str, Any]:
-    """Return a history, with the percentiles of each step beside its counts."""
+    """Return a history, with the counts and the percentiles of each step."""
     return {
         "since": history.since,
         "until": history.until,

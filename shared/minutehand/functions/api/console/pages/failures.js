@@ -1,0 +1,92 @@
+// Failures: jobs that died or wait for another attempt, grouped by cause, with their trend and a retry of each group.
+import { html } from "../vendor/preact.js";
+import { post, request } from "../app/api.js";
+import { confirm } from "../app/dialog.js";
+import { reload, useLive } from "../app/live.js";
+import { useOperator } from "../app/role.js";
+import { jobLink, link, setQuery } from "../app/router.js";
+import { Table } from "../app/table.js";
+import { Time } from "../app/time.js";
+import { toast } from "../app/toasts.js";
+import { count, Empty, Fault, Page, plural, SHORT_ID, Skeleton } from "../app/ui.js";
+
+const WINDOWS = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days" };
+const CHART = { width: 96, height: 24 };
+
+export default function Failures({ query }) {
+  const operator = useOperator();
+  const window = Object.hasOwn(WINDOWS, query.get("window") ?? "") ? query.get("window") : "24h";
+  const { data, error } = useLive((signal) => request(`/failures?window=${window}`, { signal }), [window]);
+  return html`<${Page} title="Failures" actions=${html`<${Windows} window=${window} />`}>
+    <${Fault} error=${error} />
+    ${!data && !error && html`<${Skeleton} />`}
+    ${data && !data.complete && html`<p class="banner" role="status">Only the latest failures were read: ${plural(data.read, "job")}.</p>`}
+    ${data && (data.groups.length
+      ? html`<${Table} label="Failures by cause" rows=${data.groups} rowKey=${keyOf} columns=${[...COLUMNS, ...(operator ? [RETRY] : [])]} />`
+      : html`<${Empty} title="No failures">No job died or waits for another attempt in this time.<//>`)}
+  <//>`;
+}
+
+const keyOf = ({ queue, kind, cause }) => `${queue} ${kind} ${cause}`;
+
+const Windows = ({ window }) => html`<label class="unseen" for="window">Time</label>
+  <select id="window" value=${window} onChange=${(event) => setQuery({ window: event.target.value })}>
+    ${Object.entries(WINDOWS).map(([name, title]) => html`<option value=${name} selected=${name === window}>${title}</option>`)}
+  </select>`;
+
+const COLUMNS = [
+  { title: "Cause", kind: "main", cell: ({ cause, type, filter, message }) => html`<a href=${link("jobs", filter)}>${type}</a>
+    <small title=${message}>${cause.slice(type.length + 2)}</small>` },
+  { title: "Kind", kind: "plain", cell: ({ kind }) => kind },
+  { title: "Queue", kind: "plain", cell: ({ queue }) => queue },
+  { title: "Jobs", kind: "number", cell: ({ jobs, dead, filter }) => html`<a href=${link("jobs", filter)}>${count(jobs)}</a>
+    <small> ${dead ? `${count(dead)} dead` : "retrying"}</small>` },
+  { title: "Trend", hidden: true, cell: ({ trend }) => html`<${Trend} values=${trend} />` },
+  { title: "Last", kind: "when", cell: ({ last, sample }) => html`<${Time} at=${last} /> <a class="mono" href=${jobLink(sample[0])}>${sample[0].slice(-SHORT_ID)}</a>` },
+];
+
+const RETRY = { title: "Changes", hidden: true, kind: "number", cell: (group) => group.dead > 0
+  && html`<span class="actions"><button onClick=${() => retryAll(group)}>Retry all</button></span>` };
+
+// Bars of the parts of the window; the highest is as high as the chart.
+function Trend({ values }) {
+  const most = Math.max(...values, 1);
+  const width = CHART.width / values.length;
+  return html`<svg width=${CHART.width} height=${CHART.height} viewBox="0 0 ${CHART.width} ${CHART.height}" role="img"
+      aria-label=${`${plural(values.reduce((sum, value) => sum + value, 0), "failure")}, ${count(values.at(-1))} of them in the last part of the time`}>
+    ${values.map((value, at) => value > 0 && html`<rect x=${at * width} width=${width - 1} fill="currentColor"
+      y=${CHART.height * (1 - value / most)} height=${CHART.height * value / most} />`)}
+  </svg>`;
+}
+
+function retryAll({ filter, type, kind }) {
+  const asked = { verb: "retry", filter };
+  confirm({
+    title: `Retry the jobs of ${kind} that died of ${type}?`,
+    text: "They run again with all their attempts, newest first.",
+    verb: "Retry all",
+    fields: html`<label>Jobs per minute <input name="per_minute" type="number" min="1" placeholder="all at once" /></label>`,
+    preview: async () => {
+      const { count: jobs, more } = await post("/jobs/matching", { ...asked, dry_run: true });
+      return { count: jobs, view: `${more ? "At least " : ""}${plural(jobs, "job")} will be retried.` };
+    },
+    run: async ({ per_minute }, progress) => {
+      const changed = await retryUntilEnd({ ...asked, dry_run: false, ...(per_minute ? { per_minute: Number(per_minute) } : {}) }, progress);
+      toast(`${plural(changed, "job")} retried.`, { kind: "good" });
+      reload();
+    },
+  });
+}
+
+// Each request changes a bounded number of jobs. A rate would begin again with each of them, so a slow retry is one request.
+async function retryUntilEnd(asked, progress) {
+  let changed = 0;
+  let after = null;
+  do {
+    const result = await post("/jobs/matching", { ...asked, after, limit: asked.per_minute ? 10000 : 1000 });
+    changed += result.changed;
+    after = asked.per_minute ? null : result.after;
+    progress(`${plural(changed, "job")} retried …`);
+  } while (after);
+  return changed;
+}

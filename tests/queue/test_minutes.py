@@ -68,7 +68,7 @@ def test_jobs_are_counted_once_before_and_after_a_tick(queue: Queue) -> None:
 
 @pytest.mark.parametrize(("window", "bins"), [("1h", 60), ("24h", 96), ("7d", 168)])
 def test_window_has_all_steps_up_to_now(queue: Queue, window: str, bins: int) -> None:
-    history = read_history(queue.database, window)  # type: ignore[arg-type]
+    history = read_history(queue.database, window)  # type: ignore[call-overload]
 
     assert len(history.bins) == bins
     assert history.bins[-1].start <= history.until < history.bins[-1].start + history.step

@@ -256,6 +256,37 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.add_up_minutes(first timestamp with time zone, seconds integer) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    with minutes as materialized (
+        select * from minutehand.history h where h.step = 60 and h.start >= first and h.start < first + make_interval(secs => seconds)
+    ), classes as (
+        select c.queue, array_agg(c.class order by c.class) filter (where c.waited) as wait_classes,
+               array_agg(c.jobs order by c.class) filter (where c.waited) as wait_jobs,
+               array_agg(c.class order by c.class) filter (where not c.waited) as run_classes,
+               array_agg(c.jobs order by c.class) filter (where not c.waited) as run_jobs
+          from (select m.queue, true as waited, u.class, sum(u.jobs)::bigint as jobs
+                  from minutes m, unnest(m.wait_classes, m.wait_jobs) u (class, jobs) group by 1, 3
+                 union all
+                select m.queue, false, u.class, sum(u.jobs)::bigint
+                  from minutes m, unnest(m.run_classes, m.run_jobs) u (class, jobs) group by 1, 3) c
+         group by 1
+    ), sums as (
+        select m.queue, sum(m.enqueued)::bigint as enqueued, sum(m.done)::bigint as done, sum(m.dead)::bigint as dead,
+               sum(m.expired)::bigint as expired, sum(m.cancelled)::bigint as cancelled
+          from minutes m
+         group by 1
+    )
+    insert into minutehand.history (step, start, queue, enqueued, done, dead, expired, cancelled, wait_classes, wait_jobs, run_classes, run_jobs)
+    select seconds, first, s.queue, s.enqueued, s.done, s.dead, s.expired, s.cancelled,
+           coalesce(c.wait_classes, '{}'), coalesce(c.wait_jobs, '{}'), coalesce(c.run_classes, '{}'), coalesce(c.run_jobs, '{}')
+      from sums s
+      left join classes c using (queue)
+        on conflict do nothing
+$$;
+
 CREATE FUNCTION minutehand.are_full(names text[], kinds jsonb, others jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -668,6 +699,15 @@ CREATE FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) RETURNS TABLE(id
     )
     select id, queue, kind, key, attempts, max_attempts, tenant, batch from cancelled where (select count(*) from counted) >= 0
 $$;
+
+CREATE FUNCTION minutehand.cause(error jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    select left(coalesce(error ->> 'type', 'Error'), 100) || ': ' || left(regexp_replace(
+        left(split_part(coalesce(error ->> 'message', ''), E'\n', 1), 400),
+        $re$"[^"]*"|(?<![A-Za-z0-9])'[^']*'|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{22}|\m(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\M|[0-9]+([.:,][0-9]+)*$re$,
+        '#', 'g'), 200)
+$_$;
 
 CREATE FUNCTION minutehand.check_batch(of_batch uuid) RETURNS void
     LANGUAGE plpgsql
@@ -1281,6 +1321,56 @@ begin
 end
 $$;
 
+CREATE FUNCTION minutehand.count_history(since timestamp with time zone, until timestamp with time zone, step integer) RETURNS TABLE(start timestamp with time zone, queue minutehand.queue, enqueued bigint, done bigint, dead bigint, expired bigint, cancelled bigint, wait_classes smallint[], wait_jobs bigint[], run_classes smallint[], run_jobs bigint[])
+    LANGUAGE sql STABLE
+    AS $$
+    with moved as materialized (
+        select j.queue, j.enqueued as moment, 'enqueued' as what, null::smallint as wait, null::smallint as run
+          from minutehand.jobs j
+         where j.deleted is null and j.id >= minutehand.first_id(since) and j.id < minutehand.first_id(until)
+         union all
+        select j.queue, j.enqueued, 'enqueued', null, null
+          from minutehand.jobs j
+         where j.deleted is not null and j.deleted >= since
+           and j.id >= minutehand.first_id(since) and j.id < minutehand.first_id(until)
+         union all
+        select j.queue, j.deleted, minutehand.state(j),
+               case when j.attempts = 1 and isfinite(j.claimed) then minutehand.duration_class(extract(epoch from j.claimed - j.run_at)) end,
+               case when j.attempts > 0 and isfinite(j.claimed) and not j.cancelled
+                    then minutehand.duration_class(extract(epoch from j.deleted - j.claimed)) end
+          from minutehand.jobs j
+         where j.deleted is not null and j.deleted >= since and j.deleted < until
+    ), grouped as materialized (
+        select date_bin(make_interval(secs => step), least(greatest(m.moment, since), until - interval '1 microsecond'), since) as start,
+               m.queue, m.what, m.wait, m.run, count(*) as jobs
+          from moved m
+         group by 1, 2, 3, 4, 5
+    ), classes as (
+        select c.start, c.queue, array_agg(c.class order by c.class) filter (where c.waited) as wait_classes,
+               array_agg(c.jobs order by c.class) filter (where c.waited) as wait_jobs,
+               array_agg(c.class order by c.class) filter (where not c.waited) as run_classes,
+               array_agg(c.jobs order by c.class) filter (where not c.waited) as run_jobs
+          from (select g.start, g.queue, true as waited, g.wait as class, sum(g.jobs)::bigint as jobs
+                  from grouped g where g.wait is not null group by 1, 2, 4
+                 union all
+                select g.start, g.queue, false, g.run, sum(g.jobs)::bigint from grouped g where g.run is not null group by 1, 2, 4) c
+         group by 1, 2
+    ), counts as (
+        select g.start, g.queue,
+               coalesce(sum(g.jobs) filter (where g.what = 'enqueued'), 0)::bigint as enqueued,
+               coalesce(sum(g.jobs) filter (where g.what = 'done'), 0)::bigint as done,
+               coalesce(sum(g.jobs) filter (where g.what = 'dead'), 0)::bigint as dead,
+               coalesce(sum(g.jobs) filter (where g.what = 'expired'), 0)::bigint as expired,
+               coalesce(sum(g.jobs) filter (where g.what = 'cancelled'), 0)::bigint as cancelled
+          from grouped g
+         group by 1, 2
+    )
+    select c.start, c.queue, c.enqueued, c.done, c.dead, c.expired, c.cancelled,
+           coalesce(d.wait_classes, '{}'), coalesce(d.wait_jobs, '{}'), coalesce(d.run_classes, '{}'), coalesce(d.run_jobs, '{}')
+      from counts c
+      left join classes d using (start, queue)
+$$;
+
 CREATE FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint, OUT open bigint, OUT done bigint, OUT dead bigint, OUT expired bigint, OUT cancelled bigint) RETURNS record
     LANGUAGE sql STABLE
     AS $$
@@ -1291,6 +1381,39 @@ CREATE FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint, OUT op
             select open, done, dead, expired, cancelled from minutehand.batch_changes where batch = of_batch
              union all
             select 0, 0, 0, 0, 0) c
+$$;
+
+CREATE FUNCTION minutehand.count_minutes(now timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+declare
+    clock timestamptz := coalesce(now, clock_timestamp());
+    since timestamptz;
+    last  timestamptz;
+    over  timestamptz;
+    step  integer;
+begin
+    -- After a longer pause, nothing before it is on a chart.
+    select greatest(c.until, date_trunc('hour', clock) - interval '8 days') into since
+      from minutehand.history_counted c for update skip locked;
+    select date_trunc('minute', greatest(least(d.settled, clock), clock - interval '10 minutes')) into over from minutehand.dispatcher d;
+    while since < over and minutehand.tenant_scope() = '' and clock_timestamp() < statement_timestamp() + interval '0.5 s' loop
+        last := least(over, since + interval '10 minutes');
+        insert into minutehand.history (step, start, queue, enqueued, done, dead, expired, cancelled,
+                                        wait_classes, wait_jobs, run_classes, run_jobs)
+        select 60, c.* from minutehand.count_history(since, last, 60) c on conflict do nothing;
+        -- Ten minutes end at most one longer step of each length.
+        foreach step in array '{900,3600}'::integer[] loop
+            if date_bin(make_interval(secs => step), last, '2000-01-01 00:00+00') > since then
+                perform minutehand.add_up_minutes(
+                    date_bin(make_interval(secs => step), last, '2000-01-01 00:00+00') - make_interval(secs => step), step);
+            end if;
+        end loop;
+        since := last;
+        update minutehand.history_counted c set until = last;
+    end loop;
+end
 $$;
 
 CREATE FUNCTION minutehand.count_starts(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamp with time zone) RETURNS void
@@ -1650,6 +1773,12 @@ begin
                   where j.id = any (ids) and scope in ('', j.tenant) and j.visible <= now()
                     and minutehand.may_start(j.attempts, j.max_attempts, j.cancelling, j.expires_at, now()));
 end
+$$;
+
+CREATE FUNCTION minutehand.duration_class(seconds double precision) RETURNS smallint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select case when seconds <= 0.001 then 0 else least(60, 1 + floor(2 * log(2.0, (seconds * 1000)::numeric)))::smallint end
 $$;
 
 CREATE FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) RETURNS TABLE(id uuid, queue text, kind text, key text, attempts integer, tenant text, priority integer, max_attempts integer, retry jsonb, timeout interval, expires interval, visible timestamp with time zone)
@@ -2109,6 +2238,12 @@ begin
                        'tenant', minutehand.schedule_tenant(), 'schedule', of_name, 'nominal', moment::minutehand.finite_time, 'outcome', 'requested',
                        'count', 1, 'late', false, 'job', json_strip_nulls(json_build_object('key', key))))) f);
 end
+$$;
+
+CREATE FUNCTION minutehand.first_id(moment timestamp with time zone) RETURNS uuid
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select encode(substr(int8send((extract(epoch from moment) * 1000)::bigint << 16), 1, 6) || '\x70008000000000000000'::bytea, 'hex')::uuid
 $$;
 
 CREATE FUNCTION minutehand.first_of(every text, zone text, moment timestamp with time zone) RETURNS timestamp with time zone
@@ -2763,6 +2898,28 @@ begin
 end
 $_$;
 
+CREATE FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    select (filter ->> 'queue' is null or job.queue = filter ->> 'queue')
+       and (filter ->> 'kind' is null or job.kind = filter ->> 'kind')
+       and (filter ->> 'key' is null or job.key = filter ->> 'key')
+       and (filter ->> 'key_prefix' is null or starts_with(job.key, filter ->> 'key_prefix'))
+       and (filter ->> 'group' is null or job.group = filter ->> 'group')
+       and (filter ->> 'priority' is null or job.priority = (filter ->> 'priority')::integer)
+       and (filter ->> 'version' is null or job.version = filter ->> 'version')
+       and (filter ->> 'tenant' is null or job.tenant = filter ->> 'tenant')
+       and (filter ->> 'schedule' is null or job.schedule = filter ->> 'schedule')
+       and (filter ->> 'since' is null or job.enqueued >= (filter ->> 'since')::timestamptz)
+       and (filter ->> 'until' is null or job.enqueued < (filter ->> 'until')::timestamptz)
+       and (filter -> 'headers' is null or job.headers @> (filter -> 'headers'))
+       and (filter -> 'states' is null or filter -> 'states' ? minutehand.state(job))
+       and (filter ->> 'result_dropped' is null or job.deleted is not null and not job.failed and job.error ->> 'stage' = 'result')
+       and (filter ->> 'error' is null or job.error ->> 'type' = filter ->> 'error')
+       and (filter ->> 'cause' is null or case when job.error is not null then minutehand.cause(job.error) = filter ->> 'cause' end)
+       and (filter ->> 'payload' is null or minutehand.payload_matches(job.payload, (filter ->> 'payload')::jsonpath))
+$$;
+
 CREATE FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, expires_at timestamp with time zone, moment timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -3035,6 +3192,16 @@ CREATE FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next tim
     returning s.*
 $$;
 
+CREATE FUNCTION minutehand.payload_matches(payload json, path jsonpath) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+begin
+    return pg_column_size(payload) <= 16384 and jsonb_path_exists(payload::jsonb, path);
+exception
+    when data_exception or program_limit_exceeded or statement_too_complex then return false;
+end
+$$;
+
 CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text, object text, columns text)
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -3050,8 +3217,8 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker operator tenant', 'execute', 'state busy bounds_job control_states batch_progress copy_of save_schedule pause_schedule remove_schedule
                                                replace_schedule_payload fire_now withdraw_ahead', null),
         -- Read and change jobs, of all tenants or of one.
-        ('operator tenant', 'select', 'attempts events uniques audit', null),
-        ('operator tenant', 'execute', 'version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
+        ('operator tenant', 'select', 'attempts events uniques audit history history_counted', null),
+        ('operator tenant', 'execute', 'count_history duration_class first_id cause matches payload_matches version_numbers queues_seen cancel_jobs request_cancellation promote_jobs reschedule_jobs
                                         retry_jobs edit_jobs delete_jobs delete_upcoming delete_finished replace_payloads
                                         record_audit unblock', null),
 
@@ -3073,7 +3240,7 @@ CREATE FUNCTION minutehand.permissions() RETURNS TABLE(role text, privilege text
         ('worker', 'delete', 'lanes lane_changes uniques superseded firings positions watches rates kind_times', null),
         ('worker', 'execute', 'make_days_ahead retain_now choose count_taken due_lanes count_unpaused lapse create_occurrence create_on_dead
                               refuse_superseded fire free_slots budget_at suits next_due count_ends delete_batches check_batches prune_groups
-                              oldest_writer', null),
+                              oldest_writer count_minutes prune_history', null),
 
         -- What has no tenant, and what bounds every tenant.
         ('operator', 'select', 'lanes lane_changes settings dispatcher budgets defaults queue_defaults retention archived_days
@@ -3177,6 +3344,19 @@ CREATE FUNCTION minutehand.prune_groups(moment timestamp with time zone, rows in
                               where t.at < moment - interval '1 day'
                               limit rows
                                 for update skip locked))
+$$;
+
+CREATE FUNCTION minutehand.prune_history(now timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'minutehand', 'pg_temp'
+    AS $$
+    delete from minutehand.history
+     where (step, start, queue) in (
+           select h.step, h.start, h.queue
+             from (values (60, interval '3 hours'), (900, interval '2 days'), (3600, interval '90 days')) kept (step, age)
+             join minutehand.history h on h.step = kept.step and h.start < coalesce(now, clock_timestamp()) - kept.age
+            limit 10000)
+       and minutehand.tenant_scope() = ''
 $$;
 
 CREATE FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text, supersedes boolean DEFAULT true) RETURNS TABLE(ordinal bigint, id uuid, outcome text, visible timestamp with time zone)
@@ -4808,6 +4988,28 @@ CREATE TABLE minutehand.group_turns (
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
+CREATE TABLE minutehand.history (
+    tenant minutehand.tenant DEFAULT ''::text NOT NULL,
+    step integer NOT NULL,
+    start timestamp with time zone NOT NULL,
+    queue minutehand.queue NOT NULL,
+    enqueued bigint NOT NULL,
+    done bigint NOT NULL,
+    dead bigint NOT NULL,
+    expired bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    wait_classes smallint[] DEFAULT '{}'::smallint[] NOT NULL,
+    wait_jobs bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    run_classes smallint[] DEFAULT '{}'::smallint[] NOT NULL,
+    run_jobs bigint[] DEFAULT '{}'::bigint[] NOT NULL
+);
+
+CREATE TABLE minutehand.history_counted (
+    one boolean DEFAULT true NOT NULL,
+    until timestamp with time zone DEFAULT date_trunc('minute'::text, clock_timestamp()) NOT NULL,
+    CONSTRAINT history_counted_is_one_row CHECK (one)
+);
+
 CREATE TABLE minutehand.jobs_done (
     id uuid DEFAULT minutehand.uuid7() CONSTRAINT jobs_id_not_null NOT NULL,
     ack uuid,
@@ -5166,6 +5368,12 @@ ALTER TABLE ONLY minutehand.firings
 ALTER TABLE ONLY minutehand.group_turns
     ADD CONSTRAINT group_turns_pkey PRIMARY KEY (queue, priority, whole, part);
 
+ALTER TABLE ONLY minutehand.history_counted
+    ADD CONSTRAINT history_counted_pkey PRIMARY KEY (one);
+
+ALTER TABLE ONLY minutehand.history
+    ADD CONSTRAINT history_pkey PRIMARY KEY (step, start, queue);
+
 ALTER TABLE ONLY minutehand.jobs_done
     ADD CONSTRAINT jobs_done_pkey PRIMARY KEY (id, deleted);
 
@@ -5271,6 +5479,10 @@ CREATE INDEX jobs_done_default_batch_id_idx ON minutehand.jobs_done_default USIN
 
 CREATE INDEX jobs_done_default_deleted_idx ON minutehand.jobs_done_default USING btree (deleted) WHERE (failed AND (NOT cancelled) AND ((attempts > 0) OR (expires IS NULL)));
 
+CREATE INDEX jobs_done_deleted ON ONLY minutehand.jobs_done USING brin (deleted) WITH (pages_per_range='32', autosummarize='on');
+
+CREATE INDEX jobs_done_default_deleted_idx1 ON minutehand.jobs_done_default USING brin (deleted) WITH (pages_per_range='32', autosummarize='on');
+
 CREATE INDEX jobs_done_dropped ON ONLY minutehand.jobs_done USING btree (id) WHERE ((NOT failed) AND (((error)::jsonb ->> 'stage'::text) = 'result'::text));
 
 CREATE INDEX jobs_done_default_id_idx ON minutehand.jobs_done_default USING btree (id) WHERE ((NOT failed) AND (((error)::jsonb ->> 'stage'::text) = 'result'::text));
@@ -5334,6 +5546,8 @@ ALTER INDEX minutehand.jobs_batch ATTACH PARTITION minutehand.jobs_done_batch_id
 ALTER INDEX minutehand.jobs_done_batch_id_idx ATTACH PARTITION minutehand.jobs_done_default_batch_id_idx;
 
 ALTER INDEX minutehand.jobs_done_dead ATTACH PARTITION minutehand.jobs_done_default_deleted_idx;
+
+ALTER INDEX minutehand.jobs_done_deleted ATTACH PARTITION minutehand.jobs_done_default_deleted_idx1;
 
 ALTER INDEX minutehand.jobs_done_dropped ATTACH PARTITION minutehand.jobs_done_default_id_idx;
 
@@ -5417,6 +5631,8 @@ CREATE POLICY minutehand_operator ON minutehand.firings TO minutehand_operator U
 
 CREATE POLICY minutehand_operator ON minutehand.group_turns TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
+CREATE POLICY minutehand_operator ON minutehand.history TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
+
 CREATE POLICY minutehand_operator ON minutehand.jobs TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
 
 CREATE POLICY minutehand_operator ON minutehand.jobs_done TO minutehand_operator USING (((( SELECT minutehand.current_tenant() AS current_tenant) = ''::text) OR (( SELECT minutehand.current_tenant() AS current_tenant) = (tenant)::text)));
@@ -5449,6 +5665,8 @@ CREATE POLICY minutehand_tenant ON minutehand.firings TO minutehand_tenant USING
 
 CREATE POLICY minutehand_tenant ON minutehand.group_turns TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
+CREATE POLICY minutehand_tenant ON minutehand.history TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
+
 CREATE POLICY minutehand_tenant ON minutehand.jobs TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
 
 CREATE POLICY minutehand_tenant ON minutehand.jobs_done TO minutehand_tenant USING ((((tenant)::text = ( SELECT minutehand.current_tenant() AS current_tenant)) AND ((tenant)::text <> ''::text)));
@@ -5480,6 +5698,8 @@ CREATE POLICY minutehand_worker ON minutehand.events_default TO minutehand_worke
 CREATE POLICY minutehand_worker ON minutehand.firings TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.group_turns TO minutehand_worker USING (true);
+
+CREATE POLICY minutehand_worker ON minutehand.history TO minutehand_worker USING (true);
 
 CREATE POLICY minutehand_worker ON minutehand.jobs TO minutehand_worker USING (true);
 
@@ -5605,6 +5825,8 @@ REVOKE ALL ON TYPE minutehand.zone FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.add_to_batches(batches uuid[], jobs uuid[], tenants text[], session_tenant text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.add_up_minutes(first timestamp with time zone, seconds integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION minutehand.are_full(names text[], kinds jsonb, others jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.as_micros(moment timestamp with time zone) FROM PUBLIC;
@@ -5678,6 +5900,10 @@ GRANT ALL ON FUNCTION minutehand.callbacks_of(batches uuid[]) TO minutehand_work
 REVOKE ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.cancel_jobs(ids uuid[], reason text) TO minutehand_tenant;
+
+REVOKE ALL ON FUNCTION minutehand.cause(error jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.cause(error jsonb) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.cause(error jsonb) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.check_batch(of_batch uuid) FROM PUBLIC;
 
@@ -5772,7 +5998,14 @@ REVOKE ALL ON FUNCTION minutehand.count_changes(changes minutehand.batch_changes
 REVOKE ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.count_ends(batches uuid[], jobs uuid[], outcomes text[]) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.count_history(since timestamp with time zone, until timestamp with time zone, step integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.count_history(since timestamp with time zone, until timestamp with time zone, step integer) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.count_history(since timestamp with time zone, until timestamp with time zone, step integer) TO minutehand_tenant;
+
 REVOKE ALL ON FUNCTION minutehand.count_jobs_of(of_batch uuid, OUT total bigint, OUT open bigint, OUT done bigint, OUT dead bigint, OUT expired bigint, OUT cancelled bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION minutehand.count_minutes(now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.count_minutes(now timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.count_starts(jobs minutehand.counted_job[], bounds minutehand.bound[], moment timestamp with time zone) FROM PUBLIC;
 
@@ -5834,6 +6067,10 @@ GRANT ALL ON FUNCTION minutehand.due_lanes(moment timestamp with time zone) TO m
 
 REVOKE ALL ON FUNCTION minutehand.due_of(ids uuid[], scope text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.duration_class(seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.duration_class(seconds double precision) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.duration_class(seconds double precision) TO minutehand_tenant;
+
 REVOKE ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.edit_jobs(ids uuid[], fields text[], new_payload json, new_headers jsonb, new_priority integer, new_max_attempts integer, new_retry jsonb, new_timeout interval, new_expires interval, new_on_dead json) TO minutehand_tenant;
@@ -5884,6 +6121,10 @@ REVOKE ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with t
 GRANT ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) TO minutehand_operator;
 GRANT ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.fire_now(of_name text, moment timestamp with time zone, key text) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.first_id(moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.first_id(moment timestamp with time zone) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.first_id(moment timestamp with time zone) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.first_of(every text, zone text, moment timestamp with time zone) FROM PUBLIC;
 
@@ -5977,6 +6218,10 @@ GRANT ALL ON FUNCTION minutehand.make_days_ahead() TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.make_policies(role text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.matches(job minutehand.jobs, filter jsonb) TO minutehand_tenant;
+
 REVOKE ALL ON FUNCTION minutehand.may_start(attempts integer, max_attempts integer, cancelling text, expires_at timestamp with time zone, moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION minutehand.merge_into(into_job uuid, item minutehand.new_jobs) FROM PUBLIC;
@@ -6030,6 +6275,10 @@ GRANT ALL ON FUNCTION minutehand.pause_schedule(of_name text, paused boolean, ne
 GRANT ALL ON FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next timestamp with time zone, wake timestamp with time zone) TO minutehand_tenant;
 GRANT ALL ON FUNCTION minutehand.pause_schedule(of_name text, paused boolean, next timestamp with time zone, wake timestamp with time zone) TO minutehand_worker;
 
+REVOKE ALL ON FUNCTION minutehand.payload_matches(payload json, path jsonpath) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.payload_matches(payload json, path jsonpath) TO minutehand_operator;
+GRANT ALL ON FUNCTION minutehand.payload_matches(payload json, path jsonpath) TO minutehand_tenant;
+
 REVOKE ALL ON FUNCTION minutehand.permissions() FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_enqueuer;
 GRANT ALL ON FUNCTION minutehand.permissions() TO minutehand_operator;
@@ -6044,6 +6293,9 @@ GRANT ALL ON FUNCTION minutehand.promote_jobs(ids uuid[]) TO minutehand_tenant;
 
 REVOKE ALL ON FUNCTION minutehand.prune_groups(moment timestamp with time zone, rows integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION minutehand.prune_groups(moment timestamp with time zone, rows integer) TO minutehand_worker;
+
+REVOKE ALL ON FUNCTION minutehand.prune_history(now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION minutehand.prune_history(now timestamp with time zone) TO minutehand_worker;
 
 REVOKE ALL ON FUNCTION minutehand.put_all(items minutehand.new_jobs[], on_conflict text, moment timestamp with time zone, first bigint, session_tenant text, supersedes boolean) FROM PUBLIC;
 
@@ -6279,6 +6531,12 @@ GRANT SELECT ON TABLE minutehand.events_default TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.firings TO minutehand_operator;
 GRANT SELECT ON TABLE minutehand.firings TO minutehand_tenant;
 GRANT SELECT,DELETE ON TABLE minutehand.firings TO minutehand_worker;
+
+GRANT SELECT ON TABLE minutehand.history TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.history TO minutehand_tenant;
+
+GRANT SELECT ON TABLE minutehand.history_counted TO minutehand_operator;
+GRANT SELECT ON TABLE minutehand.history_counted TO minutehand_tenant;
 
 GRANT SELECT ON TABLE minutehand.jobs_done_default TO minutehand_operator;
 

@@ -132,3 +132,30 @@ def test_hostile_texts_are_inserted_as_text(page: Page, serve: Serve, db: Databa
     expect(page.get_by_label("payload", exact=True)).to_contain_text("onerror")
     expect(page).to_have_title("mail.send · minutehand")
     assert page.locator("img").count() == 0
+
+
+def test_all_matching_jobs_change_after_a_dry_run(page: Page, serve: Serve, db: Database) -> None:
+    jobs = [NewJob("echo", {"order": {"n": number}}, delay=LATER) for number in range(60)]
+    list(enqueue_many([*jobs, NewJob("other", delay=LATER)], connection=db))
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs?kind=echo")
+    expect(page.get_by_role("link", name="scheduled 60")).to_be_visible()
+    page.get_by_label("Select all rows of this page").check()
+    page.get_by_role("button", name="Select all that match").click()
+
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("60 jobs will change.")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel", exact=True).click()
+
+    expect(page.locator(".toast")).to_have_text(re.compile("60 jobs cancelled"))
+    expect(page.get_by_role("link", name="cancelled 60")).to_be_visible()
+    assert [row.kind for row in list_jobs(db, states=["scheduled"]).rows] == ["other"]
+
+
+def test_jobs_are_found_by_their_payload(page: Page, serve: Serve, db: Database) -> None:
+    list(enqueue_many([NewJob("echo", {"order": {"n": n}}, delay=LATER) for n in range(5)], connection=db))
+    page.goto(f"{serve(MINUTEHAND_LOCAL='1')}/console/jobs")
+    page.get_by_label("Filter", exact=True).fill("payload:order.n=3")
+    page.keyboard.press("Enter")
+
+    expect(page.locator(ROWS)).to_have_count(1)
+    expect(page.get_by_role("link", name="scheduled 1")).to_be_visible()

@@ -1,28 +1,59 @@
-// Home: an overview of the queues.
+// Home: what needs attention, throughput and waits over a window, and the queues. Each number links to its jobs.
 import { html } from "../vendor/preact.js";
 import { request } from "../app/api.js";
 import { useLive } from "../app/live.js";
 import { link } from "../app/router.js";
 import { Table } from "../app/table.js";
-import { count, Empty, Fault, Page, Skeleton } from "../app/ui.js";
+import { duration } from "../app/time.js";
+import { count, Empty, Fault, Page, Panel, Skeleton } from "../app/ui.js";
+import { Attention } from "./home/attention.js";
+import { Throughput, Waits } from "./home/charts.js";
 
-const SHOWN = ["due", "running", "retrying", "dead"];
+const WINDOWS = { "1h": "1 hour", "24h": "24 hours", "7d": "7 days" };
+const SHOWN = ["scheduled", "due", "running", "retrying", "dead"];
+const HISTORY_MS = 30_000;
+const QUEUES = 50;
 
-export default function Home() {
-  const { data, error } = useLive((signal) => request("/stats", { signal }));
-  const queues = data && byQueue(data.depths);
-  return html`<${Page} title="Home">
-    <${Fault} error=${error} />
-    ${!data && !error && html`<${Skeleton} />`}
-    ${queues && (queues.length ? html`<${Table} label="Queues" columns=${COLUMNS} rows=${queues} rowKey=${({ queue }) => queue} />`
+export default function Home({ query }) {
+  const chosen = query.get("window") in WINDOWS ? query.get("window") : "24h";
+  const stats = useLive((signal) => request("/stats", { signal }));
+  const history = useLive((signal) => request(`/stats/history?window=${chosen}`, { signal }), [chosen], HISTORY_MS);
+  const queues = stats.data && byQueue(stats.data.depths);
+  return html`<${Page} title="Home" actions=${html`<${Window} chosen=${chosen} />`}>
+    <${Fault} error=${stats.error ?? history.error} />
+    <${Attention} />
+    ${history.data ? html`<${Tiles} history=${history.data} depths=${stats.data?.depths ?? []} title=${WINDOWS[chosen]} />
+        <div class="charts" aria-busy=${history.stale}><${Throughput} history=${history.data} /><${Waits} history=${history.data} /></div>`
+      : !history.error && html`<${Skeleton} />`}
+    ${queues && (queues.length
+      ? html`<${Panel} title="Queues"><${Table} label="Queues" columns=${COLUMNS} rows=${queues.slice(0, QUEUES)} rowKey=${({ queue }) => queue} /><//>`
       : html`<${Empty} title="No jobs yet" command="minutehand enqueue welcome">Enqueue one in your code, or on the command line:<//>`)}
   <//>`;
 }
 
+const Window = ({ chosen }) => html`<nav class="segments" aria-label="Window">
+  ${Object.entries(WINDOWS).map(([name, title]) => html`<a href=${link("", { window: name })} aria-current=${name === chosen ? "true" : null}>${title}</a>`)}
+</nav>`;
+
+function Tiles({ history: { since, until, bins, wait }, depths, title }) {
+  const total = (name) => bins.reduce((sum, bin) => sum + bin[name], 0);
+  const now = (state) => depths.reduce((sum, depth) => sum + (depth.state === state ? depth.jobs : 0), 0);
+  const finished = { finished_since: since, finished_until: until };
+  return html`<ul class="tiles">
+    <${Tile} name="Due now" value=${count(now("due"))} to=${{ state: "due" }} />
+    <${Tile} name="Running now" value=${count(now("running"))} to=${{ state: "running" }} />
+    <${Tile} name=${`Done in ${title}`} value=${count(total("done"))} to=${{ state: "done", ...finished }} />
+    <${Tile} name=${`Dead in ${title}`} value=${count(total("dead"))} to=${{ state: "dead", ...finished }} bad=${total("dead") > 0} />
+    <${Tile} name="Wait, 95% within" value=${wait ? duration(wait.p95) : "–"} to=${{ state: ["done", "dead"], ...finished }} />
+  </ul>`;
+}
+
+const Tile = ({ name, value, to, bad }) => html`<li><a class=${bad ? "bad" : ""} href=${link("jobs", to)}><span>${name}</span><b>${value}</b></a></li>`;
+
 const COLUMNS = [
   { title: "Queue", kind: "main", cell: ({ queue }) => html`<a href=${link("jobs", { queue })}>${queue}</a>` },
-  ...SHOWN.map((state) => ({ title: state, kind: "number",
-    cell: ({ queue, counts }) => html`<a href=${link("jobs", { queue, state })}>${count(counts[state] ?? 0)}</a>` })),
+  ...SHOWN.map((state) => ({ title: state, kind: "number", cell: ({ queue, counts }) => (counts[state]
+    ? html`<a href=${link("jobs", { queue, state })}>${count(counts[state])}</a>` : html`<span class="soft">0</span>`) })),
 ];
 
 function byQueue(depths) {
@@ -31,5 +62,6 @@ function byQueue(depths) {
     if (!queues.has(queue)) queues.set(queue, { queue, counts: {} });
     queues.get(queue).counts[state] = jobs;
   }
-  return [...queues.values()].sort((a, b) => a.queue.localeCompare(b.queue));
+  const busy = ({ counts }) => (counts.due ?? 0) + (counts.running ?? 0) + (counts.retrying ?? 0);
+  return [...queues.values()].sort((a, b) => busy(b) - busy(a) || a.queue.localeCompare(b.queue));
 }

@@ -7,10 +7,10 @@ import { useOperator } from "../app/role.js";
 import { jobLink, link, setQuery } from "../app/router.js";
 import { Table, useSelection } from "../app/table.js";
 import { Time } from "../app/time.js";
-import { Empty, Fault, Page, SHORT_ID, Skeleton, State } from "../app/ui.js";
+import { count, Empty, Fault, Page, SHORT_ID, Skeleton, State } from "../app/ui.js";
 import { BulkActions } from "./jobs/bulk.js";
 import { Enqueue } from "./jobs/enqueue.js";
-import { Filters, filtersOf } from "./jobs/filters.js";
+import { Filters } from "./jobs/filters.js";
 import { States } from "./jobs/states.js";
 
 const PAGE = 50;
@@ -19,7 +19,6 @@ const CURSORS = ["before", "after", "page"];
 export default function Jobs({ query }) {
   const operator = useOperator();
   const text = query.toString();
-  const filters = filtersOf(query);
   const page = useLive((signal) => request(`/jobs?${pageQuery(query)}`, { signal }), [text]);
   const selection = useSelection([text]);
   const rows = page.data?.jobs ?? [];
@@ -29,12 +28,13 @@ export default function Jobs({ query }) {
     <${Filters} query=${query} />
     <${States} query=${query} />
     <${Fault} error=${page.error} />
-    ${operator && html`<${BulkActions} selection=${selection} rows=${rows} filters=${filters} page=${page.data} />`}
+    ${operator && html`<${BulkActions} selection=${selection} rows=${rows} query=${query} page=${page.data} />`}
     ${!page.data && !page.error && html`<${Skeleton} rows=${8} />`}
     ${page.data && (rows.length
       ? html`<${Table} label="Jobs" columns=${COLUMNS} rows=${rows} rowLink=${({ id }) => jobLink(id)}
           selection=${operator ? selection : null} busy=${page.stale} />`
       : html`<${NoJobs} filtered=${text !== ""} />`)}
+    ${page.data?.stopped && html`<p class="hint">The search read ${count(page.data.read)} jobs so far. Older ones are searched on the next page.</p>`}
     <${Pager} page=${page.data} />
   <//>`;
 }

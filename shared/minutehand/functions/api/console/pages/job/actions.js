@@ -18,7 +18,7 @@ export function Actions({ job }) {
 function ask(verb, job) {
   confirm({
     title: `${verb.title} this job?`,
-    text: verb.meaning,
+    text: `${verb.meaning} ${verb.running ?? ""}`,
     verb: verb.title,
     danger: verb.danger,
     fields: verb.fields?.(),

@@ -17,7 +17,7 @@ export const VERBS = [
   { name: "replay", title: "Replay", past: "replayed", states: FINISHED,
     meaning: "A new job with the same payload runs now, with one attempt. The finished job stays as it is." },
   { name: "cancel", title: "Cancel", past: "cancelled", states: [...UPCOMING, "running"], danger: true, fields: reason, body: reasonOf,
-    meaning: "The job ends as cancelled, and stays in the history. A running job is asked to stop at its next check." },
+    meaning: "The job ends as cancelled, and stays in the history.", running: "A running job is asked to stop at its next check." },
 ];
 
 function timeOf({ run_at: at, delay }) {
@@ -25,6 +25,7 @@ function timeOf({ run_at: at, delay }) {
   return { delay: delay.trim() || "PT0S" };
 }
 
-function reasonOf({ reason }) {
-  return { running: true, ...(reason.trim() ? { reason: reason.trim() } : {}) };
+// A change of all jobs that match leaves out running ones.
+function reasonOf({ reason }, matching) {
+  return { ...(matching ? {} : { running: true }), ...(reason.trim() ? { reason: reason.trim() } : {}) };
 }

@@ -1,4 +1,4 @@
-// Filters, written as name:value. Text without a name is a job's id or a key.
+// Filters, written as name:value. Text without a name is a job's id or the beginning of a key.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { request } from "../../app/api.js";
 import { useKeys } from "../../app/keys.js";
@@ -8,17 +8,27 @@ import { toast } from "../../app/toasts.js";
 import { Icon } from "../../app/ui.js";
 
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-export const NAMES = {
-  queue: "mail", kind: "mail.send", key: "welcome/ada", group: "customer-4", priority: "0 to 9", header: "name=value",
-  version: "42", result_dropped: "true", since: "2026-11-23T08:00:00Z", until: "2026-11-23T09:00:00Z",
-  finished_since: "2026-11-23T08:00:00Z", finished_until: "2026-11-23T09:00:00Z",
+const TIME = "2026-11-23T08:00:00Z";
+// The parameters of GET /jobs, with examples.
+const EXAMPLES = {
+  queue: "mail", kind: "mail.send", key: "welcome/ada", key_prefix: "welcome/", tenant: "shop", group: "customer-4", error: "TimeoutError",
+  cause: "TimeoutError: no answer in # s", payload: "customer.id=4", header: "name=value", priority: "9", batch: "its id", schedule: "its name",
+  version: "42", result_dropped: "true", since: TIME, until: TIME, finished_since: TIME, finished_until: TIME,
 };
+const REPEATED = new Set(["header", "payload"]);
 const FIRST_PAGE = { before: null, after: null, page: null };
 
 // The filters in the URL, without states and the place in the list.
 export function filtersOf(query) {
-  const names = new Set([...query.keys()].filter((name) => name in NAMES));
-  return Object.fromEntries([...names].map((name) => [name, query.getAll(name).length > 1 ? query.getAll(name) : query.get(name)]));
+  const names = new Set([...query.keys()].filter((name) => name in EXAMPLES));
+  return Object.fromEntries([...names].map((name) => [name, REPEATED.has(name) ? query.getAll(name) : query.get(name)]));
+}
+
+// The filters as JSON, for changes of all jobs that match.
+export function filterBody(query) {
+  const { priority, result_dropped: dropped, ...filters } = filtersOf(query);
+  const states = query.getAll("state");
+  return { ...filters, ...(priority && { priority: Number(priority) }), ...(dropped && { result_dropped: dropped === "true" }), ...(states.length && { state: states }) };
 }
 
 export function Filters({ query }) {
@@ -30,11 +40,11 @@ export function Filters({ query }) {
     event.preventDefault();
     apply(text.trim(), query);
   };
-  const active = [...query].filter(([name]) => name in NAMES);
+  const active = [...query].filter(([name]) => name in EXAMPLES);
   return html`<form class="filters" role="search" onSubmit=${submit}>
     <div class="search">
       <${Icon} name="search" />
-      ${active.map(([name, value]) => html`<span class="token"><span>${name}: <b>${value}</b></span>
+      ${active.map(([name, value]) => html`<span class="token" key=${`${name}:${value}`}><span>${name.replaceAll("_", " ")}: <b><bdi>${value}</bdi></b></span>
         <button type="button" class="quiet" aria-label=${`Remove the filter ${name}`} onClick=${() => remove(query, name, value)}>×</button></span>`)}
       <input ref=${input} list="suggestions" value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off"
         spellcheck="false" aria-label="Filter" placeholder=${active.length ? "Add a filter" : "Filter: queue:mail, kind:mail.send, a key or an id"} />
@@ -48,12 +58,10 @@ function apply(text, query) {
   if (!text) return;
   if (UUID.test(text)) { go(jobLink(text.toLowerCase())); return; }
   const at = text.indexOf(":");
-  const name = text.slice(0, Math.max(0, at));
-  if (name in NAMES && text.slice(at + 1).trim()) {
-    const value = text.slice(at + 1).trim();
-    setQuery({ ...FIRST_PAGE, [name]: name === "header" ? [...query.getAll(name), value] : value });
-  } else if (name in NAMES) toast(`The filter ${name} needs a value, such as ${name}:${NAMES[name]}`, { kind: "bad" });
-  else setQuery({ ...FIRST_PAGE, key: text });
+  const name = at > 0 && text.slice(0, at) in EXAMPLES ? text.slice(0, at) : null;
+  const value = name ? text.slice(at + 1).trim() : text;
+  if (name && !value) toast(`The filter ${name} needs a value, such as ${name}:${EXAMPLES[name]}`, { kind: "bad" });
+  else setQuery({ ...FIRST_PAGE, [name ?? "key_prefix"]: REPEATED.has(name) ? [...query.getAll(name), value] : value });
 }
 
 const remove = (query, name, value) => setQuery({ ...FIRST_PAGE, [name]: query.getAll(name).filter((each) => each !== value) });
@@ -65,6 +73,6 @@ function Suggestions({ name }) {
     const { depths } = await request("/stats?by=kind", { signal });
     return [...new Set(depths.map((depth) => depth[name]))].slice(0, 200);
   }, [name], 0);
-  const values = name ? (known.data ?? []).map((value) => `${name}:${value}`) : Object.keys(NAMES).map((each) => `${each}:`);
+  const values = name ? (known.data ?? []).map((value) => `${name}:${value}`) : Object.keys(EXAMPLES).map((each) => `${each}:`);
   return html`<datalist id="suggestions">${values.map((value) => html`<option value=${value}></option>`)}</datalist>`;
 }

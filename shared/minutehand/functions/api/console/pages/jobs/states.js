@@ -1,4 +1,4 @@
-// The states with the number of their jobs, as links that filter the list.
+// The states with the number of their jobs that match the filters, as links that filter the list.
 import { html } from "../../vendor/preact.js";
 import { request } from "../../app/api.js";
 import { useLive } from "../../app/live.js";
@@ -6,20 +6,20 @@ import { link } from "../../app/router.js";
 import { count, STATES } from "../../app/ui.js";
 import { filtersOf } from "./filters.js";
 
-const COUNTED = new Set(["queue", "kind"]);
+const EVERY_MS = 15_000;
 
 export function States({ query }) {
   const filters = filtersOf(query);
-  const counted = Object.keys(filters).every((name) => COUNTED.has(name));
-  const stats = useLive((signal) => (counted ? request(`/stats?${new URLSearchParams(filters)}`, { signal }) : null), [filters]);
-  const numbers = Object.fromEntries(STATES.map((state) => [state, 0]));
-  for (const { state, jobs } of stats.data?.depths ?? []) numbers[state] += jobs;
+  const { data, stale } = useLive((signal) => request(`/jobs/counts?${search(filters)}`, { signal }), [filters], EVERY_MS);
   const chosen = query.getAll("state");
-  const item = (state, label, number) => html`<a href=${link("jobs", { ...filters, state })}
-      aria-current=${(state ? chosen.includes(state) : !chosen.length) ? "true" : null}>
-    ${label} ${number !== null && html`<b class=${number ? "" : "none"}>${count(number)}</b>`}</a>`;
+  const item = (state, number) => html`<a href=${link("jobs", { ...filters, state })}
+      aria-current=${(state ? chosen.includes(state) : !chosen.length) ? "true" : null}>${state ?? "all"} ${number}</a>`;
+  const number = (state) => data && !stale && html`<b class=${data.counts[state] ? "" : "none"}>
+    ${count(data.counts[state] ?? 0)}${data.more.includes(state) && "+"}</b>`;
   return html`<nav class="states" aria-label="States">
-    ${item(null, "all", null)}
-    ${STATES.map((state) => item(state, state, counted && stats.data ? numbers[state] : null))}
+    ${item(null, null)}
+    ${STATES.map((state) => item(state, number(state)))}
   </nav>`;
 }
+
+const search = (filters) => link("", filters).split("?")[1] ?? "";

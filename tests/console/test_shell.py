@@ -26,6 +26,22 @@ def test_console_prompts_for_a_required_token(page: Page, serve: Serve, db: Data
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+def test_reader_is_offered_no_changes(page: Page, serve: Serve, db: Database) -> None:
+    job = enqueue("mail.send", delay=LATER, connection=db).id
+    url = f"{serve(MINUTEHAND_CONSOLE='1', MINUTEHAND_API_TOKENS=f'ada+read:{TOKEN}')}/console"
+    page.goto(f"{url}/jobs")
+    page.get_by_label("API token").fill(TOKEN)
+    page.get_by_role("button", name="Sign in").click()
+
+    expect(page.locator(".caller")).to_have_text("ada · read-only")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.get_by_role("checkbox")).to_have_count(0)
+    expect(page.get_by_role("button", name="Enqueue a job")).to_have_count(0)
+    page.locator("tbody tr").get_by_role("link").click()
+    expect(page.locator(".id")).to_have_text(str(job))
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+
+
 def test_console_is_served_only_if_enabled(serve: Serve) -> None:
     for path in ("/", "/console", "/console/jobs", f"/console/static/{console_files.version()}/app/main.js"):
         with pytest.raises(HTTPError) as refused:

@@ -4,6 +4,7 @@ import { store } from "./store.js";
 
 const root = base.replace(/\/console$/, "");
 const TOKEN = "token";
+const SKEW_MS = 10_000;
 const UNREACHABLE = "The API cannot be reached. Retrying.";
 
 export const signIn = store(false);
@@ -52,10 +53,10 @@ async function send(path, method, body, signal) {
   }
 }
 
-// The header has whole seconds, so that a difference of less than two means nothing.
+// The header has whole seconds, and a slow response is late: a small difference means nothing.
 function noteTime(header) {
   const difference = header ? Date.parse(header) - Date.now() : 0;
-  skew = Math.abs(difference) > 2000 ? difference : 0;
+  skew = Math.abs(difference) > SKEW_MS ? difference : 0;
 }
 
 // Keeps every digit of a number if the browser supports JSON.rawJSON.

@@ -94,7 +94,7 @@ def test_error_in_the_block_enqueues_nothing(queue: Queue) -> None:
 
     with pytest.raises(RuntimeError):
         block()
-    assert queue.sql("select from minutehand.jobs") == queue.sql("select from minutehand.batches") == []
+    assert queue.sql("select 1 from minutehand.jobs") == queue.sql("select 1 from minutehand.batches") == []
 
 
 def test_bulk_of_other_options_belongs_to_the_batch(queue: Queue) -> None:

@@ -79,7 +79,7 @@ def test_async_block_is_a_transaction(direct_queue: Queue) -> None:
         async with batch(connection=database, on_complete="complete") as b:
             await b.enqueue("echo")
             assert await b.enqueue_many(NewJob("echo", n) for n in range(3)) == 3
-            assert direct_queue.sql("select from minutehand.jobs_live") == []
+            assert direct_queue.sql("select 1 from minutehand.jobs_live") == []
         await database.close()
         return b.id
 

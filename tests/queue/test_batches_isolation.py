@@ -19,8 +19,7 @@ from tests.queue.test_batches_concurrent import LIMIT, batch_of, callbacks, jobs
 
 pytestmark = pytest.mark.every_server
 
-LEVELS = ["read committed", "repeatable read", "serializable"]
-STRICT = LEVELS[1:]
+STRICT = ["repeatable read", "serializable"]
 BEGIN: dict[str, LiteralString] = {
     "read committed": "begin isolation level read committed",
     "repeatable read": "begin isolation level repeatable read",
@@ -32,7 +31,7 @@ def begun(queue: Queue, level: str) -> Database:
     """Return a session with an open transaction that has a snapshot."""
     session = queue.another()
     session.connection.execute(BEGIN[level])
-    session.connection.execute("select from minutehand.batches")
+    session.connection.execute("select 1 from minutehand.batches")
     return session
 
 
@@ -43,12 +42,23 @@ def maintain(queue: Queue) -> MaintenanceReport:
     return report
 
 
+# In the other levels, the lock of the addition would also block the end.
 @pytest.mark.fault(
     "functions/batch_checks", r"b.id = of_batch for update skip locked", "b.id = of_batch for key share"
 )
 @pytest.mark.parametrize("ending", ["commit", "rollback"])
-@pytest.mark.parametrize("level", LEVELS)
-def test_open_addition_delays_no_finish_and_no_tick(queue: Queue, level: str, ending: str) -> None:
+def test_open_addition_delays_no_finish_and_no_tick(queue: Queue, ending: str) -> None:
+    end_during_an_addition(queue, "read committed", ending)
+
+
+@pytest.mark.parametrize("ending", ["commit", "rollback"])
+@pytest.mark.parametrize("level", STRICT)
+def test_strict_addition_delays_no_finish_and_no_tick(queue: Queue, level: str, ending: str) -> None:
+    end_during_an_addition(queue, level, ending)
+
+
+def end_during_an_addition(queue: Queue, level: str, ending: str) -> None:
+    """Finish the last job of a batch while a transaction that adds one is open."""
     batch_of(queue, 1)
     (job,) = queue.take()
     session = begun(queue, level)
@@ -65,7 +75,7 @@ def test_open_addition_delays_no_finish_and_no_tick(queue: Queue, level: str, en
     assert callbacks(queue) == 1
     maintain(queue)
     assert callbacks(queue) == 1
-    assert queue.sql("select from minutehand.batch_checks") == []
+    assert queue.sql("select 1 from minutehand.batch_checks") == []
 
 
 @pytest.mark.fault(
@@ -130,7 +140,7 @@ def test_closing_in_an_older_snapshot_is_not_early(queue: Queue, level: str) -> 
     assert callbacks(queue) == 1
 
 
-@pytest.mark.fault("functions/batch_counts", "order by b.id for share", "order by b.id for key share")
+@pytest.mark.fault("functions/batch_counts", "order by b.id for share", "order by b.id")
 @pytest.mark.parametrize("level", STRICT)
 def test_batch_that_ended_after_the_snapshot_accepts_no_job(queue: Queue, level: str) -> None:
     batch_id = batch_of(queue, 1)
@@ -191,13 +201,15 @@ def test_retried_job_of_a_deleted_batch_leaves_no_counts(queue: Queue) -> None:
     queue.sql("update minutehand.batches set ended = now() - interval '91 days'")
     run_maintenance(queue.database)
     assert (
-        queue.sql("select from minutehand.batches") == queue.sql("select from minutehand.batch_counts") == []
+        queue.sql("select 1 from minutehand.batches")
+        == queue.sql("select 1 from minutehand.batch_counts")
+        == []
     )
 
     retry(queue.database, [job.id])
     cancel(queue.database, [job.id])
     assert (
-        queue.sql("select from minutehand.batch_counts")
-        == queue.sql("select from minutehand.batch_changes")
+        queue.sql("select 1 from minutehand.batch_counts")
+        == queue.sql("select 1 from minutehand.batch_changes")
         == []
     )

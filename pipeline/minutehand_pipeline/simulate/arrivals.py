@@ -1,5 +1,6 @@
 """Arrivals: the input of a simulation, one job per row with its recorded attempts."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,12 +8,14 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from minutehand_pipeline.simulate.names import Names
+
 # Outcomes of an attempt, as far as they determine what happens next. FINAL is a failure that is not retried. BACK is
 # a snooze or a release: the job comes back without a failure.
 DONE, FAILED, FINAL, BACK, LAPSED, CANCELLED = range(6)
 
 # `known` and `due` are in seconds since 1970. `salt` seeds a job's random numbers, so that they do not depend on
-# partitioning. `runs`, `outcomes` and `gaps` have one entry per recorded attempt: its seconds, its outcome, and the
+# partitioning. `batch` is the job's batch, and `follows` the one whose callback it is. `runs`, `outcomes` and `gaps` have one entry per recorded attempt: its seconds, its outcome, and the
 # seconds until the next attempt. `timeout` and `retry` may be null.
 SCHEMA = T.StructType(
     [
@@ -21,6 +24,10 @@ SCHEMA = T.StructType(
         T.StructField("queue", T.StringType()),
         T.StructField("kind", T.StringType()),
         T.StructField("key", T.StringType()),
+        T.StructField("group", T.StringType()),
+        T.StructField("tenant", T.StringType()),
+        T.StructField("batch", T.StringType()),
+        T.StructField("follows", T.StringType()),
         T.StructField("priority", T.IntegerType()),
         T.StructField("salt", T.LongType()),
         T.StructField("max_attempts", T.IntegerType()),
@@ -58,8 +65,11 @@ class Arrivals:
     outcomes: list[int]
     gaps: list[float]
     queues: tuple[str, ...]
-    # Queue, kind and key of each job; empty if no limit needs them.
-    names: list[tuple[str, str, str]]
+    # Of each job; empty if neither limits nor groups need them.
+    names: list[Names]
+    # The batch of each job that is in one, and the jobs that are the callback of one.
+    batch: dict[int, str]
+    callbacks: dict[str, list[int]]
     counted: "np.ndarray[Any, np.dtype[np.bool_]]"
 
     def __len__(self) -> int:
@@ -88,7 +98,9 @@ def read_arrivals(table: pa.Table, since: float, until: float, *, with_names: bo
         outcomes=table["outcomes"].combine_chunks().flatten().to_pylist(),
         gaps=table["gaps"].combine_chunks().flatten().to_numpy(zero_copy_only=False).tolist(),
         queues=tuple(str(name) for name in queues),
-        names=_names(table) if with_names else [],
+        names=_names(table) if with_names or table["group"].null_count < len(table) else [],
+        batch=dict(_present(table, "batch")),
+        callbacks=_callbacks(table),
         counted=(due >= since) & (due < until),
     )
 
@@ -107,6 +119,25 @@ def _offsets(lists: Any) -> Any:
     return np.concatenate([[0], np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False))]).astype(int)
 
 
-def _names(table: pa.Table) -> list[tuple[str, str, str]]:
-    columns = (table[name].fill_null("").to_pylist() for name in ("queue", "kind", "key"))
-    return list(zip(*columns, strict=True))
+def _names(table: pa.Table) -> list[Names]:
+    columns = [
+        table[name].fill_null("").to_pylist() if name in table.column_names else [""] * len(table)
+        for name in Names._fields
+    ]
+    return [Names(*each) for each in zip(*columns, strict=True)]
+
+
+def _callbacks(table: pa.Table) -> dict[str, list[int]]:
+    """Return the callbacks of each batch that has jobs among the arrivals."""
+    batches = set(table["batch"].unique().to_pylist())
+    found: dict[str, list[int]] = {}
+    for job, batch in _present(table, "follows"):
+        if batch in batches:
+            found.setdefault(batch, []).append(job)
+    return found
+
+
+def _present(table: pa.Table, name: str) -> Iterator[tuple[int, str]]:
+    if table[name].null_count == len(table):
+        return
+    yield from ((job, value) for job, value in enumerate(table[name].to_pylist()) if value is not None)

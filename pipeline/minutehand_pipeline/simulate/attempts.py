@@ -7,10 +7,11 @@ from functools import cache
 
 from minutehand.model.retry import Retry
 from minutehand_pipeline.simulate.arrivals import BACK, DONE, FAILED, FINAL, LAPSED, Arrivals
+from minutehand_pipeline.simulate.chance import number
 from minutehand_pipeline.simulate.policy import Policy
 
 DEAD = FINAL
-# Seconds that a worker reserves to finish; the same as minutehand.work.FINISH_TIME.
+# Seconds that a worker reserves to finish; the same as minutehand.attempts.in_turn.FINISH_TIME.
 FINISH_TIME = 0.5
 
 
@@ -47,7 +48,7 @@ class Attempts:
         return self.made[job] >= self.max_attempts(job)
 
     def fits(self, job: int, place: int, now: float, end: float, longest: float) -> bool:
-        """Whether a worker starts a job of its chunk rather than release it. The rule is that of work.py."""
+        """Whether a worker starts a job of its chunk rather than release it. The rule is that of attempts/chunk.py."""
         if now > end - FINISH_TIME:
             return False
         timeout = self._timeout(job)
@@ -100,16 +101,7 @@ class Attempts:
         return self.policy.timeout or self.jobs.timeout[job]
 
     def _random(self, job: int, purpose: int) -> float:
-        """Return a number in [0, 1) from the seed, the job, the attempt and the purpose, with splitmix64."""
-        mixed = (
-            self.jobs.salt[job]
-            + 0x9E3779B97F4A7C15 * (self.made[job] * 2 + purpose + 1)
-            + self.seed * 0xD1342543DE82EF95
-        )
-        mixed &= 0xFFFFFFFFFFFFFFFF
-        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
-        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF
-        return ((mixed ^ mixed >> 31) >> 11) / 2**53
+        return number(self.jobs.salt[job], self.seed, self.made[job] * 2 + purpose + 1)
 
 
 @cache

@@ -1,4 +1,5 @@
-"""Budgets: a queue whose offers lapse gets fewer offers for a while. The rules are those of budget.sql."""
+"""Budgets: a queue whose offers lapse gets fewer offers for a while. The rules are those of
+adjust_budgets.sql."""
 
 import math
 
@@ -18,6 +19,12 @@ class Budgets:
         queues = {*self._lowered, *lapsed}
         budgets = {queue: self._budget(queue, lapsed.get(queue, 0), now) for queue in queues}
         return {queue: budget for queue, budget in budgets.items() if budget < self._capacity}
+
+    def of(self, queue: int, now: float) -> int | None:
+        """Return the budget of a queue if it is below the capacity."""
+        if queue not in self._lowered or (budget := self._recovered(queue, now)) >= self._capacity:
+            return None
+        return budget
 
     def _budget(self, queue: int, lapsed: int, now: float) -> int:
         budget = min(self._capacity, self._recovered(queue, now))

@@ -1,235 +1,100 @@
 """The engine: simulate one policy over one window of arrivals, event by event. It is deterministic for a seed.
 
-It follows tick.py, offer.sql, budget.sql, fan_out.py, claim.sql and work.py. `docs/pipeline/simulate.md` lists what is
-left out. This module does not use Spark.
+It follows tick.py, waking/, the statements of the flow, and invocations/running.py. `docs/pipeline/simulate.md` lists
+what is left out. This module does not use Spark.
 """
 
-from collections import deque
-from dataclasses import dataclass
-from heapq import heappop, heappush
+from collections import Counter
 
+from minutehand_pipeline.simulate.agenda import ARRIVALS, DUE, Agenda
 from minutehand_pipeline.simulate.arrivals import Arrivals
-from minutehand_pipeline.simulate.attempts import FINISH_TIME, Attempts
-from minutehand_pipeline.simulate.budgets import Budgets
-from minutehand_pipeline.simulate.fleet import Fleet
-from minutehand_pipeline.simulate.lanes import Lanes, Limits
+from minutehand_pipeline.simulate.attempts import Attempts
+from minutehand_pipeline.simulate.dispatcher import Dispatcher
 from minutehand_pipeline.simulate.policy import Policy
 from minutehand_pipeline.simulate.tally import Tally
-from minutehand_pipeline.simulate.ticks import NEVER, Ticks
+from minutehand_pipeline.simulate.waking import WAKING
+from minutehand_pipeline.simulate.workers import Workers
 
-# In place of the time when a job is due again, for a job that is not.
-ENDED = -1.0
 # Seconds after the last arrival; jobs that take longer remain unfinished.
 HORIZON = 30 * 86_400.0
 
 
-@dataclass(slots=True)
-class Invocation:
-    """An invocation that Lambda has accepted: when its jobs were offered, when it arrived, and its jobs."""
-
-    offered: float
-    arrived: float
-    jobs: list[int]
-
-
 class Simulation:
-    """The state of the dispatcher, the workers and the waiting jobs."""
+    """The arrivals, and the parts of the system that react to them."""
 
     def __init__(self, policy: Policy, arrivals: Arrivals, seed: int = 0) -> None:
         """Start before the first arrival."""
-        self.policy, self.jobs = policy, arrivals
-        self.limits = Limits(policy.limits, arrivals.names)
-        self.lanes = Lanes(len(arrivals.queues), self.limits)
+        self.jobs, self.tally = arrivals, Tally(policy, arrivals)
+        self.agenda = Agenda()
         self.attempts = Attempts(policy, arrivals, seed)
-        self.fleet = Fleet(policy.concurrency, policy.cold, policy.warm)
-        self.budgets = Budgets(policy.capacity)
-        self.tally = Tally(policy, arrivals)
-        self.ticks = Ticks(policy.interval, policy.phase)
-        # Jobs that are offered or running, in all and by queue.
-        self.busy = 0
-        self.busy_by_queue = [0] * len(arrivals.queues)
+        self.workers = Workers(policy, self.agenda, self.attempts, self.tally, self._end)
+        self.dispatcher = Dispatcher(policy, arrivals, self.workers.invite)
+        self.workers.dispatcher = self.dispatcher
+        self.waking = WAKING[policy.mode](policy, self.agenda, self.dispatcher, self.tally, seed)
         self._arrived = 0
-        # Ticks in a row that offered nothing, since capacity was last released.
-        self._idle_ticks = 0
-        # When a waiting job is due, and the job.
-        self._waiting: list[tuple[float, int]] = []
-        # When a claim ends, its job, and when that is due again.
-        self._ends: list[tuple[float, int, float]] = []
-        self._not_started: deque[Invocation] = deque()
-        self._not_lapsed: deque[Invocation] = deque()
-        # When each unclaimed job was offered.
-        self._open: dict[int, float] = {}
-        self._lapsed: set[int] = set()
-        # Jobs with an earlier lapse, which the budget has already counted.
-        self._lapsed_before: set[int] = set()
+        # The number of unfinished jobs of each batch with a callback, and the callbacks, which do not arrive by themselves.
+        self._open = Counter(batch for batch in arrivals.batch.values() if batch in arrivals.callbacks)
+        self._callbacks = {job for jobs in arrivals.callbacks.values() for job in jobs}
 
     def run(self) -> Tally:
         """Simulate until nothing is left to happen, and return the counts."""
-        horizon = (self.jobs.known[-1] if len(self.jobs) else 0.0) + HORIZON
-        while (now := self._next_tick()) <= horizon:
-            self._advance(now)
-            self._tick(now)
+        if len(self.jobs):
+            self.agenda.at(self.jobs.known[0], ARRIVALS, self._arrive)
+            self.agenda.run(self.jobs.known[-1] + HORIZON)
         return self.tally
 
-    def _next_tick(self) -> float:
-        """Return the next tick that has something to do, or NEVER."""
-        # An offer whose worker may no longer claim it also waits for a tick, to lapse.
-        due = (self.lanes.due > 0 and not self._blocked()) or len(self._open) > len(self._lapsed)
-        if due or self._not_started:
-            return self.ticks.next()
-        waiting = self._waiting[0][0] if self._waiting else NEVER
-        ends = self._ends[0][0] if self._ends else NEVER
-        arrival = self.jobs.known[self._arrived] if self._arrived < len(self.jobs) else NEVER
-        return self.ticks.first_from(min(waiting, ends, arrival))
-
-    def _blocked(self) -> bool:
-        """Whether due jobs can never be offered, because a limit is 0."""
-        changes = self._ends or self._not_started or self._waiting or self._arrived < len(self.jobs)
-        return not changes and self._idle_ticks > 1
-
-    def _advance(self, now: float) -> None:
-        """Process all events up to a time."""
-        while self._not_started and (at := self.fleet.earliest(self._not_started[0].arrived)) <= now:
-            self._end_claims(at)
-            self._start(self._not_started.popleft(), at)
-        self._end_claims(now)
-        known, count = self.jobs.known, len(self.jobs)
+    def _arrive(self, now: float) -> None:
+        """Enqueue the jobs of a moment, which are those of a transaction, and wait for the next ones."""
+        known, count, first = self.jobs.known, len(self.jobs), self._arrived
         while self._arrived < count and known[self._arrived] <= now:
-            self._arrive(self._arrived, now)
             self._arrived += 1
-        while self._waiting and self._waiting[0][0] <= now:
-            due, job = heappop(self._waiting)
-            self._come_due(due, job)
+        jobs = range(first, self._arrived)
+        self._enqueue(now, [job for job in jobs if job not in self._callbacks] if self._callbacks else jobs)
+        if self._arrived < count:
+            self.agenda.at(known[self._arrived], ARRIVALS, self._arrive)
 
-    def _arrive(self, job: int, now: float) -> None:
-        due = self.jobs.due[job]
-        if due > now:
-            heappush(self._waiting, (due, job))
-        else:
-            self.lanes.add(self.jobs.queue[job], self.jobs.priority[job], due, job)
+    def _enqueue(self, now: float, jobs: "list[int] | range") -> None:
+        self.tally.access(now)
+        due: list[int] = []
+        for job in jobs:
+            if self.jobs.due[job] > now:
+                self.agenda.at(self.jobs.due[job], DUE, self._come_due, job, now)
+            else:
+                self.dispatcher.add(job, self.jobs.due[job])
+                due.append(job)
+        self.waking.enqueued(now, due)
 
-    def _end_claims(self, now: float) -> None:
-        """Release the capacity of claims that have ended."""
-        ends = self._ends
-        while ends and ends[0][0] <= now:
-            _, job, due = heappop(ends)
-            self._release(job)
-            if due != ENDED:
-                heappush(self._waiting, (due, job))
-
-    def _release(self, job: int) -> None:
-        self._idle_ticks = 0
-        self.busy -= 1
-        self.busy_by_queue[self.jobs.queue[job]] -= 1
-        if self.policy.limits:
-            self.limits.release(job)
-
-    def _come_due(self, due: float, job: int) -> None:
+    def _come_due(self, now: float, job: int, known: float) -> None:
         if self.attempts.exhausted(job):
+            self._finish(now, job, None)
+        else:
+            self.dispatcher.add(job, now)
+            self.waking.due(now, known)
+
+    def _end(self, now: float, job: int, due: float | None, outcome: int | None) -> None:
+        """Free the slot of a job, which is due again or finished."""
+        self.dispatcher.release(job)
+        if due is None:
+            self._finish(now, job, outcome)
+        else:
+            self.agenda.at(due, DUE, self._come_due, job, now)
+        if self.dispatcher.lanes.due:
+            self.waking.need(now)
+
+    def _finish(self, now: float, job: int, outcome: int | None) -> None:
+        if outcome is None:
             self.tally.reap(job)
         else:
-            self.lanes.add(self.jobs.queue[job], self.jobs.priority[job], due, job)
+            self.tally.end(job, outcome)
+        batch = self.jobs.batch.get(job) if self._open else None
+        if batch in self._open:
+            self._open[batch] -= 1
+            if not self._open[batch]:
+                self._call_back(now, self.jobs.callbacks[batch])
 
-    def _tick(self, now: float) -> None:
-        """Let offers lapse, choose due jobs up to the capacity, and invoke workers."""
-        at = self.tally.tick(now)
-        budgets = self.budgets.update(self._lapse(now), now)
-        room = self.policy.capacity - self.busy
-        allowed = {queue: max(0, budget - self.busy_by_queue[queue]) for queue, budget in budgets.items()}
-        chosen = self.lanes.choose(room, allowed) if room > 0 and self.lanes.due else []
-        self._fan_out(chosen, at)
-        self.ticks.last = now
-        self._idle_ticks = 0 if chosen else self._idle_ticks + 1
-
-    def _lapse(self, now: float) -> dict[int, int]:
-        """Make unclaimed jobs due again; return how many of each queue lapsed for the first time."""
-        first_lapses: dict[int, int] = {}
-        while self._not_lapsed and self._not_lapsed[0].offered + self.policy.offer_ttl <= now:
-            invocation = self._not_lapsed.popleft()
-            for job in invocation.jobs:
-                if self._open.get(job) != invocation.offered or job in self._lapsed:
-                    continue
-                self._release(job)
-                self._lapsed.add(job)
-                queue = self.jobs.queue[job]
-                visible = invocation.offered + self.policy.offer_ttl
-                self.lanes.add(queue, self.jobs.priority[job], visible, job)
-                if job not in self._lapsed_before:
-                    first_lapses[queue] = first_lapses.get(queue, 0) + 1
-        return first_lapses
-
-    def _fan_out(self, chosen: list[int], at: float) -> None:
-        """Offer jobs in chunks of one queue, in the order of their ids, which is the order of arrival."""
-        by_queue: dict[int, list[int]] = {}
-        for job in sorted(chosen):
-            by_queue.setdefault(self.jobs.queue[job], []).append(job)
-        chunk = self.policy.chunk
-        for jobs in by_queue.values():
-            for start in range(0, len(jobs), chunk):
-                self._offer(jobs[start : start + chunk], at)
-
-    def _offer(self, jobs: list[int], at: float) -> None:
+    def _call_back(self, now: float, jobs: list[int]) -> None:
+        """Enqueue the callbacks of a batch that has ended."""
         for job in jobs:
-            if job in self._lapsed:
-                self._lapsed.discard(job)
-                self._lapsed_before.add(job)
-            self._open[job] = at
-            self.busy_by_queue[self.jobs.queue[job]] += 1
-        self.busy += len(jobs)
-        invocation = Invocation(at, at + self.policy.latency, jobs)
-        self._not_started.append(invocation)
-        self._not_lapsed.append(invocation)
-
-    def _start(self, invocation: Invocation, at: float) -> None:
-        """Start an invocation: claim the jobs that are still offered, and run them."""
-        cold = self.fleet.start(at)
-        began = at + cold
-        claimed = [job for job in invocation.jobs if self._claim(job, invocation, began + self.policy.claim)]
-        ended = self._work(claimed, began) if claimed else began + self.policy.claim
-        self.fleet.occupy(ended)
-        self.tally.invocation(invocation.jobs, at, ended, cold > 0)
-
-    def _claim(self, job: int, invocation: Invocation, at: float) -> bool:
-        if self._open.get(job) != invocation.offered:
-            # It was offered again.
-            return False
-        if self.policy.limits and at >= invocation.offered + self.policy.offer_ttl:
-            # Another job may have taken its place in the limit.
-            return False
-        if job in self._lapsed:
-            self._lapsed.discard(job)
-            self.lanes.remove(invocation.offered + self.policy.offer_ttl, job)
-            self.busy += 1
-            self.busy_by_queue[self.jobs.queue[job]] += 1
-        del self._open[job]
-        self._lapsed_before.discard(job)
-        return True
-
-    def _work(self, jobs: list[int], began: float) -> float:
-        """Run claimed jobs one after the other; return when the invocation ends."""
-        end = began + self.policy.worker_timeout - FINISH_TIME
-        now, longest = began + self.policy.claim, 0.0
-        for place, job in enumerate(jobs):
-            if not self.attempts.fits(job, place, now, end, longest):
-                # Released without an attempt.
-                heappush(self._ends, (now, job, now))
-                now += self.policy.finish
-                continue
-            self.tally.start(job, now)
-            attempt = self.attempts.run(job, now, end)
-            if attempt.died:
-                self._lose_worker(jobs[place:], attempt.lease_ends)
-                return attempt.ended
-            heappush(self._ends, (attempt.ended, job, ENDED if attempt.due is None else attempt.due))
-            if attempt.due is None:
-                self.tally.end(job, attempt.outcome)
-            longest = max(longest, attempt.ended - now)
-            now = attempt.ended + self.policy.finish
-        return now
-
-    def _lose_worker(self, jobs: list[int], lease_ends: float) -> None:
-        """Let the leases of a dead worker lapse: of the job that it ran, and of those that it had only claimed."""
-        for place, job in enumerate(jobs):
-            self.attempts.lapse(job, started=place == 0)
-            self._lapsed_before.add(job)
-            heappush(self._ends, (lease_ends, job, lease_ends))
+            self.tally.move(job, now)
+            self.dispatcher.add(job, now)
+        self.waking.enqueued(now, jobs)

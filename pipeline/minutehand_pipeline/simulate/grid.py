@@ -13,7 +13,7 @@ from minutehand.model.retry import Retry, Strategy
 from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.simulate.policy import FIELDS, INTEGERS, OPTIONAL, Limit, Policy
 
-TEXTS = {"name", "architecture"}
+TEXTS = {"name", "architecture", "mode"}
 MAX_POLICIES = 10_000
 
 
@@ -44,7 +44,7 @@ def policy_from_dict(facts: Mapping[str, Any]) -> Policy:
     try:
         fields["limits"] = tuple(Limit(**limit) for limit in fields.get("limits") or ())
     except TypeError:
-        raise InputError("limits must be a list of objects with limit, and queue, kind or key") from None
+        raise InputError("limits must be a list of objects with limit, and queue, kind, key, group, tenant or per") from None
     return Policy(**fields)
 
 

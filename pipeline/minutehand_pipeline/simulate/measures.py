@@ -14,6 +14,8 @@ from minutehand_pipeline.simulate.tally import STATES, Tally, milliseconds
 
 # Lateness is counted in bins, each 1 % wider than the one before, so percentiles are accurate to 0.5 %.
 FINEST, WIDER = 1e-3, 1.01
+# Seconds between two sweeps, in mode sleep.
+SWEEP = 6 * 3600.0
 
 SCHEMA = T.StructType(
     [
@@ -73,17 +75,26 @@ def _queue_rows(number: int, tally: Tally) -> Iterable[dict[str, Any]]:
 
 def _dispatcher_row(number: int, tally: Tally, since: float, until: float) -> dict[str, Any]:
     policy = tally.policy
-    ticks = _tick_times(policy.phase, policy.interval, since, until)
+    ticks = _tick_times(tally, since, until)
     per_tick = gb_seconds(milliseconds(policy.tick_seconds), policy.dispatcher_mb)
     return {
         "policy": number,
         "ticks": len(ticks),
         "awake_seconds": _awake_seconds(tally, ticks, since, until),
-        "tick_gb_seconds": len(ticks) * per_tick,
+        "tick_gb_seconds": len(ticks) * per_tick + gb_seconds(milliseconds(tally.waited), policy.dispatcher_mb),
     }
 
 
-def _tick_times(phase: float, interval: float, since: float, until: float) -> Any:
+def _tick_times(tally: Tally, since: float, until: float) -> Any:
+    """Return when the dispatcher ticks: at every interval, or in mode sleep for alarms and for sweeps."""
+    policy = tally.policy
+    if policy.mode != "sleep":
+        return _regular(policy.phase, policy.interval, since, until)
+    alarms = [at for at, _ in tally.ticks if since <= at < until]
+    return np.sort(np.concatenate([alarms, _regular(0.0, SWEEP, since, until)]))
+
+
+def _regular(phase: float, interval: float, since: float, until: float) -> Any:
     first, last = (math.ceil((moment - phase) / interval - 1e-9) for moment in (since, until))
     return phase + interval * np.arange(first, last)
 
@@ -91,7 +102,7 @@ def _tick_times(phase: float, interval: float, since: float, until: float) -> An
 def _awake_seconds(tally: Tally, ticks: Any, since: float, until: float) -> float:
     """Return the seconds of the window in which a database that pauses when idle would be awake."""
     policy = tally.policy
-    if policy.interval <= policy.idle:
+    if policy.mode != "sleep" and policy.interval <= policy.idle:
         return until - since
     known = np.asarray(tally.jobs.known)
     spans = np.array([*tally.busy, *tally.ticks]).reshape(-1, 2)

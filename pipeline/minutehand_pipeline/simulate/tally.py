@@ -31,6 +31,10 @@ class Tally:
         self.ticks: list[tuple[float, float]] = []
         # Start and end of each invocation.
         self.busy: list[tuple[float, float]] = []
+        # Seconds for which dispatchers waited, in mode prompt.
+        self.waited = 0.0
+        # When jobs were due that arrived at another time than recorded.
+        self._moved: dict[int, float] = {}
         self._counted = arrivals.counted.tolist()
         self._all = all(self._counted)
         self._last_access = -math.inf
@@ -50,6 +54,10 @@ class Tally:
         """Record a job as dead whose last worker died."""
         self.ended[job] = DEAD
 
+    def move(self, job: int, due: float) -> None:
+        """Record when a callback was enqueued."""
+        self._moved[job] = due
+
     def invocation(self, jobs: list[int], at: float, ended: float, cold: bool) -> None:
         """Count an invocation. Its cold start is billed too."""
         share = 1.0 if self._all else sum(self._counted[job] for job in jobs) / len(jobs)
@@ -59,13 +67,15 @@ class Tally:
         self.cold[queue] += share * cold
         self.gb_seconds[queue] += share * gb_seconds(milliseconds(ended - at), memory)
         self.busy.append((at, ended))
-        self._access(ended)
+        self.access(ended)
 
     def tick(self, now: float) -> float:
         """Count a tick; return when it reaches the database, which may have to resume first."""
-        paused = now > self._last_access + self.policy.idle and self.policy.resume > 0
+        policy = self.policy
+        may_pause = policy.resume > 0 and (policy.mode == "sleep" or policy.interval > policy.idle)
+        paused = may_pause and now > self._last_access + policy.idle
         at = now + (self.policy.resume if paused else 0.0)
-        self._access(at + self.policy.tick_seconds)
+        self.access(at + self.policy.tick_seconds)
         self.ticks.append((now, at + self.policy.tick_seconds))
         return at
 
@@ -81,10 +91,13 @@ class Tally:
         """Return queue and lateness, from due to the first attempt, of the counted jobs that were started."""
         began = np.asarray(self.began)
         started = self.jobs.counted & ~np.isnan(began)
-        late = began[started] - np.maximum(self.jobs.due, self.jobs.known)[started]
+        due = np.maximum(self.jobs.due, self.jobs.known)
+        due[list(self._moved)] = list(self._moved.values())
+        late = began[started] - due[started]
         return np.asarray(self.jobs.queue, dtype=np.int64)[started], np.maximum(late, 0.0)
 
-    def _access(self, at: float) -> None:
+    def access(self, at: float) -> None:
+        """Record an access to the database."""
         self._last_access = max(self._last_access, at)
 
 

@@ -15,6 +15,10 @@ TYPES = {
     "queue": pa.string(),
     "kind": pa.string(),
     "key": pa.string(),
+    "group": pa.string(),
+    "tenant": pa.string(),
+    "batch": pa.string(),
+    "follows": pa.string(),
     "priority": pa.int32(),
     "salt": pa.int64(),
     "max_attempts": pa.int32(),
@@ -26,8 +30,8 @@ TYPES = {
     "gaps": pa.list_(pa.float64()),
 }
 
-# Without overhead, so that every time is exact.
-BARE = {"worker_timeout": 60.0, "latency": 0.0, "cold": 0.0, "claim": 0.0, "finish": 0.0}
+# Without overhead, so that every time is exact. Workers take no further jobs.
+BARE = {"jobs_per_invocation": 1, "worker_timeout": 60.0, "latency": 0.0, "cold": 0.0, "claim": 0.0, "finish": 0.0}
 
 
 def job(due: float = 0.0, *runs: float, outcomes: list[int] | None = None, **facts: Any) -> dict[str, Any]:
@@ -39,6 +43,10 @@ def job(due: float = 0.0, *runs: float, outcomes: list[int] | None = None, **fac
         "queue": "default",
         "kind": "work",
         "key": None,
+        "group": None,
+        "tenant": None,
+        "batch": None,
+        "follows": None,
         "priority": 5,
         "salt": 1,
         "max_attempts": 8,

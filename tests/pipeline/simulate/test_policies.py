@@ -31,7 +31,7 @@ from minutehand_pipeline.simulate.synthetic import parse_synthetic
         {"chunk": -1},
         {"interval": 0},
         {"interval": float("nan")},
-        {"mode": "prompt"},
+        {"mode": "never"},
         {"architecture": "z80"},
         {"recovers": 1.5},
         {"max_attempts": 0},
@@ -91,7 +91,7 @@ def test_grid_has_and_names_every_combination() -> None:
 
 
 @pytest.mark.parametrize(
-    "axis", ["chunk", "chunk=", "chunk=a", "chunk=0", "mode=minute", "color=1", "limits=1", "name=a"]
+    "axis", ["chunk", "chunk=", "chunk=a", "chunk=0", "mode=never", "color=1", "limits=1", "name=a"]
 )
 def test_invalid_grid_axis_is_rejected(axis: str) -> None:
     with pytest.raises(InputError):
@@ -167,7 +167,7 @@ def test_rank_marks_results_that_no_other_beats() -> None:
         [],
         ["lake", "--synthetic", "rate=1"],
         ["--synthetic", "rate=x"],
-        ["--synthetic", "rate=1", "--grid", "mode=minute"],
+        ["--synthetic", "rate=1", "--grid", "mode=never"],
         ["lake", "--capacity", "0"],
         ["lake", "--grid", "chunk=zero"],
         ["lake", "--policy", "none.json"],

@@ -17,7 +17,8 @@ from minutehand_pipeline.errors import InputError
 from minutehand_pipeline.report.config import ReportResult
 from minutehand_pipeline.report.page import render
 from minutehand_pipeline.report.summary import MADE_BY
-from minutehand_pipeline.report.tables import TABLES, Table
+from minutehand_pipeline.report.table import Table
+from minutehand_pipeline.report.tables import TABLES
 
 MARK = "report.json"
 

@@ -22,7 +22,7 @@ from minutehand_pipeline.report import (
     throughput,
     weeks,
 )
-from minutehand_pipeline.report.capacity import Goal, advise
+from minutehand_pipeline.report.advice import Goal, advise, no_advice_reason, read_sample
 from minutehand_pipeline.report.config import ReportConfig, ReportResult
 from minutehand_pipeline.report.folder import check_folder, write_folder
 from minutehand_pipeline.report.measured import with_later_start, with_wait
@@ -68,10 +68,12 @@ def make_report(
         tables |= _collect({"weeks": weeks.weeks(jobs, attempts, each_day)}, advance)
         workload = arrivals.read_workload(minutes, attempts, window)
         minutes.unpersist()
+        sample = read_sample(spark, config, window, workload)
     goal = Goal(config.objective, config.target, config.prices, config.architecture)
-    advice = advise(workload, goal)
-    tables["capacity"] = [asdict(advice)] if advice else []
-    summary = summarize(config, window, tables, workload, advice)
+    reason = no_advice_reason(workload, sample)
+    advice = advise(workload, sample, goal) if sample and not reason else None
+    tables["capacity"] = [asdict(each) for each in advice.candidates] if advice else []
+    summary = summarize(config, window, tables, workload, advice or reason)
     result = ReportResult(summary["headline"], summary, tables)
     if config.out is not None:
         write_folder(config.out, result, busiest_hours(workload))

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from minutehand_pipeline.report import words
-from minutehand_pipeline.report.capacity import ASSUMPTIONS, Advice, Goal, advice_sentences, no_advice_reason
+from minutehand_pipeline.report.advice import ASSUMPTIONS, Advice, Goal, advice_sentences
 from minutehand_pipeline.report.config import ReportConfig
 from minutehand_pipeline.report.window import Window
 from minutehand_pipeline.report.workload import Workload
@@ -17,9 +17,9 @@ Tables = Mapping[str, list[dict[str, Any]]]
 
 
 def summarize(
-    config: ReportConfig, window: Window, tables: Tables, workload: Workload, advice: Advice | None
+    config: ReportConfig, window: Window, tables: Tables, workload: Workload, advice: Advice | str
 ) -> dict[str, Any]:
-    """Return the content of `report.json`."""
+    """Return the content of `report.json`. `advice` is the reason if there is none."""
     totals = total(tables["days"], config.target)
     week = last_week(tables["weeks"])
     goal = Goal(config.objective, config.target, config.prices, config.architecture)
@@ -41,8 +41,10 @@ def summarize(
         "mean_busy": float(workload.busy.mean()),
         "peak_busy": float(workload.busy.max()),
         "notes": notes(tables),
-        "advice": advice_sentences(advice, goal) if advice else [],
-        "no_advice": no_advice_reason(workload),
+        "advice": []
+        if isinstance(advice, str)
+        else advice_sentences(advice, goal, workload, config.currency),
+        "no_advice": advice if isinstance(advice, str) else "",
         "assumptions": list(ASSUMPTIONS),
     }
 

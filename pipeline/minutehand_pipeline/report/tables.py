@@ -1,77 +1,6 @@
-"""The report's tables: their columns, types and meanings, for the files, the page and the documentation."""
+"""The tables of the report."""
 
-from dataclasses import dataclass
-from typing import Any
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
-
-# The types of columns, by the words of the declarations below.
-TYPES: dict[str, T.DataType] = {
-    "count": T.LongType(),
-    "number": T.DoubleType(),
-    "text": T.StringType(),
-    "day": T.DateType(),
-    "time": T.TimestampType(),
-    "flag": T.BooleanType(),
-    "texts": T.ArrayType(T.StringType()),
-}
-JSON_TYPES: dict[T.DataType, dict[str, Any]] = {
-    TYPES["count"]: {"type": ["integer", "null"]},
-    TYPES["number"]: {"type": ["number", "null"]},
-    TYPES["text"]: {"type": ["string", "null"]},
-    TYPES["day"]: {"type": ["string", "null"], "format": "date"},
-    TYPES["time"]: {"type": ["string", "null"], "format": "date-time"},
-    TYPES["flag"]: {"type": ["boolean", "null"]},
-    TYPES["texts"]: {"type": ["array", "null"], "items": {"type": "string"}},
-}
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its name, type and meaning."""
-
-    name: str
-    type: T.DataType
-    meaning: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table: its name, which is also that of its files, its meaning and its columns."""
-
-    name: str
-    meaning: str
-    columns: tuple[Column, ...]
-
-    def select(self, frame: DataFrame) -> DataFrame:
-        """Return the frame with exactly the table's columns and types."""
-        return frame.select(*(F.col(each.name).cast(each.type).alias(each.name) for each in self.columns))
-
-    def spark_schema(self) -> T.StructType:
-        """Return the Spark schema."""
-        return T.StructType([T.StructField(each.name, each.type) for each in self.columns])
-
-    def json_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the table's JSON file."""
-        properties = {
-            each.name: {**JSON_TYPES[each.type], "description": each.meaning} for each in self.columns
-        }
-        row = {
-            "type": "object",
-            "properties": properties,
-            "required": [*properties],
-            "additionalProperties": False,
-        }
-        return {"description": self.meaning, "type": "array", "items": row}
-
-
-def _table(name: str, meaning: str, *columns: str) -> Table:
-    """Build a table from declarations, one line per column: name, type and meaning."""
-    lines = (line.split(maxsplit=2) for line in "\n".join(columns).splitlines() if line.strip())
-    return Table(name, meaning, tuple(Column(column, TYPES[kind], text) for column, kind, text in lines))
-
+from minutehand_pipeline.report.table import declare
 
 ENDED = """
 jobs count jobs that ended
@@ -103,19 +32,19 @@ def _prefixed(prefix: str, what: str) -> str:
 WAIT, RUN = _prefixed("wait", "until the first attempt"), _prefixed("run", "of an attempt")
 
 ALL = (
-    _table(
+    declare(
         "hours",
         "Jobs that ended in each UTC hour.",
         "hour time start of the hour\nqueue text the queue\nkind text the kind",
         ENDED,
     ),
-    _table(
+    declare(
         "throughput",
         "Jobs that ended on each UTC day.",
         "day day the UTC day\nqueue text the queue\nkind text the kind",
         ENDED,
     ),
-    _table(
+    declare(
         "days",
         "One row for each day of the window.",
         "day day the UTC day",
@@ -125,7 +54,7 @@ ALL = (
         LATE,
         "cost number cost of run time\npartial flag the day was not over\nempty flag no job ended",
     ),
-    _table(
+    declare(
         "durations",
         "How long jobs waited and attempts ran.",
         "what text wait: from run_at to the first attempt; run: an attempt",
@@ -134,7 +63,7 @@ ALL = (
         PERCENTILES,
         "most number the maximum, in seconds",
     ),
-    _table(
+    declare(
         "retries",
         "How often jobs were retried.",
         """
@@ -151,7 +80,7 @@ ALL = (
         released count jobs released before an attempt
         """,
     ),
-    _table(
+    declare(
         "failures",
         "Errors of dead jobs, most frequent first; at most 50.",
         """
@@ -166,8 +95,8 @@ ALL = (
         example text the last job that died
         """,
     ),
-    _table("lateness", "How many jobs were started in time.", BY_QUEUE_AND_KIND, LATE),
-    _table(
+    declare("lateness", "How many jobs were started in time.", BY_QUEUE_AND_KIND, LATE),
+    declare(
         "costs",
         "Cost of each kind's run time on Lambda.",
         """
@@ -182,7 +111,7 @@ ALL = (
         per_thousand number cost of a thousand jobs
         """,
     ),
-    _table(
+    declare(
         "tenants",
         "Each tenant's use of the workers, and the waiting attributed to it; at most 50.",
         """
@@ -197,7 +126,7 @@ ALL = (
         others_waited_share number share of all attributed waiting
         """,
     ),
-    _table(
+    declare(
         "weeks",
         "Week over week, Monday to Sunday.",
         "week day the Monday\ndays count complete days in the window\nwhole flag all seven days are complete",
@@ -217,7 +146,7 @@ ALL = (
         cost_change number likewise
         """,
     ),
-    _table(
+    declare(
         "peaks",
         "The minutes with the most work.",
         """
@@ -228,15 +157,22 @@ ALL = (
         busy number workers that they keep busy for a minute
         """,
     ),
-    _table(
+    declare(
         "capacity",
-        "The advised capacity and its monthly cost; empty if there is too little data.",
+        "The simulated settings and their monthly cost, the advised ones first; empty if there is too little data.",
         """
-        workers count concurrent invocations
-        chunk count jobs per invocation
-        capacity count the setting that allows them
+        mode text when jobs start: minute, prompt or sleep
+        capacity count maximum number of offered or running jobs
+        chunk count jobs offered to an invocation
+        jobs_per_invocation count most jobs of an invocation, with those that it takes after its own
+        worker_timeout number seconds that an invocation may take
         within number share of jobs started in time
-        meets flag the share reaches the target
+        late number seconds within which the target share of the jobs started
+        with_more number that share with 10 % more jobs; null if not simulated
+        utilization number share of the capacity that the jobs use
+        drain number seconds from the time the last job was due until all had started
+        meets flag both shares reach the target, and the capacity is sufficient
+        advised flag the report advises these settings
         invocations number invocations per month
         ticks number runs of the dispatcher per month
         jobs_cost number cost of the handlers' run time

@@ -66,7 +66,7 @@ def read_attempts(spark: SparkSession, config: ReportConfig, window: Window) -> 
     The days before are needed for the first attempts of the window's jobs.
     """
     before = window.since - timedelta(days=LOOK_BACK)
-    return measured_attempts(_read(spark, config, "attempts", before, window.until))
+    return measured_attempts(read_rows(spark, config, "attempts", before, window.until))
 
 
 def in_window(attempts: DataFrame, window: Window) -> DataFrame:
@@ -76,10 +76,11 @@ def in_window(attempts: DataFrame, window: Window) -> DataFrame:
 
 def read_jobs(spark: SparkSession, config: ReportConfig, window: Window, attempts: DataFrame) -> DataFrame:
     """Return the jobs that ended in the window, with their first starts; `with_wait` adds their waits."""
-    return with_first_start(_read(spark, config, "jobs_done", window.since, window.until), attempts)
+    return with_first_start(read_rows(spark, config, "jobs_done", window.since, window.until), attempts)
 
 
-def _read(spark: SparkSession, config: ReportConfig, home: str, since: date, until: date) -> DataFrame:
+def read_rows(spark: SparkSession, config: ReportConfig, home: str, since: date, until: date) -> DataFrame:
+    """Return the rows of a table of the lake from day `since` to `until`, of the report's queue if it is of one."""
     frame = read_lake(spark, _lake(config), HOMES[home], since=since, until=until)
     return frame if config.queue is None else frame.where(F.col("queue") == config.queue)
 

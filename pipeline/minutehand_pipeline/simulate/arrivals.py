@@ -15,8 +15,9 @@ from minutehand_pipeline.simulate.names import Names
 DONE, FAILED, FINAL, BACK, LAPSED, CANCELLED = range(6)
 
 # `known` and `due` are in seconds since 1970. `salt` seeds a job's random numbers, so that they do not depend on
-# partitioning. `batch` is the job's batch, and `follows` the one whose callback it is. `runs`, `outcomes` and `gaps` have one entry per recorded attempt: its seconds, its outcome, and the
-# seconds until the next attempt. `timeout` and `retry` may be null.
+# partitioning. `batch` is the job's batch, and `follows` the one whose callback it is. `runs`, `outcomes` and `gaps`
+# have one entry per recorded attempt: its seconds, its outcome, and the seconds until the next attempt. `timeout` and
+# `retry` may be null.
 SCHEMA = T.StructType(
     [
         T.StructField("known", T.DoubleType()),

@@ -1,5 +1,4 @@
-"""Budgets: a queue whose offers lapse gets fewer offers for a while. The rules are those of
-adjust_budgets.sql."""
+"""Budgets: a queue whose offers lapse gets fewer offers for a while. The rules are in adjust_budgets.sql."""
 
 import math
 

@@ -1,5 +1,6 @@
-"""The rows of the queue: due, offered and claimed jobs, and the capacity. The rules are those of the SQL statements:
-offer.sql, adjust_budgets.sql, offer_now, claim.sql, and take.sql with `free_slots`.
+"""The rows of the queue: due, offered and claimed jobs, and the capacity.
+
+The rules are those of offer.sql, adjust_budgets.sql, `offer_now`, claim.sql, and take.sql with `free_slots`.
 """
 
 import math
@@ -72,7 +73,7 @@ class Dispatcher:
         self.lanes.add(self.jobs.queue[job], self.jobs.priority[job], visible, job)
 
     def dispatch(self, now: float, at: float) -> int:
-        """Let offers lapse, choose due jobs up to the capacity, and invoke workers at a time; return the jobs' number."""
+        """Let offers lapse, offer due jobs up to the capacity, and invoke workers; return the number of jobs."""
         self._lapse(now)
         missed, self._missed = self._missed, {}
         budgets = self.budgets.update(missed, now)
@@ -99,7 +100,9 @@ class Dispatcher:
         """Claim the jobs that are still offered."""
         return [job for job in invocation.jobs if self._claim(job, invocation, at)]
 
-    def take(self, queue: int, freed: Sequence[float], most: int, now: float, fits: Callable[[int], bool]) -> list[int]:
+    def take(
+        self, queue: int, freed: Sequence[float], most: int, now: float, fits: Callable[[int], bool]
+    ) -> list[int]:
         """Take the next due jobs of a queue in slots that the worker's jobs have freed at these times."""
         slots = sum(each > self._counted for each in freed)
         lowered = self.budgets.of(queue, now)
@@ -134,7 +137,7 @@ class Dispatcher:
         return True
 
     def _slots_left(self, queue: int, lowered: int | None) -> int:
-        """Return how many more jobs of a queue may run: by its budget, and by its share of a capacity that is in use."""
+        """Return how many more jobs of a queue may run, by its budget and its share of a capacity that is in use."""
         own, capacity = self._busy_by_queue[queue], self.policy.capacity
         most = capacity if lowered is None else min(capacity, lowered)
         if self._full:

@@ -32,7 +32,7 @@ class Simulation:
         self.workers.dispatcher = self.dispatcher
         self.waking = WAKING[policy.mode](policy, self.agenda, self.dispatcher, self.tally, seed)
         self._arrived = 0
-        # The number of unfinished jobs of each batch with a callback, and the callbacks, which do not arrive by themselves.
+        # The unfinished jobs of each batch with a callback, and the callbacks, which do not arrive by themselves.
         self._open = Counter(batch for batch in arrivals.batch.values() if batch in arrivals.callbacks)
         self._callbacks = {job for jobs in arrivals.callbacks.values() for job in jobs}
 
@@ -86,7 +86,7 @@ class Simulation:
             self.tally.reap(job)
         else:
             self.tally.end(job, outcome)
-        batch = self.jobs.batch.get(job) if self._open else None
+        batch = self.jobs.batch.get(job, "") if self._open else ""
         if batch in self._open:
             self._open[batch] -= 1
             if not self._open[batch]:

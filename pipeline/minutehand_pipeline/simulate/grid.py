@@ -44,7 +44,9 @@ def policy_from_dict(facts: Mapping[str, Any]) -> Policy:
     try:
         fields["limits"] = tuple(Limit(**limit) for limit in fields.get("limits") or ())
     except TypeError:
-        raise InputError("limits must be a list of objects with limit, and queue, kind, key, group, tenant or per") from None
+        raise InputError(
+            "limits must be objects with limit, and queue, kind, key, group, tenant or per"
+        ) from None
     return Policy(**fields)
 
 

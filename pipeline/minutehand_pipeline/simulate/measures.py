@@ -81,7 +81,8 @@ def _dispatcher_row(number: int, tally: Tally, since: float, until: float) -> di
         "policy": number,
         "ticks": len(ticks),
         "awake_seconds": _awake_seconds(tally, ticks, since, until),
-        "tick_gb_seconds": len(ticks) * per_tick + gb_seconds(milliseconds(tally.waited), policy.dispatcher_mb),
+        "tick_gb_seconds": len(ticks) * per_tick
+        + gb_seconds(milliseconds(tally.waited), policy.dispatcher_mb),
     }
 
 

@@ -125,7 +125,8 @@ INTEGERS = {
 }
 POSITIVE = {
     "priority_step": 1e10,
-    "interval": 86_400.0, "offer_ttl": 3600.0,
+    "interval": 86_400.0,
+    "offer_ttl": 3600.0,
     "timeout": 86_400.0,
     "worker_timeout": 900.0,
 }

@@ -14,6 +14,10 @@ DEAD = STATES.index("dead")
 STATE_OF = {DONE: STATES.index("done"), CANCELLED: STATES.index("cancelled"), FINAL: DEAD}
 
 
+class TooLateError(Exception):
+    """More jobs are late than `most_late` allows."""
+
+
 class Tally:
     """Counts by job and by queue. An invocation counts by the share of its jobs that belong to the window."""
 
@@ -35,6 +39,9 @@ class Tally:
         self.waited = 0.0
         # When jobs were due that arrived at another time than recorded.
         self._moved: dict[int, float] = {}
+        # Seconds, and the maximum number of jobs that may start later than these after they are due.
+        self.most_late: tuple[float, float] | None = None
+        self._late = 0
         self._counted = arrivals.counted.tolist()
         self._all = all(self._counted)
         self._last_access = -math.inf
@@ -45,6 +52,8 @@ class Tally:
             self.attempts[self.jobs.queue[job]] += 1
         if math.isnan(self.began[job]):
             self.began[job] = at
+            if self.most_late is not None:
+                self._check(at - self._moved.get(job, self.jobs.due[job]))
 
     def end(self, job: int, outcome: int) -> None:
         """Record how a job ended."""
@@ -95,6 +104,13 @@ class Tally:
         due[list(self._moved)] = list(self._moved.values())
         late = began[started] - due[started]
         return np.asarray(self.jobs.queue, dtype=np.int64)[started], np.maximum(late, 0.0)
+
+    def _check(self, late: float) -> None:
+        assert self.most_late is not None
+        seconds, most = self.most_late
+        self._late += late > seconds
+        if self._late > most:
+            raise TooLateError
 
     def access(self, at: float) -> None:
         """Record an access to the database."""

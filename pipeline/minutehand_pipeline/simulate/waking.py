@@ -22,7 +22,9 @@ MINUTE = 60.0
 class MinuteWaking:
     """A tick at regular intervals. Ticks that have nothing to do are not simulated."""
 
-    def __init__(self, policy: Policy, agenda: Agenda, dispatcher: Dispatcher, tally: Tally, seed: int) -> None:
+    def __init__(
+        self, policy: Policy, agenda: Agenda, dispatcher: Dispatcher, tally: Tally, seed: int
+    ) -> None:
         """Start before the first tick."""
         self.policy, self.agenda, self.dispatcher, self.tally = policy, agenda, dispatcher, tally
         self.seed = seed
@@ -93,14 +95,16 @@ class PromptWaking(MinuteWaking):
             blocked = not self.dispatcher.dispatch(now, now)
             self._tried = now
         # Jobs whose limits have no room wait for another one to end.
-        if lanes.due or lanes.aside and self.dispatcher.busy:
+        if lanes.due or (lanes.aside and self.dispatcher.busy):
             self._look_at(now + (LOOK if self.dispatcher.full else BLOCKED if blocked else TOGETHER))
 
 
 class SleepWaking(MinuteWaking):
     """A tick in the minutes for which an alarm was requested."""
 
-    def __init__(self, policy: Policy, agenda: Agenda, dispatcher: Dispatcher, tally: Tally, seed: int) -> None:
+    def __init__(
+        self, policy: Policy, agenda: Agenda, dispatcher: Dispatcher, tally: Tally, seed: int
+    ) -> None:
         """Start without alarms."""
         super().__init__(policy, agenda, dispatcher, tally, seed)
         self._minutes: set[float] = set()

@@ -21,7 +21,9 @@ Ended = Callable[[float, int, float | None, int | None], None]
 class Workers:
     """The worker function."""
 
-    def __init__(self, policy: Policy, agenda: Agenda, attempts: Attempts, tally: Tally, ended: Ended) -> None:
+    def __init__(
+        self, policy: Policy, agenda: Agenda, attempts: Attempts, tally: Tally, ended: Ended
+    ) -> None:
         """Start without invocations. `dispatcher` is to be set."""
         self.policy, self._agenda, self._attempts, self._tally = policy, agenda, attempts, tally
         self._ended = ended

@@ -1,27 +1,23 @@
-"""The advice on capacity, for arrivals whose answer is known. These tests run without Spark."""
+"""The advice on capacity, verified with the simulator. These tests run without Spark."""
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from minutehand_pipeline.prices import LIST
-from minutehand_pipeline.report.capacity import (
-    Advice,
-    Goal,
-    advice_sentences,
-    advise,
-    choose_chunk,
-    no_advice_reason,
-)
-from minutehand_pipeline.report.workload import Workload, share_in_time, workers_for
+from minutehand_pipeline.report.advice import Advice, Goal, Sample, advice_sentences, advise, no_advice_reason
+from minutehand_pipeline.report.advice.sample import MOST_OF_HOUR, busiest_hours_of
+from minutehand_pipeline.report.advice.search import MARGIN, MOST_CAPACITY, choose_chunk
+from minutehand_pipeline.report.advice.trial import Trials
+from minutehand_pipeline.report.workload import Workload
+from minutehand_pipeline.simulate.policy import MODES
+from tests.pipeline.simulate.cases import job, table
 
 DAY = 1440
 
 
-def workload(jobs: list[float] | np.ndarray, run: float = 1.0, p95: float | None = None) -> Workload:
+def workload(jobs: "list[float] | np.ndarray", run: float = 1.0, p95: float | None = None) -> Workload:
     counts = np.asarray(jobs, float)
     return Workload(counts, counts * run, 1.0, run, run if p95 is None else p95, 0.5)
 
@@ -30,51 +26,116 @@ def goal(objective: float = 90, target: float = 0.99) -> Goal:
     return Goal(objective, target, LIST, "arm64")
 
 
-def advice_on(jobs: Workload, wanted: Goal) -> Advice:
-    advice = advise(jobs, wanted)
-    assert advice is not None
-    return advice
+def poisson(rate: float, run: float, hours: int = 8) -> tuple[Workload, Sample]:
+    """Return jobs that arrive at random, `rate` a second, and take `run` seconds each."""
+    chance, seconds = np.random.default_rng(5), hours * 3600.0
+    moments = np.sort(chance.uniform(0, seconds, chance.poisson(rate * seconds)))
+    counts = np.zeros(DAY)
+    counts[: hours * 60] = np.bincount((moments // 60).astype(int), minlength=hours * 60)
+    rows = table([job(float(at), run) for at in moments])
+    return workload(counts, run), Sample(rows, 0.0, seconds, hours)
 
 
-def test_workers_match_littles_law_for_even_arrivals() -> None:
-    even = workload(np.full(DAY, 600.0), run=0.5)  # λ = 10 per second, W = 0.5 s
-
-    workers, within = workers_for(even, 1, 70, 0.99)
-
-    assert even.busy.mean() == pytest.approx(5) and workers == 5 and within == 1
-    assert share_in_time(even, 4, 1, 70) < 0.05  # the backlog grows all day
+@pytest.fixture(scope="module")
+def busy() -> tuple[Workload, Sample]:
+    """Jobs of 30 s that keep four workers busy for 80 % of the time."""
+    return poisson(0.8 * 4 / 30, 30.0)
 
 
-def test_burst_takes_as_long_as_its_workers_need() -> None:
-    burst = np.zeros(DAY)
-    burst[600] = 600  # all in one minute, a second of work each
-
-    assert share_in_time(workload(burst), 1, 1, 120.3) == pytest.approx(60 / 540)
-    assert workers_for(workload(burst), 1, 120.3, 0.999)[0] == 5  # 600 s of work in the 120 s after the tick
-
-
-def test_job_waits_for_the_next_tick() -> None:
-    calm = workload(np.full(DAY, 1.0), run=0.001)
-
-    assert share_in_time(calm, 10, 1, 30.3) == pytest.approx(0.5, abs=0.001)
-    assert share_in_time(calm, 10, 1, 60.3) == pytest.approx(1)
+def again(jobs: tuple[Workload, Sample], advice: Advice, wanted: Goal, **changes: Any) -> Any:
+    """Simulate the advised settings, with changes, for themselves."""
+    first = advice.first
+    values: dict[str, Any] = {
+        "mode": first.mode,
+        "capacity": first.capacity,
+        "chunk": first.chunk,
+        "jobs_per_invocation": first.jobs_per_invocation,
+    } | changes
+    trials = Trials(*jobs, jobs[1].with_more(MARGIN, 99), wanted)
+    return trials.run(trials.policy(**values), with_more=True)
 
 
-@settings(max_examples=60)
-@given(
-    st.lists(st.integers(0, 500), min_size=30, max_size=120),
-    st.integers(1, 40),
-    st.sampled_from([1, 5, 20]),
-    st.floats(1, 400),
+@pytest.mark.parametrize(
+    ("objective", "mode", "capacity"), [(120.0, "minute", 5), (60.0, "minute", 6), (5.0, "prompt", 9)]
 )
-def test_more_workers_or_more_time_never_reduce_the_share(jobs, workers, chunk, objective) -> None:
-    given_jobs = workload(jobs, run=0.7)
+def test_advice_holds_in_the_simulation(
+    busy: tuple[Workload, Sample], objective: float, mode: str, capacity: int
+) -> None:
+    wanted = goal(objective)
 
-    share = share_in_time(given_jobs, workers, chunk, objective)
+    advice = advise(*busy, wanted)
 
-    assert 0 <= share <= share_in_time(given_jobs, workers + 1, chunk, objective) + 1e-9
-    assert share <= share_in_time(given_jobs, workers, chunk, objective + 1) + 1e-9
-    assert share_in_time(given_jobs, workers, chunk + 1, objective) <= share + 1e-9
+    assert advice.met and advice.first.mode == mode and abs(advice.first.capacity - capacity) <= 1
+    # Also with other random jobs than those with which it was found.
+    result = again(busy, advice, wanted)
+    assert min(result.within, result.with_more) >= wanted.target - 0.002
+
+
+def test_freed_slot_that_waits_for_a_tick_is_never_advised(busy: tuple[Workload, Sample]) -> None:
+    wanted = goal(120)
+    advice = advise(*busy, wanted)
+
+    result = again(busy, advice, wanted, jobs_per_invocation=1)
+
+    assert not result.meets and result.drain > 600
+    assert all(each.meets or not each.advised for each in advice.candidates)
+
+
+def test_advice_lists_every_mode_once_with_further_jobs(busy: tuple[Workload, Sample]) -> None:
+    advice = advise(*busy, goal(120))
+
+    assert sorted(each.mode for each in advice.candidates if each.jobs_per_invocation > 1) == sorted(MODES)
+    assert [each.advised for each in advice.candidates] == [True] + [False] * (len(advice.candidates) - 1)
+
+
+def test_advice_states_the_margin_and_what_was_simulated(busy: tuple[Workload, Sample]) -> None:
+    wanted = goal(120)
+    advice = advise(*busy, wanted)
+
+    first, second = advice_sentences(advice, wanted, busy[0])
+
+    assert f"MINUTEHAND_CAPACITY={advice.first.capacity}, " in first and "MINUTEHAND_MODE=minute" in first
+    assert "with 10 % more jobs at resampled times" in first and "a month" in first
+    assert "the busiest 8 successive hours" in second
+
+
+def test_target_that_no_policy_meets_is_stated_with_the_nearest(busy: tuple[Workload, Sample]) -> None:
+    wanted = goal(0.01)
+
+    advice = advise(*busy, wanted)
+
+    assert not advice.met and not any(each.advised for each in advice.candidates)
+    assert advice.first.mode == "prompt" and advice.first.capacity < MOST_CAPACITY
+    assert advice_sentences(advice, wanted, busy[0])[0].startswith(
+        "No policy starts 99 % of the jobs within 10 ms."
+    )
+
+
+def test_costs_add_up_and_are_those_of_a_month() -> None:
+    jobs = poisson(1.0, 0.5, hours=2)
+
+    advice = advise(*jobs, goal(90))
+
+    for each in advice.candidates:
+        assert each.cost == pytest.approx(each.jobs_cost + each.overhead_cost + each.ticks_cost)
+    month = float(jobs[0].jobs.sum()) * 730 / 24
+    assert advice.first.jobs_cost == pytest.approx(month * 0.5 * 0.5 * 1.33334e-5, rel=1e-3)
+
+
+def test_waiting_dispatcher_is_part_of_the_cost(busy: tuple[Workload, Sample]) -> None:
+    advice = advise(*busy, goal(120))
+
+    ticks = {each.mode: each.ticks_cost for each in advice.candidates}
+    assert ticks["prompt"] > ticks["minute"] > 0
+
+
+def test_more_jobs_are_a_tenth_more_in_the_same_time() -> None:
+    _, sample = poisson(1.0, 0.5, hours=1)
+
+    more = sample.with_more(0.1, 1)
+
+    assert len(more.arrivals) == pytest.approx(1.1 * len(sample.arrivals), abs=1)
+    assert more.arrivals.counted.all()
 
 
 def test_chunks_are_large_only_for_short_jobs() -> None:
@@ -82,32 +143,22 @@ def test_chunks_are_large_only_for_short_jobs() -> None:
 
     assert choose_chunk(quick, goal()) >= 10
     assert choose_chunk(slow, goal()) == 1
-    assert choose_chunk(replace(quick, run_p95=10.0), goal()) == 1
+    assert choose_chunk(workload(np.full(DAY, 600.0), run=0.005, p95=10.0), goal()) == 1
 
 
-def test_advice_meets_the_target_and_adds_up() -> None:
-    busy = workload(np.full(DAY, 60.0), run=0.5)
+def test_busiest_hours_have_the_most_work_of_few_jobs() -> None:
+    counts = np.full(DAY, 10.0)
+    counts[600:720] = 50.0
 
-    advice = advice_on(busy, goal())
-
-    assert advice.meets and advice.capacity == advice.workers * advice.chunk
-    assert advice.cost == pytest.approx(advice.jobs_cost + advice.overhead_cost + advice.ticks_cost)
-    # 30.4 days of 86,400 jobs, half a second at half a gigabyte
-    assert advice.jobs_cost == pytest.approx(730 * 3600 * 0.25 * 1.33334e-5, rel=1e-6)
-    (sentence,) = advice_sentences(advice, goal())
-    assert f"MINUTEHAND_CAPACITY={advice.capacity}" in sentence
+    assert busiest_hours_of(workload(counts), most=6000) == (10, 12)
+    assert busiest_hours_of(workload(counts), most=10) == (10, 11)
+    assert busiest_hours_of(workload(counts), most=10**6) == (0, 24)
+    assert busiest_hours_of(workload(np.full(DAY, MOST_OF_HOUR / 60 + 1))) is None
 
 
 def test_report_without_enough_jobs_has_no_advice() -> None:
     few, unknown = workload([999.0] + [0.0] * DAY), workload(np.full(DAY, 10.0), run=0.0)
 
-    assert advise(few, goal()) is None and advise(unknown, goal()) is None
-    assert "it needs at least 1,000 jobs" in no_advice_reason(few)
-    assert "no attempt in the window has a run time" in no_advice_reason(unknown)
-
-
-def test_advice_says_if_the_target_is_out_of_reach() -> None:
-    advice = advice_on(workload(np.full(DAY, 10.0)), goal(objective=0.1))
-
-    assert not advice.meets
-    assert "no number of workers reaches 99 %" in " ".join(advice_sentences(advice, goal(objective=0.1)))
+    assert "it needs at least 1,000 jobs" in no_advice_reason(few, None)
+    assert "no attempt in the window has a run time" in no_advice_reason(unknown, None)
+    assert "minutehand pipeline simulate" in no_advice_reason(workload(np.full(DAY, 10.0)), None)

@@ -94,7 +94,10 @@ def result(name: str = "email", message: str = "no route to <number>") -> Report
         "lateness": [row("lateness", queue=None, kind=None), row("lateness", queue=name, kind=name)],
         "costs": [row("costs", kind=name)],
         "tenants": [row("tenants", tenant=name), row("tenants", tenant="")],
-        "capacity": [row("capacity", workers=7)],
+        "capacity": [
+            row("capacity", capacity=7, mode="minute", advised=True),
+            row("capacity", mode="prompt"),
+        ],
     }
     summary = {
         "made_by": "minutehand pipeline report",

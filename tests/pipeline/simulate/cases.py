@@ -31,7 +31,14 @@ TYPES = {
 }
 
 # Without overhead, so that every time is exact. Workers take no further jobs.
-BARE = {"jobs_per_invocation": 1, "worker_timeout": 60.0, "latency": 0.0, "cold": 0.0, "claim": 0.0, "finish": 0.0}
+BARE = {
+    "jobs_per_invocation": 1,
+    "worker_timeout": 60.0,
+    "latency": 0.0,
+    "cold": 0.0,
+    "claim": 0.0,
+    "finish": 0.0,
+}
 
 
 def job(due: float = 0.0, *runs: float, outcomes: list[int] | None = None, **facts: Any) -> dict[str, Any]:

@@ -16,22 +16,31 @@ from tests.pipeline.simulate.cases import job, simulated
 Numbers = npt.NDArray[np.float64]
 Arrive = Callable[[np.random.Generator], tuple[Numbers, Numbers]]
 
-REPLICATIONS, JOBS = 24, 4000
+REPLICATIONS, JOBS, MANY = 24, 1200, 8000
 # Of Student's t with 23 degrees of freedom, two-sided, for 99.9 %.
 T = 3.77
 # Workers that go on with the next due job, so that no slot is idle while a job is due.
-CONSERVING = {"mode": "prompt", "jobs_per_invocation": 10_000, "worker_timeout": 900.0, "warm": 1e9}
+CONSERVING: dict[str, Any] = {
+    "mode": "prompt",
+    "jobs_per_invocation": 10_000,
+    "worker_timeout": 900.0,
+    "warm": 1e9,
+}
 
 
-def poisson(rate: float, service: Callable[[np.random.Generator], Numbers]) -> Arrive:
+SYSTEMS = pytest.mark.parametrize(
+    ("servers", "busy", "jobs"), [(1, 0.6, JOBS), pytest.param(4, 0.8, MANY, marks=pytest.mark.long)]
+)
+
+
+def poisson(rate: float, run: float, *, random: bool = False, jobs: int = JOBS) -> Arrive:
+    """Return jobs that arrive at random, and take `run` seconds each or, if `random`, on average."""
+
     def arrive(chance: np.random.Generator) -> tuple[Numbers, Numbers]:
-        return np.cumsum(chance.exponential(1 / rate, JOBS)), service(chance)
+        runs = chance.exponential(run, jobs) if random else np.full(jobs, run)
+        return np.cumsum(chance.exponential(1 / rate, jobs)), runs
 
     return arrive
-
-
-def fixed(seconds: float) -> Callable[[np.random.Generator], Numbers]:
-    return lambda _: np.full(JOBS, seconds)
 
 
 def waits(arrive: Arrive, **policy: Any) -> list[Numbers]:
@@ -40,12 +49,12 @@ def waits(arrive: Arrive, **policy: Any) -> list[Numbers]:
     for seed in range(REPLICATIONS):
         moments, runs = arrive(np.random.default_rng([2026, seed]))
         jobs = [job(float(at), float(run)) for at, run in zip(moments, runs, strict=True)]
-        found.append(simulated(jobs, **policy).lateness()[1][JOBS // 4 :])
+        found.append(simulated(jobs, **policy).lateness()[1][len(jobs) // 4 :])
     return found
 
 
 def check(samples: list[float], expected: float, width: float) -> None:
-    """Check that a value is in the confidence interval of the samples' mean, which is narrow enough to mean something."""
+    """Check that a value is in the confidence interval of the samples' mean, and that this is narrow."""
     mean, half = float(np.mean(samples)), T * float(np.std(samples, ddof=1)) / math.sqrt(len(samples))
     assert half <= width * expected, f"the interval {mean:.4f} ± {half:.4f} is too wide for {expected:.4f}"
     assert abs(mean - expected) <= half, f"{mean:.4f} ± {half:.4f} does not contain {expected:.4f}"
@@ -59,7 +68,7 @@ def erlang_c(servers: int, load: float) -> float:
 
 
 def in_system(arrivals: float, served: int) -> Numbers:
-    """Return the distribution of a number that each period reduces by up to `served`, then increases by a Poisson number.
+    """Return the distribution of a number from which each period takes `served`, and adds a Poisson number.
 
     It is that of the jobs in M/D/c, whose period is the service time (Crommelin), and of those that a tick finds.
     """
@@ -77,27 +86,25 @@ def mean_above(state: Numbers, number: int) -> float:
     return float(np.maximum(np.arange(len(state)) - number, 0) @ state)
 
 
-@pytest.mark.parametrize(("servers", "busy"), [(1, 0.6), (4, 0.8)])
-def test_waits_of_random_jobs_match_erlang_c(servers: int, busy: float) -> None:
-    arrive = poisson(servers * busy, lambda chance: chance.exponential(1.0, JOBS))
-
-    found = waits(arrive, capacity=servers, **CONSERVING)
+@SYSTEMS
+def test_waits_of_random_jobs_match_erlang_c(servers: int, busy: float, jobs: int) -> None:
+    found = waits(poisson(servers * busy, 1.0, random=True, jobs=jobs), capacity=servers, **CONSERVING)
 
     delayed, drain = erlang_c(servers, servers * busy), servers * (1 - busy)
-    check([each.mean() for each in found], delayed / drain, 0.2)
-    check([float((each > 1e-3).mean()) for each in found], delayed, 0.1)
+    check([each.mean() for each in found], delayed / drain, 0.25)
+    check([float((each > 1e-3).mean()) for each in found], delayed, 0.15)
     p95 = math.log(delayed / 0.05) / drain
-    check([float((each > p95).mean()) for each in found], 0.05, 0.4)
+    check([float((each > p95).mean()) for each in found], 0.05, 0.5)
 
 
-@pytest.mark.parametrize(("servers", "busy"), [(1, 0.6), (4, 0.8)])
-def test_waits_of_equal_jobs_match_crommelin(servers: int, busy: float) -> None:
-    found = waits(poisson(servers * busy, fixed(1.0)), capacity=servers, **CONSERVING)
+@SYSTEMS
+def test_waits_of_equal_jobs_match_crommelin(servers: int, busy: float, jobs: int) -> None:
+    found = waits(poisson(servers * busy, 1.0, jobs=jobs), capacity=servers, **CONSERVING)
 
     state = in_system(servers * busy, servers)
-    check([each.mean() for each in found], mean_above(state, servers) / (servers * busy), 0.2)
+    check([each.mean() for each in found], mean_above(state, servers) / (servers * busy), 0.25)
     # A job that finds fewer than 2c jobs waits for one service time at most.
-    check([float((each > 1.0).mean()) for each in found], 1 - float(state[: 2 * servers].sum()), 0.4)
+    check([float((each > 1.0).mean()) for each in found], 1 - float(state[: 2 * servers].sum()), 0.5)
 
 
 def test_waits_of_batches_match_theory() -> None:
@@ -112,7 +119,7 @@ def test_waits_of_batches_match_theory() -> None:
 
     squared = (2 - 1 / size) * size**2  # the second moment of a geometric number
     of_batch = busy / (size * service) * squared * service**2 / 2 / (1 - busy)
-    check([each.mean() for each in found], of_batch + service * (squared / size - 1) / 2, 0.15)
+    check([each.mean() for each in found], of_batch + service * (squared / size - 1) / 2, 0.25)
 
 
 def test_regular_jobs_wait_only_if_they_are_too_many() -> None:
@@ -129,18 +136,18 @@ def test_waits_for_ticks_match_theory(busy: float) -> None:
     capacity = 6
     rate = busy * capacity / 60
 
-    found = waits(poisson(rate, fixed(20.0)), capacity=capacity)
+    found = waits(poisson(rate, 20.0), capacity=capacity)
 
     left = mean_above(in_system(rate * 60, capacity), capacity)
-    check([each.mean() for each in found], 30.0 + left / rate, 0.2)
+    check([each.mean() for each in found], 30.0 + left / rate, 0.25)
 
 
 def test_worker_that_goes_on_serves_more_than_ticks_do() -> None:
     """Four workers that are busy for 80 % of the time do not keep up if a freed slot waits for a tick."""
-    arrive = poisson(0.8 * 4 / 30, fixed(30.0))
+    arrive = poisson(0.8 * 4 / 30, 30.0)
 
     waiting = waits(arrive, capacity=5)
     going_on = waits(arrive, capacity=5, jobs_per_invocation=100, worker_timeout=900.0)
 
-    assert min(each.mean() for each in waiting) > 1000
+    assert min(each.mean() for each in waiting) > 200
     assert max(each.mean() for each in going_on) < 40

@@ -84,8 +84,10 @@ def _charts(
         "wait": _percentiles(days, "wait", "Wait until the first attempt", objective),
         "run": _percentiles(days, "run", "Run time of attempts", None),
     }
-    for advice in tables["capacity"]:
-        drawn["busy"] = _busy(busiest, since, advice["workers"])
+    for advice in tables["capacity"][:1]:
+        drawn["busy"] = _busy(
+            busiest, since, advice["capacity"], "advised" if advice["advised"] else "nearest"
+        )
     return drawn
 
 
@@ -141,11 +143,12 @@ def _percentiles(days: Rows, name: str, title: str, rule: charts.Rule | None) ->
     return charts.lines(title, alt, _days(days), series, scale, words.seconds, rule)
 
 
-def _busy(busiest: Sequence[float], since: date, workers: int) -> Chart:
-    highest = words.number(max(busiest))
-    alt = f"Workers kept busy by the busiest minute of each hour. Maximum: {highest}; advised: {words.count(workers)}."
-    title, rule = "Workers kept busy by the busiest minute of each hour", (workers, "advised")
-    return charts.area(title, alt, since, busiest, linear([*busiest, workers]), words.number, rule)
+def _busy(busiest: Sequence[float], since: date, capacity: int, name: str) -> Chart:
+    highest, title = words.number(max(busiest)), "Jobs running in the busiest minute of each hour"
+    alt = f"{title}. Maximum: {highest}; {name} capacity: {words.count(capacity)}."
+    return charts.area(
+        title, alt, since, busiest, linear([*busiest, capacity]), words.number, (capacity, name)
+    )
 
 
 def _durations(rows: Rows, what: str) -> Rows:

@@ -75,6 +75,17 @@ def test_report_of_a_million_jobs_matches_its_schema(spark: SparkSession, tmp_pa
     assert len(page) < 300_000
 
 
+def test_advice_is_from_the_jobs_of_the_lake(spark: SparkSession, tmp_path: Path) -> None:
+    record(spark, Lake(str(tmp_path / "lake")), 1_500, 2)
+
+    result = report(spark, tmp_path / "lake", objective=120.0)
+
+    first, *others = result.tables["capacity"]
+    assert first["advised"] and first["meets"] and min(first["within"], first["with_more"]) >= 0.99
+    assert {each["mode"] for each in (first, *others)} == {"minute", "prompt", "sleep"}
+    assert "Simulated: all " in result.summary["advice"][1]
+
+
 @pytest.mark.long
 def test_empty_lake_gets_a_page_without_numbers(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "lake").mkdir()

@@ -108,12 +108,12 @@ def test_waits_of_equal_jobs_match_crommelin(servers: int, busy: float, jobs: in
 
 
 def test_waits_of_batches_match_theory() -> None:
-    size, busy, service = 5.0, 0.6, 0.2
+    size, busy, service, jobs = 3.0, 0.5, 0.2, 4000
 
     def arrive(chance: np.random.Generator) -> tuple[Numbers, Numbers]:
-        sizes = chance.geometric(1 / size, JOBS)
-        moments = np.cumsum(chance.exponential(size * service / busy, JOBS))
-        return np.repeat(moments, sizes)[:JOBS], np.full(JOBS, service)
+        sizes = chance.geometric(1 / size, jobs)
+        moments = np.cumsum(chance.exponential(size * service / busy, jobs))
+        return np.repeat(moments, sizes)[:jobs], np.full(jobs, service)
 
     found = waits(arrive, capacity=1, **CONSERVING)
 

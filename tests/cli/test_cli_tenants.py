@@ -19,6 +19,7 @@ WITHOUT = {
     "cost",
     "schedules preview",
     "tick",
+    "top",
     "work",
     "doctor",
     "settings",

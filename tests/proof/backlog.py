@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+from backlog_live import DEFAULTS, of_the_command_line
 from backlog_rows import (
     ATTEMPTS,
     CLAIM_OR_OFFER,
@@ -207,20 +208,11 @@ class Stock:
             "edit": some
             | {"fields": ["priority"], "priority": 7}
             | dict.fromkeys(["payload", "headers", "max_attempts", "retry", "timeout", "expires", "on_dead"]),
-            "find_served": {"queues": ["nobody"], "period": timedelta(minutes=5)},
-            "find_finished": dict.fromkeys(["queue", "kind", "key", "group", "since", "before", "other_than"])
-            | {"states": ["dead"], "older_than": "2", "mark": "older than 2", "limit": 100},
             "delete": some,
+            **of_the_command_line(self.due, which),
             "replay": {"ids": self.dead, "max_attempts": 1, "window": timedelta(), "suffix": ""},
             "free_keys": {"now": None},
-            "set_queue_defaults": dict.fromkeys(
-                ["priority", "max_attempts", "timeout", "retry", "on_dead"], None
-            )
-            | {"queue": "default"},
-            "set_defaults": dict.fromkeys(
-                ["queue", "priority", "max_attempts", "timeout", "retry", "on_dead"], None
-            )
-            | {"kind": "echo"},
+            **DEFAULTS,
             "expiring_recurring": {"now": None, "limit": 1000},
             "spent_recurring": {"now": None, "limit": 1000},
             "get_states": {"ids": self.due},

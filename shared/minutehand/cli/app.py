@@ -18,6 +18,7 @@ COMMANDS = {
     "ls": "List jobs, newest first.",
     "show": "Show a job and its attempts.",
     "why": "Explain why a job or a queue is late.",
+    "top": "Show all queues live.",
     "wait": "Wait until jobs are finished.",
     "stats": "Count jobs by queue and state.",
     "queues": "List queues.",

@@ -11,7 +11,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.confirm import confirmed
-from minutehand.cli.ids import named_ids
+from minutehand.cli.ids import are_named, named_ids
 from minutehand.cli.options import open_database
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.selection import Selection, find_by_filters
@@ -92,18 +92,17 @@ def change_jobs(action: Action, selection: Selection) -> int:
     report = Report(action, selection.form)
     if selection.filtered and selection.ids:
         raise click.UsageError("use ids or filters, not both")
-    named = None if selection.filtered else named_ids(selection.ids, report.put_fault)
-    if named is None and not selection.filtered:
+    if not selection.filtered and not are_named(selection.ids):
         raise click.UsageError("expected ids, ids on stdin, or a filter: --queue, --kind, --key or --state")
     with open_database() as database:
-        if named is None:
+        if selection.filtered:
             found = action.find(database, selection, action.default or action.possible)
             if not found:
                 print_message("No job matches.")
                 return 0
             if not selection.dry_run and not _confirmed(action, len(found), selection.yes):
                 return 1
-            named = found
+        named = found if selection.filtered else named_ids(database, selection.ids, report.put_fault)
         if selection.dry_run:
             return _preview(database, action, named, report)
         for chunk in chunks(named, CHUNK):

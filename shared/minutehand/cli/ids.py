@@ -1,4 +1,4 @@
-"""Job ids from arguments and from stdin."""
+"""Job ids from arguments and from stdin, in full or their first digits."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,29 +7,37 @@ from uuid import UUID
 
 import click
 
-from minutehand.cli.values import Stdin
+from minutehand.cli.values import ShortId, Stdin, job_id
+from minutehand.database import Database
+from minutehand.errors import InvalidJobError, NotFoundError
+from minutehand.queries.ids import find_id
 
 Report = Callable[[str], None]
+GivenId = UUID | ShortId
 
 
-def named_ids(arguments: Sequence[UUID | Stdin], report: Report) -> Iterable[UUID] | None:
-    """Return the ids in arguments, and those on stdin for `-` or if there are no arguments; None without any.
+def full_job_id(database: Database, given: GivenId) -> UUID:
+    """Return a job id in full; raise an error if its first digits were given, and are not those of one job."""
+    return find_id(database, given.digits) if isinstance(given, ShortId) else given
 
-    A line that is not an id is reported and skipped.
+
+def are_named(arguments: Sequence[GivenId | Stdin]) -> bool:
+    """Whether there are ids in arguments or on stdin."""
+    return bool(arguments) or (sys.stdin is not None and not sys.stdin.isatty())
+
+
+def named_ids(database: Database, arguments: Sequence[GivenId | Stdin], report: Report) -> Iterable[UUID]:
+    """Return the ids in arguments, and those on stdin for `-` or if there are no arguments.
+
+    A line that is not the id of one job is reported and skipped. An argument that is not raises an error.
     """
-    piped = sys.stdin is not None and not sys.stdin.isatty()
-    if not arguments and not piped:
-        return None
+    given = [full_job_id(database, each) for each in arguments if not isinstance(each, Stdin)]
     if not arguments or Stdin.STDIN in arguments:
-        return chain(_ids(arguments), read_ids(report))
-    return _ids(arguments)
+        return chain(given, read_ids(database, report))
+    return given
 
 
-def _ids(arguments: Sequence[UUID | Stdin]) -> list[UUID]:
-    return [each for each in arguments if isinstance(each, UUID)]
-
-
-def read_ids(report: Report) -> Iterator[UUID]:
+def read_ids(database: Database, report: Report) -> Iterator[UUID]:
     """Yield the ids on stdin, one per line."""
     if sys.stdin is None:
         raise click.UsageError("stdin is closed; expected job ids from it")
@@ -37,6 +45,8 @@ def read_ids(report: Report) -> Iterator[UUID]:
         word = line.decode("utf-8", "replace").strip()
         try:
             if word:
-                yield UUID(word)
-        except ValueError:
+                yield full_job_id(database, job_id(word))
+        except click.BadParameter:
             report(f"line {number}: {word[:80]!r} is not a valid job id")
+        except (InvalidJobError, NotFoundError) as error:
+            report(f"line {number}: {error}")

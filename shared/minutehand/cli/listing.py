@@ -1,18 +1,26 @@
-"""Pages of jobs, and how they are printed."""
+"""Pages of jobs, and their lines."""
 
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-import click
-
 from minutehand.cli import text
-from minutehand.cli.output import put_json, put_table
+from minutehand.cli.output import is_terminal, json_line, table_lines
+from minutehand.cli.tables import Column
 from minutehand.database import Database
 from minutehand.model.row import Page, Row
+from minutehand.queries.ids import short_ids
 from minutehand.queries.jobs import MAX_PAGE, clock, list_jobs
 
-HEADERS = ["id", "queue", "kind", "key", "group", "state", "at"]
+HEADERS = [
+    Column(name="id"),
+    Column(name="queue", least=6),
+    Column(name="kind", least=8),
+    Column(name="key", least=8),
+    Column(name="group", least=6, rank=1),
+    Column(name="state", least=24),
+    Column(name="at", rank=2),
+]
 FIELDS = (
     *("id", "queue", "kind", "state", "key", "group", "priority", "attempts", "max_attempts"),
     *("enqueued", "run_at", "visible", "offered", "claimed", "deleted", "error"),
@@ -35,24 +43,32 @@ def pages(
         before, limit = page.before, None if limit is None else limit - len(page.rows)
 
 
-def put_rows(database: Database, rows: tuple[Row, ...], form: str, *, headed: bool = True) -> None:
-    """Print a page of jobs."""
+def lines_of(database: Database, rows: tuple[Row, ...], form: str, *, headed: bool = True) -> Iterator[str]:
+    """Yield the lines of a page of jobs. On a terminal, ids are as short as they can be."""
     if form == "table":
-        now = clock(database)
-        put_table(
-            HEADERS,
-            [[*_names(row), text.state(row, now), text.local(text.when(row))] for row in rows],
-            headed=headed,
-        )
+        now, ids = clock(database), _ids(database, rows)
+        cells = [
+            [ids[row.id], *_names(row), text.state(row, now), text.local(text.when(row))] for row in rows
+        ]
+        yield from table_lines(HEADERS, cells, headed=headed)
     for row in rows:
         if form == "ids":
-            click.echo(str(row.id))
+            yield str(row.id)
         elif form == "json":
-            put_json({name: getattr(row, name) for name in FIELDS})
+            yield json_line({name: getattr(row, name) for name in FIELDS})
+
+
+def _ids(database: Database, rows: tuple[Row, ...]) -> dict[UUID, str]:
+    # Programs that read a pipe expect full ids.
+    return (
+        short_ids(database, [row.id for row in rows])
+        if is_terminal()
+        else {row.id: str(row.id) for row in rows}
+    )
 
 
 def _names(row: Row) -> list[str]:
-    return [str(row.id), row.queue, row.kind, _short(row.key or ""), _short(row.group or "")]
+    return [row.queue, row.kind, _short(row.key or ""), _short(row.group or "")]
 
 
 def _short(name: str) -> str:

@@ -2,25 +2,19 @@
 
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
+from itertools import chain, islice
+from shutil import get_terminal_size
+from textwrap import TextWrapper
 from typing import Any
 from uuid import UUID
 
 import click
 
+from minutehand.cli.tables import Column, column, fit, terminal_lines
 from minutehand.cli.text import safe
 from minutehand.model.stored import dump, utc
-
-# By the first word of a state in words, see `text.state`.
-STYLES = {
-    "dead": "red",
-    "done": "green",
-    "expired": "dim",
-    "cancelled": "dim",
-    "running": "bold",
-    "retries": "yellow",
-}
 
 
 def print_message(message: str) -> None:
@@ -30,42 +24,84 @@ def print_message(message: str) -> None:
 
 def put_json(value: Any) -> None:
     """Print one JSON object on a line: times in ISO 8601 and UTC, durations in seconds."""
-    click.echo(dump(value, _encode))
+    click.echo(json_line(value))
 
 
-def put_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, headed: bool = True) -> None:
-    """Print rows under their headers; empty columns are left out."""
-    shown = [column for column in range(len(headers)) if any(row[column] for row in rows)]
-    headers = [headers[column] for column in shown]
-    rows = [[safe(row[column]) for column in shown] for row in rows]
-    if sys.stdout.isatty():
-        _put_rich(headers, rows, headed)
+def json_line(value: Any) -> str:
+    """Return one JSON object on a line, as `put_json` prints it."""
+    return dump(value, _encode)
+
+
+def is_terminal() -> bool:
+    """Whether the output goes to a terminal."""
+    return sys.stdout.isatty()
+
+
+def put_table(
+    headers: Sequence[str | Column], rows: Sequence[Sequence[str]], *, headed: bool = True, paged: bool = True
+) -> None:
+    """Print rows under their headers; empty columns are left out. On a terminal, the table fits into its width."""
+    put_lines(table_lines(headers, rows, headed=headed), paged=paged)
+
+
+def table_lines(
+    headers: Sequence[str | Column], rows: Sequence[Sequence[str]], *, headed: bool = True
+) -> Iterator[str]:
+    """Yield the lines of a table; on a terminal the last one names the columns that did not fit."""
+    columns, rows = [column(each) for each in headers], [[safe(cell) for cell in row] for row in rows]
+    if not is_terminal():
+        yield from _plain_lines(columns, rows, headed)
+        return
+    layout = fit(columns, rows, get_terminal_size().columns)
+    yield from terminal_lines(layout, rows, headed=headed)
+    if layout.missing and headed:
+        yield f"(not shown for lack of width: {', '.join(layout.missing)})"
+
+
+def put_lines(lines: Iterable[str], *, paged: bool = True) -> None:
+    """Print lines. On a terminal that is not high enough for them, a pager shows them."""
+    if not paged or not is_terminal() or not sys.stdin.isatty():
+        for line in lines:
+            click.echo(line)
+        return
+    rest = iter(lines)
+    first = list(islice(rest, max(1, get_terminal_size().lines - 1)))
+    following = next(rest, None)
+    if following is None:
+        for line in first:
+            click.echo(line)
     else:
-        _put_plain(headers, rows, headed)
+        click.echo_via_pager((f"{line}\n" for line in chain(first, [following], rest)), color=True)
 
 
-def _put_plain(headers: Sequence[str], rows: Sequence[Sequence[str]], headed: bool) -> None:
-    lines = [[header.upper() for header in headers], *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+def wrapped(text: str, indent: str = "", following: str | None = None) -> list[str]:
+    """Return a text in lines that fit the terminal, broken between words; in a pipe, in one line."""
+    if not is_terminal():
+        return [indent + text]
+    return wrap(text, get_terminal_size().columns, indent, indent if following is None else following)
+
+
+def wrap(text: str, width: int, indent: str = "", following: str = "") -> list[str]:
+    """Return a text in lines of at most this width, broken between words."""
+    wrapper = TextWrapper(
+        max(20, width),
+        initial_indent=indent,
+        subsequent_indent=following,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return wrapper.wrap(text) or [indent]
+
+
+def _plain_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], headed: bool) -> Iterator[str]:
+    shown = [place for place in range(len(columns)) if any(row[place] for row in rows)]
+    lines = [
+        [columns[place].name.upper() for place in shown],
+        *([row[place] for place in shown] for row in rows),
+    ]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     for line in lines if headed else lines[1:]:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def _put_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], headed: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    def style(header: str, cell: str) -> str:
-        return STYLES.get(cell.partition(" ")[0], "") if header == "state" else ""
-
-    table = Table(box=None, show_header=headed, header_style="bold", pad_edge=False)
-    for header in headers:
-        table.add_column(header, no_wrap=header in ("id", "at"), overflow="fold")
-    for row in rows:
-        cells = (Text(cell, style(header, cell)) for header, cell in zip(headers, row, strict=True))
-        table.add_row(*cells)
-    Console(soft_wrap=False).print(table)
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
 def _encode(value: Any) -> Any:

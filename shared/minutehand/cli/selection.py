@@ -7,6 +7,7 @@ from uuid import UUID
 
 import click
 
+from minutehand.cli.ids import GivenId
 from minutehand.cli.listing import pages
 from minutehand.cli.options import (
     connection_options,
@@ -28,7 +29,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 class Selection:
     """The selecting options of a command line. `finished` has those for finished jobs only, as given."""
 
-    ids: tuple[UUID | Stdin, ...]
+    ids: tuple[GivenId | Stdin, ...]
     queue: str | None
     kind: str | None
     key: str | None

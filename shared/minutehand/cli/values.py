@@ -1,8 +1,8 @@
 """Values of arguments and options: durations, times, time zones and ids."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -11,10 +11,13 @@ import click
 from minutehand.model.new_job import NewJob
 from minutehand.model.parse_job import new_job
 from minutehand.model.parsing import parse_json, read_duration, read_time
+from minutehand.queries.ids import LEAST_DIGITS, digits_of
 
 __all__ = [
+    "ShortId",
     "Stdin",
     "duration",
+    "full_id",
     "job_id",
     "job_id_or_stdin",
     "job_or_kind",
@@ -31,6 +34,13 @@ class Stdin(Enum):
     """The value of `-` among ids."""
 
     STDIN = "-"
+
+
+@dataclass(frozen=True)
+class ShortId:
+    """The first digits of a job's id."""
+
+    digits: str
 
 
 def zone(name: str | None) -> ZoneInfo | None:
@@ -76,17 +86,31 @@ def duration(value: str | timedelta) -> timedelta:
     return read
 
 
-def job_id(value: str | UUID) -> UUID:
-    """Return the job id of an argument; raise a usage error if it is invalid."""
+def full_id(value: str | UUID) -> UUID:
+    """Return the id of an argument; raise a usage error if it is invalid."""
     try:
         return value if isinstance(value, UUID) else UUID(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is not a valid job id (UUID)") from None
+        raise click.BadParameter(f"{value!r} is not a valid id (UUID)") from None
 
 
-def job_id_or_stdin(value: str | UUID | Stdin) -> UUID | Stdin:
+def job_id(value: str | UUID | ShortId) -> UUID | ShortId:
+    """Return the job id of an argument, or its first digits; raise a usage error if it is neither."""
+    if isinstance(value, (UUID, ShortId)):
+        return value
+    try:
+        return UUID(value)
+    except ValueError:
+        if digits := digits_of(value):
+            return ShortId(digits)
+        raise click.BadParameter(
+            f"{value!r} is not a valid job id: expected a UUID, or at least its first {LEAST_DIGITS} digits"
+        ) from None
+
+
+def job_id_or_stdin(value: str | UUID | ShortId | Stdin) -> UUID | ShortId | Stdin:
     """Return the job id of an argument, or Stdin for `-`."""
-    return Stdin.STDIN if value in ("-", Stdin.STDIN) else job_id(cast(str, value))
+    return value if isinstance(value, Stdin) else Stdin.STDIN if value == "-" else job_id(value)
 
 
 def named_headers(arguments: tuple[str, ...]) -> dict[str, str] | None:

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from minutehand.database import Database
 from minutehand.enqueue import enqueue
+from minutehand.local.causes import Causes
 from minutehand.local.home import receive, serve_database
 from minutehand.local.lambda_endpoint import LambdaEndpoint, Pools
 from minutehand.local.plan import Plan, check, find_app_port, find_functions
@@ -28,9 +29,19 @@ from minutehand.model.row import FINISHED, STATES
 from minutehand.project.configuration import read_configuration
 from minutehand.queries.jobs import list_jobs
 from minutehand.schema.migrate import migrate
-from minutehand.settings.table import HANDLERS, HTTP_ALLOW, HTTP_SECRETS, MIDDLEWARE, MODE, OFFER_TTL
+from minutehand.settings.table import (
+    CAPACITY,
+    CHUNK,
+    HANDLERS,
+    HTTP_ALLOW,
+    HTTP_SECRETS,
+    MIDDLEWARE,
+    MODE,
+    OFFER_TTL,
+)
 
 WATCH_SECONDS = 0.3
+AWS = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 UNFINISHED = [state for state in STATES if state not in FINISHED]
 DISPATCHER_SECONDS, WORKER_SECONDS = {"minute": 30.0, "prompt": 90.0}, 60.0
 
@@ -50,10 +61,10 @@ DISPATCHER_SECONDS, WORKER_SECONDS = {"minute": 30.0, "prompt": 90.0}, 60.0
 )
 @click.option(
     "--workers",
-    default=2,
+    default=10,
     show_default=True,
     type=click.IntRange(1, 64),
-    help="Maximum number of worker processes.",
+    help="Maximum number of worker processes; those after the second start if the others are busy.",
 )
 @click.option(
     "--seed/--no-seed", default=True, help="Enqueue the example webhooks of events/seed at the start."
@@ -111,9 +122,9 @@ def dev(
 
 def run(plan: Plan, console: Console, stop: Event) -> None:
     """Start everything, print events until `stop` is set, and stop everything in reverse order."""
-    show = Show(console)
     with ExitStack() as stack:
         url = stack.enter_context(serve_database(console))
+        show = Show(console, Causes(url).find, f"http://127.0.0.1:{plan.port}/console/jobs/{{}}".format)
         applied = migrate(url)
         console.print(f"schema      {'created' if applied else 'up to date'}")
         signing = HTTP_SECRETS.text() or f"whsec_{b64encode(secrets.token_bytes(24)).decode()}"
@@ -123,9 +134,8 @@ def run(plan: Plan, console: Console, stop: Event) -> None:
         endpoint = stack.enter_context(LambdaEndpoint(Pools(functions)))
         environment["AWS_ENDPOINT_URL_LAMBDA"] = endpoint.url
         functions |= stack.enter_context(_functions(plan, show, environment, stop))
-        database = Database(url)
         # Before requests are accepted, so that the first job is printed too.
-        newest = _newest(database)
+        newest = _newest(database := Database(url))
         api = stack.enter_context(serve(plan.functions / "api", "app:app", plan.port, environment))
         application = stack.enter_context(_application(plan, environment))
         _announce(plan, console, api, application)
@@ -161,12 +171,11 @@ def _environment(plan: Plan, url: str, receiver: Receiver, signing: str) -> dict
         "MINUTEHAND_WORKER": "worker",
         "MINUTEHAND_DISPATCHER": "dispatcher",
         "MINUTEHAND_OFFER_TTL": OFFER_TTL.text() or "15",
+        # Without a worker, an offer would lapse and reduce the budget of its queue.
+        "MINUTEHAND_CAPACITY": CAPACITY.text() or str(plan.workers * CHUNK.read()),
         "MINUTEHAND_HTTP_SECRETS": signing,
         "MINUTEHAND_HTTP_ALLOW": ",".join(filter(None, [HTTP_ALLOW.text(), allowed])),
-        "AWS_REGION": "local",
-        "AWS_DEFAULT_REGION": "local",
-        "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
+        **dict.fromkeys(AWS, "local"),
         "POWERTOOLS_TRACE_DISABLED": "1",
     }
 

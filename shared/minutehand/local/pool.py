@@ -4,16 +4,20 @@ import json
 import os
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import Queue
-from threading import Thread, Timer
+from threading import Condition, Thread, Timer
+from time import monotonic
 from typing import Any
 
 from minutehand.local.environment import RESPONSE
 
 Listener = Callable[[str, dict[str, Any]], None]
+
+# The first environments start at once. An additional one starts if an event has waited this long: all others are busy.
+FIRST, PATIENCE_SECONDS = 2, 0.5
 
 
 @dataclass
@@ -29,7 +33,8 @@ class Pool:
     listen: Listener
     environment: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 60.0
-    _events: Queue[dict[str, Any] | None] = field(default_factory=Queue)
+    _events: deque[tuple[float, dict[str, Any]]] = field(default_factory=deque)
+    _changed: Condition = field(default_factory=Condition)
     _processes: dict[int, subprocess.Popen[str]] = field(default_factory=dict)
     _threads: list[Thread] = field(default_factory=list)
     _outdated: set[int] = field(default_factory=set)
@@ -43,7 +48,9 @@ class Pool:
 
     def invoke(self, event: dict[str, Any]) -> None:
         """Queue an event for the next free environment."""
-        self._events.put(event)
+        with self._changed:
+            self._events.append((monotonic(), event))
+            self._changed.notify_all()
 
     def reload(self) -> None:
         """Start new processes for the next events, because the code has changed; current events are finished first."""
@@ -51,9 +58,9 @@ class Pool:
 
     def close(self) -> None:
         """End the processes after their current events."""
-        self._closing = True
-        for _ in self._threads:
-            self._events.put(None)
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
         for thread in self._threads:
             thread.join(timeout=10)
         for process in self._processes.values():
@@ -61,10 +68,28 @@ class Pool:
             process.wait()
 
     def _serve(self, slot: int) -> None:
-        while (event := self._events.get()) is not None and not self._closing:
+        while (event := self._next(slot)) is not None:
             self._run(slot, event)
         if (process := self._processes.pop(slot, None)) is not None:
             _end(process)
+
+    def _next(self, slot: int) -> dict[str, Any] | None:
+        """Return the next event for an environment, or None at the end."""
+        with self._changed:
+            while not self._closing:
+                patience = self._patience(slot)
+                if patience is not None and patience <= 0:
+                    return self._events.popleft()[1]
+                self._changed.wait(patience)
+        return None
+
+    def _patience(self, slot: int) -> float | None:
+        """Return how many seconds an environment leaves the next event to others; None if there is no event."""
+        if not self._events:
+            return None
+        if slot < FIRST or slot in self._processes:
+            return 0.0
+        return self._events[0][0] + PATIENCE_SECONDS - monotonic()
 
     def _run(self, slot: int, event: dict[str, Any]) -> None:
         self._end_outdated(slot)
@@ -127,12 +152,13 @@ def _input(process: subprocess.Popen[str]) -> Any:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    _input(process).close()
-    try:
-        process.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    # Closes the pipes, and waits.
+    with process:
+        _input(process).close()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def parsed(line: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Show: print a line for each event of a local run."""
 
 import sys
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
@@ -9,10 +10,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from minutehand.cli.text import span
+from minutehand.cli.tables import cut
+from minutehand.cli.text import safe, span
 from minutehand.database import Record
 
 LATE_MS = 5000
+# The widths of the columns between the time and the text.
+NAME, KIND, KEY = 13, 16, 34
 COUNTED = (
     "enqueued",
     "done",
@@ -42,9 +46,17 @@ STYLES = {
 class Show:
     """Print lines to a console, from several threads."""
 
-    def __init__(self, console: Console) -> None:
-        """Print to this console."""
-        self._console = console
+    def __init__(
+        self,
+        console: Console,
+        find_cause: Callable[[str], str | None] = lambda _: None,
+        link: Callable[[str], str] | None = None,
+    ) -> None:
+        """Print to this console. Logs have no messages of errors, so `find_cause` returns that of a job by its id.
+
+        `link` returns the address of a job's page, for terminals that have links.
+        """
+        self._console, self._find_cause, self._link = console, find_cause, link
         self._lock = Lock()
         self._keys: dict[str, str] = {}
         self.counts: dict[str, int] = {}
@@ -75,19 +87,26 @@ class Show:
                 )
         elif "job" in line:
             self._job(name, line)
+        elif name == "offers lapsed":
+            lapsed = f"no worker was free for {line['lapsed']} of queue {line['queue']}"
+            self._line(name, "", "", f"{lapsed}; at most {line['budget']} are offered at once now")
         else:
-            self._line(
-                name,
-                function,
-                "",
-                str(line.get("error") or line.get("text") or line.get("exit") or line.get("reason", "")),
-            )
+            known = (line.get(each) for each in ("error", "text", "exit", "reason"))
+            self._line(name, function, "", str(next((each for each in known if each), "")))
 
     def _job(self, name: str, line: dict[str, Any]) -> None:
-        late = line.get("lateness_ms", 0)
-        if name == "claimed" and late > LATE_MS and line["attempt"] == 1:
-            self._line("late", line["kind"], line["job"], f"{late / 1000:.1f} s late")
-        self._line(name, line["kind"], line["job"], _describe(name, line))
+        late = timedelta(milliseconds=line.get("lateness_ms", 0))
+        if name == "claimed" and late > timedelta(milliseconds=LATE_MS) and line["attempt"] == 1:
+            self._line("late", line["kind"], line["job"], f"{span(late)} late")
+        self._line(name, line["kind"], line["job"], self._describe(name, line))
+
+    def _describe(self, name: str, line: dict[str, Any]) -> str:
+        if name == "claimed":
+            late = timedelta(milliseconds=line["lateness_ms"])
+            return f"attempt {line['attempt']}" + (f", due {_ago(late)}" if line["attempt"] == 1 else "")
+        took = f"after {_took(line['ran_ms'])}" if "ran_ms" in line else ""
+        cause = (self._find_cause(line["job"]) or line["error_type"]) if "error_type" in line else ""
+        return ": ".join(filter(None, [took, cause])) + _next_attempt(line)
 
     def reloaded(self, files: list[str]) -> None:
         """Print that the code of these files is loaded again."""
@@ -116,8 +135,12 @@ class Show:
         with self._lock:
             self.counts[name] = self.counts.get(name, 0) + 1
             output = Text(f"{datetime.now():%H:%M:%S}  ")
-            output.append(f"{name:<10}", STYLES.get(name, ""))
-            output.append(f"{kind:<8} {self._keys.get(job) or job[-12:]:<34} {text}")
+            output.append(f"{cut(name, NAME)}  ", STYLES.get(name, ""))
+            output.append(f"{cut(kind, KIND)}  ")
+            style = f"link {self._link(job)}" if job and self._link else ""
+            output.append(cut(self._keys.get(job) or job[-12:], KEY), style)
+            output.append(f"  {safe(text)}")
+            output.rstrip()
             self._console.print(output, highlight=False, soft_wrap=True)
 
 
@@ -126,20 +149,17 @@ def _command() -> str:
     return sys.argv[0] if Path(sys.argv[0]).name == "minutehand" else "minutehand"
 
 
-def _describe(name: str, line: dict[str, Any]) -> str:
-    if name == "claimed":
-        return f"attempt {line['attempt']}" + (
-            f", {line['lateness_ms'] / 1000:.1f} s after its due time" if line["attempt"] == 1 else ""
-        )
-    took = f"after {line['ran_ms']} ms" if "ran_ms" in line else ""
-    error = f", {line['error_type']}" if "error_type" in line else ""
-    return f"{took}{error}{_next_attempt(line)}"
+def _ago(late: timedelta) -> str:
+    return "just now" if late < timedelta(seconds=1) else f"{span(late)} ago"
+
+
+def _took(milliseconds: float) -> str:
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else span(timedelta(milliseconds=milliseconds))
 
 
 def _next_attempt(line: dict[str, Any]) -> str:
     if "visible" not in line:
         return ""
     visible = datetime.fromisoformat(line["visible"])
-    return (
-        f"; next attempt in {max(0.0, (visible - datetime.now(visible.tzinfo)) / timedelta(seconds=1)):.1f} s"
-    )
+    wait = visible - datetime.now(visible.tzinfo)
+    return "; next attempt now" if wait < timedelta(seconds=0.5) else f"; next attempt in {span(wait)}"

@@ -5,9 +5,10 @@ from uuid import UUID
 import click
 
 from minutehand.cli import text
+from minutehand.cli.ids import GivenId, full_job_id
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json, put_table
-from minutehand.cli.values import job_id
+from minutehand.cli.values import full_id, job_id
 from minutehand.model.stored import dump
 from minutehand.operations.audit import Entry, list_audit
 
@@ -19,12 +20,12 @@ from minutehand.operations.audit import Entry, list_audit
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most this many entries."
 )
-@click.option("--before", type=job_id, metavar="ENTRY_ID", help="Continue after the last entry of a page.")
+@click.option("--before", type=full_id, metavar="ENTRY_ID", help="Continue after the last entry of a page.")
 @output_option("table", "json")
 @tenant_option
 @connection_options
 def audit(
-    job: UUID | None, actor: str | None, verb: str | None, limit: int, before: UUID | None, form: str
+    job: GivenId | None, actor: str | None, verb: str | None, limit: int, before: UUID | None, form: str
 ) -> None:
     """List changes and who made them, latest first. Payloads are never shown.
 
@@ -34,7 +35,8 @@ def audit(
       minutehand audit --verb pause -o json
     """
     with open_database() as database:
-        entries = list_audit(database, job=job, actor=actor, verb=verb, before=before, limit=limit)
+        of_job = None if job is None else full_job_id(database, job)
+        entries = list_audit(database, job=of_job, actor=actor, verb=verb, before=before, limit=limit)
     if form == "json":
         for entry in entries:
             put_json(entry)

@@ -9,9 +9,11 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.exits import INTERRUPTED, OK
+from minutehand.cli.ids import GivenId, full_job_id
 from minutehand.cli.kinds import complete_kinds
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json, put_table
+from minutehand.cli.values import job_id
 from minutehand.database import Database
 from minutehand.model.event import NAMES
 from minutehand.queries.events import StoredEvent, list_events
@@ -29,7 +31,7 @@ LIMIT = 1000
 )
 @click.option("--queue", help="Only events in this queue.")
 @click.option("--kind", shell_complete=complete_kinds, help="Only events of this kind.")
-@click.option("--job", type=click.UUID, help="Only events of this job.")
+@click.option("--job", type=job_id, help="Only events of this job.")
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="At most this many events."
 )
@@ -37,7 +39,7 @@ LIMIT = 1000
 @output_option("table", "json")
 @tenant_option
 @connection_options
-def events(follow: bool, form: str, limit: int, **filters: Any) -> int:
+def events(follow: bool, form: str, limit: int, job: GivenId | None, **filters: Any) -> int:
     """List the latest stored events, oldest first.
 
     Processes with MINUTEHAND_EVENTS=table store their events.
@@ -48,6 +50,7 @@ def events(follow: bool, form: str, limit: int, **filters: Any) -> int:
       minutehand events --follow -o json
     """
     with open_database() as database:
+        filters["job"] = None if job is None else full_job_id(database, job)
         try:
             _show(database, form, limit, follow, filters)
         except KeyboardInterrupt:
@@ -61,17 +64,17 @@ def _show(database: Database, form: str, limit: int, follow: bool, filters: dict
     found = list_events(database, limit=limit, **filters)
     if not found and not follow:
         print_message("No stored event matches; MINUTEHAND_EVENTS=table stores events.")
-    _put(found, form, headed=True)
+    _put(found, form, headed=True, paged=not follow)
     seen = {event.id for event in (*earlier, *found)}
     while follow:
         sleep(POLL_SECONDS)
         now = clock(database)
         recent = list_events(database, since=since, limit=LIMIT, **filters)
-        _put([event for event in recent if event.id not in seen], form, headed=False)
+        _put([event for event in recent if event.id not in seen], form, headed=False, paged=False)
         seen, since = {event.id for event in recent}, now - OVERLAP
 
 
-def _put(found: list[StoredEvent], form: str, *, headed: bool) -> None:
+def _put(found: list[StoredEvent], form: str, *, headed: bool, paged: bool) -> None:
     if form == "json":
         for event in found:
             put_json(event)
@@ -79,7 +82,7 @@ def _put(found: list[StoredEvent], form: str, *, headed: bool) -> None:
         rows = [
             [_moment(event), event.name, event.kind or "", _id(event.job), _facts(event)] for event in found
         ]
-        put_table(["at", "event", "kind", "job", "facts"], rows, headed=headed)
+        put_table(["at", "event", "kind", "job", "facts"], rows, headed=headed, paged=paged)
 
 
 def _moment(event: StoredEvent) -> str:

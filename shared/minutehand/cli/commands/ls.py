@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from typing import Any
-from uuid import UUID
 
 import click
 
 from minutehand.cli import text
-from minutehand.cli.listing import pages, put_rows
+from minutehand.cli.ids import GivenId, full_job_id
+from minutehand.cli.listing import lines_of, pages
 from minutehand.cli.options import (
     connection_options,
     filter_options,
@@ -16,7 +16,7 @@ from minutehand.cli.options import (
     tenant_option,
     tz_option,
 )
-from minutehand.cli.output import print_message
+from minutehand.cli.output import print_message, put_lines
 from minutehand.cli.scope import print_if_paused
 from minutehand.cli.times import optional_time
 from minutehand.cli.values import job_id, named_headers
@@ -61,8 +61,8 @@ WINDOW = ("since", "until", "finished_since", "finished_until")
 def ls(
     tz: str | None,
     limit: int,
-    before: UUID | None,
-    after: UUID | None,
+    before: GivenId | None,
+    after: GivenId | None,
     last: bool,
     everything: bool,
     total: bool,
@@ -87,11 +87,12 @@ def ls(
         raise click.UsageError("use at most one of --before, --after and --last")
     with open_database() as database:
         filters = _filters(database, tz, **options)
-        if last or after:
-            page = list_jobs(database, after=after, last=last, limit=min(limit, MAX_PAGE), **filters)
+        first, place = (full_job_id(database, each) if each else None for each in (after, before))
+        if last or first:
+            page = list_jobs(database, after=first, last=last, limit=min(limit, MAX_PAGE), **filters)
             found = iter([page] if page.rows else [])
         else:
-            found = pages(database, before=before, limit=None if everything else limit, **filters)
+            found = pages(database, before=place, limit=None if everything else limit, **filters)
         shown = _put(database, found, form)
         if form == "table":
             print_if_paused(database)
@@ -112,11 +113,16 @@ def _filters(database: Database, tz: str | None, **options: Any) -> dict[str, An
 
 
 def _put(database: Database, found: Iterator[Page], form: str) -> Page | None:
-    """Print the pages; return the last one, or None if there was none."""
+    """Print the pages; return the last one that was printed, or None if there was none."""
     page = None
-    for following in found:
-        put_rows(database, following.rows, form, headed=page is None)
-        page = following
+
+    def lines() -> Iterator[str]:
+        nonlocal page
+        for following in found:
+            first, page = page is None, following
+            yield from lines_of(database, following.rows, form, headed=first)
+
+    put_lines(lines())
     return page
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 import click
 
 from minutehand.cli import text
+from minutehand.cli.ids import GivenId, full_job_id
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
-from minutehand.cli.output import put_json
+from minutehand.cli.output import put_json, put_lines, wrapped
 from minutehand.cli.paging import all_pages
 from minutehand.cli.values import job_id
 from minutehand.database import Database
@@ -22,6 +22,7 @@ from minutehand.model.stored import dump
 from minutehand.operations.controls import list_controls
 from minutehand.queries.jobs import clock, get, get_by_key, list_attempts
 
+VALUE_PLACE = 14
 MASKED = ("payload", "headers", "result", "on_dead")
 
 
@@ -35,7 +36,7 @@ MASKED = ("payload", "headers", "result", "on_dead")
 @output_option("table", "json")
 @tenant_option
 @connection_options
-def show(id: UUID | None, key: str | None, queue: str, unmasked: bool, form: str) -> None:
+def show(id: GivenId | None, key: str | None, queue: str, unmasked: bool, form: str) -> None:
     """Show a job and its attempts.
 
     Payload, headers and result may be private, and are masked without --payload.
@@ -54,16 +55,20 @@ def show(id: UUID | None, key: str | None, queue: str, unmasked: bool, form: str
         _put_json(row, attempts, unmasked)
         return
     lines = [*_head(row, now), *pauses, *_timeline(row, now), *_facts(row, unmasked), *_error(row)]
-    for line in [*lines, *_attempts(attempts)]:
-        click.echo(text.safe(line))
+    put_lines(part for line in [*lines, *_attempts(attempts)] for part in _fitted(text.safe(line)))
 
 
-def _find(database: Database, job_id: UUID | None, queue: str, key: str | None) -> Row:
-    match job_id, key:
-        case None, str():
-            return get_by_key(database, queue, key)
-        case UUID(), None:
-            return get(database, job_id)
+def _fitted(line: str) -> list[str]:
+    """Return a line in lines that fit the terminal: a fact's further lines are indented like its value."""
+    indent = line[: len(line) - len(line.lstrip())]
+    return wrapped(line.lstrip(), indent, " " * VALUE_PLACE if len(indent) == 2 else indent)
+
+
+def _find(database: Database, given: GivenId | None, queue: str, key: str | None) -> Row:
+    if key is not None and given is None:
+        return get_by_key(database, queue, key)
+    if given is not None and key is None:
+        return get(database, full_job_id(database, given))
     raise click.UsageError("expected either the job's ID or its --key")
 
 
@@ -161,4 +166,4 @@ def _mask(value: Any) -> str:
 
 
 def _fact(name: str, value: str) -> str:
-    return f"  {name + ':' if name else '':<12}{value}"
+    return f"  {name + ':' if name else '':<{VALUE_PLACE - 2}}{value}"

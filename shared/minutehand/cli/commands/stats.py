@@ -1,6 +1,6 @@
 """`minutehand stats`: counts of jobs, histograms, durations and failures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +13,7 @@ from minutehand.cli.kinds import complete_kinds
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
 from minutehand.cli.output import print_message, put_json, put_table
 from minutehand.cli.scope import print_if_paused
+from minutehand.cli.tables import Column
 from minutehand.cli.times import optional_time
 from minutehand.database import Database
 from minutehand.database.tenants import TenantDatabase
@@ -21,10 +22,23 @@ from minutehand.model.row import STATES
 from minutehand.queries import statistics
 from minutehand.queries.jobs import Depth, clock
 from minutehand.queries.jobs import stats as count_jobs
+from minutehand.queries.paused import Paused, paused_due
 from minutehand.queries.statistics import Spread
 
 DAY = timedelta(days=1)
 BAR_CHARACTERS = 20
+SHOWN = ("scheduled", "due", "paused", *STATES[2:])
+SHORT = {"scheduled": "sched", "offered": "offer", "running": "run", "retrying": "retry", "cancelled": "canc"}
+# How soon a column is left out in a narrow terminal.
+RANKS = {"offered": 1, "cancelled": 2, "expired": 3}
+COUNTS = [
+    Column(name="queue", least=8),
+    Column(name="kind", least=8),
+    *(Column(name=name, short=SHORT.get(name, ""), rank=RANKS.get(name, 0), number=True) for name in SHOWN),
+    Column(name="late"),
+]
+
+Name = tuple[str, str | None]
 
 
 @click.command()
@@ -57,7 +71,8 @@ BAR_CHARACTERS = 20
 def stats(tz: str | None, since: str | None, everything: bool, form: str, **options: Any) -> None:
     """Count the jobs of each queue by state.
 
-    The column "late" shows how long the oldest due job has been waiting. --tz is also the time zone of a histogram.
+    Due jobs that a pause stops are in the column "paused", the others in "due". The column "late" shows how long the
+    oldest of these has been waiting. --tz is also the time zone of a histogram.
 
     \b
     Examples:
@@ -94,14 +109,27 @@ def _count(database: Database, since: datetime | None, form: str, **filters: Any
     elif not depths:
         print_message("There are no jobs yet; add one: minutehand enqueue echo '\"hello\"'")
     else:
-        names = sorted({(depth.queue, depth.kind or "") for depth in depths})
-        late = {(d.queue, d.kind or ""): text.span(now - d.since) for d in depths if d.state == "due"}
-        put_table(
-            ["queue", "kind", *STATES, "late"],
-            [[*name, *_counts(name, depths), late.get(name, "")] for name in names],
-        )
+        put_table(COUNTS, _count_rows(depths, paused_due(database, **filters), now))
         print_if_paused(database)
         _print_unserved(database)
+
+
+def _count_rows(depths: list[Depth], pauses: Mapping[Name, Paused], now: datetime) -> list[list[str]]:
+    """Return a row for each queue or kind; jobs that a pause stops are not due, and not late."""
+    rows = []
+    for name in sorted(
+        {(depth.queue, depth.kind) for depth in depths}, key=lambda each: (each[0], each[1] or "")
+    ):
+        counts: dict[str, int] = {
+            depth.state: depth.jobs for depth in depths if (depth.queue, depth.kind) == name
+        }
+        late = next((d.since for d in depths if (d.queue, d.kind) == name and d.state == "due"), None)
+        if stopped := pauses.get(name):
+            counts |= {"due": counts.get("due", 0) - stopped.paused, "paused": stopped.paused}
+            late = stopped.since
+        numbers = [str(counts.get(state) or "") for state in SHOWN]
+        rows.append([name[0], name[1] or "", *numbers, text.span(now - late) if late else ""])
+    return rows
 
 
 def _print_unserved(database: Database) -> None:
@@ -112,11 +140,6 @@ def _print_unserved(database: Database) -> None:
         for each in statistics.unserved(database):
             late = f"{text.jobs(each.due)} due, the oldest for {text.span(each.late)}"
             print_message(f"No worker serves queue {each.queue}: {late}.")
-
-
-def _counts(name: tuple[str, str], depths: list[Depth]) -> list[str]:
-    counts = {depth.state: str(depth.jobs) for depth in depths if (depth.queue, depth.kind or "") == name}
-    return [counts.get(state, "") for state in STATES]
 
 
 def _put(found: list[Any], form: str, put: Callable[[list[Any]], None]) -> None:

@@ -9,7 +9,7 @@ import click
 
 from minutehand.cli import text
 from minutehand.cli.exits import OK, REFUSED, UNFINISHED
-from minutehand.cli.ids import named_ids
+from minutehand.cli.ids import GivenId, are_named, named_ids
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option
 from minutehand.cli.output import print_message, put_json
 from minutehand.cli.values import Stdin, duration, job_id_or_stdin
@@ -27,7 +27,7 @@ from minutehand.queries.wait import wait as wait_for
 @click.argument("ids", nargs=-1, type=job_id_or_stdin)
 @tenant_option
 @connection_options
-def wait(ids: tuple[UUID | Stdin, ...], timeout: timedelta, form: str) -> int:
+def wait(ids: tuple[GivenId | Stdin, ...], timeout: timedelta, form: str) -> int:
     """Wait until jobs are finished.
 
     Give IDS or pipe them in (`-`). Each job is printed when it finishes. The exit code is 0 if all jobs are done, 1 if
@@ -39,10 +39,10 @@ def wait(ids: tuple[UUID | Stdin, ...], timeout: timedelta, form: str) -> int:
       minutehand enqueue echo -o ids | minutehand wait -
     """
     faults: list[str] = []
-    named = named_ids(ids, faults.append)
-    if named is None:
+    if not are_named(ids):
         raise click.UsageError("expected job ids, or ids on stdin")
     with open_database() as database:
+        named = named_ids(database, ids, faults.append)
         codes = _wait_for_all(database, named, timeout, form)
     for fault in faults:
         print_message(fault)

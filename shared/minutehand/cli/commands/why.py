@@ -1,14 +1,17 @@
 """`minutehand why`: the reason why a job, or the earliest job of a queue, has not finished."""
 
-from datetime import datetime
-from uuid import UUID
+from contextlib import suppress
+from datetime import datetime, tzinfo
 
 import click
 
+from minutehand.cli.ids import full_job_id
 from minutehand.cli.options import connection_options, open_database, output_option, tenant_option, tz_option
-from minutehand.cli.output import put_json
-from minutehand.cli.values import zone
+from minutehand.cli.output import put_json, put_lines, wrapped
+from minutehand.cli.text import safe
+from minutehand.cli.values import ShortId, job_id, zone
 from minutehand.database import Database
+from minutehand.errors import NotFoundError
 from minutehand.queries.why import Answer, why_key, why_latest, why_queue
 from minutehand.queries.why import why as why_job
 
@@ -39,10 +42,13 @@ def why(target: str | None, key: str | None, queue: str, tz: str | None, form: s
     if form == "json":
         put_json(vars(answer))
         return
-    click.echo(f"{answer.kind} in {answer.queue}, {answer.state} ({answer.job})")
-    click.echo(f"  {answer.sentence}")
-    if answer.next_step:
-        click.echo(f"  Next: {answer.next_step}")
+    put_lines(_lines(answer))
+
+
+def _lines(answer: Answer) -> list[str]:
+    head = f"{answer.kind} in {answer.queue}, {answer.state} ({answer.job})"
+    step = wrapped(safe(f"Next: {answer.next_step}"), "  ") if answer.next_step else []
+    return [*wrapped(safe(head)), *wrapped(safe(answer.sentence), "  "), *step]
 
 
 def _answer(database: Database, target: str | None, key: str | None, queue: str, tz: str | None) -> Answer:
@@ -53,13 +59,20 @@ def _answer(database: Database, target: str | None, key: str | None, queue: str,
         case None, str():
             return why_key(database, queue, key, zone=times)
         case str(), None:
-            job = _id(target)
-            return why_job(database, job, zone=times) if job else why_queue(database, target, zone=times)
+            return _answer_for(database, target, times)
     raise click.UsageError("expected a job's ID, the name of a queue or the --key of a job, got two of them")
 
 
-def _id(target: str) -> UUID | None:
+def _answer_for(database: Database, target: str, times: tzinfo | None) -> Answer:
+    """Explain a job or a queue. The name of a queue may look like the first digits of an id."""
     try:
-        return UUID(target)
-    except ValueError:
-        return None
+        given = job_id(target)
+    except click.BadParameter:
+        return why_queue(database, target, zone=times)
+    try:
+        return why_job(database, full_job_id(database, given), zone=times)
+    except NotFoundError as missing:
+        if isinstance(given, ShortId):
+            with suppress(NotFoundError):
+                return why_queue(database, target, zone=times)
+        raise missing

@@ -1,0 +1,108 @@
+"""Tables and texts in terminals of different widths."""
+
+import re
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from minutehand import Database, NewJob, enqueue_many
+from tests.cli.terminal import Terminal
+
+SHORT_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}(-[0-9a-f]+)*$")
+ERROR = (
+    '{"type": "ConnectionRefusedError", "message": "the provider does not accept connections at the moment"}'
+)
+DEAD = f"deleted = now() - interval '5 hours', failed = true, attempts = 8, error = '{ERROR}'"
+
+
+@pytest.fixture
+def url(direct_database) -> str:
+    """A database with three jobs: dead, paused and due."""
+    with closing(Database(direct_database.url)) as database:
+        jobs = [NewJob("invoice.send", key=f"invoice/{n}", queue="accounting") for n in range(3)]
+        list(enqueue_many(jobs, connection=database))
+    with psycopg.connect(direct_database.url) as connection:
+        connection.execute(f"update minutehand.jobs set {DEAD} where key = 'invoice/0'")
+        connection.execute(
+            "update minutehand.jobs set kind = 'report' , visible = now() - interval '2 hours' where key = 'invoice/2'"
+        )
+    return direct_database.url
+
+
+def printed(*arguments: str, url: str, columns: int = 80, pager: str = "cat") -> list[str]:
+    with Terminal(*arguments, url=url, columns=columns, PAGER=pager) as terminal:
+        return terminal.end()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_list_has_one_whole_line_for_each_job(url, columns):
+    header, *rows = printed("ls", url=url, columns=columns)
+
+    assert len(rows) == 3
+    assert all(len(row) <= columns for row in rows)
+    assert all(SHORT_ID.match(row.split()[0]) for row in rows)
+    assert all("accounting" in row for row in rows) or columns < 80
+    assert ("at" in header.split()) == (columns >= 120)
+
+
+def test_list_cuts_what_does_not_fit(url):
+    narrow, wide = (printed("ls", "--state", "dead", url=url, columns=columns)[1] for columns in (80, 200))
+
+    assert "dead 5 h ago: " in narrow
+    assert narrow.endswith("…")
+    assert "ConnectionRefusedError: the provider does not accept connections at the moment" in wide
+
+
+def test_list_in_a_pipe_has_full_ids(url, invoke):
+    piped = [line.split()[0] for line in invoke("ls").stdout.splitlines()[1:]]
+
+    assert piped == invoke("ls", "-o", "ids").stdout.split()
+
+
+def test_long_list_goes_through_the_pager(direct_database):
+    with closing(Database(direct_database.url)) as database:
+        list(enqueue_many([NewJob("echo")] * 40, connection=database))
+
+    assert len(printed("ls", url=direct_database.url, pager="head -3")) == 3
+    assert len(printed("ls", "--limit", "20", url=direct_database.url, pager="head -3")) > 20
+
+
+@pytest.mark.parametrize("verb", ["show", "why"])
+def test_sentences_are_broken_between_words(url, invoke, verb):
+    invoke("pause", "--queue", "accounting", "--reason", "the provider is down until the weekend is over")
+    job = invoke("ls", "--key", "invoice/2", "-o", "ids").stdout.strip()
+    lines = printed(verb, job, url=url, columns=60)
+
+    words = set(invoke(verb, job).stdout.split())
+    assert all(len(line) <= 60 for line in lines)
+    assert {word for line in lines for word in line.split()} >= words - {
+        word for word in words if ":" in word
+    }
+
+
+def test_stats_separates_paused_from_late_jobs(url, invoke):
+    invoke("pause", "--kind", "report")
+    header, row = (line.split() for line in printed("stats", url=url)[:2])
+
+    assert dict(zip(header, row, strict=False)) | {"late": "-"} == {
+        "queue": "accounting",
+        "due": "1",
+        "paused": "1",
+        "dead": "1",
+        "late": "-",
+    }
+    assert " ".join(row[4:]) != "2 h"
+
+
+def test_stats_leaves_out_columns_that_do_not_fit(url, invoke):
+    states = {"scheduled": "visible = now() + interval '1 day'", "cancelled": f"{DEAD}, cancelled = true"}
+    for name, change in states.items():
+        invoke("enqueue", "echo", "--queue", "accounting", "--key", name)
+        with psycopg.connect(url) as connection:
+            connection.execute(f"update minutehand.jobs set {change} where key = %s", [name])
+
+    lines = printed("stats", url=url, columns=36)
+
+    assert lines[0].split() == ["queue", "scheduled", "due", "dead", "late"]
+    assert lines[2] == "(not shown for lack of width: cancelled)"

@@ -40,3 +40,15 @@ def test_why_rejects_what_it_cannot_find(invoke):
     missing = invoke("why", "mail")
     assert missing.exit_code == 1
     assert "queue mail has no unfinished job" in missing.stderr
+
+
+def test_why_names_a_kind_without_a_handler(invoke, work):
+    invoke("enqueue", "gone", "--max-attempts", "1")
+    work()
+
+    _, sentence, step = invoke("why", "default").stdout.splitlines()
+
+    assert sentence.startswith(
+        "  A worker could not run it: UnknownKindError: no file gone.py among the handlers; it is"
+    )
+    assert step.startswith("  Next: deploy a worker with a handler for gone, or: minutehand delete ")

@@ -76,6 +76,12 @@ def limited(queue: Queue) -> UUID:
     return queue.enqueue()
 
 
+def full(queue: Queue) -> UUID:
+    queue.sql("update minutehand.dispatcher set ticked = clock_timestamp(), capacity = 1")
+    queue.claimed(kind="slow")
+    return queue.enqueue()
+
+
 def unserved(queue: Queue) -> UUID:
     queue.sql(TICKED)
     job = queue.enqueue()
@@ -162,6 +168,7 @@ CASES = [
     Case(paused, "paused", "It is paused: queue default by ada since ", "minutehand resume --queue default"),
     Case(silent, "silent_dispatcher", "has not ticked since 2026-01-31 07:00:00 UTC", "minutehand doctor"),
     Case(limited, "limited", "The limit of 1 for kind echo is reached: 1 are offered", "minutehand controls"),
+    Case(full, "capacity", "The workers' capacity of 1 is used up; slow (", "minutehand ls --state running"),
     Case(unserved, "unserved", "this one has been due for 6 min", "minutehand work --queue default"),
     Case(throttled, "throttled", "at most 3 of its jobs are offered at once", "throttles"),
     Case(behind, "behind", "It waits behind 2 jobs of its queue.", "minutehand edit"),

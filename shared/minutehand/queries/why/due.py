@@ -70,6 +70,23 @@ def _limited(known: Evidence, _: tzinfo) -> Found | None:
     )
 
 
+def _full(known: Evidence, _: tzinfo) -> Found | None:
+    dispatcher = known.dispatcher
+    if dispatcher is None or not dispatcher.is_full:
+        return None
+    longest = ""
+    if dispatcher.longest_since:
+        ran = span(known.now - dispatcher.longest_since)
+        longest = f"; {dispatcher.longest_kind} ({dispatcher.longest}) has been running for {ran}"
+    evidence = {"capacity": dispatcher.capacity, "longest": dispatcher.longest}
+    return (
+        "capacity",
+        f"The workers' capacity of {dispatcher.capacity} is used up{place(known)}{longest}.",
+        "minutehand ls --state running",
+        evidence,
+    )
+
+
 def _held(known: Evidence, _: tzinfo) -> Found | None:
     if not known.held and not known.row.group:
         return None
@@ -144,6 +161,7 @@ REASONS: tuple[Callable[[Evidence, tzinfo], Found | None], ...] = (
     _ending,
     _silent,
     _limited,
+    _full,
     _unserved,
     _throttled,
     _held,

@@ -14,11 +14,14 @@ Reason = Literal[
     "offered",
     "scheduled",
     "retrying",
+    "no_handler",
+    "released",
     "read_only",
     "paused",
     "ending",
     "silent_dispatcher",
     "limited",
+    "capacity",
     "held",
     "unserved",
     "throttled",
@@ -73,11 +76,24 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Dispatcher:
-    """When the dispatcher last ticked, and the budget of the queue, if offers of it lapsed at `lapsed`."""
+    """When the dispatcher last ticked, the budget of the queue, if its offers lapsed at `lapsed`, and running jobs.
+
+    `busy` jobs are offered or running, counted up to `capacity`. `longest` has been running the longest of them.
+    """
 
     ticked: datetime | None
     budget: int | None
     lapsed: datetime | None
+    capacity: int | None = None
+    busy: int = 0
+    longest: UUID | None = None
+    longest_kind: str | None = None
+    longest_since: datetime | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the jobs that are offered or running use up the capacity."""
+        return bool(self.capacity) and self.busy >= (self.capacity or 0)
 
 
 @dataclass(frozen=True, kw_only=True)

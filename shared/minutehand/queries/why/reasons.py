@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import timedelta, tzinfo
+from typing import Any
 
 from minutehand.model.display import error_line, safe, span
-from minutehand.model.row import FINISHED
+from minutehand.model.row import FINISHED, Row
 from minutehand.queries.why.due import REASONS
 from minutehand.queries.why.evidence import Answer, Evidence, Found
 from minutehand.queries.why.words import attempts, time_in, zone_of
@@ -87,8 +88,19 @@ def _waiting(known: Evidence, zone: tzinfo) -> Found:
     pause = f" It is also paused ({known.pause.scope})." if known.pause else ""
     evidence = {"visible": row.visible, "paused": bool(known.pause)}
     promote = f"to run it now: minutehand promote {row.id}"
+    if row.state == "scheduled" and row.error:
+        return _released(row, f"{at}.{pause}", evidence)
     if row.state == "scheduled":
         return "scheduled", f"It is scheduled for {at}.{pause}", promote, evidence
     cause = f" failed: {error_line(row.error)}" if row.error else " did not finish"
     sentence = f"Attempt {row.attempts} of {row.max_attempts}{cause}; it runs again at {at}.{pause}"
     return "retrying", sentence, promote, evidence
+
+
+def _released(row: Row, again: str, evidence: dict[str, Any]) -> Found:
+    """Return why a worker gave a job back without an attempt."""
+    sentence = f"A worker could not run it: {error_line(row.error)}; it is offered again at {again}"
+    if (row.error or {}).get("type") == "UnknownKindError":
+        step = f"deploy a worker with a handler for {row.kind}, or: minutehand delete {row.id}"
+        return "no_handler", sentence, step, evidence
+    return "released", sentence, f"minutehand show {row.id}", evidence

@@ -99,8 +99,9 @@ def _waiting(known: Evidence, zone: tzinfo) -> Found:
 
 def _released(row: Row, again: str, evidence: dict[str, Any]) -> Found:
     """Return why a worker gave a job back without an attempt."""
-    sentence = f"A worker could not run it: {error_line(row.error)}; it is offered again at {again}"
-    if (row.error or {}).get("type") == "UnknownKindError":
+    error = row.error or {}
+    sentence = f"A worker could not run it: {error_line(error)}; it is offered again at {again}"
+    if error.get("type") == "UnknownKindError":
         step = f"deploy a worker with a handler for {row.kind}, or: minutehand delete {row.id}"
         return "no_handler", sentence, step, evidence
     return "released", sentence, f"minutehand show {row.id}", evidence

@@ -65,10 +65,9 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def wait_for_sessions(stage: Stage) -> None:
-    """Wait until the killed process's sessions have ended; they hold the lock and keep days open."""
-    others = (
-        "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
-    )
+    """Wait until the killed process's transactions have ended; they hold the lock and keep days open."""
+    others = """select count(*) from pg_stat_activity
+                 where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null"""
     until(lambda: stage.sql(others) == [(0,)])
 
 

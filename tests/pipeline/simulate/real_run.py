@@ -4,6 +4,7 @@ Workers are threads, and one runs at a time: until its handler waits for simulat
 finished. Then the clock advances to the next event. The result is deterministic on any machine.
 """
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -87,8 +89,8 @@ class RealRun:
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._count = 0
         self._current: Invocation | None = None
-        for module in ("work", "lease", "handle"):  # the worker's clock follows the server's
-            patch.setattr(f"minutehand.{module}.monotonic", lambda: 1e6 + self.now)
+        for module in _modules_with_a_clock():  # the worker's clock follows the server's
+            patch.setattr(module, "monotonic", lambda: 1e6 + self.now)
 
     def close(self) -> None:
         for database in (self._database, *self._idle):
@@ -173,6 +175,13 @@ class RealRun:
         self._busy -= 1
         if self._waiting:
             self._arrive(self._waiting.popleft())
+
+
+def _modules_with_a_clock() -> list[ModuleType]:
+    """Return the modules that run attempts, and read the clock for it."""
+    runs = ("minutehand.lease", "minutehand.attempts.", "minutehand.invocations.")
+    loaded = [module for name, module in sys.modules.items() if name.startswith(runs)]
+    return [module for module in loaded if hasattr(module, "monotonic")]
 
 
 def _in_order(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -42,6 +42,12 @@ def busy() -> tuple[Workload, Sample]:
     return poisson(0.8 * 4 / 30, 30.0)
 
 
+@pytest.fixture(scope="module")
+def advice(busy: tuple[Workload, Sample]) -> Advice:
+    """The advice for these jobs, of which 99 % must start within two minutes."""
+    return advise(*busy, goal(120))
+
+
 def again(jobs: tuple[Workload, Sample], advice: Advice, wanted: Goal, **changes: Any) -> Any:
     """Simulate the advised settings, with changes, for themselves."""
     first = advice.first
@@ -71,28 +77,24 @@ def test_advice_holds_in_the_simulation(
     assert min(result.within, result.with_more) >= wanted.target - 0.002
 
 
-def test_freed_slot_that_waits_for_a_tick_is_never_advised(busy: tuple[Workload, Sample]) -> None:
-    wanted = goal(120)
-    advice = advise(*busy, wanted)
-
-    result = again(busy, advice, wanted, jobs_per_invocation=1)
+def test_freed_slot_that_waits_for_a_tick_is_never_advised(
+    busy: tuple[Workload, Sample], advice: Advice
+) -> None:
+    result = again(busy, advice, goal(120), jobs_per_invocation=1)
 
     assert not result.meets and result.drain > 600
     assert all(each.meets or not each.advised for each in advice.candidates)
 
 
-def test_advice_lists_every_mode_once_with_further_jobs(busy: tuple[Workload, Sample]) -> None:
-    advice = advise(*busy, goal(120))
-
+def test_advice_lists_every_mode_once_with_further_jobs(advice: Advice) -> None:
     assert sorted(each.mode for each in advice.candidates if each.jobs_per_invocation > 1) == sorted(MODES)
     assert [each.advised for each in advice.candidates] == [True] + [False] * (len(advice.candidates) - 1)
 
 
-def test_advice_states_the_margin_and_what_was_simulated(busy: tuple[Workload, Sample]) -> None:
-    wanted = goal(120)
-    advice = advise(*busy, wanted)
-
-    first, second = advice_sentences(advice, wanted, busy[0])
+def test_advice_states_the_margin_and_what_was_simulated(
+    busy: tuple[Workload, Sample], advice: Advice
+) -> None:
+    first, second = advice_sentences(advice, goal(120), busy[0])
 
     assert f"MINUTEHAND_CAPACITY={advice.first.capacity}, " in first and "MINUTEHAND_MODE=minute" in first
     assert "with 10 % more jobs at resampled times" in first and "a month" in first
@@ -112,7 +114,7 @@ def test_target_that_no_policy_meets_is_stated_with_the_nearest(busy: tuple[Work
 
 
 def test_costs_add_up_and_are_those_of_a_month() -> None:
-    jobs = poisson(1.0, 0.5, hours=2)
+    jobs = poisson(1.0, 0.5, hours=1)
 
     advice = advise(*jobs, goal(90))
 
@@ -122,9 +124,7 @@ def test_costs_add_up_and_are_those_of_a_month() -> None:
     assert advice.first.jobs_cost == pytest.approx(month * 0.5 * 0.5 * 1.33334e-5, rel=1e-3)
 
 
-def test_waiting_dispatcher_is_part_of_the_cost(busy: tuple[Workload, Sample]) -> None:
-    advice = advise(*busy, goal(120))
-
+def test_waiting_dispatcher_is_part_of_the_cost(advice: Advice) -> None:
     ticks = {each.mode: each.ticks_cost for each in advice.candidates}
     assert ticks["prompt"] > ticks["minute"] > 0
 

@@ -9,7 +9,8 @@ language sql immutable parallel safe
 as $$
     select case of when 'head' then 6 when 'part' then 3 when 'newest' then 3 when 'newest streams' then 20
                    when 'sweep' then 16 when 'sweep parts' then 16 when 'step' then 4 when 'listed' then 9
-                   when 'closed' then 4 when 'blocked' then 5 when 'groups' then 2000 end
+                   when 'closed' then 4 when 'blocked' then 5 when 'groups' then 2000
+                   when 'history' then 6 when 'minute' then 12 end
 $$"""
 FILL = """
 insert into minutehand.jobs_live (queue, kind, tenant, key, run_at, visible)

@@ -7,7 +7,9 @@ import pytest
 from minutehand.database.tenants import as_tenant
 from minutehand.maintenance import run_maintenance
 from minutehand.queries.history import History, percentiles, read_history
+from tests.queue.logins import Login
 from tests.queue.past import finished
+from tests.queue.scan import read_few_rows
 from tests.queue.stage import Queue
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -96,6 +98,18 @@ def test_tenant_sees_its_own_jobs_only(queue: Queue) -> None:
         assert totals(read_history(database))[1] == 2
 
 
+@pytest.mark.parametrize("role", ["tenant", "operator"])
+def test_tenant_cannot_read_the_figures_of_all_tenants(queue: Queue, login: Login, role: str) -> None:
+    at = now(queue)
+    finished(queue, at - 2 * MINUTE, tenant="b", count=2)
+    begin(queue, at - HOUR)
+    run_maintenance(queue.database, at + 11 * MINUTE)
+    assert stored(queue, 60) == [(2, 0)]
+
+    with as_tenant(login(role), "a") as database:
+        assert database.connection.execute("select * from minutehand.history").fetchall() == []
+
+
 def test_waits_and_runs_have_percentiles(queue: Queue) -> None:
     at = now(queue)
     begin(queue, at - HOUR)
@@ -116,3 +130,44 @@ def test_long_pause_does_not_keep_ticks_busy(queue: Queue) -> None:
     (row,) = queue.sql("select until from minutehand.history_counted")
 
     assert row["until"] > at - timedelta(days=9)
+
+
+@pytest.mark.fault("functions/history", r"if since > clock \+ interval '10 minutes'", "if false")
+def test_clock_that_was_set_back_does_not_stop_the_history(queue: Queue) -> None:
+    at = now(queue)
+    begin(queue, at - HOUR)
+    run_maintenance(queue.database, at + timedelta(days=1))
+    begin(queue, at + timedelta(days=1))
+    run_maintenance(queue.database)
+    finished(queue, at, count=2)
+
+    run_maintenance(queue.database, at + 12 * MINUTE)
+
+    assert stored(queue, 60) == [(2, 0)]
+
+
+@pytest.mark.fault("functions/history", r"minutehand.scan_rows\('minute'\)", "null")
+def test_minute_with_too_many_jobs_does_not_stop_a_tick(queue: Queue) -> None:
+    read_few_rows(queue)
+    at = now(queue).replace(second=0, microsecond=0)
+    finished(queue, at - 5 * MINUTE, count=13)
+    finished(queue, at - 4 * MINUTE, count=2)
+    begin(queue, at - 10 * MINUTE)
+
+    run_maintenance(queue.database, at + MINUTE)
+
+    assert stored(queue, 60) == [(2, 0)]
+
+
+@pytest.mark.fault("functions/history", r"and \(h.step > 60 or [^\n]*\n", "\n")
+def test_minutes_are_deleted_after_their_hour_was_added_up(queue: Queue) -> None:
+    hour = now(queue).replace(minute=0, second=0, microsecond=0) - 5 * HOUR
+    finished(queue, hour + 3 * MINUTE)
+    finished(queue, hour + 31 * MINUTE)
+    begin(queue, hour)
+    queue.database.run("count_minutes", now=hour + 20 * MINUTE)
+    queue.database.run("prune_history", now=hour + 5 * HOUR)
+
+    queue.database.run("count_minutes", now=hour + HOUR + 11 * MINUTE)
+
+    assert stored(queue, 3600) == [(2, 0)]

@@ -100,8 +100,21 @@ as $$
         on conflict do nothing
 $$;
 
--- Counts the minutes that are over, ten at a time and for at most half a second. Their jobs are final: all transactions that had begun
--- to write have ended, or the minute has been over for ten. Of several concurrent ticks, one counts.
+-- Whether more than a number of jobs were enqueued or ended in a time.
+create or replace function minutehand.has_more_jobs(since timestamptz, until timestamptz, most integer) returns boolean
+language sql stable
+as $$
+    select count(*) > most
+      from (select from minutehand.jobs j
+             where j.deleted is null and j.id >= minutehand.first_id(since) and j.id < minutehand.first_id(until)
+             union all
+            select from minutehand.jobs j where j.deleted is not null and j.deleted >= since and j.deleted < until
+             limit most::bigint + 1) jobs
+$$;
+
+-- Counts the minutes that are over, for at most half a second: ten at a time, or if they have many jobs, one. Their jobs are final: all
+-- transactions that had begun to write have ended, or the minute has been over for ten. Of several concurrent ticks, one counts.
+-- A minute with so many jobs that the tick would not end in time is not counted, because no later tick would get further.
 create or replace function minutehand.count_minutes(now timestamptz default null) returns void
 language plpgsql volatile security definer set search_path = minutehand, pg_temp
 as $$
@@ -116,11 +129,23 @@ begin
     select greatest(c.until, date_trunc('hour', clock) - interval '8 days') into since
       from minutehand.history_counted c for update skip locked;
     select date_trunc('minute', greatest(least(d.settled, clock), clock - interval '10 minutes')) into over from minutehand.dispatcher d;
+    -- The clock was set back: otherwise nothing would be counted until it is there again.
+    if since > clock + interval '10 minutes' and minutehand.tenant_scope() = '' then
+        delete from minutehand.history h where h.start + make_interval(secs => h.step) > over;
+        update minutehand.history_counted c set until = over;
+    end if;
     while since < over and minutehand.tenant_scope() = '' and clock_timestamp() < statement_timestamp() + interval '0.5 s' loop
         last := least(over, since + interval '10 minutes');
-        insert into minutehand.history (step, start, queue, enqueued, done, dead, expired, cancelled,
-                                        wait_classes, wait_jobs, run_classes, run_jobs)
-        select 60, c.* from minutehand.count_history(since, last, 60) c on conflict do nothing;
+        if minutehand.has_more_jobs(since, last, minutehand.scan_rows('history')) then
+            last := since + interval '1 minute';
+        end if;
+        if minutehand.has_more_jobs(since, last, minutehand.scan_rows('minute')) then
+            raise warning 'the history has no figures from % to %: too many jobs', since, last;
+        else
+            insert into minutehand.history (step, start, queue, enqueued, done, dead, expired, cancelled,
+                                            wait_classes, wait_jobs, run_classes, run_jobs)
+            select 60, c.* from minutehand.count_history(since, last, 60) c on conflict do nothing;
+        end if;
         -- Ten minutes end at most one longer step of each length.
         foreach step in array '{900,3600}'::integer[] loop
             if date_bin(make_interval(secs => step), last, '2000-01-01 00:00+00') > since then
@@ -134,7 +159,7 @@ begin
 end
 $$;
 
--- Deletes the minutes of the history after three hours, the quarters after two days and the hours after 90 days.
+-- Deletes the minutes of the history after three hours and after their hour was added up, the quarters after two days and the hours after 90 days.
 create or replace function minutehand.prune_history(now timestamptz default null) returns void
 language sql volatile security definer set search_path = minutehand, pg_temp
 as $$
@@ -143,6 +168,7 @@ as $$
            select h.step, h.start, h.queue
              from (values (60, interval '3 hours'), (900, interval '2 days'), (3600, interval '90 days')) kept (step, age)
              join minutehand.history h on h.step = kept.step and h.start < coalesce(now, clock_timestamp()) - kept.age
+                                            and (h.step > 60 or h.start < (select date_trunc('hour', c.until) from minutehand.history_counted c))
             limit 10000)
        and minutehand.tenant_scope() = ''
 $$;

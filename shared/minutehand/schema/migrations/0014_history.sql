@@ -25,6 +25,7 @@ create table minutehand.history (
     run_jobs     bigint[]       not null default '{}',
     primary key (step, start, queue)
 );
+alter table minutehand.history enable row level security;
 
 create table minutehand.history_counted (
     one   boolean     primary key default true constraint history_counted_is_one_row check (one),
